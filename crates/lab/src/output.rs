@@ -1,0 +1,141 @@
+//! A file that appears whole or not at all.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+/// A file being written. Readers see nothing of it before [`OutputFile::commit`]; then all of it. Dropped without a commit, it
+/// leaves what was there before.
+///
+/// Opened before long work and committed after, it says early that a folder cannot be written to. What exists already and is no
+/// regular file (`/dev/stdout`, a pipe) is written to directly, as nothing could take its place.
+#[derive(Debug)]
+pub struct OutputFile {
+    target: PathBuf,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Whole(NamedTempFile),
+    Direct(File),
+}
+
+impl OutputFile {
+    /// Prepares `path` to be written.
+    ///
+    /// # Errors
+    /// When no file can be created in `path`'s folder, or `path` is a folder itself.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        // Through symbolic links, so that the link stays and the file that it names is replaced.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let inner = match target.metadata() {
+            Ok(meta) if !meta.is_file() => Inner::Direct(OpenOptions::new().write(true).open(&target)?),
+            _ => Inner::Whole(temporary_beside(&target)?),
+        };
+        Ok(Self { target, inner })
+    }
+
+    /// Makes what was written appear under its name.
+    ///
+    /// # Errors
+    /// When the last bytes cannot be written, or the file cannot be renamed.
+    pub fn commit(self) -> io::Result<()> {
+        match self.inner {
+            Inner::Whole(file) => file.persist(&self.target).map(drop).map_err(|e| e.error),
+            Inner::Direct(mut file) => file.flush(),
+        }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.inner {
+            Inner::Whole(file) => file.write(bytes),
+            Inner::Direct(file) => file.write(bytes),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.inner {
+            Inner::Whole(file) => file.flush(),
+            Inner::Direct(file) => file.flush(),
+        }
+    }
+}
+
+fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".befit-").suffix(".part");
+    #[cfg(unix)]
+    {
+        // What the user's umask allows, as for any file: `tempfile` alone would make it private.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_at_commit_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"all of it").unwrap();
+        assert!(!path.exists());
+        file.commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn without_a_commit_the_old_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        std::fs::write(&path, "old").unwrap();
+        OutputFile::create(&path).unwrap().write_all(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symbolic_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut output = OutputFile::create(&link).unwrap();
+        output.write_all(b"new").unwrap();
+        output.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_and_not_replaced() {
+        let mut output = OutputFile::create(Path::new("/dev/null")).unwrap();
+        output.write_all(b"gone").unwrap();
+        output.commit().unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn a_missing_folder_and_a_folder_as_target_are_errors_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(OutputFile::create(&folder.path().join("missing/out")).is_err());
+        assert!(OutputFile::create(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,39 @@
+//! How an experiment tells what it is doing.
+
+use std::path::Path;
+
+/// Is told what an experiment is doing, from several threads. Every method may be left out.
+pub trait Progress: Sync {
+    /// `what` is being built with instrumentation; cargo writes its own progress to stderr meanwhile.
+    fn building(&self, what: &str) {
+        let _ = what;
+    }
+    /// `what` runs once, serially, and is recorded.
+    fn recording(&self, what: &str) {
+        let _ = what;
+    }
+    /// A recording of `what` was found in the cache, in `file`.
+    fn recorded_before(&self, what: &str, file: &Path) {
+        let _ = (what, file);
+    }
+    /// `runs` simulations begin, of `touches` line touches together.
+    fn simulating(&self, runs: usize, touches: u64) {
+        let _ = (runs, touches);
+    }
+    /// `touches` more line touches were simulated.
+    fn advance(&self, touches: u64) {
+        let _ = touches;
+    }
+    /// All simulations have ended.
+    fn simulated(&self) {}
+    /// Something that the user should know and that stops nothing.
+    fn note(&self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Tells nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}

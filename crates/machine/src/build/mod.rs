@@ -1,0 +1,232 @@
+//! Turns a nested description into a [`Machine`] and refuses what cannot be a machine.
+//!
+//! Every source (a synthetic string, an XML file, the host) only says what stands under what, with [`Part`]s; numbering,
+//! depths, worker ranges and all checks happen here, once.
+//!
+//! ```
+//! use befit_machine::{Bytes, MachineSpec, Part};
+//!
+//! // A performance core with an L2 of its own beside two efficiency cores that share one.
+//! let core = |speed| Part::core(speed, vec![Part::cache(1, Bytes::kib(32), 8, vec![Part::worker(None)])]);
+//! let spec = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, vec![
+//!     Part::cache(2, Bytes::mib(1), 16, vec![core(100)]),
+//!     Part::cache(2, Bytes::mib(2), 16, vec![core(70), core(70)]),
+//! ])]);
+//! assert_eq!(spec.build().unwrap().workers().len(), 3);
+//! ```
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+use crate::{Bytes, Cache, Cluster, ClusterId, Inclusion, Level, Machine, MachineError, Memory};
+use crate::{Replacement, Worker, assumed};
+
+/// The most workers or clusters that one machine may have: above any real machine, small enough that a hostile
+/// description costs a few MB at most.
+pub const MOST_OBJECTS: usize = 1 << 16;
+
+/// A machine described from the outside in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MachineSpec {
+    /// As printed in results.
+    pub name: String,
+    /// Clock of its fastest core, in MHz.
+    pub mhz: u32,
+    /// Main memory.
+    pub memory: Memory,
+    /// As in [`Machine::cycles_per_operation`].
+    pub cycles_per_operation: f64,
+    /// What stands directly under memory, from left to right.
+    pub parts: Vec<Part>,
+}
+
+/// What a machine is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    /// A data or unified cache.
+    Cache {
+        /// Names it in errors; its level (`L2`) where empty.
+        label: String,
+        /// Its parameters.
+        cache: Cache,
+        /// What stands under it.
+        parts: Vec<Part>,
+    },
+    /// A core: its hardware threads, and the caches that stand between it and them in the description (if any).
+    Core {
+        /// Names it in errors.
+        label: String,
+        /// As in [`Worker::speed`].
+        speed: u32,
+        /// What stands under it.
+        parts: Vec<Part>,
+    },
+    /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the machine.
+    Group(Vec<Part>),
+    /// A hardware thread. Outside of any core it is a core of its own, at full speed.
+    Worker {
+        /// As in [`Worker::os_index`].
+        os_index: Option<u32>,
+    },
+}
+
+impl Part {
+    /// A least-recently-used, non-inclusive cache with 64-byte lines and the assumed latency of its level.
+    pub fn cache(level: u8, size: Bytes, ways: u32, parts: Vec<Part>) -> Self {
+        let level = Level(level);
+        let cache = Cache {
+            level,
+            size,
+            line: assumed::LINE,
+            ways,
+            replacement: Replacement::default(),
+            inclusion: Inclusion::default(),
+            latency: assumed::latency(level),
+        };
+        Self::Cache { label: String::new(), cache, parts }
+    }
+    /// A core of the given speed in percent.
+    pub fn core(speed: u32, parts: Vec<Part>) -> Self {
+        Self::Core { label: String::new(), speed, parts }
+    }
+    /// A hardware thread.
+    pub fn worker(os_index: Option<u32>) -> Self {
+        Self::Worker { os_index }
+    }
+}
+
+impl MachineSpec {
+    /// With the assumed clock, memory and cost of an operation ([`crate::assumed`]).
+    pub fn new(name: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self {
+            name: name.into(),
+            mhz: assumed::MHZ,
+            memory: assumed::memory(),
+            cycles_per_operation: assumed::CYCLES_PER_OPERATION,
+            parts,
+        }
+    }
+
+    /// Numbers clusters and workers from left to right and checks everything. O(parts).
+    ///
+    /// # Errors
+    /// [`MachineError::Object`], naming the object, where
+    /// - there is no worker at all, or a cache or a core without one, or a core inside a core,
+    /// - a cache has level 0, no bytes, a line that is no power of two, or a size that is no multiple of line × ways,
+    /// - a cache's level is not below that of the cache above it, or its size is above that of the cache above it,
+    /// - two workers have the same os index, or a speed is not within 1..=100,
+    /// - a figure of the memory is negative, not finite, or zero where it divides,
+    /// - there are more than [`MOST_OBJECTS`] workers or clusters, or parts nest deeper than 512.
+    pub fn build(&self) -> Result<Machine, MachineError> {
+        check::memory(self)?;
+        let root = Cluster { cache: None, parent: None, children: Vec::new(), workers: 0..0, depth: 0 };
+        let mut tree = Builder { clusters: vec![root], workers: Vec::new(), cores: 0 };
+        tree.parts(&self.parts, ClusterId::ROOT, None, 0)?;
+        check::workers(&tree.workers)?;
+        tree.clusters[0].workers.end = tree.workers.len() as u32;
+        Ok(Machine {
+            name: self.name.clone(),
+            mhz: self.mhz,
+            memory: self.memory,
+            cycles_per_operation: self.cycles_per_operation,
+            clusters: tree.clusters,
+            workers: tree.workers,
+        })
+    }
+}
+
+/// Core number and speed of the core that is being filled.
+type InCore = Option<(u32, u32)>;
+
+struct Builder {
+    clusters: Vec<Cluster>,
+    workers: Vec<Worker>,
+    cores: u32,
+}
+
+impl Builder {
+    fn parts(&mut self, parts: &[Part], under: ClusterId, core: InCore, depth: usize) -> Result<(), MachineError> {
+        check::depth(depth)?;
+        for part in parts {
+            match part {
+                Part::Group(parts) => self.parts(parts, under, core, depth + 1)?,
+                Part::Worker { os_index } => self.worker(*os_index, under, core)?,
+                Part::Core { label, speed, parts } => self.core(label, *speed, parts, under, core, depth)?,
+                Part::Cache { label, cache, parts } => self.cache(label, *cache, parts, under, core, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn worker(&mut self, os_index: Option<u32>, leaf: ClusterId, core: InCore) -> Result<(), MachineError> {
+        if self.workers.len() == MOST_OBJECTS {
+            return Err(MachineError::object("machine", format!("more than {MOST_OBJECTS} workers")));
+        }
+        let (core, speed) = core.unwrap_or((self.cores, 100));
+        self.cores = self.cores.max(core + 1);
+        self.workers.push(Worker { leaf, os_index, core, speed });
+        Ok(())
+    }
+
+    fn core(
+        &mut self,
+        label: &str,
+        speed: u32,
+        parts: &[Part],
+        under: ClusterId,
+        outer: InCore,
+        depth: usize,
+    ) -> Result<(), MachineError> {
+        let number = self.cores;
+        let name = || if label.is_empty() { format!("core #{number}") } else { label.to_owned() };
+        check::core(name, speed, outer.is_some())?;
+        let before = self.workers.len();
+        self.parts(parts, under, Some((number, speed)), depth + 1)?;
+        if self.workers.len() == before {
+            return Err(MachineError::object(name(), "has no hardware thread"));
+        }
+        Ok(())
+    }
+
+    fn cache(
+        &mut self,
+        label: &str,
+        cache: Cache,
+        parts: &[Part],
+        under: ClusterId,
+        core: InCore,
+        depth: usize,
+    ) -> Result<(), MachineError> {
+        let parent = &self.clusters[under.index()];
+        if let Err(what) = check::cache(&cache, parent.cache.as_ref()) {
+            return Err(MachineError::object(self.cache_name(label, &cache), what));
+        }
+        if self.clusters.len() == MOST_OBJECTS {
+            return Err(MachineError::object("machine", format!("more than {MOST_OBJECTS} caches")));
+        }
+        let id = ClusterId(self.clusters.len() as u32);
+        let first = self.workers.len() as u32;
+        let steps = parent.depth + 1;
+        self.clusters[under.index()].children.push(id);
+        let (parent, children) = (Some(under), Vec::new());
+        self.clusters.push(Cluster { cache: Some(cache), parent, children, workers: first..first, depth: steps });
+        self.parts(parts, id, core, depth + 1)?;
+        let end = self.workers.len() as u32;
+        if first == end {
+            self.clusters.pop();
+            return Err(MachineError::object(self.cache_name(label, &cache), "has no worker under it"));
+        }
+        self.clusters[id.index()].workers.end = end;
+        Ok(())
+    }
+
+    /// Its label, or its level and how many of the level came before it.
+    fn cache_name(&self, label: &str, cache: &Cache) -> String {
+        if !label.is_empty() {
+            return label.to_owned();
+        }
+        let nth = self.clusters.iter().filter(|c| c.cache.is_some_and(|c| c.level == cache.level)).count();
+        format!("{} #{nth}", cache.level)
+    }
+}

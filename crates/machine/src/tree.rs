@@ -1,0 +1,165 @@
+//! The tree itself: clusters (a cache with the workers under it) and workers.
+
+use std::ops::Range;
+
+use crate::{Bytes, ClusterId, Cycles, Level, WorkerId};
+
+/// How a cache picks the line that makes room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Replacement {
+    /// The least recently used line of the set.
+    #[default]
+    Lru,
+    /// A binary tree of bits per set that points away from recent use.
+    TreePlru,
+    /// Uniformly at random (seeded).
+    Random,
+}
+
+/// What a cache promises about the lines of the caches below (nearer to the cores).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Inclusion {
+    /// Holds every line that a cache below holds; evicting one here evicts it there.
+    Inclusive,
+    /// Filled together with the caches below, but evicts independently.
+    #[default]
+    NonInclusive,
+    /// A victim cache: filled only by what the caches below evict.
+    Exclusive,
+}
+
+/// One cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cache {
+    /// 1 is nearest to the core.
+    pub level: Level,
+    /// Capacity.
+    pub size: Bytes,
+    /// Line length.
+    pub line: Bytes,
+    /// Lines per set; 1 is direct-mapped, 0 is fully associative.
+    pub ways: u32,
+    /// Which line makes room.
+    pub replacement: Replacement,
+    /// What it promises about the caches below.
+    pub inclusion: Inclusion,
+    /// From the load's issue to its data when it hits here.
+    pub latency: Cycles,
+}
+
+/// A cache with the workers under it; the root is memory and has no cache.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cluster {
+    /// None for the root (memory).
+    pub cache: Option<Cache>,
+    /// None for the root.
+    pub parent: Option<ClusterId>,
+    /// From left to right; may be empty where workers stand directly under this cache.
+    pub children: Vec<ClusterId>,
+    /// The workers under this cluster, contiguous by construction.
+    pub workers: Range<u32>,
+    /// Steps from the root, whose depth is 0.
+    pub depth: u32,
+}
+
+impl Cluster {
+    /// The number of workers under it.
+    pub fn worker_count(&self) -> u32 {
+        self.workers.end - self.workers.start
+    }
+    /// Whether worker `w` is under it.
+    pub fn has(&self, w: WorkerId) -> bool {
+        self.workers.contains(&w.0)
+    }
+    /// Capacity; memory is boundless.
+    pub fn size(&self) -> Bytes {
+        self.cache.map_or(Bytes(u64::MAX), |c| c.size)
+    }
+}
+
+/// One hardware thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Worker {
+    /// The innermost cluster it stands under.
+    pub leaf: ClusterId,
+    /// The operating system's number for it, where the machine is a real one.
+    pub os_index: Option<u32>,
+    /// The core it belongs to, numbered from left to right; hardware threads of one core share it.
+    pub core: u32,
+    /// Speed against the machine's fastest core, in percent: 100, or less for efficiency cores.
+    pub speed: u32,
+}
+
+/// How pages are spread over the memory controllers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Placement {
+    /// Page by page, round robin over all controllers.
+    #[default]
+    Interleaved,
+    /// At the controller nearest to the worker that touches the page first.
+    FirstTouch,
+    /// Round robin over the first k controllers (the space-bounded study's bandwidth gap).
+    Bound(u32),
+}
+
+/// Main memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Memory {
+    /// From the load's issue to its data, with idle controllers.
+    pub latency: Cycles,
+    /// How many controllers; where there are as many as depth-1 clusters each belongs to one.
+    pub controllers: u32,
+    /// Sustained bandwidth of one controller, in bytes per core cycle.
+    pub bandwidth: f64,
+    /// Where pages go.
+    pub placement: Placement,
+    /// How many misses of a streaming run overlap: the latency of each is divided by it.
+    pub parallelism: f64,
+    /// From the load's issue to its data when another last-level cache supplies it.
+    pub remote_latency: Cycles,
+}
+
+/// A machine: the tree of its caches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// As printed in results.
+    pub name: String,
+    /// Clock of its fastest core, in MHz.
+    pub mhz: u32,
+    /// Main memory, the root of the tree.
+    pub memory: Memory,
+    /// Average cycles that one recorded operation (load, store or basic block) costs beyond the caches.
+    pub cycles_per_operation: f64,
+    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) workers: Vec<Worker>,
+}
+
+impl Machine {
+    /// All clusters, parents before their children, the root first.
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+    /// All workers, from left to right.
+    pub fn workers(&self) -> &[Worker] {
+        &self.workers
+    }
+    /// One cluster.
+    pub fn cluster(&self, id: ClusterId) -> &Cluster {
+        &self.clusters[id.index()]
+    }
+    /// From worker `w`'s innermost cluster up to the root, both included.
+    pub fn path(&self, w: WorkerId) -> impl Iterator<Item = ClusterId> + '_ {
+        std::iter::successors(Some(self.workers[w.index()].leaf), |c| self.cluster(*c).parent)
+    }
+    /// The outermost cache above worker `w` (its last-level cache), or the root where it has none.
+    pub fn last_level(&self, w: WorkerId) -> ClusterId {
+        self.path(w).filter(|c| *c != ClusterId::ROOT).last().unwrap_or(ClusterId::ROOT)
+    }
+    /// The cache levels present, in ascending order.
+    pub fn levels(&self) -> Vec<Level> {
+        let mut levels: Vec<Level> = self.clusters.iter().filter_map(|c| c.cache).map(|c| c.level).collect();
+        levels.sort();
+        levels.dedup();
+        levels
+    }
+}

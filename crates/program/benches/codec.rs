@@ -1,0 +1,2 @@
+//! Speeds of the access codec and of the file format.
+fn main() {}

@@ -1,0 +1,127 @@
+/* What the instrumented code calls before each load and store and in each basic block, and the filter behind it. */
+#include "address.h"
+#include "filter.h"
+#include "hot.h"
+#include "stream.h"
+
+__thread struct hot befit_hot;
+
+struct filter {
+    uint32_t low[FILTER_MOST];      /* the low half of each line's number: four fit a vector */
+    uintptr_t line[FILTER_MOST];    /* normal line number, NO_LINE in an empty place */
+    uintptr_t window[FILTER_MOST];  /* first (real) address of the line */
+    unsigned written;               /* bit i: line i was touched by a write */
+    unsigned next;                  /* the place that is replaced next */
+    unsigned depth;
+};
+#define NO_LINE UINTPTR_MAX
+
+static struct filter filter;
+
+void befit_filter_reset(void) {
+    struct hot *hot = &befit_hot;
+    for (unsigned i = 0; i < FILTER_MOST; i++) {
+        filter.low[i] = (uint32_t)NO_LINE;
+        filter.line[i] = NO_LINE;
+        filter.window[i] = 0;
+    }
+    for (unsigned i = 0; i < WINDOWS; i++)
+        hot->load_window[i] = hot->store_window[i] = 0;
+    filter.written = 0;
+    filter.next = 0;
+    filter.depth = befit_filter_depth();
+}
+
+/* The place of `line`, or FILTER_MOST. */
+static inline unsigned find(uintptr_t line) {
+    uint32_t low = (uint32_t)line;
+    unsigned found = 0;
+    for (unsigned i = 0; i < FILTER_MOST; i++) /* no exit inside, so that the compiler makes vectors of it */
+        found |= filter.low[i] == low ? 1u << i : 0;
+    while (found != 0) {
+        unsigned i = (unsigned)__builtin_ctz(found);
+        if (LIKELY(filter.line[i] == line))
+            return i;
+        found &= found - 1;
+    }
+    return FILTER_MOST;
+}
+
+static void close_window(uintptr_t base) {
+    struct hot *hot = &befit_hot;
+    unsigned ends[2] = {window_of(base), window_of(base + LINE - 1)}; /* a shifted line lies in two real ones */
+    for (unsigned e = 0; e < 2; e++) {
+        if (hot->load_window[ends[e]] == base)
+            hot->load_window[ends[e]] = 0;
+        if (hot->store_window[ends[e]] == base)
+            hot->store_window[ends[e]] = 0;
+    }
+}
+
+static void put_touch(uintptr_t line, int write) {
+    uintptr_t normal = line << LINE_BITS;
+    uint64_t stack = is_stack(normal);
+    /* A stack line is counted downward from the region's first frame. */
+    uint64_t number = stack ? (STACK_SPACE >> LINE_BITS) - 1 - line : line;
+    befit_put(number << TOUCH_LINE_SHIFT | (stack ? TOUCH_STACK : 0) | (write ? TOUCH_WRITE : 0));
+}
+
+/* One line is accessed; `window` is its first real address. */
+static inline void touch_line(uintptr_t line, uintptr_t window, int write) {
+    unsigned place = find(line);
+    if (place == FILTER_MOST) {
+        place = filter.next;
+        filter.next = place + 1 == filter.depth ? 0 : place + 1;
+        close_window(filter.window[place]);
+        filter.low[place] = (uint32_t)line;
+        filter.line[place] = line;
+        filter.window[place] = window;
+        filter.written = (filter.written & ~(1u << place)) | (unsigned)write << place;
+        put_touch(line, write);
+    } else if (write && !(filter.written >> place & 1)) {
+        filter.written |= 1u << place;
+        put_touch(line, 1);
+    }
+}
+
+void befit_touch(uintptr_t address, size_t bytes, int write) {
+    struct hot *hot = &befit_hot;
+    uintptr_t normal = normal_address(address);
+    uintptr_t window = address - normal % LINE;
+    uintptr_t first = normal >> LINE_BITS, last = (normal + bytes - 1) >> LINE_BITS;
+    touch_line(first, window, write);
+    if (LIKELY(first == last))
+        (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
+    else
+        for (uintptr_t line = first + 1; line <= last; line++)
+            touch_line(line, window + ((line - first) << LINE_BITS), write);
+}
+
+#define CALLBACKS(SIZE)                                                                   \
+    void __sanitizer_cov_load##SIZE(const void *address) {                               \
+        uintptr_t at = (uintptr_t)address;                                                \
+        if (LIKELY(at - befit_hot.load_window[window_of(at)] <= LINE - SIZE)) {           \
+            befit_hot.loads++;                                                            \
+        } else if (befit_hot.active) {                                                    \
+            befit_hot.loads++;                                                            \
+            befit_touch(at, SIZE, 0);                                                     \
+        }                                                                                 \
+    }                                                                                     \
+    void __sanitizer_cov_store##SIZE(const void *address) {                              \
+        uintptr_t at = (uintptr_t)address;                                                \
+        if (LIKELY(at - befit_hot.store_window[window_of(at)] <= LINE - SIZE)) {          \
+            befit_hot.stores++;                                                           \
+        } else if (befit_hot.active) {                                                    \
+            befit_hot.stores++;                                                           \
+            befit_touch(at, SIZE, 1);                                                     \
+        }                                                                                 \
+    }
+CALLBACKS(1)
+CALLBACKS(2)
+CALLBACKS(4)
+CALLBACKS(8)
+CALLBACKS(16)
+
+void __sanitizer_cov_trace_pc(void) {
+    befit_hot.blocks++;
+}

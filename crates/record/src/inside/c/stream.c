@@ -1,0 +1,82 @@
+/* Buffers the stream and writes it to the inherited pipe. */
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hot.h"
+
+#define BUFFER_WORDS 65536
+
+static uint64_t buffer[BUFFER_WORDS];
+static size_t filled;
+static int pipe_fd = -1;
+static unsigned filter_depth = 8;
+static pid_t owner;
+
+/* A decimal number up to `most` in the environment; -1 when there is none. */
+static long number_in_environment(const char *name, long most) {
+    const char *text = getenv(name);
+    if (text == NULL || *text == '\0')
+        return -1;
+    char *end;
+    long value = strtol(text, &end, 10);
+    return *end == '\0' && value >= 0 && value <= most ? value : -1;
+}
+
+/* Before main: takes the pipe over, so that no child process of the program inherits it or thinks that it is recorded. */
+__attribute__((constructor)) static void open_stream(void) {
+    long fd = number_in_environment("BEFIT_RECORD_FD", 1 << 20);
+    if (fd < 0 || fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)
+        return;
+    long depth = number_in_environment("BEFIT_RECORD_FILTER", 16);
+    if (depth >= 1)
+        filter_depth = (unsigned)depth;
+    unsetenv("BEFIT_RECORD_FD");
+    unsetenv("BEFIT_RECORD_FILTER");
+    pipe_fd = (int)fd;
+    owner = getpid();
+    befit_put_event(HELLO, STREAM_VERSION | filter_depth << 8 | LINE_BITS << 16);
+    befit_put(STREAM_MAGIC);
+    befit_flush();
+}
+
+int befit_stream_open(void) {
+    return pipe_fd >= 0;
+}
+
+unsigned befit_filter_depth(void) {
+    return filter_depth;
+}
+
+void befit_flush(void) {
+    const char *next = (const char *)buffer;
+    size_t left = filled * sizeof buffer[0];
+    filled = 0;
+    if (pipe_fd < 0 || getpid() != owner) /* a forked child would write its parent's events again */
+        return;
+    int saved = errno;
+    while (left > 0) {
+        ssize_t written = write(pipe_fd, next, left);
+        if (written > 0) {
+            next += written;
+            left -= (size_t)written;
+        } else if (written < 0 && errno != EINTR) {
+            pipe_fd = -1; /* the reader has gone; the program runs on, unrecorded */
+            break;
+        }
+    }
+    errno = saved;
+}
+
+void befit_put(uint64_t word) {
+    buffer[filled++] = word;
+    if (UNLIKELY(filled == BUFFER_WORDS))
+        befit_flush();
+}
+
+void befit_put_event(enum event kind, uint64_t argument) {
+    befit_put(EVENT | (uint64_t)kind << EVENT_KIND_SHIFT | argument << EVENT_ARGUMENT_SHIFT);
+}

@@ -1,0 +1,32 @@
+/* The stream of 64-bit words that the recorded process writes: crates/record/README.md is its specification. */
+#ifndef BEFIT_STREAM_H
+#define BEFIT_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STREAM_MAGIC 0x6365727469666562u /* "befitrec", first letter in the lowest byte */
+#define STREAM_VERSION 1u
+
+/* A touch: bit 2 clear. */
+#define TOUCH_WRITE 1u
+#define TOUCH_STACK 2u
+#define TOUCH_LINE_SHIFT 3
+
+/* An event: bit 2 set, kind in bits 3-7, argument from bit 8. */
+#define EVENT 4u
+#define EVENT_KIND_SHIFT 3
+#define EVENT_ARGUMENT_SHIFT 8
+enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED };
+enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
+
+/* Where a touch word or an event goes. Both keep errno. */
+void befit_put(uint64_t word);
+void befit_put_event(enum event kind, uint64_t argument);
+void befit_flush(void);
+/* Whether somebody reads the stream; where nobody does, nothing is recorded. */
+int befit_stream_open(void);
+/* How many lines the filter remembers, 1 to 16. */
+unsigned befit_filter_depth(void);
+
+#endif

@@ -1,0 +1,1 @@
+//! Records an instrumented run as a befit Program

@@ -1,0 +1,139 @@
+//! Results as text to read: per program and machine one block of two tables, time and misses.
+//!
+//! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians over the seeds; ± is half the
+//! distance from the smallest to the largest, in percent of the median.
+
+mod numbers;
+
+use std::fmt::Write;
+
+use befit_lab::{Spread, Summary};
+use befit_machine::Lines;
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use numbers::{Scale, change, half_range, percent};
+
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+pub(crate) fn render(results: &[Summary]) -> String {
+    let mut text = String::new();
+    let mut rest = results;
+    while let Some(first) = rest.first() {
+        let same = |s: &Summary| s.command == first.command && s.machine == first.machine;
+        let (block, after) = rest.split_at(rest.iter().take_while(|s| same(s)).count());
+        write_block(&mut text, block);
+        rest = after;
+    }
+    text
+}
+
+fn write_block(text: &mut String, block: &[Summary]) {
+    let first = &block[0];
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let seeds = match first.seeds {
+        1 => "one seed".to_owned(),
+        n => format!("medians of {n} seeds, ± half the range"),
+    };
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{} on {} ({} workers, {} MHz); {seeds}", first.command, first.machine, first.workers, first.mhz);
+    let _ = writeln!(text, "\n{}", time(block));
+    let _ = writeln!(text, "\n{}", misses(block));
+}
+
+/// Time, where it went, and what the scheduler did.
+fn time(block: &[Summary]) -> String {
+    let first = &block[0];
+    let mut columns = Columns::new(block);
+    let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
+    columns.add("time,\nM cycles", |s| scale.show(s.time.median.0));
+    if first.seeds > 1 {
+        columns.add("\n±", |s| half_range(s.time.map(|t| t.0)));
+    }
+    if block.len() > 1 {
+        columns.versus(|s| s.time.median.0);
+    }
+    columns.add("running\nstrands", |s| percent(s.shares().active));
+    columns.add("\nscheduling", |s| percent(s.shares().policy));
+    columns.add("\nidle", |s| percent(s.shares().idle));
+    columns.add("\nsteals", |s| s.steals.median.to_string());
+    columns.add("of them\nnear", |s| match s.steals.median {
+        0 => "-".to_owned(),
+        all => percent((s.near_steals.median as f64 / all as f64).min(1.0)),
+    });
+    for (i, (place, _)) in first.anchors.iter().enumerate() {
+        let used = block.iter().any(|s| s.anchors[i].1.max > 0);
+        if let (Some(level), true) = (place, used) {
+            columns.add(&format!("anchored\nat {level}"), |s| s.anchors[i].1.median.to_string());
+        }
+    }
+    columns.table()
+}
+
+/// Cache misses and memory traffic.
+fn misses(block: &[Summary]) -> String {
+    let first = &block[0];
+    let mut columns = Columns::new(block);
+    let last = first.levels.len().saturating_sub(1);
+    for (i, level) in first.levels.iter().enumerate() {
+        let of = |s: &Summary| s.levels[i].misses;
+        columns.lines(&format!("{}\nmisses, M", level.level), of);
+        if i == last && first.seeds > 1 {
+            columns.add("\n±", |s| half_range(of(s).map(|l| l.0)));
+        }
+        if block.len() > 1 {
+            columns.versus(|s| of(s).median.0);
+        }
+    }
+    columns.lines("memory\nreads, M", |s| s.memory_reads);
+    columns.lines("memory\nwrites, M", |s| s.memory_writes);
+    columns.add("from other\nsockets", |s| s.remote_hits.median.0.to_string());
+    columns.table()
+}
+
+/// A table built column by column: rows are the block's schedulers.
+struct Columns<'a> {
+    block: &'a [Summary],
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(block: &'a [Summary]) -> Self {
+        let rows = block.iter().map(|s| vec![s.scheduler.to_string()]).collect();
+        Self { block, header: vec!["\nscheduler".to_owned()], rows }
+    }
+
+    fn add(&mut self, title: &str, cell: impl Fn(&Summary) -> String) {
+        self.header.push(title.to_owned());
+        for (row, summary) in self.rows.iter_mut().zip(self.block) {
+            row.push(cell(summary));
+        }
+    }
+
+    /// A column of changes against the baseline.
+    fn versus(&mut self, of: impl Fn(&Summary) -> u64) {
+        let first = &self.block[0];
+        let title = format!("vs\n{}", first.scheduler);
+        self.add(&title, |s| if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) });
+    }
+
+    /// A column of medians in millions of lines, all with the same number of decimals.
+    fn lines(&mut self, title: &str, of: impl Fn(&Summary) -> Spread<Lines>) {
+        let scale = Scale::millions(self.block.iter().map(|s| of(s).median.0));
+        self.add(title, |s| scale.show(of(s).median.0));
+    }
+
+    fn table(self) -> String {
+        let align = |i: usize| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
+        let cells = |row: Vec<String>| -> Vec<Cell> {
+            row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))).collect()
+        };
+        let mut table = Table::new();
+        table.load_style(STYLE).set_header(cells(self.header));
+        for row in self.rows {
+            table.add_row(cells(row));
+        }
+        table.trim_fmt()
+    }
+}

@@ -1,0 +1,89 @@
+//! What a user may set on a policy, and the way from a name to an object.
+
+use std::{fmt::Debug, str::FromStr};
+
+use befit_machine::Machine;
+
+use crate::{Scheduler, SchedulerKind, policy};
+
+/// What a user may set on a policy. The defaults are the space-bounded study's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Options {
+    /// Dilation σ, 0 < σ ≤ 1: a task befits the smallest cache M with S ≤ σM.
+    pub sigma: f64,
+    /// μ, 0 < μ ≤ 1: the share of a cache that one passing strand may claim.
+    pub mu: f64,
+    /// How many times likelier pws picks a victim under the same last-level cache.
+    pub nearness: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { sigma: 0.5, mu: 0.2, nearness: 10 }
+    }
+}
+
+/// No policy has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownScheduler(pub String);
+
+impl std::fmt::Display for UnknownScheduler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown scheduler '{}'; known: {}", self.0, SchedulerKind::names().join(", "))
+    }
+}
+
+impl std::error::Error for UnknownScheduler {}
+
+impl SchedulerKind {
+    /// Every policy.
+    pub const ALL: [Self; 4] = [Self::Ws, Self::Pws, Self::Sb, Self::SbD];
+
+    /// As users type it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ws => "ws",
+            Self::Pws => "pws",
+            Self::Sb => "sb",
+            Self::SbD => "sb-d",
+        }
+    }
+
+    /// One line on what it does and where it comes from.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Ws => "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)",
+            Self::Pws => "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)",
+            Self::Sb => "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)",
+            Self::SbD => "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)",
+        }
+    }
+
+    /// All names, in the order of [`Self::ALL`].
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|k| k.name()).collect()
+    }
+
+    /// Builds the policy for `machine`.
+    pub fn build<T: Copy + Send + Debug + 'static>(self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        match self {
+            Self::Ws => Box::new(policy::WorkStealing::uniform(machine)),
+            Self::Pws => Box::new(policy::WorkStealing::priority(machine, options.nearness)),
+            Self::Sb => Box::new(policy::SpaceBounded::central(machine, options)),
+            Self::SbD => Box::new(policy::SpaceBounded::distributed(machine, options)),
+        }
+    }
+}
+
+impl std::fmt::Display for SchedulerKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SchedulerKind {
+    type Err = UnknownScheduler;
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownScheduler(name.to_owned()))
+    }
+}

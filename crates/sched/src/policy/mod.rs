@@ -1,0 +1,9 @@
+//! The policies, a file each.
+
+mod ledger;
+mod queue;
+mod space_bounded;
+mod stealing;
+
+pub use space_bounded::SpaceBounded;
+pub use stealing::WorkStealing;

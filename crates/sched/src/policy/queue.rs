@@ -1,0 +1,54 @@
+//! A double-ended queue that several workers share, and that can be seen to be empty without taking its lock.
+
+use std::{
+    collections::VecDeque,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use crate::{Env, Guarded, LockId, Ready};
+
+/// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    /// A hint, written under the lock: a worker that looks for work need not take the lock to see that there is none.
+    len: AtomicUsize,
+    entries: Guarded<VecDeque<Ready<T>>>,
+}
+
+impl<T> Queue<T> {
+    pub(super) const fn new(id: LockId) -> Self {
+        Self { len: AtomicUsize::new(0), entries: Guarded::new(id, VecDeque::new()) }
+    }
+
+    pub(super) fn push_new(&self, ready: Ready<T>, env: &mut dyn Env) {
+        self.entries.with(env, |entries, _| {
+            entries.push_back(ready);
+            self.note(entries);
+        });
+    }
+
+    pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.pop(env, VecDeque::pop_back)
+    }
+
+    pub(super) fn pop_old(&self, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.pop(env, VecDeque::pop_front)
+    }
+
+    fn pop(&self, env: &mut dyn Env, take: fn(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>) -> Option<Ready<T>> {
+        // Sequentially consistent, as is the store below: a worker that announces its sleep and then sees an empty queue must
+        // not miss an entry whose producer saw no sleeper.
+        if self.len.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        self.entries.with(env, |entries, _| {
+            let ready = take(entries);
+            self.note(entries);
+            ready
+        })
+    }
+
+    fn note(&self, entries: &VecDeque<Ready<T>>) {
+        self.len.store(entries.len(), Ordering::SeqCst);
+    }
+}

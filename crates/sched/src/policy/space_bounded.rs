@@ -1,0 +1,238 @@
+//! `sb` and `sb-d`: space-bounded scheduling.
+//!
+//! Simhadri, Blelloch, Fineman, Gibbons & Kyrola, *Experimental analysis of space-bounded schedulers* (SPAA 2014 / TOPC 2016), section 4.
+//! A task *befits* the smallest cache M with S ≤ σM. One that befits a smaller cache than its parent does is *maximal*: it is
+//! *anchored* at a cluster of that cache, and all of it runs on that cluster's workers. Two things hold always:
+//!
+//! - *anchored*: a maximal task runs under one cache that it befits;
+//! - *bounded*: at every cache, the sizes of the tasks anchored there and min(μM, strand size) of each live strand that passes through
+//!   it (is anchored above and runs below) sum to at most M.
+//!
+//! Each cluster keeps *buckets* of what its anchored tasks forked: bucket 0 what stays anchored here, bucket k ≥ 1 tasks that befit caches
+//! k levels further down. A worker that looks for work climbs from its leaf to the root, and at each cluster tries the buckets in order.
+//!
+//! `sb-d` splits each cluster's bucket 0, the largest tasks' and the most contended, into a queue per child cluster: a worker takes the newest of
+//! its own child cluster's, else the oldest of a random sibling's.
+//!
+//! # Readings, where the paper leaves a choice
+//! - The study locks a cluster at a time, from leaf to root, and holds each lock for what it claims. Here the claims of all caches under one child
+//!   of the root (a socket) are one ledger behind one lock: a path is checked and claimed at once, so no claim is ever rolled back, and
+//!   a worker that was refused was refused for a reason that a later `done` will lift.
+//! - A bucket is a stack; a worker tries its newest entry only, and leaves it where it does not fit.
+//! - A strand claims space in the caches strictly below its anchor. A maximal task that skips levels (anchored at an L1 out of an
+//!   L3's bucket) also claims min(μM, S) in each cache between, until it ends, since its data passes through.
+//! - A continuation belongs to its task: bucket 0 of the task's anchor, never anchored anew.
+//! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's anchor.
+
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+
+use super::ledger::Ledger;
+use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, Task};
+
+/// The space-bounded scheduler, central or distributed.
+#[derive(Debug)]
+pub struct SpaceBounded<T> {
+    name: &'static str,
+    ledger: Ledger,
+    rooms: Vec<Room<T>>,
+}
+
+/// What waits at one cluster.
+#[derive(Debug)]
+struct Room<T> {
+    /// Entries in all buckets: a hint, written under the lock. Workers pass an empty room without taking its lock.
+    len: AtomicUsize,
+    buckets: Guarded<Buckets<T>>,
+    /// Which part of bucket 0 is a worker's own, by worker from `first_worker` on.
+    own_part: Vec<usize>,
+    first_worker: u32,
+    /// σM of the largest cache k levels further down, k = 1, 2, …: the most that bucket k takes.
+    bounds: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Buckets<T> {
+    /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is the back.
+    here: Vec<Vec<Ready<T>>>,
+    /// Bucket k at index k − 1.
+    deeper: Vec<Vec<Ready<T>>>,
+}
+
+impl<T: Copy + Send + Debug> SpaceBounded<T> {
+    /// `sb`: one stack for each bucket.
+    pub fn central(machine: &Machine, options: Options) -> Self {
+        Self::new("sb", machine, options, false)
+    }
+
+    /// `sb-d`: bucket 0 of each cluster split by child cluster.
+    pub fn distributed(machine: &Machine, options: Options) -> Self {
+        Self::new("sb-d", machine, options, true)
+    }
+
+    fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
+        let rooms = (0..machine.clusters().len() as u32).map(|i| Room::new(machine, ClusterId(i), options, split));
+        let rooms: Vec<_> = rooms.collect();
+        Self { name, ledger: Ledger::new(machine, options, LockId(rooms.len() as u32)), rooms }
+    }
+}
+
+impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        let anchor = ready.task.anchor;
+        self.rooms[anchor.index()].put(w, ready, env);
+        anchor
+    }
+
+    /// Climbs from the worker's leaf to the root. A cluster with occupancy above (1−μ)M ends the walk: nothing anchored above it may pass.
+    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
+            let admit = |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, step, &ready.task, ready.stage, env);
+            if let Some(ready) = self.rooms[cluster.index()].take(w, admit, env) {
+                return Some(ready);
+            }
+            if !self.ledger.passable(cluster) {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+        self.ledger.resume(w, task, env);
+    }
+
+    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+        self.ledger.strand_done(w, &strand.task, env)
+    }
+
+    fn task_ended(&self, _: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+        if task.maximal { self.ledger.task_ended(task, env) } else { None }
+    }
+
+    fn check(&self) {
+        self.ledger.check();
+    }
+}
+
+impl<T: Copy + Send + Debug> Room<T> {
+    fn new(machine: &Machine, id: ClusterId, options: Options, split: bool) -> Self {
+        let cluster = machine.cluster(id);
+        let parts = if split { cluster.children.len().max(1) } else { 1 };
+        let part_of = |w: u32| {
+            let child = cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w)));
+            child.unwrap_or(0).min(parts - 1)
+        };
+        let bounds: Vec<u64> = largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
+        let buckets = Buckets {
+            here: (0..parts).map(|_| Vec::new()).collect(),
+            deeper: bounds.iter().map(|_| Vec::new()).collect(),
+        };
+        Self {
+            len: AtomicUsize::new(0),
+            buckets: Guarded::new(LockId(id.0), buckets),
+            own_part: cluster.workers.clone().map(part_of).collect(),
+            first_worker: cluster.workers.start,
+            bounds,
+        }
+    }
+
+    fn put(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) {
+        let bucket = match ready.stage {
+            Stage::Continuation => 0,
+            Stage::Start => self.bounds.iter().take_while(|bound| ready.task.size.0 <= **bound).count(),
+        };
+        self.buckets.with(env, |buckets, _| {
+            match bucket {
+                0 => buckets.here[self.own_part(w)].push(ready),
+                k => buckets.deeper[k - 1].push(ready),
+            }
+            self.len.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+
+    /// Takes the first entry, bucket by bucket, that `admit` lets in; the task that `admit` answers carries the policy's notes.
+    fn take(
+        &self,
+        w: WorkerId,
+        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        if self.len.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        self.buckets.with(env, |buckets, env| {
+            let found = self.take_here(w, buckets, &admit, env).or_else(|| {
+                buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
+            });
+            if found.is_some() {
+                self.len.fetch_sub(1, Ordering::SeqCst);
+            }
+            found
+        })
+    }
+
+    /// Bucket 0: the newest of the worker's own part, else the oldest of another, from a random one on.
+    fn take_here(
+        &self,
+        w: WorkerId,
+        buckets: &mut Buckets<T>,
+        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let own = self.own_part(w);
+        let parts = buckets.here.len();
+        if let Some(newest) = buckets.here[own].len().checked_sub(1) {
+            let found = take_if(&mut buckets.here[own], newest, admit, env);
+            if found.is_some() {
+                return found;
+            }
+        }
+        if parts == 1 || buckets.here.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let start = env.random(parts as u32) as usize;
+        let others = (0..parts).map(|i| (start + i) % parts).filter(|part| *part != own);
+        others.into_iter().find_map(|part| {
+            let stack = &mut buckets.here[part];
+            if stack.is_empty() { None } else { take_if(stack, 0, admit, env) }
+        })
+    }
+
+    fn own_part(&self, w: WorkerId) -> usize {
+        // A task can be made ready by a worker from elsewhere: the last child of a sync may end under another cluster only if it was
+        // anchored higher, so this is rare; part 0 is as good as any.
+        self.own_part.get(w.0.wrapping_sub(self.first_worker) as usize).copied().unwrap_or(0)
+    }
+}
+
+fn take_if<T: Copy>(
+    stack: &mut Vec<Ready<T>>,
+    at: usize,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+    env: &mut dyn Env,
+) -> Option<Ready<T>> {
+    let task = admit(&stack[at], env)?;
+    let mut ready = stack.remove(at);
+    ready.task = task;
+    Some(ready)
+}
+
+/// The size in bytes of the largest cache 1, 2, … levels below cluster `id`.
+fn largest_below(machine: &Machine, id: ClusterId) -> Vec<u64> {
+    let mut sizes = Vec::new();
+    let mut row = machine.cluster(id).children.clone();
+    while !row.is_empty() {
+        sizes.push(row.iter().map(|c| machine.cluster(*c).size().0).max().unwrap_or(0));
+        row = row.iter().flat_map(|c| machine.cluster(*c).children.iter().copied()).collect();
+    }
+    sizes
+}

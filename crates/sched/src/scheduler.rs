@@ -1,0 +1,89 @@
+//! The trait that every policy implements.
+
+use std::fmt::Debug;
+
+use befit_machine::{ClusterId, WorkerId};
+
+use crate::{Env, Ready, Stage, Task};
+
+/// Which goes on after a fork.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ForkOrder {
+    /// The child: the parent's continuation (or the next sibling) waits. Serial order on one worker.
+    ChildFirst,
+    /// The parent: the child waits.
+    ParentFirst,
+}
+
+/// What has just run on a worker, as given to [`Scheduler::done`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strand {
+    /// The task that it belongs to.
+    pub task: Task,
+    /// Whether it was the task's first strand.
+    pub stage: Stage,
+}
+
+/// A scheduling policy: an object shared by all workers.
+///
+/// # Protocol
+/// For each strand that worker w runs: `get(w)` hands it out (or [`Scheduler::resume`] announces it), the engine runs
+/// it, `done(w)` takes it back. When a strand ends in forks or wakes a continuation, the engine calls `done` *before*
+/// the `add`s that follow from it: what the strand held is free again when its successors are placed. The last
+/// `done` of a task, once all that it forked has ended too, says `task_ended`.
+///
+/// When `get` answers `None` nothing that this worker may run is ready: the engine need not ask again for it until a
+/// later `add` or `done` names a cluster that has it.
+///
+/// Every method may be called by several workers at once.
+pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
+    /// Its name, as users type it.
+    fn name(&self) -> &'static str;
+
+    /// Which goes on after `parent` forks. Called once for each fork, before `add`.
+    fn fork_order(&self, parent: &Task) -> ForkOrder {
+        let _ = parent;
+        ForkOrder::ChildFirst
+    }
+
+    /// `ready` became ready on worker `w`. Answers the cluster whose workers may take it.
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId;
+
+    /// Worker `w` is idle: what shall it run? The answer's task carries the policy's notes (its anchor).
+    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>>;
+
+    /// Worker `w` goes on with a strand of `task` that was not handed out by `get`: on threads a closure goes on, on the thread
+    /// that called `join`, when its children have ended. The policy accounts for it and cannot refuse.
+    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+        let _ = (w, task, env);
+    }
+
+    /// Worker `w` ran `strand`. Answers a cluster under which workers that found nothing should ask again, if any.
+    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+        let _ = (w, strand, env);
+        None
+    }
+
+    /// `task` has ended, with everything that it forked; `w` ran its last strand. Called after that strand's `done`. Answers as `done`.
+    fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+        let _ = (w, task, env);
+        None
+    }
+
+    /// Asserts what must always hold between calls (the bounded property, say); panics where it does not.
+    fn check(&self) {}
+}
+
+/// The policies by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SchedulerKind {
+    /// Work stealing: victims uniformly at random.
+    #[default]
+    Ws,
+    /// Priority work stealing: victims under the same last-level cache likelier.
+    Pws,
+    /// Space-bounded: tasks anchored to the cache that they befit.
+    Sb,
+    /// Space-bounded with the top bucket of each cluster split by child cluster.
+    SbD,
+}

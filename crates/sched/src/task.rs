@@ -1,0 +1,66 @@
+//! What a policy is told of a task, and what it may note on it.
+
+use befit_machine::{Bytes, ClusterId};
+
+/// What a policy knows of a task. The engine keeps it beside the task and shows it at every call; the policy
+/// writes its decisions into it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// Task size S: as declared, else its parent's (an undeclared task is taken to be as large as its parent).
+    pub size: Bytes,
+    /// Size of its largest strand: as declared, else its task size.
+    pub strand: Bytes,
+    /// Forks between the root task and it.
+    pub depth: u32,
+    /// Which child of its parent it is, counted from 0 and anew after each sync.
+    pub index: u32,
+    /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
+    pub anchor: ClusterId,
+    /// The policy's: it is *maximal*, so the anchor is its own and holds its size until it ends.
+    pub maximal: bool,
+    /// The policy's: one word for whatever else it must remember.
+    pub mark: u64,
+}
+
+impl Task {
+    /// The root task of a computation of size `size`, bound to nothing yet (that is, to the root).
+    pub const fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
+        let size = match size {
+            Some(s) => s,
+            None => Bytes(u64::MAX),
+        };
+        let strand = match strand {
+            Some(s) => s,
+            None => size,
+        };
+        Self { size, strand, depth: 0, index: 0, anchor: ClusterId::ROOT, maximal: false, mark: 0 }
+    }
+
+    /// The `index`-th child of this task, with what it declares of itself.
+    pub fn child(&self, index: u32, size: Option<Bytes>, strand: Option<Bytes>) -> Self {
+        let inherited = if size.is_some() { None } else { Some(self.strand) };
+        let size = size.unwrap_or(self.size);
+        let strand = strand.or(inherited).unwrap_or(size);
+        Self { size, strand, depth: self.depth + 1, index, anchor: self.anchor, maximal: false, mark: self.mark }
+    }
+}
+
+/// Where in its life a task is when it becomes ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// It has not run yet.
+    Start,
+    /// What it waited for at a sync has ended; its next strand is ready. It stays at its task's anchor.
+    Continuation,
+}
+
+/// A strand that is ready to run: the engine's handle for it, and what the policy knows of its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ready<T> {
+    /// The engine's own handle, opaque to policies.
+    pub job: T,
+    /// The task that the strand belongs to.
+    pub task: Task,
+    /// Whether the task starts here.
+    pub stage: Stage,
+}

@@ -1,0 +1,340 @@
+//! The virtual-time engine: workers in time order, and what happens where strands begin and end.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use befit_machine::{ClusterId, Cycles, Lines, Machine, WorkerId};
+use befit_program::{Program, TaskId};
+use befit_sched::{ForkOrder, Ready, Scheduler, Stage, Strand};
+
+use crate::{
+    Breakdown, LevelCounts, Outcome, Settings, SimError,
+    clock::Ticks,
+    env::{Prices, SimEnv, Steals},
+    execution::{Execution, Hardware},
+    tasks::{Step, Tasks},
+};
+
+/// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates more slowly.
+const SLICE: Ticks = Ticks::cycles(500);
+/// An idle worker looks for work this often: one that is woken resumes at a random point of the period.
+const POLL: u64 = 200;
+/// Touches between two reports of progress.
+const REPORT: u64 = 1 << 20;
+/// Strands between two checks of all of the policy's invariants (the cheap ones are checked at every step).
+const CHECK: u64 = 1024;
+
+/// One virtual worker.
+struct Worker<'a> {
+    clock: Ticks,
+    running: Option<Running<'a>>,
+    /// Found nothing, and waits for the policy to have something.
+    parked: bool,
+    random: fastrand::Rng,
+    spent: Spent,
+}
+
+/// What a worker runs.
+struct Running<'a> {
+    task: TaskId,
+    stage: Stage,
+    /// None at the start of a task or continuation, before its first step.
+    strand: Option<Execution<'a>>,
+}
+
+#[derive(Default)]
+struct Spent {
+    active: Ticks,
+    add: Ticks,
+    get: Ticks,
+    done: Ticks,
+}
+
+/// A simulation under way.
+pub(crate) struct Engine<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    scheduler: Box<dyn Scheduler<TaskId>>,
+    tasks: Tasks<'a>,
+    hardware: Hardware,
+    prices: Prices,
+    steals: Steals,
+    workers: Vec<Worker<'a>>,
+    /// Workers that are not parked, by clock.
+    queue: BinaryHeap<Reverse<(Ticks, u32)>>,
+    anchors: Vec<u64>,
+    ready: u64,
+    strands: u64,
+    ended: bool,
+    progress: &'a dyn Fn(u64),
+    unreported: u64,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        machine: &'a Machine,
+        settings: &Settings,
+        progress: &'a dyn Fn(u64),
+    ) -> Result<Self, SimError> {
+        let mut seeds = fastrand::Rng::with_seed(settings.seed);
+        let workers = machine.workers().iter().map(|_| Worker {
+            clock: Ticks::default(),
+            running: None,
+            parked: true,
+            random: seeds.fork(),
+            spent: Spent::default(),
+        });
+        Ok(Self {
+            program,
+            machine,
+            scheduler: settings.scheduler.build(machine, settings.options),
+            tasks: Tasks::new(program),
+            workers: workers.collect(),
+            hardware: Hardware::new(program, machine, seeds.u64(..))?,
+            prices: Prices::new(machine, settings.costs),
+            steals: Steals::default(),
+            queue: BinaryHeap::new(),
+            anchors: vec![0; machine.clusters().len()],
+            ready: 0,
+            strands: 0,
+            ended: false,
+            progress,
+            unreported: 0,
+        })
+    }
+
+    /// Worker 0 begins with the root task; the others look for work.
+    pub(crate) fn run(mut self) -> Result<Outcome, SimError> {
+        let first = WorkerId(0);
+        self.add(first, TaskId(0), Stage::Start);
+        self.workers[0].parked = false;
+        self.queue.push(Reverse((self.workers[0].clock, 0)));
+        let mut clock = Ticks::default();
+        while let Some(Reverse((now, w))) = self.queue.pop() {
+            let worker = WorkerId(w);
+            clock = now;
+            if self.workers[worker.index()].running.is_some() {
+                self.slice(worker);
+            } else {
+                self.look(worker);
+            }
+            if self.ended {
+                clock = self.workers[worker.index()].clock;
+                break;
+            }
+            if !self.workers[worker.index()].parked {
+                self.queue.push(Reverse((self.workers[worker.index()].clock, w)));
+            }
+        }
+        if !self.ended {
+            let (scheduler, cycle) = (self.scheduler.name(), clock.whole().0);
+            return Err(SimError::Stuck { scheduler, ready: self.ready, cycle });
+        }
+        self.scheduler.check();
+        (self.progress)(self.unreported);
+        Ok(self.outcome(clock))
+    }
+
+    /// Runs worker `w`'s strand for a slice; where it ends, goes on to what follows.
+    fn slice(&mut self, w: WorkerId) {
+        let until = self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |Reverse((next, _))| *next) + SLICE;
+        let worker = &mut self.workers[w.index()];
+        let Some(running) = &mut worker.running else { return };
+        if let Some(strand) = &mut running.strand {
+            let (clock, strand_ended, made) = strand.run(&mut self.hardware, w, worker.clock, until);
+            worker.spent.active += clock.since(worker.clock);
+            worker.clock = clock;
+            self.unreported += made;
+            if self.unreported >= REPORT {
+                (self.progress)(std::mem::take(&mut self.unreported));
+            }
+            if !strand_ended {
+                return;
+            }
+        }
+        let (task, stage) = (running.task, running.stage);
+        let step = self.tasks.step(task);
+        if let Step::Run(strand) = step {
+            running.strand = Some(Execution::new(self.program, strand));
+            return;
+        }
+        worker.running = None;
+        self.hardware.leave(w);
+        self.strands += 1;
+        if self.strands.is_multiple_of(CHECK) {
+            self.scheduler.check();
+        }
+        self.done(w, task, stage);
+        match step {
+            Step::Run(_) | Step::Waits => {}
+            Step::Forked => self.fork(w, task, true),
+            Step::ForkedAndWaits => self.fork(w, task, false),
+            Step::Ends => self.end(w, task),
+        }
+    }
+
+    /// Makes the children that `parent` has just forked ready, and its continuation where it goes on beside them.
+    /// The newest entry is what one worker alone would run next.
+    fn fork(&mut self, w: WorkerId, parent: TaskId, goes_on: bool) {
+        let children = std::mem::take(&mut self.tasks.forks);
+        match self.scheduler.fork_order(self.tasks.notes(parent)) {
+            ForkOrder::ChildFirst => {
+                if goes_on {
+                    self.add(w, parent, Stage::Continuation);
+                }
+                children.iter().rev().for_each(|child| self.add(w, *child, Stage::Start));
+            }
+            ForkOrder::ParentFirst => {
+                children.iter().for_each(|child| self.add(w, *child, Stage::Start));
+                if goes_on {
+                    self.add(w, parent, Stage::Continuation);
+                }
+            }
+        }
+        self.tasks.forks = children;
+    }
+
+    /// The body of `task` is at its end: ends it and every ancestor that lived only for it, and wakes what waited.
+    /// A woken continuation that has nothing left to run is carried through here, without the policy: on threads it is a return.
+    fn end(&mut self, w: WorkerId, task: TaskId) {
+        let mut ending = Some(task);
+        while let Some(task) = ending.take() {
+            let woken = self.tasks.body_ended(task);
+            let mut gone = Some(task);
+            while let Some(task) = gone.take() {
+                let (has_ended, parent) = self.tasks.let_go(task);
+                if has_ended {
+                    self.task_ended(w, task);
+                    self.ended = parent.is_none();
+                    gone = parent;
+                }
+            }
+            if let Some(waiting) = woken {
+                if self.tasks.is_at_end(waiting) {
+                    ending = Some(waiting);
+                } else {
+                    self.add(w, waiting, Stage::Continuation);
+                }
+            }
+        }
+    }
+
+    /// Idle worker `w` asks the policy for work.
+    fn look(&mut self, w: WorkerId) {
+        let start = self.workers[w.index()].clock;
+        let found = self.in_policy(w, |scheduler, env| scheduler.get(w, env));
+        let worker = &mut self.workers[w.index()];
+        let Some(Ready { job: task, task: notes, stage }) = found else {
+            worker.parked = true;
+            return;
+        };
+        worker.spent.get += worker.clock.since(start);
+        worker.running = Some(Running { task, stage, strand: None });
+        self.ready -= 1;
+        self.hardware.enter(w);
+        assert!(
+            self.machine.cluster(notes.anchor).has(w),
+            "anchored property: {} gave task {task:?} of cluster {:?} to worker {w:?}",
+            self.scheduler.name(),
+            notes.anchor
+        );
+        if stage == Stage::Start && notes.maximal {
+            self.anchors[notes.anchor.index()] += 1;
+        }
+        *self.tasks.notes_mut(task) = notes;
+    }
+
+    fn add(&mut self, w: WorkerId, task: TaskId, stage: Stage) {
+        let ready = Ready { job: task, task: *self.tasks.notes(task), stage };
+        self.ready += 1;
+        let start = self.workers[w.index()].clock;
+        let cluster = self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
+        let now = self.workers[w.index()].clock;
+        self.workers[w.index()].spent.add += now.since(start);
+        self.wake(cluster, now);
+    }
+
+    fn done(&mut self, w: WorkerId, task: TaskId, stage: Stage) {
+        let strand = Strand { task: *self.tasks.notes(task), stage };
+        self.finish(w, |scheduler, env| scheduler.done(w, &strand, env));
+    }
+
+    fn task_ended(&mut self, w: WorkerId, task: TaskId) {
+        let notes = *self.tasks.notes(task);
+        self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
+    }
+
+    fn finish(&mut self, w: WorkerId, call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> Option<ClusterId>) {
+        let start = self.workers[w.index()].clock;
+        let freed = self.in_policy(w, call);
+        let now = self.workers[w.index()].clock;
+        self.workers[w.index()].spent.done += now.since(start);
+        if let Some(cluster) = freed.filter(|_| self.ready > 0) {
+            self.wake(cluster, now);
+        }
+    }
+
+    /// Calls the policy on behalf of worker `w`, whose clock pays for it.
+    fn in_policy<R>(&mut self, w: WorkerId, call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> R) -> R {
+        let worker = &mut self.workers[w.index()];
+        let mut env = SimEnv {
+            worker: w,
+            now: &mut worker.clock,
+            random: &mut worker.random,
+            prices: &mut self.prices,
+            steals: &mut self.steals,
+        };
+        env.call();
+        call(&*self.scheduler, &mut env)
+    }
+
+    /// Parked workers under `cluster` look again, each at some point of its polling period.
+    fn wake(&mut self, cluster: ClusterId, now: Ticks) {
+        for w in self.machine.cluster(cluster).workers.clone() {
+            let worker = &mut self.workers[w as usize];
+            if worker.parked {
+                worker.parked = false;
+                worker.clock = worker.clock.max(now + Ticks::cycles(worker.random.u64(..POLL)));
+                self.queue.push(Reverse((worker.clock, w)));
+            }
+        }
+    }
+
+    fn outcome(self, time: Ticks) -> Outcome {
+        let caches = &self.hardware.caches;
+        let levels = self.machine.levels().into_iter().map(|level| {
+            let mut sum = LevelCounts { level, accesses: Lines(0), misses: Lines(0), coherence_misses: Lines(0) };
+            for (i, cluster) in self.machine.clusters().iter().enumerate() {
+                if cluster.cache.is_some_and(|c| c.level == level) {
+                    let counts = caches.counts(ClusterId(i as u32));
+                    sum.accesses += counts.accesses;
+                    sum.misses += counts.misses;
+                    sum.coherence_misses += counts.coherence_misses;
+                }
+            }
+            sum
+        });
+        let workers = self.workers.iter().map(|worker| {
+            let spent = &worker.spent;
+            let [active, add, get, done] = [spent.active, spent.add, spent.get, spent.done].map(Ticks::whole);
+            let busy = active + add + get + done;
+            // Idle is what is left: rounding included, so that the parts sum to the whole.
+            Breakdown { active, add, get, done, idle: Cycles(time.whole().0.saturating_sub(busy.0)) }
+        });
+        Outcome {
+            time: time.whole(),
+            levels: levels.collect(),
+            memory_reads: caches.memory_reads(),
+            memory_writes: caches.memory_writes(),
+            remote_hits: caches.remote_hits(),
+            sibling_hits: caches.sibling_hits(),
+            workers: workers.collect(),
+            steals: self.steals.near + self.steals.far,
+            near_steals: self.steals.near,
+            failed_steals: self.steals.failed,
+            anchors: self.anchors,
+            tasks: u64::from(self.program.tasks()),
+            strands: self.strands,
+        }
+    }
+}

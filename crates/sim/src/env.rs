@@ -1,0 +1,79 @@
+//! The simulator's [`Env`]: every lock and steal has a price in virtual time.
+
+use befit_machine::{Machine, WorkerId};
+use befit_sched::{Env, LockId};
+
+use crate::{Costs, clock::Ticks};
+
+/// What all workers' calls of the policy share.
+#[derive(Debug)]
+pub(crate) struct Prices {
+    costs: Costs,
+    /// Per lock: when its last holder gave it back.
+    free_at: Vec<Ticks>,
+    /// Per worker: its last-level cluster, for telling near from far victims.
+    socket: Vec<u32>,
+}
+
+/// Counts of steals over the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Steals {
+    pub(crate) near: u64,
+    pub(crate) far: u64,
+    pub(crate) failed: u64,
+}
+
+impl Prices {
+    pub(crate) fn new(machine: &Machine, costs: Costs) -> Self {
+        let socket = (0..machine.workers().len() as u32).map(|w| machine.last_level(WorkerId(w)).0).collect();
+        Self { costs, free_at: Vec::new(), socket }
+    }
+}
+
+/// One worker inside the policy.
+pub(crate) struct SimEnv<'a> {
+    pub(crate) worker: WorkerId,
+    /// The worker's clock; it runs on while the worker pays.
+    pub(crate) now: &'a mut Ticks,
+    pub(crate) random: &'a mut fastrand::Rng,
+    pub(crate) prices: &'a mut Prices,
+    pub(crate) steals: &'a mut Steals,
+}
+
+impl SimEnv<'_> {
+    /// Pays for entering the policy.
+    pub(crate) fn call(&mut self) {
+        *self.now += Ticks::cycles(self.prices.costs.call);
+    }
+}
+
+impl Env for SimEnv<'_> {
+    fn random(&mut self, bound: u32) -> u32 {
+        self.random.u32(..bound)
+    }
+
+    /// Waits until the last holder, in virtual time, has given the lock back.
+    fn acquire(&mut self, lock: LockId) {
+        let i = lock.0 as usize;
+        if self.prices.free_at.len() <= i {
+            self.prices.free_at.resize(i + 1, Ticks::default());
+        }
+        *self.now = (*self.now).max(self.prices.free_at[i]) + Ticks::cycles(self.prices.costs.lock);
+    }
+
+    fn release(&mut self, lock: LockId) {
+        self.prices.free_at[lock.0 as usize] = *self.now;
+    }
+
+    fn steal(&mut self, victim: WorkerId, found: bool) {
+        let sockets = &self.prices.socket;
+        let near = sockets[self.worker.index()] == sockets[victim.index()];
+        let costs = &self.prices.costs;
+        *self.now += Ticks::cycles(if near { costs.near_steal } else { costs.far_steal });
+        match (found, near) {
+            (false, _) => self.steals.failed += 1,
+            (true, true) => self.steals.near += 1,
+            (true, false) => self.steals.far += 1,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A strand on its way through the caches.
+
+use befit_cache::{Found, Hierarchy};
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_program::{Program, StrandId, Touch, Touches};
+
+use crate::{SimError, clock::Ticks, memory::Memory};
+
+/// Touches decoded, and fetched ahead into the simulating machine's caches, at a time.
+const BATCH: usize = 64;
+const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
+
+/// What all strands run through: the caches, the memory, and what they cost.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    pub(crate) caches: Hierarchy,
+    memory: Memory,
+    /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the pipeline hides; for the root, a miss everywhere.
+    reach: Vec<Ticks>,
+    /// The same for a line in another socket's cache.
+    remote: Ticks,
+    /// How many misses of a streaming run overlap.
+    parallelism: f64,
+    cycles_per_operation: f64,
+    /// Lines of shared data; the workers' stacks lie above.
+    shared_lines: u32,
+    stack_lines: u32,
+    /// Recorded lines per line of this machine, as a power of two.
+    coarser: u32,
+    /// Per worker: its core, and its slowness against the fastest core.
+    cores: Vec<(u32, f64)>,
+    /// Per core: workers that run a strand; they share its issue slots.
+    busy: Vec<u32>,
+}
+
+impl Hardware {
+    pub(crate) fn new(program: &Program, machine: &Machine, seed: u64) -> Result<Self, SimError> {
+        let line = machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
+        let recorded = program.meta().line_size.0;
+        if line < recorded || !line.is_power_of_two() {
+            let why = format!("its lines of {line} bytes are finer than the recorded ones of {recorded}");
+            return Err(SimError::Machine(why));
+        }
+        let coarser = (line / recorded).trailing_zeros();
+        let shared_lines = (program.lines() >> coarser) + 1;
+        let stack_lines = (program.stack_lines() >> coarser) + 1;
+        let workers = machine.workers().len() as u32;
+        let lines = stack_lines.checked_mul(workers).and_then(|stacks| stacks.checked_add(shared_lines));
+        let lines = lines.ok_or_else(|| SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines")))?;
+        let innermost = |c: &ClusterId| machine.cluster(*c).children.is_empty();
+        let hidden = (0..machine.clusters().len() as u32).map(ClusterId).filter(innermost);
+        let hidden = hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
+        let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
+        let cores = machine.workers().iter().map(|w| (w.core, 100.0 / f64::from(w.speed.max(1))));
+        let cores: Vec<_> = cores.collect();
+        let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
+        Ok(Self {
+            caches: Hierarchy::new(machine, lines, seed).map_err(|e| SimError::Machine(e.to_string()))?,
+            memory: Memory::new(machine, line, lines)?,
+            reach: machine.clusters().iter().map(|c| beyond(c.cache.map_or(machine.memory.latency.0, |c| c.latency.0))).collect(),
+            remote: beyond(machine.memory.remote_latency.0),
+            parallelism: machine.memory.parallelism.max(1.0),
+            cycles_per_operation: machine.cycles_per_operation,
+            shared_lines,
+            stack_lines,
+            coarser,
+            cores,
+            busy: vec![0; core_count],
+        })
+    }
+
+    /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
+    fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
+        let line = touch.line >> self.coarser;
+        if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
+    }
+
+    pub(crate) fn enter(&mut self, worker: WorkerId) {
+        self.busy[self.cores[worker.index()].0 as usize] += 1;
+    }
+
+    pub(crate) fn leave(&mut self, worker: WorkerId) {
+        self.busy[self.cores[worker.index()].0 as usize] -= 1;
+    }
+
+    /// One touch at `now`; answers how long the worker waits for it.
+    fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> Ticks {
+        let line = self.line(worker, touch);
+        let access = self.caches.access(worker, line, touch.write);
+        // Lines that go out take their place on the bus; nobody waits for them.
+        for _ in 0..access.written_back {
+            self.memory.transfer(worker, line, now);
+        }
+        let (queued, latency) = match access.found {
+            Found::Own(cluster) => (Ticks::default(), self.reach[cluster.index()]),
+            Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
+            Found::Remote => (Ticks::default(), self.remote),
+            Found::Memory => (self.memory.transfer(worker, line, now).since(now), self.reach[ClusterId::ROOT.index()]),
+        };
+        let overlapped = if touch.streaming { Ticks((latency.0 as f64 / self.parallelism) as u64) } else { latency };
+        queued + overlapped
+    }
+}
+
+/// A strand that a worker runs.
+#[derive(Debug)]
+pub(crate) struct Execution<'a> {
+    touches: Touches<'a>,
+    batch: [Touch; BATCH],
+    at: usize,
+    filled: usize,
+    /// Operations between two touches: 1/65536 of one, so that they add up to the strand's.
+    stride: u64,
+    /// What is left of the strand's operations, in the same unit.
+    left: u64,
+}
+
+impl<'a> Execution<'a> {
+    pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
+        let work = program.work(strand);
+        let left = (work.loads + work.stores + work.blocks) << 16;
+        Self {
+            touches: program.touches(strand),
+            batch: [NO_TOUCH; BATCH],
+            at: 0,
+            filled: 0,
+            stride: left.checked_div(work.touches).unwrap_or(0),
+            left,
+        }
+    }
+
+    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended. Answers the clock, whether it ended, and how many touches were made.
+    pub(crate) fn run(&mut self, hardware: &mut Hardware, worker: WorkerId, now: Ticks, until: Ticks) -> (Ticks, bool, u64) {
+        let (core, slowness) = hardware.cores[worker.index()];
+        let sharers = f64::from(hardware.busy[core as usize].max(1));
+        let ticks_per_op = Ticks::cycles(1).0 as f64 * hardware.cycles_per_operation * slowness * sharers / 65536.0;
+        let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
+        let (mut clock, mut made) = (now, 0);
+        while clock <= until {
+            if self.at == self.filled {
+                self.filled = self.touches.next_batch(&mut self.batch);
+                self.at = 0;
+                if self.filled == 0 {
+                    clock += Ticks((self.left as f64 * ticks_per_op) as u64);
+                    return (clock, true, made);
+                }
+                for touch in &self.batch[..self.filled] {
+                    hardware.caches.prefetch(worker, hardware.line(worker, *touch));
+                }
+            }
+            let touch = self.batch[self.at];
+            self.at += 1;
+            made += 1;
+            self.left -= self.stride;
+            clock += step;
+            clock += hardware.touch(worker, touch, clock);
+        }
+        (clock, false, made)
+    }
+}

@@ -1,0 +1,62 @@
+//! What a simulation found.
+
+use befit_machine::{Cycles, Level, Lines};
+
+/// What one simulated run found. Times are virtual; counts are of cache lines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// From the start to the last worker's last strand.
+    pub time: Cycles,
+    /// Per cache level, ascending, summed over the caches of the level.
+    pub levels: Vec<LevelCounts>,
+    /// Lines read from memory.
+    pub memory_reads: Lines,
+    /// Lines written back to memory.
+    pub memory_writes: Lines,
+    /// Last-level misses served by a cache under another child of the root: another socket's.
+    pub remote_hits: Lines,
+    /// Misses served by another worker's cache below a common cache that did not hold the line.
+    pub sibling_hits: Lines,
+    /// Per worker, where its time went; the parts of each sum to `time`.
+    pub workers: Vec<Breakdown>,
+    /// Strands taken from another worker's queue.
+    pub steals: u64,
+    /// Those of them whose victim stands under the same last-level cache.
+    pub near_steals: u64,
+    /// Looks into another worker's queue that found nothing.
+    pub failed_steals: u64,
+    /// Per cluster (by `ClusterId`): maximal tasks anchored there.
+    pub anchors: Vec<u64>,
+    /// Tasks, the root included.
+    pub tasks: u64,
+    /// Strands run.
+    pub strands: u64,
+}
+
+/// Counts of all caches of one level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LevelCounts {
+    /// The level.
+    pub level: Level,
+    /// Accesses that reached it.
+    pub accesses: Lines,
+    /// Those that missed.
+    pub misses: Lines,
+    /// Misses on a line lost to another worker's write.
+    pub coherence_misses: Lines,
+}
+
+/// Where a worker's time went (the space-bounded study's breakdown).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Breakdown {
+    /// Running strands.
+    pub active: Cycles,
+    /// In the policy, making work known.
+    pub add: Cycles,
+    /// In the policy, looking for work and finding some.
+    pub get: Cycles,
+    /// In the policy, ending strands.
+    pub done: Cycles,
+    /// Without work: looking in vain, or waiting.
+    pub idle: Cycles,
+}

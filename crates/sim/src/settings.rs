@@ -1,0 +1,61 @@
+//! What may be set on a simulation.
+
+use befit_sched::{Options, SchedulerKind};
+
+/// What may be set on a simulation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// The policy.
+    pub scheduler: SchedulerKind,
+    /// What is set on it.
+    pub options: Options,
+    /// Seeds every generator of the run; the same seed gives the same outcome.
+    pub seed: u64,
+    /// What scheduling costs.
+    pub costs: Costs,
+}
+
+impl Settings {
+    /// `scheduler` with its defaults.
+    pub fn new(scheduler: SchedulerKind, seed: u64) -> Self {
+        Self { scheduler, options: Options::default(), seed, costs: Costs::default() }
+    }
+}
+
+/// What scheduling costs, in cycles of virtual time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Costs {
+    /// One call of the policy, without its locks and steals.
+    pub call: u64,
+    /// Taking and giving back a lock that is free.
+    pub lock: u64,
+    /// Looking into a queue of a worker under the same last-level cache.
+    pub near_steal: u64,
+    /// Looking into a queue of any other worker.
+    pub far_steal: u64,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self { call: 50, lock: 50, near_steal: 100, far_steal: 300 }
+    }
+}
+
+/// Why a program cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The machine has a parameter that cannot be modelled.
+    #[error("cannot simulate this machine: {0}")]
+    Machine(String),
+    /// No worker can run what is ready: a defect of the policy.
+    #[error("scheduler {scheduler} left {ready} ready strands that no worker takes, at cycle {cycle}")]
+    Stuck {
+        /// The policy.
+        scheduler: &'static str,
+        /// How many strands.
+        ready: u64,
+        /// When.
+        cycle: u64,
+    },
+}

@@ -1,0 +1,1 @@
+//! Benchmark programs: ordinary Rust on befit's API
