@@ -4,7 +4,7 @@
 //! figures here fill that in. They are typical of x86 servers of 2018 to 2024 and meant for comparing schedulers, not for
 //! predicting times; where times matter, use a preset or give the figures in a synthetic string.
 
-use crate::{Bytes, Cycles, Level, Memory, Placement};
+use crate::{Bytes, Cache, Cycles, Inclusion, Level, Memory, Placement, Replacement};
 
 /// The line length of x86 and of most Arm cores.
 pub const LINE: Bytes = Bytes(64);
@@ -48,9 +48,49 @@ pub(crate) fn size(level: Level) -> Bytes {
     if level.0 <= 1 { Bytes::kib(32) } else { Bytes::kib(256 << (2 * u64::from(level.0.min(16)))) }
 }
 
+/// The size of a real cache whose size is not told, as on boards whose device tree leaves it out: small, so that more
+/// is not promised than is there.
+pub(crate) fn untold_size(level: Level) -> Bytes {
+    match level.0 {
+        0 | 1 => Bytes::kib(32),
+        2 => Bytes::kib(512),
+        _ => Bytes::mib(4),
+    }
+}
+
+/// A cache of which only the level is known, or some of the rest. `line` and `ways` of `None` are filled in.
+pub(crate) fn cache(level: Level, size: Bytes, line: Option<Bytes>, ways: Option<u32>) -> Cache {
+    let line = line.unwrap_or(LINE);
+    Cache {
+        level,
+        size,
+        line,
+        ways: ways.unwrap_or_else(|| self::ways(level, size, line)),
+        replacement: Replacement::default(),
+        inclusion: Inclusion::default(),
+        latency: latency(level),
+    }
+}
+
+/// A cache as real hardware's description tells it, and whether its size had to be assumed.
+/// Associativity that contradicts size and line counts as not told: some firmware's does (a 32 MiB L3 of
+/// 128-byte lines in 15 ways on HiSilicon's Kunpeng 920).
+pub(crate) fn completed(level: Level, size: Option<Bytes>, line: Option<Bytes>, ways: Option<u32>) -> (Cache, bool) {
+    let known = size.unwrap_or_else(|| untold_size(level));
+    let set = |ways: u32| line.unwrap_or(LINE).0.saturating_mul(u64::from(ways.max(1))).max(1);
+    let ways = ways.filter(|ways| known.0.is_multiple_of(set(*ways)));
+    (cache(level, known, line, ways), size.is_none())
+}
+
 /// The associativity where it is not told: the largest up to 16 (8 for L1) that divides the number of lines.
 pub(crate) fn ways(level: Level, size: Bytes, line: Bytes) -> u32 {
     let most = if level.0 <= 1 { 8 } else { 16 };
     let lines = size.0.checked_div(line.0).unwrap_or(0);
     (1..=most).rev().find(|w| lines.is_multiple_of(u64::from(*w))).unwrap_or(1)
+}
+
+/// The speed of a core that does `percent` of what the fastest does. From 90 up it counts as equal: favoured cores, which may
+/// clock a few percent higher than their neighbours while few are busy, are no other kind of core.
+pub(crate) fn speed(percent: f64) -> u32 {
+    if percent >= 90.0 { 100 } else { percent.round().max(1.0) as u32 }
 }

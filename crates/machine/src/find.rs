@@ -30,9 +30,7 @@ impl Machine {
 }
 
 #[cfg(feature = "xml")]
-fn xml(path: &Path) -> Result<Machine, MachineError> {
-    Err(MachineError::Feature { what: format!("reading {}", path.display()), feature: "xml" })
-}
+use crate::xml::read_file as xml;
 
 #[cfg(not(feature = "xml"))]
 fn xml(path: &Path) -> Result<Machine, MachineError> {

@@ -16,17 +16,26 @@
 
 pub mod assumed;
 mod build;
+mod draw;
 mod error;
 mod find;
 mod host;
+#[cfg(feature = "hwloc")]
+mod hwloc;
+#[cfg(test)]
+mod invariants;
 mod preset;
-mod synthetic;
+pub mod synthetic;
 mod tree;
 mod units;
+#[cfg(feature = "xml")]
+mod xml;
 
 pub use build::{MOST_OBJECTS, MachineSpec, Part};
 pub use error::MachineError;
 pub use host::Host;
+#[cfg(feature = "hwloc")]
+pub use hwloc::detect_through_hwloc;
 pub use preset::{preset, presets};
 pub use tree::{Cache, Cluster, Inclusion, Machine, Memory, Placement, Replacement, Worker};
 pub use units::{Bytes, ClusterId, Cycles, Level, Lines, WorkerId};

@@ -19,8 +19,7 @@ mod check;
 #[cfg(test)]
 mod tests;
 
-use crate::{Bytes, Cache, Cluster, ClusterId, Inclusion, Level, Machine, MachineError, Memory};
-use crate::{Replacement, Worker, assumed};
+use crate::{Bytes, Cache, Cluster, ClusterId, Level, Machine, MachineError, Memory, Worker, assumed};
 
 /// The most workers or clusters that one machine may have: above any real machine, small enough that a hostile
 /// description costs a few MB at most.
@@ -74,16 +73,7 @@ pub enum Part {
 impl Part {
     /// A least-recently-used, non-inclusive cache with 64-byte lines and the assumed latency of its level.
     pub fn cache(level: u8, size: Bytes, ways: u32, parts: Vec<Part>) -> Self {
-        let level = Level(level);
-        let cache = Cache {
-            level,
-            size,
-            line: assumed::LINE,
-            ways,
-            replacement: Replacement::default(),
-            inclusion: Inclusion::default(),
-            latency: assumed::latency(level),
-        };
+        let cache = assumed::cache(Level(level), size, None, Some(ways));
         Self::Cache { label: String::new(), cache, parts }
     }
     /// A core of the given speed in percent.

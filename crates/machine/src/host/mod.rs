@@ -1,14 +1,129 @@
-//! The machine that this runs on.
-use crate::{Machine, MachineError};
-/// Where to detect a machine.
-pub struct Host;
+//! The machine that this runs on, read from Linux's sysfs.
+//!
+//! ```
+//! use befit_machine::Host;
+//!
+//! let machine = Host::here().detect().unwrap();
+//! assert!(machine.workers().iter().all(|w| w.speed <= 100));
+//! ```
+//!
+//! The workers are the online CPUs of the process's affinity mask, in the order of the caches; where a cgroup v2 limits
+//! CPU time to fewer (`cpu.max`, rounded up), the first of them by number. Caches keep their full size even where some of
+//! the CPUs that share them are left out.
+//!
+//! What Linux does not tell is assumed ([`crate::assumed`]): latencies, bandwidth. Where it tells of no cache at all (some
+//! containers and virtual machines, other systems than Linux) each core gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and
+//! the machine's name says `caches assumed`. No shared cache is assumed, since schedulers would place tasks by it.
+
+mod clock;
+mod list;
+mod quota;
+mod sysfs;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::path::PathBuf;
+
+use crate::{Machine, MachineError, MachineSpec};
+#[cfg(feature = "xml")]
+pub(crate) use clock::in_model_name;
+use sysfs::{Cpu, Files};
+
+/// Where, and within which limits, to detect a machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Host {
+    root: PathBuf,
+    affinity: Option<Vec<u32>>,
+    quota: bool,
+}
+
 impl Host {
-    /// Here.
+    /// This machine, within this thread's affinity mask (which threads inherit from their process).
     pub fn here() -> Self {
-        Self
+        Self { affinity: affinity(), ..Self::at("/") }
     }
-    /// The machine.
+
+    /// A machine whose `/sys` and `/proc` stand under `root`. Its affinity mask is read from `/proc/self/status`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), affinity: None, quota: true }
+    }
+
+    /// Only these CPUs, by the operating system's numbers.
+    pub fn affinity(self, cpus: impl IntoIterator<Item = u32>) -> Self {
+        Self { affinity: Some(cpus.into_iter().collect()), ..self }
+    }
+
+    /// All allowed CPUs, even where a cgroup limits CPU time to fewer.
+    pub fn ignore_quota(self) -> Self {
+        Self { quota: false, ..self }
+    }
+
+    /// Reads the machine. A few files per CPU.
+    ///
+    /// # Errors
+    /// [`MachineError::Object`], naming the CPU or file: where no online CPU is allowed, where a file does not hold what
+    /// Linux documents, where caches overlap without one containing the other.
     pub fn detect(&self) -> Result<Machine, MachineError> {
-        Err(MachineError::object("host", "not yet"))
+        let files = Files::new(&self.root);
+        let Some(cpus) = self.cpus(&files)? else { return unnumbered() };
+        let cpus = cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
+        let assumed = cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
+        let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
+        if let Some(mhz) = clock::mhz(&files, &cpus) {
+            spec.mhz = mhz;
+        }
+        spec.memory.controllers = files.controllers(&cpus)?;
+        spec.build()
     }
+
+    /// The CPUs to use, ascending; None where the system does not number them.
+    fn cpus(&self, files: &Files) -> Result<Option<Vec<u32>>, MachineError> {
+        let status = || files.list_in_status("Cpus_allowed_list");
+        let allowed = match &self.affinity {
+            Some(cpus) => Some(cpus.clone()),
+            None => status()?,
+        };
+        let online = files.list("sys/devices/system/cpu/online")?;
+        let mut cpus = match (online, allowed) {
+            (Some(online), Some(allowed)) => online.into_iter().filter(|cpu| allowed.contains(cpu)).collect(),
+            (Some(cpus), None) | (None, Some(cpus)) => cpus,
+            (None, None) => return Ok(None),
+        };
+        cpus.sort_unstable();
+        cpus.dedup();
+        if cpus.is_empty() {
+            return Err(MachineError::object("affinity mask", "holds no online CPU"));
+        }
+        if self.quota
+            && let Some(most) = quota::cpus(files)
+        {
+            cpus.truncate(most);
+        }
+        Ok(Some(cpus))
+    }
+}
+
+fn name(assumed: bool) -> &'static str {
+    if assumed { "host (caches assumed)" } else { "host" }
+}
+
+/// As many cores as the standard library finds, where there is nothing to read.
+fn unnumbered() -> Result<Machine, MachineError> {
+    let count = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let core = tree::assumed_core(100, vec![crate::Part::worker(None)]);
+    MachineSpec::new(name(true), vec![core; count]).build()
+}
+
+#[cfg(target_os = "linux")]
+fn affinity() -> Option<Vec<u32>> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    // Fails where there are more CPUs than fit in the set; /proc/self/status then tells.
+    let set = sched_getaffinity(None).ok()?;
+    Some((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn affinity() -> Option<Vec<u32>> {
+    None
 }

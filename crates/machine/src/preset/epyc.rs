@@ -5,8 +5,8 @@
 //! | L1, L2, L3 | 32 KiB 8-way, 512 KiB 8-way, 16 MiB 16-way | 32 KiB 8-way, 1 MiB 8-way, 32 MiB 16-way | AMD software optimization guides for Zen 2 (56305) and Zen 4 (57647) |
 //! | L1, L2 latency | 4, 13 cycles | 4, 14 cycles | 7742: AnandTech, "AMD Rome Second Generation EPYC Review" (2019), latency table; 9654: the guide |
 //! | L3 latency | 34 cycles | 50 cycles | the same table; the guide's average |
-//! | memory latency | 122 ns = 275 cycles | 120 ns = 288 cycles | the same table (one NUMA node a socket); 9654: estimate, about Milan's and Sapphire Rapids's plus DDR5's |
-//! | bandwidth a socket | 155 GB/s = 69 bytes a cycle | 345 GB/s = 144 bytes a cycle | estimates: three quarters of the peak of 8 channels DDR4-3200 (204.8) and 12 channels DDR5-4800 (460.8), as STREAM usually attains |
+//! | memory latency | 122 ns = 275 cycles | 120 ns = 288 cycles | the same table (one NUMA node a socket); 9654: estimate, Rome's with DDR5 |
+//! | bandwidth a socket | 154 GB/s = 68 bytes a cycle | 345 GB/s = 144 bytes a cycle | estimates: three quarters of the peak of 8 channels DDR4-3200 (204.8) and 12 channels DDR5-4800 (460.8), as STREAM usually attains |
 //! | remote latency | as memory | as memory; 480 cycles with two sockets | estimates: another chiplet's answer passes the I/O die as memory's does; across sockets some 200 ns |
 //! | parallelism | 22 | 24 | the cores' miss buffers (the guides) |
 //!
@@ -22,7 +22,7 @@ use super::Preset;
 pub(super) const EPYC_7742: Preset = Preset {
     name: "epyc-7742",
     about: "16 chiplet halves × 4 cores, L3 16 MiB each",
-    text: "(mhz=2250 latency=275 remote=275 controllers=1 bandwidth=69 parallelism=22 operation=1)
+    text: "(mhz=2250 latency=275 remote=275 controllers=1 bandwidth=68 parallelism=22 operation=1)
            l3:16(size=16MiB ways=16 latency=34) core:4
            l2:1(size=512KiB ways=8 latency=13) l1:1(size=32KiB ways=8 latency=4) pu:1",
 };

@@ -7,7 +7,7 @@
 //! | memory latency | 100 ns = 250 cycles | estimate: J. McCalpin, "AMD Opteron Local Memory Latency Chart" (2010), has 74 ns for Shanghai in two sockets and 100 to 130 ns for its forerunner in four, which like it must ask all sockets |
 //! | bandwidth | 10 GB/s a socket = 4 bytes a cycle | estimate: the AnandTech page puts the 2435, which has the same two DDR2-800 channels, at 21 GB/s of STREAM for two sockets; peak 12.8 a socket |
 //! | remote latency | 300 cycles | estimate: memory's, and a hop of 20 ns |
-//! | parallelism | 8 | the core's eight miss buffers (the optimization guide) |
+//! | parallelism | 8 | estimate: eight misses of a core in flight |
 //!
 //! Operations cost 1.2 cycles: a 3-wide core, against the assumed 1 cycle of 4-wide ones ([`crate::assumed`]).
 //!

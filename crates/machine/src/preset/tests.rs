@@ -1,1 +1,56 @@
+use super::*;
+use crate::{Bytes, Inclusion, Level, invariants};
 
+/// Caches per level, from the inside out: how many, and how large.
+fn caches(name: &str) -> Vec<(usize, Bytes)> {
+    let m = preset(name).unwrap();
+    invariants::check(&m);
+    let of = |level: Level| m.clusters().iter().filter_map(|c| c.cache).filter(move |c| c.level == level);
+    m.levels().into_iter().map(|l| (of(l).count(), of(l).next().unwrap().size)).collect()
+}
+
+#[test]
+fn presets_have_the_published_shapes() {
+    let (kib, mib) = (Bytes::kib, Bytes::mib);
+    assert_eq!(caches("xeon-7560"), [(32, kib(32)), (32, kib(256)), (4, mib(24))]);
+    assert_eq!(caches("xeon-7560-ht"), caches("xeon-7560"));
+    assert_eq!(caches("opteron-8380"), [(16, kib(64)), (16, kib(512)), (4, mib(6))]);
+    assert_eq!(caches("gems-sparc"), [(1, kib(16)), (1, mib(1))]);
+    assert_eq!(caches("epyc-7742"), [(64, kib(32)), (64, kib(512)), (16, mib(16))]);
+    assert_eq!(caches("epyc-9654"), [(96, kib(32)), (96, mib(1)), (12, mib(32))]);
+    assert_eq!(caches("epyc-9654-2p"), [(192, kib(32)), (192, mib(1)), (24, mib(32))]);
+}
+
+#[test]
+fn hardware_threads_share_a_core() {
+    let m = preset("xeon-7560-ht").unwrap();
+    assert_eq!(m.workers().len(), 64);
+    assert_eq!(m.workers().iter().map(|w| w.core).max(), Some(31));
+    assert_eq!(m.workers()[2].core, 1);
+}
+
+#[test]
+fn the_xeon_s_l3_is_inclusive_and_the_opteron_s_is_not() {
+    let l3 = |name| preset(name).unwrap().clusters()[1].cache.unwrap();
+    assert_eq!(l3("xeon-7560").inclusion, Inclusion::Inclusive);
+    assert_eq!(l3("opteron-8380").inclusion, Inclusion::NonInclusive);
+}
+
+#[test]
+fn every_listed_name_is_known_and_carried_by_its_machine() {
+    for (name, about) in presets() {
+        let machine = preset(name).unwrap();
+        assert!(machine.name.starts_with(name), "{name}");
+        assert!(!about.is_empty() && !about.contains('\n'));
+        assert!(machine.memory.latency.0 > machine.clusters()[1].cache.map_or(0, |c| c.latency.0), "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_known_ones() {
+    let message = preset("xeon").unwrap_err().to_string();
+    for (name, _) in presets() {
+        assert!(message.contains(name), "{name} in {message}");
+    }
+    assert!(preset(&"x".repeat(100_000)).unwrap_err().to_string().len() < 1000);
+}

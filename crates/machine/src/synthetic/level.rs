@@ -3,11 +3,14 @@
 use super::attribute;
 use super::scan::{Scan, Token};
 use crate::build::MOST_OBJECTS;
-use crate::{Cache, Inclusion, Level, MachineError, Part, Replacement, assumed};
+use crate::{Cache, Level, MachineError, Part, assumed};
 
 /// What stands at one level.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
+    /// A number without a type.
+    Untold,
+    Package,
     Group,
     Node,
     Cache(Cache),
@@ -25,10 +28,10 @@ pub(super) struct Layer {
 /// The most levels; hwloc allows 128.
 const DEEPEST: usize = 128;
 
-/// Reads all levels. Also gives the number of NUMA nodes, 0 where none is named.
+/// Reads all levels. Also gives the number of memory controllers: NUMA nodes, else packages, else 1.
 pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
     let mut layers: Vec<Layer> = Vec::new();
-    let (mut width, mut total, mut nodes) = (1usize, 0usize, 0usize);
+    let (mut width, mut total, mut nodes, mut packages) = (1usize, 0usize, 0usize, 1usize);
     while let Some(next) = scan.peek() {
         if next == '[' {
             // Memory attached to each object of the level above.
@@ -61,20 +64,28 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         if total > 4 * MOST_OBJECTS || layers.len() == DEEPEST {
             return Err(word.error(format!("more than {} objects or {DEEPEST} levels", 4 * MOST_OBJECTS)));
         }
-        if kind == Kind::Node {
-            nodes += width;
+        match kind {
+            Kind::Node => nodes += width,
+            Kind::Package => packages = width,
+            _ => {}
         }
         layers.push(Layer { kind, count });
     }
     finish(&mut layers, scan)?;
-    Ok((layers, nodes.min(MOST_OBJECTS) as u32))
+    let controllers = if nodes > 0 { nodes } else { packages };
+    Ok((layers, controllers.min(MOST_OBJECTS) as u32))
 }
 
-/// There must be a level, and the last must be the hardware thread, as hwloc demands.
+/// There must be a level, and the last must be the hardware thread, as hwloc demands. Levels without a type (`2 4`) are
+/// groups, and the last of them the hardware thread.
 fn finish(layers: &mut [Layer], scan: &mut Scan) -> Result<(), MachineError> {
     let end = scan.word();
     match layers.last_mut() {
         None => Err(end.error("no level; write for example `pack:2 l3:1 core:4 pu:1`")),
+        Some(last) if last.kind == Kind::Untold => {
+            last.kind = Kind::Worker;
+            Ok(())
+        }
         Some(last) if last.kind == Kind::Worker => Ok(()),
         Some(_) => Err(end.error("the last level must be pu, as in `core:4 pu:1`")),
     }
@@ -84,9 +95,9 @@ fn finish(layers: &mut [Layer], scan: &mut Scan) -> Result<(), MachineError> {
 const UNTOLD: u32 = u32::MAX;
 
 fn type_and_count(word: &Token) -> Result<(Kind, usize), MachineError> {
-    let Some((name, count)) = word.text.split_once(':') else {
-        return Err(word.error("expected type:count, as in `core:4`"));
-    };
+    let typed =
+        word.text.split_once(':').or((!word.text.contains(|c: char| !c.is_ascii_digit())).then_some(("", word.text)));
+    let Some((name, count)) = typed else { return Err(word.error("expected type:count, as in `core:4`")) };
     let count: usize = count.parse().map_err(|_| word.error("the count is no number"))?;
     if count == 0 {
         return Err(word.error("the count must be above 0"));
@@ -99,10 +110,12 @@ fn type_and_count(word: &Token) -> Result<(Kind, usize), MachineError> {
 
 fn kind(name: &str) -> Option<Kind> {
     Some(match name {
+        "" => Kind::Untold,
         "pu" => Kind::Worker,
         "core" => Kind::Core(100),
         "numa" | "numanode" | "node" => Kind::Node,
-        "pack" | "package" | "socket" | "die" | "tile" | "module" | "cluster" => Kind::Group,
+        "pack" | "package" | "socket" => Kind::Package,
+        "die" | "tile" | "module" | "cluster" => Kind::Group,
         _ if name.starts_with("group") => Kind::Group,
         _ => return cache(name),
     })
@@ -116,15 +129,7 @@ fn cache(name: &str) -> Option<Kind> {
     let level = Level(digit as u8);
     match &rest[1..] {
         "i" => Some(Kind::InstructionCache),
-        "" | "d" | "u" => Some(Kind::Cache(Cache {
-            level,
-            size: assumed::size(level),
-            line: assumed::LINE,
-            ways: UNTOLD,
-            replacement: Replacement::default(),
-            inclusion: Inclusion::default(),
-            latency: assumed::latency(level),
-        })),
+        "" | "d" | "u" => Some(Kind::Cache(assumed::cache(level, assumed::size(level), None, Some(UNTOLD)))),
         _ => None,
     }
 }
@@ -137,7 +142,7 @@ pub(super) fn parts(layers: &[Layer]) -> Vec<Part> {
         Kind::Worker => Part::worker(None),
         Kind::Core(speed) => Part::core(speed, inside),
         Kind::Cache(cache) => Part::Cache { label: String::new(), cache, parts: inside },
-        Kind::Group | Kind::Node | Kind::InstructionCache => Part::Group(inside),
+        Kind::Untold | Kind::Package | Kind::Group | Kind::Node | Kind::InstructionCache => Part::Group(inside),
     };
     vec![part; layer.count]
 }

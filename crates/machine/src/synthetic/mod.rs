@@ -9,8 +9,8 @@
 //! | `core` | `speed=` (percent) |
 //! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` (cycles) `controllers=` `bandwidth=` (bytes per cycle of one controller) `parallelism=` `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles) |
 //!
-//! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no trace; NUMA nodes
-//! (`numa:2`, or attached in brackets) count the memory controllers. What is not said is as in [`crate::assumed`].
+//! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no trace; the
+//! memory controllers are as many as NUMA nodes (`numa:2`, or attached in brackets), else as packages, else one. What is not said is as in [`crate::assumed`].
 
 mod attribute;
 mod level;
@@ -40,12 +40,13 @@ impl FromStr for Machine {
 pub(crate) fn read(text: &str, name: String) -> Result<MachineSpec, MachineError> {
     let mut spec = MachineSpec::new(name, Vec::new());
     let mut scan = scan::Scan::new(text);
+    let mut told = false;
     for attribute in scan.attributes()? {
         attribute::machine(&attribute, &mut spec)?;
+        told |= attribute.key == "controllers";
     }
-    let told = spec.memory.controllers != crate::assumed::memory().controllers;
     let (levels, nodes) = level::read(&mut scan)?;
-    if !told && nodes > 0 {
+    if !told {
         spec.memory.controllers = nodes;
     }
     spec.parts = level::parts(&levels);

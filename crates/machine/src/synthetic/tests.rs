@@ -1,1 +1,132 @@
+use proptest::prelude::*;
 
+use crate::{Bytes, Cycles, Inclusion, Level, Machine, Placement, Replacement, invariants};
+
+fn read(text: &str) -> Machine {
+    text.parse().unwrap()
+}
+
+fn message(text: &str) -> String {
+    text.parse::<Machine>().unwrap_err().to_string()
+}
+
+#[test]
+fn a_string_of_hwloc_s_manual_is_read() {
+    let m = read("pack:4 l3:1(size=25165824) core:8 l2:1(size=262144) l1:1(size=32768) pu:1");
+    invariants::check(&m);
+    assert_eq!(m.workers().len(), 32);
+    assert_eq!(m.clusters().len(), 1 + 4 + 32 + 32);
+    assert_eq!(m.clusters()[1].cache.unwrap().size, Bytes::mib(24));
+    assert_eq!(m.memory.controllers, 4);
+    assert_eq!(m.name, "pack:4 l3:1(size=25165824) core:8 l2:1(size=262144) l1:1(size=32768) pu:1");
+}
+
+#[test]
+fn what_lstopo_prints_as_synthetic_is_read() {
+    let m = read(
+        "Package:2 [NUMANode(memory=4523765760)] L3Cache:1(size=110100480) L2Cache:2(size=2097152)
+         L1dCache:1(size=49152) L1iCache:1(size=32768) Core:1 PU:2(indexes=0,4,1,5,2,6,3,7)",
+    );
+    invariants::check(&m);
+    assert_eq!(m.workers().len(), 8);
+    assert_eq!(m.levels(), [Level(1), Level(2), Level(3)]);
+    assert_eq!(m.memory.controllers, 2);
+    assert!(m.workers().iter().all(|w| w.os_index.is_none()));
+}
+
+#[test]
+fn all_attributes_are_applied() {
+    let m = read(
+        "(mhz=3000 latency=300 remote=400 controllers=2 bandwidth=12.5 parallelism=8 placement=1 operation=0.5)
+         l2:2(size=96KiB line=128 ways=6 latency=11 inclusion=exclusive replacement=plru) core:1(speed=80)
+         l1:1(size=0x4000 ways=full replacement=random) pu:1",
+    );
+    assert_eq!((m.mhz, m.cycles_per_operation), (3000, 0.5));
+    assert_eq!((m.memory.latency, m.memory.remote_latency), (Cycles(300), Cycles(400)));
+    assert_eq!((m.memory.bandwidth, m.memory.parallelism), (12.5, 8.0));
+    assert_eq!((m.memory.controllers, m.memory.placement), (2, Placement::Bound(1)));
+    let l2 = m.clusters()[1].cache.unwrap();
+    assert_eq!((l2.size, l2.line, l2.ways, l2.latency), (Bytes::kib(96), Bytes(128), 6, Cycles(11)));
+    assert_eq!((l2.inclusion, l2.replacement), (Inclusion::Exclusive, Replacement::TreePlru));
+    let l1 = m.clusters()[2].cache.unwrap();
+    assert_eq!((l1.size, l1.ways, l1.replacement), (Bytes::kib(16), 0, Replacement::Random));
+    assert_eq!(m.workers()[0].speed, 80);
+}
+
+#[test]
+fn units_are_hwloc_s() {
+    let size = |text: &str| read(&format!("l1:1(size={text} ways=1 line=1) pu:1")).clusters()[1].cache.unwrap().size;
+    assert_eq!(size("3kB"), Bytes(3000));
+    assert_eq!(size("3KiB"), Bytes(3072));
+    assert_eq!(size("1MB"), Bytes(1_000_000));
+    assert_eq!(size("1GiB"), Bytes(1 << 30));
+}
+
+#[test]
+fn types_may_be_left_out() {
+    let m = read("2 3 4");
+    invariants::check(&m);
+    assert_eq!((m.workers().len(), m.clusters().len()), (24, 1));
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    assert_eq!(
+        message(""),
+        "synthetic string, at byte 0 (`end`): no level; write for example `pack:2 l3:1 core:4 pu:1`"
+    );
+    assert!(message("pack:2 foo:1").starts_with("synthetic string, at byte 7 (`foo:1`): unknown type `foo`"));
+    assert!(message("pack:2 pu:x").contains("at byte 7 (`pu:x`): the count is no number"));
+    assert!(message("pu:0").contains("the count must be above 0"));
+    assert!(message("pu:1 core:1").contains("nothing can stand under a pu"));
+    assert!(message("pack:2 core:2").contains("the last level must be pu"));
+    assert!(message("l1:1(size=9 pu:1").contains("no `)` closes this"));
+    assert!(message("l1:1(size=big) pu:1").contains("`size` needs a size such as"));
+    assert!(message("l1:1(size=99999999999TiB) pu:1").contains("`size` needs a size such as"));
+    assert!(message("l1:1(color=red) pu:1").contains("unknown attribute `color`; known here are size"));
+    assert!(message("l1:1(size=1000) pu:1").starts_with("L1 #0: its size of 1000 bytes"));
+    assert!(message("pack:99999 core:99999 pu:1").contains("more than 262144 objects"));
+    assert!(message("l1:1 l2:1 pu:1").contains("levels must fall"));
+    assert!(message("é:1").contains("unknown type `é`"));
+}
+
+prop_compose! {
+    /// A string of falling levels with sizes that fit, packages and groups in between.
+    fn valid()(
+        outer in prop::option::of((prop::sample::select(vec!["pack", "numa", "die", "group"]), 1usize..4)),
+        caches in prop::collection::btree_map(1u8..6, (1usize..4, 0u32..4, 0u32..3), 0..5),
+        core in 1usize..4,
+        threads in 1usize..4,
+    ) -> String {
+        let mut words: Vec<String> = outer.iter().map(|(kind, count)| format!("{kind}:{count}")).collect();
+        for (level, (count, sets, ways)) in caches.iter().rev() {
+            // 64 times as large from level to level, so that sizes ascend whatever the rest is.
+            let size = (64u64 << sets << ways) << (6 * level);
+            words.push(format!("l{level}:{count}(size={size} ways={})", 1 << ways));
+        }
+        words.push(format!("core:{core} pu:{threads}"));
+        words.join(" ")
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_valid_string_gives_a_proper_tree(text in valid()) {
+        let machine: Machine = text.parse().unwrap();
+        invariants::check(&machine);
+        machine.draw();
+        machine.draw_full();
+    }
+
+    #[test]
+    fn no_string_panics(text in any::<String>()) {
+        let _ = text.parse::<Machine>();
+    }
+
+    #[test]
+    fn no_string_of_near_grammar_panics(text in "(\\(|\\)|\\[|\\]|pu|core|l[0-9]|pack|numa|:|=|size|ways|[0-9]{1,3}|é| |KiB){0,24}") {
+        if let Ok(machine) = text.parse::<Machine>() {
+            invariants::check(&machine);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Reads the XML that `lstopo machine.xml` writes (hwloc 2 and 3; of 1 the same objects under their old names).
+//!
+//! The file is not trusted: its size, depth and number of objects are bounded, and every mistake is an error that says where.
+//!
+//! hwloc describes no speeds: latencies and bandwidth are as in [`crate::assumed`]. A cache of size 0 (unknown to hwloc)
+//! gets an assumed size, and the machine's name then says so. PUs that were offline or not allowed at the time of the
+//! export are not in the file, or marked as such, and are left out; a cache or core that has no other goes with them.
+
+mod bitmap;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::path::Path;
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+use crate::{Machine, MachineError};
+use object::{Attributes, Reading};
+
+/// No lstopo file is near: a thousand PUs take about 1 MB.
+const LARGEST_FILE: u64 = 64 << 20;
+/// Elements inside one another; hwloc's own trees have at most some 20.
+const DEEPEST: usize = 256;
+
+impl Machine {
+    /// A machine from the text of a file that `lstopo machine.xml` wrote.
+    ///
+    /// # Errors
+    /// [`MachineError::Xml`] with the place where it cannot be read; [`MachineError::Object`] where what it describes
+    /// cannot be a machine.
+    pub fn from_xml(name: &str, text: &str) -> Result<Self, MachineError> {
+        read(name, "XML", text)
+    }
+}
+
+/// Reads the file at `path`; the machine is named after it.
+pub(crate) fn read_file(path: &Path) -> Result<Machine, MachineError> {
+    let wrong = |source| MachineError::Read { path: path.to_owned(), source };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(wrong)?;
+    file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(wrong)?;
+    let place = path.display().to_string();
+    if text.len() as u64 > LARGEST_FILE {
+        let what = format!("larger than the {} MiB that are read", LARGEST_FILE >> 20);
+        return Err(MachineError::Xml { place, at: LARGEST_FILE, what });
+    }
+    let name = path.file_stem().map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
+    read(&name, &place, &text)
+}
+
+fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
+    let mut reader = Reader::from_str(text);
+    let mut reading = Reading::new(name);
+    let mut depth = 0usize;
+    loop {
+        let event = reader.read_event();
+        let at = reader.buffer_position();
+        let wrong = |at, what: String| MachineError::Xml { place: place.to_owned(), at, what };
+        let step = match event {
+            Ok(Event::Start(_)) if depth == DEEPEST => Err(format!("elements nest deeper than {DEEPEST}")),
+            Ok(Event::Start(start)) => {
+                depth += 1;
+                attributes(&start).and_then(|a| reading.open(start.name().as_ref(), &a))
+            }
+            Ok(Event::Empty(start)) => attributes(&start).and_then(|a| {
+                reading.open(start.name().as_ref(), &a)?;
+                reading.close();
+                Ok(())
+            }),
+            Ok(Event::End(_)) => {
+                depth = depth.saturating_sub(1);
+                reading.close();
+                Ok(())
+            }
+            Ok(Event::Eof) if depth > 0 => Err("ends inside of an element".to_owned()),
+            Ok(Event::Eof) => break,
+            Ok(_) => Ok(()),
+            Err(error) => return Err(wrong(reader.error_position(), error.to_string())),
+        };
+        step.map_err(|what| wrong(at, what))?;
+    }
+    let end = text.len() as u64;
+    let spec = reading.finish().map_err(|what| MachineError::Xml { place: place.to_owned(), at: end, what })?;
+    spec.build()
+}
+
+fn attributes(start: &BytesStart) -> Result<Attributes, String> {
+    let mut found = Vec::new();
+    // Without the check for duplicates, whose cost grows with the square of their number.
+    for attribute in start.attributes().with_checks(false) {
+        let attribute = attribute.map_err(|e| e.to_string())?;
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|e| e.to_string())?;
+        found.push((attribute.key.as_ref().to_owned(), value.into_owned()));
+    }
+    Ok(Attributes(found))
+}

@@ -1,0 +1,259 @@
+//! What each element of the file means.
+
+use super::bitmap::Bitmap;
+use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
+
+/// The attributes of an element.
+pub(super) struct Attributes(pub(super) Vec<(String, String)>);
+
+impl Attributes {
+    fn text(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Result<Option<N>, String> {
+        let parse = |text: &str| text.parse().map_err(|_| format!("{key}=\"{text}\" is no number in range"));
+        self.text(key).map(parse).transpose()
+    }
+
+    fn needed<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
+        self.number(key)?.ok_or_else(|| format!("an object of type {} has no {key}", self.text("type").unwrap_or("?")))
+    }
+}
+
+/// An element that is open.
+struct Open {
+    kind: Kind,
+    label: String,
+    parts: Vec<Part>,
+    /// A NUMA node was directly in it.
+    has_node: bool,
+}
+
+enum Kind {
+    Topology,
+    Group,
+    /// A NUMA node: hwloc 2 puts it beside the caches of its CPUs, hwloc 1 around them.
+    Node,
+    Cache(Cache),
+    Core,
+    Worker(u32),
+    /// CPUs of one kind (performance, efficiency).
+    SameSpeed,
+    /// Neither it nor what is in it matters.
+    Ignored,
+}
+
+/// CPUs of one kind, as far as told.
+struct CpuKind {
+    cpus: Bitmap,
+    capacity: Option<u64>,
+    highest_mhz: Option<u64>,
+    base_mhz: Option<u64>,
+}
+
+/// The state of reading.
+pub(super) struct Reading {
+    spec: MachineSpec,
+    open: Vec<Open>,
+    kinds: Vec<CpuKind>,
+    model_mhz: Option<u32>,
+    nodes: u32,
+    objects: usize,
+    seen_topology: bool,
+}
+
+impl Reading {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            spec: MachineSpec::new(name, Vec::new()),
+            open: Vec::new(),
+            kinds: Vec::new(),
+            model_mhz: None,
+            nodes: 0,
+            objects: 0,
+            seen_topology: false,
+        }
+    }
+
+    /// An element begins.
+    pub(super) fn open(&mut self, name: &str, attributes: &Attributes) -> Result<(), String> {
+        let kind = match (name, self.open.last().map(|open| &open.kind)) {
+            (_, Some(Kind::Ignored)) => Kind::Ignored,
+            ("topology", None) if !self.seen_topology => {
+                self.seen_topology = true;
+                let version = attributes.text("version").unwrap_or("1");
+                match version.split('.').next() {
+                    Some("1" | "2" | "3") => Kind::Topology,
+                    _ => return Err(format!("version {version} of hwloc's XML is not known; known are 1 to 3")),
+                }
+            }
+            (_, None) => return Err(format!("<{name}> where <topology> should stand: not a file that lstopo wrote")),
+            ("object", _) => self.object(attributes)?,
+            ("cpukind", Some(Kind::Topology)) => self.cpu_kind(attributes)?,
+            ("info", Some(_)) => {
+                self.info(attributes);
+                Kind::Ignored
+            }
+            _ => Kind::Ignored,
+        };
+        let what = attributes.text("type").unwrap_or(name);
+        let label = match (attributes.text("os_index"), attributes.text("gp_index")) {
+            (Some(os), _) => format!("{what} P#{os}"),
+            (None, Some(gp)) => format!("{what} with gp_index {gp}"),
+            (None, None) => what.to_owned(),
+        };
+        self.open.push(Open { kind, label: label.chars().take(80).collect(), parts: Vec::new(), has_node: false });
+        Ok(())
+    }
+
+    fn object(&mut self, attributes: &Attributes) -> Result<Kind, String> {
+        self.objects += 1;
+        if self.objects > 8 * MOST_OBJECTS {
+            return Err(format!("more than {} objects", 8 * MOST_OBJECTS));
+        }
+        let kind = attributes.text("type").ok_or("an object has no type")?;
+        Ok(match kind {
+            "PU" => {
+                // hwloc 1.x tells which PUs are online.
+                let online = attributes.text("online_cpuset").and_then(Bitmap::parse);
+                let offline = online.is_some_and(|set| set.is_empty());
+                if offline { Kind::Ignored } else { Kind::Worker(attributes.needed("os_index")?) }
+            }
+            "Core" => Kind::Core,
+            "NUMANode" | "Node" => Kind::Node,
+            "Bridge" | "PCIDev" | "OSDev" | "Misc" => Kind::Ignored,
+            // 1.x has one type for all caches.
+            _ if kind == "Cache" || is_cache(kind) => self.cache(attributes)?,
+            _ => Kind::Group,
+        })
+    }
+
+    fn cache(&mut self, attributes: &Attributes) -> Result<Kind, String> {
+        if attributes.number::<i64>("cache_type")? == Some(2) {
+            return Ok(Kind::Group); // instructions
+        }
+        let level = Level(attributes.needed("depth")?);
+        let size = Some(Bytes(attributes.needed("cache_size")?)).filter(|size| size.0 > 0);
+        let line = attributes.number("cache_linesize")?.filter(|l| *l > 0).map(Bytes);
+        // -1 is full, 0 unknown.
+        let ways = match attributes.number::<i64>("cache_associativity")? {
+            None | Some(0) => None,
+            Some(-1) => Some(0),
+            Some(ways) => Some(u32::try_from(ways).map_err(|_| format!("cache_associativity={ways} is out of range"))?),
+        };
+        let (cache, size_assumed) = assumed::completed(level, size, line, ways);
+        if size_assumed && !self.spec.name.ends_with(ASSUMED) {
+            self.spec.name.push_str(ASSUMED);
+        }
+        Ok(Kind::Cache(cache))
+    }
+
+    fn cpu_kind(&mut self, attributes: &Attributes) -> Result<Kind, String> {
+        let cpus = attributes.text("cpuset").and_then(Bitmap::parse).ok_or("a cpukind has no readable cpuset")?;
+        self.kinds.push(CpuKind { cpus, capacity: None, highest_mhz: None, base_mhz: None });
+        Ok(Kind::SameSpeed)
+    }
+
+    /// `<info name="…" value="…"/>` of the element that is open. What cannot be read is not told.
+    fn info(&mut self, attributes: &Attributes) {
+        let (Some(name), Some(value)) = (attributes.text("name"), attributes.text("value")) else { return };
+        let number = || value.parse().ok().filter(|n| *n > 0);
+        match (self.open.last_mut().map(|open| &mut open.kind), name) {
+            // Of level 1 there is nothing below to include.
+            (Some(Kind::Cache(cache)), "Inclusive") if value == "1" && cache.level > Level(1) => {
+                cache.inclusion = Inclusion::Inclusive;
+            }
+            (Some(Kind::SameSpeed), _) => {
+                let Some(kind) = self.kinds.last_mut() else { return };
+                match name {
+                    "LinuxCapacity" => kind.capacity = number(),
+                    "FrequencyMaxMHz" => kind.highest_mhz = number(),
+                    "FrequencyBaseMHz" => kind.base_mhz = number(),
+                    _ => {}
+                }
+            }
+            (Some(Kind::Group), "CPUModel") => self.model_mhz = crate::host::in_model_name(value).or(self.model_mhz),
+            _ => {}
+        }
+    }
+
+    /// The element opened last ends.
+    pub(super) fn close(&mut self) {
+        let Some(Open { kind, label, parts, .. }) = self.open.pop() else { return };
+        if let (Kind::Node, Some(parent)) = (&kind, self.open.last_mut()) {
+            // Several beside the same CPUs are tiers of memory (HBM, CXL), not controllers that share its pages evenly.
+            self.nodes += u32::from(!parts.is_empty() || !parent.has_node);
+            parent.has_node = true;
+        }
+        let part = match kind {
+            Kind::Topology => {
+                self.spec.parts = parts;
+                return;
+            }
+            Kind::Worker(os_index) => Part::worker(Some(os_index)),
+            // Only offline PUs or devices were in it.
+            _ if parts.is_empty() => return,
+            Kind::Cache(cache) => Part::Cache { label, cache, parts },
+            Kind::Core => Part::Core { label, speed: 100, parts },
+            Kind::Group | Kind::Node => Part::Group(parts),
+            Kind::SameSpeed | Kind::Ignored => return,
+        };
+        if let Some(parent) = self.open.last_mut() {
+            parent.parts.push(part);
+        }
+    }
+
+    /// The file ends.
+    pub(super) fn finish(mut self) -> Result<MachineSpec, String> {
+        if !self.seen_topology {
+            return Err("no <topology>: not a file that lstopo wrote".to_owned());
+        }
+        self.spec.memory.controllers = self.nodes.max(1);
+        let highest = |of: fn(&CpuKind) -> Option<u64>| self.kinds.iter().filter_map(of).max();
+        let mhz = highest(|k| k.base_mhz).or(highest(|k| k.highest_mhz)).and_then(|mhz| u32::try_from(mhz).ok());
+        if let Some(mhz) = mhz.or(self.model_mhz) {
+            self.spec.mhz = mhz;
+        }
+        // Capacities tell more than clocks: they count instructions per cycle, too.
+        let all_tell = !self.kinds.is_empty() && self.kinds.iter().all(|k| k.capacity.is_some());
+        let measure: fn(&CpuKind) -> Option<u64> = if all_tell { |k| k.capacity } else { |k| k.highest_mhz };
+        if let Some(best) = highest(measure) {
+            let speed = |cpu| {
+                let kind = self.kinds.iter().find(|kind| kind.cpus.contains(cpu));
+                let percent = kind.and_then(measure).map_or(100.0, |n| n as f64 * 100.0 / best as f64);
+                assumed::speed(percent)
+            };
+            set_speeds(&mut self.spec.parts, &speed);
+        }
+        Ok(self.spec)
+    }
+}
+
+/// Appended to the name of a machine whose file leaves out a cache's size.
+const ASSUMED: &str = " (caches assumed)";
+
+/// `L1Cache` to `L5Cache`, `L1iCache` to `L3iCache`; not `MemCache`, which stands on memory's side.
+fn is_cache(kind: &str) -> bool {
+    kind.strip_suffix("Cache")
+        .and_then(|k| k.strip_prefix('L'))
+        .is_some_and(|k| k.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Gives each core the speed of its first hardware thread.
+fn set_speeds(parts: &mut [Part], of: &dyn Fn(u32) -> u32) {
+    for part in parts {
+        match part {
+            Part::Core { speed, parts, .. } => *speed = first_cpu(parts).map_or(100, of),
+            Part::Cache { parts, .. } | Part::Group(parts) => set_speeds(parts, of),
+            Part::Worker { .. } => {}
+        }
+    }
+}
+
+fn first_cpu(parts: &[Part]) -> Option<u32> {
+    parts.iter().find_map(|part| match part {
+        Part::Worker { os_index } => *os_index,
+        Part::Cache { parts, .. } | Part::Core { parts, .. } | Part::Group(parts) => first_cpu(parts),
+    })
+}

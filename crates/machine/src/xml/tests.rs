@@ -1,0 +1,146 @@
+use proptest::prelude::*;
+
+use crate::{Bytes, Inclusion, Level, Machine, WorkerId, invariants};
+
+const HYBRID: &str = include_str!("fixtures/hybrid.xml");
+const HWLOC1: &str = include_str!("fixtures/hwloc1.xml");
+
+fn read(text: &str) -> Machine {
+    let machine = Machine::from_xml("test", text).unwrap();
+    invariants::check(&machine);
+    machine
+}
+
+fn message(text: &str) -> String {
+    Machine::from_xml("test", text).unwrap_err().to_string()
+}
+
+fn cpus(machine: &Machine) -> Vec<u32> {
+    machine.workers().iter().filter_map(|w| w.os_index).collect()
+}
+
+/// One cache with one PU, with these attributes of the cache.
+fn one_cache(attributes: &str) -> String {
+    let cache =
+        format!(r#"<object type="L2Cache" gp_index="7" {attributes}><object type="PU" os_index="0"/></object>"#);
+    format!(r#"<topology version="2.0"><object type="Machine">{cache}</object></topology>"#)
+}
+
+#[test]
+fn a_hybrid_machine_keeps_its_unequal_parts() {
+    let m = read(HYBRID);
+    assert_eq!(cpus(&m), [0, 1, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(), [100, 100, 100, 76, 76, 76, 76, 50, 50]);
+    assert_eq!(m.workers().iter().map(|w| w.core).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
+    let last = |w| m.cluster(m.last_level(WorkerId(w))).cache.unwrap();
+    assert_eq!((last(0).level, last(0).inclusion), (Level(3), Inclusion::Inclusive));
+    assert_eq!((last(8).level, last(8).ways), (Level(2), 0));
+    let l1 = m.cluster(m.workers()[0].leaf).cache.unwrap();
+    assert_eq!((l1.size, l1.inclusion), (Bytes::kib(48), Inclusion::NonInclusive));
+    assert_eq!((m.mhz, m.memory.controllers), (5000, 1));
+}
+
+#[test]
+fn a_file_of_hwloc_1_is_read() {
+    let m = read(HWLOC1);
+    assert_eq!(cpus(&m), [0, 1, 2]);
+    assert_eq!((m.mhz, m.memory.controllers), (2270, 2));
+    assert_eq!(m.levels(), [Level(1), Level(2), Level(3)]);
+    assert_eq!(m.clusters().len(), 1 + 3 + 2);
+}
+
+#[test]
+fn the_machine_is_named_after_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("my box.xml");
+    std::fs::write(&path, HYBRID).unwrap();
+    assert_eq!(Machine::find(path.to_str().unwrap()).unwrap().name, "my box");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing.xml");
+    assert!(Machine::find(missing.to_str().unwrap()).unwrap_err().to_string().contains("missing.xml"));
+    let binary = dir.path().join("binary.xml");
+    std::fs::write(&binary, [0xff; 64]).unwrap();
+    assert!(Machine::find(binary.to_str().unwrap()).unwrap_err().to_string().contains("binary.xml"));
+}
+
+#[test]
+fn unknown_sizes_and_ways_are_assumed_and_said_to_be() {
+    let m = read(&one_cache(r#"cache_size="0" depth="2" cache_linesize="0" cache_associativity="0" cache_type="0""#));
+    assert_eq!(m.name, "test (caches assumed)");
+    let l2 = m.clusters()[1].cache.unwrap();
+    assert_eq!((l2.size, l2.line, l2.ways), (Bytes::kib(512), Bytes(64), 16));
+}
+
+#[test]
+fn tiers_of_memory_beside_the_same_cpus_are_one_controller() {
+    let package = |cpu: u32| {
+        let nodes = r#"<object type="NUMANode" os_index="0"/>"#.repeat(2);
+        format!(r#"<object type="Package">{nodes}<object type="PU" os_index="{cpu}"/></object>"#)
+    };
+    let m = read(&format!(
+        r#"<topology version="2.0"><object type="Machine">{}{}</object></topology>"#,
+        package(0),
+        package(1)
+    ));
+    assert_eq!(m.memory.controllers, 2);
+}
+
+#[test]
+fn what_is_no_lstopo_file_is_refused() {
+    assert!(message("").contains("no <topology>"));
+    assert!(message("<html></html>").contains("<html> where <topology> should stand"));
+    assert!(message("<topology/>").contains("machine: has no worker"));
+    assert!(message(r#"<topology version="7.1"></topology>"#).contains("version 7.1"));
+    assert!(message("<topology><object type=\"Machine\">").contains("ends inside of an element"));
+    assert!(message("<topology></object></topology>").starts_with("XML, at byte 10: "));
+    assert!(message("<topology><object/></topology>").contains("an object has no type"));
+    assert!(message(r#"<topology><object type="PU"/></topology>"#).contains("type PU has no os_index"));
+    assert!(message(r#"<topology><object type="PU" os_index="-1"/></topology>"#).contains("no number in range"));
+    let twice = r#"<object type="PU" os_index="1"/>"#.repeat(2);
+    assert!(message(&format!("<topology>{twice}</topology>")).contains("cpu1: is listed twice"));
+}
+
+#[test]
+fn impossible_caches_are_named() {
+    assert!(message(&one_cache(r#"depth="2""#)).contains("type L2Cache has no cache_size"));
+    assert!(message(&one_cache(r#"cache_size="64""#)).contains("type L2Cache has no depth"));
+    assert!(message(&one_cache(r#"cache_size="64" depth="999""#)).contains("depth=\"999\" is no number in range"));
+    let odd = r#"cache_size="1000" depth="2" cache_linesize="64" cache_associativity="2""#;
+    assert!(message(&one_cache(odd)).starts_with("L2Cache with gp_index 7: its size of 1000 bytes"));
+    let huge = r#"cache_size="18446744073709551615" depth="2" cache_linesize="9223372036854775808" cache_associativity="4294967295""#;
+    assert!(message(&one_cache(huge)).contains("is no multiple"));
+}
+
+#[test]
+fn depth_is_bounded() {
+    let deep = format!("<topology>{}", r#"<object type="Group">"#.repeat(100_000));
+    assert!(message(&deep).contains("elements nest deeper than 256"));
+}
+
+#[test]
+fn entities_do_not_expand() {
+    let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><topology version="&b;"/>"#;
+    assert!(message(bomb).starts_with("XML, at byte"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        let _ = Machine::from_xml("test", &text);
+    }
+
+    #[test]
+    fn no_damaged_file_panics(which in any::<bool>(), at in any::<prop::sample::Index>(), length in 0usize..40, insert in "[ -~]{0,12}") {
+        let text = if which { HYBRID } else { HWLOC1 };
+        let at = at.index(text.len());
+        let end = (at + length).min(text.len());
+        let damaged = format!("{}{insert}{}", &text[..at], &text[end..]);
+        if let Ok(machine) = Machine::from_xml("test", &damaged) {
+            invariants::check(&machine);
+        }
+    }
+}
