@@ -64,6 +64,8 @@ pub(crate) struct Engine<'a> {
     anchors: Vec<u64>,
     ready: u64,
     strands: u64,
+    /// When the latest strand so far ended, its bookkeeping included.
+    last_end: Ticks,
     ended: bool,
     progress: &'a dyn Fn(u64),
     unreported: u64,
@@ -97,6 +99,7 @@ impl<'a> Engine<'a> {
             anchors: vec![0; machine.clusters().len()],
             ready: 0,
             strands: 0,
+            last_end: Ticks::default(),
             ended: false,
             progress,
             unreported: 0,
@@ -106,8 +109,8 @@ impl<'a> Engine<'a> {
     /// Worker 0 begins with the root task; the others look for work.
     pub(crate) fn run(mut self) -> Result<Outcome, SimError> {
         let first = WorkerId(0);
-        self.add(first, TaskId(0), Stage::Start);
         self.workers[0].parked = false;
+        self.add(first, TaskId(0), Stage::Start);
         self.queue.push(Reverse((self.workers[0].clock, 0)));
         let mut clock = Ticks::default();
         while let Some(Reverse((now, w))) = self.queue.pop() {
@@ -119,7 +122,6 @@ impl<'a> Engine<'a> {
                 self.look(worker);
             }
             if self.ended {
-                clock = self.workers[worker.index()].clock;
                 break;
             }
             if !self.workers[worker.index()].parked {
@@ -132,7 +134,9 @@ impl<'a> Engine<'a> {
         }
         self.scheduler.check();
         (self.progress)(self.unreported);
-        Ok(self.outcome(clock))
+        // A strand's end is seen up to a slice before its time: the last to end is not always the last seen.
+        let time = self.last_end;
+        Ok(self.outcome(time))
     }
 
     /// Runs worker `w`'s strand for a slice; where it ends, goes on to what follows.
@@ -171,6 +175,7 @@ impl<'a> Engine<'a> {
             Step::ForkedAndWaits => self.fork(w, task, false),
             Step::Ends => self.end(w, task),
         }
+        self.last_end = self.last_end.max(self.workers[w.index()].clock);
     }
 
     /// Makes the children that `parent` has just forked ready, and its continuation where it goes on beside them.

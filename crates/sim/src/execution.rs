@@ -141,8 +141,8 @@ impl<'a> Execution<'a> {
                 self.filled = self.touches.next_batch(&mut self.batch);
                 self.at = 0;
                 if self.filled == 0 {
-                    clock += Ticks((self.left as f64 * ticks_per_op) as u64);
-                    return (clock, true, made);
+                    let (clock, ended) = self.tail(clock, until, ticks_per_op);
+                    return (clock, ended, made);
                 }
                 for touch in &self.batch[..self.filled] {
                     hardware.caches.prefetch(worker, hardware.line(worker, *touch));
@@ -156,5 +156,16 @@ impl<'a> Execution<'a> {
             clock += hardware.touch(worker, touch, clock);
         }
         (clock, false, made)
+    }
+
+    /// What is left of the work when all touches are made: all of it, for a strand that touches nothing.
+    fn tail(&mut self, clock: Ticks, until: Ticks, ticks_per_op: f64) -> (Ticks, bool) {
+        let rest = Ticks((self.left as f64 * ticks_per_op) as u64);
+        let slice = until.since(clock) + Ticks(1);
+        if rest <= slice {
+            return (clock + rest, true);
+        }
+        self.left -= (slice.0 as f64 / ticks_per_op) as u64;
+        (clock + slice, false)
     }
 }

@@ -4,6 +4,8 @@ mod ledger;
 mod queue;
 mod space_bounded;
 mod stealing;
+#[cfg(test)]
+mod tests;
 
 pub use space_bounded::SpaceBounded;
 pub use stealing::WorkStealing;

@@ -6,7 +6,8 @@
 //!
 //! `ws` picks its victim uniformly at random. `pws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010; with the weights of
 //! the space-bounded study) picks one under the same last-level cache r times likelier: with c workers under that cache of P in all,
-//! each of them with probability r/(rc+P−c), each other with 1/(rc+P−c).
+//! each of them with weight r, each other with weight 1
+//! (the study's r/(rc+P−c) and 1/(rc+P−c), given that a thief is never its own victim).
 //!
 //! Deviation: a thief that finds a victim's queue empty goes on to another, without repetition, until it found work or has looked everywhere. So
 //! `get` answers `None` only if nothing was ready, and an engine may let the worker sleep. The first victim has the distribution above;

@@ -1,0 +1,122 @@
+use befit_machine::{Bytes, ClusterId, Machine};
+
+use super::{W, env, task, two_sockets};
+use crate::{Options, Ready, Scheduler, Stage, Strand, Task, policy::SpaceBounded};
+
+fn sb(machine: &Machine) -> SpaceBounded<u32> {
+    SpaceBounded::central(machine, Options::default())
+}
+
+fn strand(ready: &Ready<u32>) -> Strand {
+    Strand { task: ready.task, stage: ready.stage }
+}
+
+#[test]
+fn a_maximal_task_is_anchored_at_its_befitting_cache() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    let l3 = machine.last_level(W[2]);
+    let l2 = machine.workers()[2].leaf;
+    for (bytes, anchor) in [
+        (Bytes::kib(32), l2),        // σ · 64 KiB exactly
+        (Bytes(32 * 1024 + 1), l3),  // a byte more
+        (Bytes::kib(512), l3),       // σ · 1 MiB
+        (Bytes::mib(1), ClusterId::ROOT),
+    ] {
+        sb.add(W[0], task(1, bytes), &mut env());
+        let ready = sb.get(W[2], &mut env()).expect("room for it");
+        assert_eq!(ready.task.anchor, anchor, "{bytes}");
+        assert_eq!(ready.task.maximal, anchor != ClusterId::ROOT);
+        sb.done(W[2], &strand(&ready), &mut env());
+        sb.task_ended(W[2], &ready.task, &mut env());
+    }
+    sb.check();
+}
+
+#[test]
+fn what_an_anchored_task_forks_runs_under_its_anchor_only() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    sb.add(W[0], task(1, Bytes::kib(500)), &mut env());
+    let parent = sb.get(W[0], &mut env()).unwrap();
+    sb.done(W[0], &strand(&parent), &mut env());
+    let child = parent.task.child(0, Some(Bytes::kib(100)), None);
+    sb.add(W[0], Ready { job: 2, task: child, stage: Stage::Start }, &mut env());
+    assert_eq!(sb.get(W[2], &mut env()), None, "another socket");
+    let child = sb.get(W[1], &mut env()).expect("a worker of the same socket");
+    assert!(!child.task.maximal, "it befits the cache that its parent befits");
+}
+
+#[test]
+fn a_task_waits_until_its_size_fits_in_what_is_free() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    let mut running = Vec::new();
+    for job in 0..3 {
+        sb.add(W[0], task(job, Bytes::kib(400)), &mut env());
+    }
+    running.push(sb.get(W[0], &mut env()).unwrap());
+    running.push(sb.get(W[1], &mut env()).unwrap());
+    assert_eq!(sb.get(W[1], &mut env()), None, "800 KiB of 1 MiB are taken");
+    let elsewhere = sb.get(W[2], &mut env()).expect("the other socket is free");
+    assert_eq!(elsewhere.task.anchor, machine.last_level(W[2]));
+    sb.done(W[0], &strand(&running[0]), &mut env());
+    let freed = sb.task_ended(W[0], &running[0].task, &mut env());
+    assert_eq!(freed, Some(machine.last_level(W[0])));
+    sb.check();
+}
+
+#[test]
+fn passing_strands_claim_at_most_mu_each() {
+    // Tasks larger than σ of every L3 stay at the root and pass through: with μ = 0.2, five fill a cache that eight workers share.
+    let machine: Machine = "pack:1 l3:1(size=1048576) core:8 pu:1".parse().unwrap();
+    let sb = sb(&machine);
+    for job in 0..8 {
+        sb.add(W[0], task(job, Bytes::mib(64)), &mut env());
+    }
+    let run = (0..8).map(befit_machine::WorkerId).filter(|w| sb.get(*w, &mut env()).is_some()).count();
+    assert_eq!(run, 5);
+    sb.check();
+}
+
+#[test]
+fn a_continuation_stays_at_its_tasks_anchor_and_is_not_anchored_anew() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    let root = Task::root(Some(Bytes::kib(16)), None);
+    sb.add(W[0], Ready { job: 1, task: root, stage: Stage::Continuation }, &mut env());
+    let ready = sb.get(W[3], &mut env()).unwrap();
+    assert_eq!((ready.task.anchor, ready.task.maximal), (ClusterId::ROOT, false));
+}
+
+#[test]
+fn a_task_that_skips_a_level_claims_its_share_there_until_it_ends() {
+    let machine: Machine = "pack:1 l3:1(size=1048576) l2:1(size=262144) core:2 l1:1(size=32768) pu:1".parse().unwrap();
+    let sb = sb(&machine);
+    sb.add(W[0], task(1, Bytes::kib(8)), &mut env());
+    let ready = sb.get(W[0], &mut env()).unwrap();
+    assert_eq!(ready.task.anchor, machine.workers()[0].leaf);
+    sb.done(W[0], &strand(&ready), &mut env());
+    assert_eq!(sb.task_ended(W[0], &ready.task, &mut env()), Some(machine.last_level(W[0])), "space was given back up to the L3");
+    sb.check();
+}
+
+#[test]
+fn sb_d_takes_its_own_childs_newest_then_a_siblings_oldest() {
+    let machine = two_sockets();
+    let sb_d = SpaceBounded::<u32>::distributed(&machine, Options { mu: 0.05, ..Options::default() });
+    for (w, job) in [(0, 1), (0, 2), (2, 3), (2, 4)] {
+        sb_d.add(W[w], task(job, Bytes::mib(64)), &mut env());
+    }
+    let jobs: Vec<_> = [W[0], W[1], W[1], W[0]].iter().map(|w| sb_d.get(*w, &mut env()).map(|r| r.job)).collect();
+    assert_eq!(jobs, [Some(2), Some(1), Some(3), Some(4)]);
+}
+
+#[test]
+fn bucket_zero_goes_before_deeper_buckets() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    sb.add(W[0], task(1, Bytes::kib(500)), &mut env());
+    sb.add(W[0], task(2, Bytes::mib(64)), &mut env());
+    assert_eq!(sb.get(W[0], &mut env()).map(|r| r.job), Some(2));
+}

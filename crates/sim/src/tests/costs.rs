@@ -1,0 +1,106 @@
+use befit_machine::{Cycles, Placement};
+use befit_program::{Declared, ScopeId};
+use befit_sched::SchedulerKind;
+
+use super::{machine, program, reader, simulate};
+use crate::{Costs, Settings, run};
+
+const FREE: Costs = Costs { call: 0, lock: 0, near_steal: 0, far_steal: 0 };
+
+#[test]
+fn independent_work_speeds_up_with_the_cores() {
+    let program = program(|b| {
+        for _ in 0..64 {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            b.work(100_000, 0, 0);
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let time = |cores: u32| {
+        simulate(&program, &machine(&format!("core:{cores} l1:1(size=32768) pu:1")), SchedulerKind::Ws, 1).time.0 as f64
+    };
+    assert!((time(1) / 6.4e6 - 1.0).abs() < 0.01, "{}", time(1));
+    assert!((time(1) / time(8) - 8.0).abs() < 0.3, "{}", time(1) / time(8));
+}
+
+#[test]
+fn hardware_threads_share_their_cores_issue_slots() {
+    let program = program(|b| {
+        for _ in 0..16 {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            b.work(100_000, 0, 0);
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let one = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1).time.0 as f64;
+    let two = simulate(&program, &machine("core:2 l1:1(size=32768) pu:2"), SchedulerKind::Ws, 1).time.0 as f64;
+    assert!((one / two - 1.0).abs() < 0.02, "{one} {two}");
+}
+
+#[test]
+fn a_stalled_run_costs_latency_once_a_line_and_streaming_overlaps() {
+    let stride = program(|b| {
+        for i in 0..1000 {
+            b.touch((i * 7919) % 100_000, false, false);
+            b.work(1, 0, 0);
+        }
+    });
+    let stream = program(|b| {
+        for i in 0..1000 {
+            b.touch(i, false, false);
+            b.work(1, 0, 0);
+        }
+    });
+    let mut machine = machine("core:1 l1:1(size=32768) pu:1");
+    machine.memory.latency = Cycles(200);
+    machine.memory.parallelism = 4.0;
+    machine.memory.bandwidth = 64.0;
+    let settings = Settings { costs: FREE, ..Settings::new(SchedulerKind::Ws, 1) };
+    let time = |p| run(p, &machine, &settings, &|_| {}).unwrap().time.0;
+    let latency = 200 - machine.clusters()[1].cache.unwrap().latency.0;
+    assert_eq!(time(&stride), 1000 * (1 + latency));
+    let streamed = time(&stream) as f64;
+    assert!((streamed / (1000.0 * (1.0 + latency as f64 / 4.0)) - 1.0).abs() < 0.02, "{streamed}");
+}
+
+#[test]
+fn time_is_bound_by_bandwidth_where_many_workers_stream() {
+    let program = program(|b| {
+        (0..128).for_each(|i| reader(b, 1, i * 500, 500, 1));
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let mut machine = machine("core:64 l1:1(size=32768) pu:1");
+    machine.memory.controllers = 4;
+    machine.memory.bandwidth = 1.0;
+    let mut time = |placement| {
+        machine.memory.placement = placement;
+        simulate(&program, &machine, SchedulerKind::Ws, 1).time.0 as f64
+    };
+    // Pages are 64 lines: with a worker or two per controller they would queue behind each other while other controllers idle.
+    let all = time(Placement::Interleaved);
+    assert!((all / (64_000.0 * 64.0 / 4.0) - 1.0).abs() < 0.1, "{all}");
+    let quarter = time(Placement::Bound(1));
+    assert!((quarter / all - 4.0).abs() < 0.2, "{}", quarter / all);
+}
+
+#[test]
+fn a_contended_lock_is_waited_for() {
+    let program = program(|b| {
+        for _ in 0..2000 {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            b.work(10, 0, 0);
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let machine = machine("core:16 l1:1(size=32768) pu:1");
+    let time = |lock| {
+        let costs = Costs { lock, ..FREE };
+        run(&program, &machine, &Settings { costs, ..Settings::new(SchedulerKind::Sb, 1) }, &|_| {}).unwrap().time.0
+    };
+    // Each of the 2,000 tasks passes the root's lock twice, whoever runs it.
+    assert!(time(100) > 2000 * 2 * 100, "{}", time(100));
+    assert!(time(0) < time(100));
+}

@@ -1,0 +1,139 @@
+use std::cell::Cell;
+
+use befit_machine::{Bytes, ClusterId, Level};
+use befit_program::{Declared, ScopeId};
+use befit_sched::SchedulerKind;
+
+use super::{machine, program, reader, simulate};
+use crate::{Settings, run};
+
+const TWO_SOCKETS: &str = "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1";
+
+#[test]
+fn equal_seeds_give_equal_outcomes_and_others_differ() {
+    let program = program(|b| (0..64).for_each(|i| reader(b, 1, i * 500, 1000, 3)));
+    let machine = machine(TWO_SOCKETS);
+    for kind in SchedulerKind::ALL {
+        assert_eq!(simulate(&program, &machine, kind, 3), simulate(&program, &machine, kind, 3), "{kind}");
+    }
+    let times: Vec<_> = (0..8).map(|seed| simulate(&program, &machine, SchedulerKind::Ws, seed).time).collect();
+    assert!(times.iter().any(|t| *t != times[0]), "seeds choose victims");
+}
+
+#[test]
+fn every_touch_reaches_the_first_cache_once_and_every_line_comes_from_memory_once() {
+    let program = program(|b| (0..10).for_each(|i| reader(b, 1, i * 100, 100, 1)));
+    for kind in SchedulerKind::ALL {
+        let outcome = simulate(&program, &machine(TWO_SOCKETS), kind, 1);
+        assert_eq!(outcome.levels[0].level, Level(1));
+        assert_eq!(outcome.levels[0].accesses.0, 1000, "{kind}");
+        assert_eq!(outcome.memory_reads.0, 1000, "{kind}: disjoint and cold");
+        assert_eq!(outcome.tasks, 11);
+    }
+}
+
+#[test]
+fn a_workers_time_is_accounted_for_in_full() {
+    let program = program(|b| (0..20).for_each(|i| reader(b, 1, i * 100, 100, 5)));
+    for kind in SchedulerKind::ALL {
+        let outcome = simulate(&program, &machine(TWO_SOCKETS), kind, 1);
+        for w in &outcome.workers {
+            let parts = w.active + w.add + w.get + w.done + w.idle;
+            assert_eq!(parts, outcome.time, "{kind}: {w:?}");
+        }
+    }
+}
+
+#[test]
+fn an_anchored_tasks_children_stay_on_its_socket() {
+    // Two tasks of 400 KiB befit an L3 each; each forks four readers of its own data.
+    let program = program(|b| {
+        for half in 0..2u64 {
+            b.fork(ScopeId(1), Declared { size: Some(Bytes::kib(400)), strand: None }).unwrap();
+            for _ in 0..3 {
+                (0..4).for_each(|i| reader(b, 2 + half as u32, half * 6400 + i * 1600, 1600, 1));
+                b.sync(ScopeId(2 + half as u32)).unwrap();
+            }
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let machine = machine(TWO_SOCKETS);
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let outcome = simulate(&program, &machine, kind, 1);
+        let l3_misses = outcome.levels.iter().find(|l| l.level == Level(3)).unwrap().misses.0;
+        assert_eq!(l3_misses, 12_800, "{kind}: each line is brought to one socket, once");
+        assert_eq!(outcome.anchors.iter().sum::<u64>(), 2, "{kind}: the readers do not befit an L2");
+        assert_eq!(outcome.anchors[ClusterId::ROOT.index()], 0);
+    }
+}
+
+#[test]
+fn a_stack_belongs_to_the_worker_that_runs_the_strand() {
+    let program = program(|b| {
+        for i in 0..40 {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            (0..8).for_each(|line| b.touch(line, true, true));
+            b.work(5000, 0, 0);
+            b.end().unwrap();
+            let _ = i;
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let outcome = simulate(&program, &machine(TWO_SOCKETS), SchedulerKind::Ws, 1);
+    assert_eq!(outcome.levels[0].coherence_misses.0, 0, "no stack is shared");
+    assert!(outcome.memory_reads.0 <= 4 * 8, "one stack a worker");
+}
+
+#[test]
+fn a_false_sharing_pair_pays_in_coherence_misses() {
+    let program = program(|b| {
+        for _ in 0..2 {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            for _ in 0..1000 {
+                b.touch(7, true, false);
+                b.work(2000, 0, 0);
+            }
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    });
+    let outcome = simulate(&program, &machine(TWO_SOCKETS), SchedulerKind::Ws, 1);
+    assert!(outcome.levels[0].coherence_misses.0 > 500, "{}", outcome.levels[0].coherence_misses.0);
+}
+
+#[test]
+fn progress_reports_every_touch_in_the_end() {
+    let program = program(|b| (0..10).for_each(|i| reader(b, 1, i * 100, 100, 1)));
+    let told = Cell::new(0);
+    let settings = Settings::new(SchedulerKind::Ws, 1);
+    run(&program, &machine(TWO_SOCKETS), &settings, &|n| told.set(told.get() + n)).unwrap();
+    assert_eq!(told.get(), program.total_touches());
+}
+
+#[test]
+fn a_task_forked_into_an_outer_scope_is_waited_for_there() {
+    // The child's own child counts against the root's scope; the child does not wait for it.
+    let program = program(|b| {
+        b.fork(ScopeId(1), Declared::default()).unwrap();
+        b.fork(ScopeId(1), Declared::default()).unwrap();
+        b.work(100_000, 0, 0);
+        b.end().unwrap();
+        b.end().unwrap();
+        b.sync(ScopeId(1)).unwrap();
+        b.work(10, 0, 0);
+    });
+    let outcome = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
+    assert!(outcome.time.0 >= 100_010, "the root's last strand came after its grandchild");
+}
+
+#[test]
+fn a_detached_task_is_run_before_the_program_ends() {
+    let program = program(|b| {
+        b.fork(ScopeId(0), Declared::default()).unwrap();
+        b.work(50_000, 0, 0);
+        b.end().unwrap();
+    });
+    let outcome = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
+    assert!(outcome.time.0 >= 50_000, "{outcome:?}");
+}

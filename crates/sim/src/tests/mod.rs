@@ -1,0 +1,40 @@
+//! Small programs, built by hand, on small machines: what the engine must get right.
+
+mod costs;
+mod fidelity;
+mod random;
+
+use befit_machine::{Bytes, Machine};
+use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
+use befit_sched::SchedulerKind;
+
+use crate::{Outcome, Settings, run};
+
+/// A program named after nothing, built by `f`.
+fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {
+    let meta = Meta { name: "test".into(), line_size: Bytes(64), filter: 8 };
+    let mut builder = ProgramBuilder::new(meta);
+    f(&mut builder);
+    builder.finish().expect("a well-formed program")
+}
+
+/// A task of `size` bytes that reads `lines` lines from `from` on, at `operations` a line.
+fn reader(b: &mut ProgramBuilder, scope: u32, from: u64, lines: u64, operations: u64) {
+    let declared = Declared { size: Some(Bytes(lines * 64)), strand: None };
+    b.fork(ScopeId(scope), declared).expect("a fork");
+    for line in from..from + lines {
+        b.touch(line, false, false);
+        b.work(operations, 0, 0);
+    }
+    b.end().expect("an end");
+}
+
+fn machine(text: &str) -> Machine {
+    let mut machine: Machine = text.parse().expect("a valid topology");
+    machine.cycles_per_operation = 1.0;
+    machine
+}
+
+fn simulate(program: &Program, machine: &Machine, scheduler: SchedulerKind, seed: u64) -> Outcome {
+    run(program, machine, &Settings::new(scheduler, seed), &|_| {}).expect("it runs")
+}
