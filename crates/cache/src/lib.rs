@@ -2,8 +2,11 @@
 
 mod error;
 mod hierarchy;
+mod lanes;
 mod outcome;
+mod prefetch;
+mod sets;
 
 pub use error::CacheError;
-pub use hierarchy::Hierarchy;
+pub use hierarchy::{Hierarchy, Touch};
 pub use outcome::{Access, ClusterCounts, Found};

@@ -1,8 +1,46 @@
 //! Experiments: which programs on which machines under which schedulers.
+//!
+//! ```text
+//! Source ──build, run once──► Program ──Plan: machines × schedulers × seeds──► Outcomes ──► Summary per machine and scheduler
+//!                                │  ▲
+//!                                └──┘ kept under a hash of binary, arguments and recorder settings
+//! ```
+//!
+//! ```no_run
+//! use befit_lab::{Plan, Silent, Source, record};
+//!
+//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000) };
+//! let program = record(&source, false, &Silent)?;
+//! let plan = Plan {
+//!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
+//!     schedulers: vec!["ws".parse()?, "sb".parse()?],
+//!     seeds: 3.try_into()?,
+//!     options: befit_sched::Options::default(),
+//! };
+//! for summary in plan.simulate(&program, &Silent)? {
+//!     println!("{}: {} cycles", summary.scheduler, summary.time.median.0);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+// The README's code is compiled, so that it cannot grow old.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+mod error;
 mod output;
 mod parallel;
 mod progress;
+mod recording;
+mod simulate;
 mod summary;
+#[cfg(test)]
+mod testing;
+
+pub use error::LabError;
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
+pub use recording::{Source, Target, kernels, record};
+pub use simulate::Plan;
 pub use summary::{Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};

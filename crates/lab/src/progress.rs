@@ -8,9 +8,13 @@ pub trait Progress: Sync {
     fn building(&self, what: &str) {
         let _ = what;
     }
-    /// `what` runs once, serially, and is recorded.
-    fn recording(&self, what: &str) {
-        let _ = what;
+    /// `what` runs once, serially, and is recorded. `shown`: what it writes goes to stderr meanwhile.
+    fn recording(&self, what: &str, shown: bool) {
+        let _ = (what, shown);
+    }
+    /// `touches` more line touches were recorded.
+    fn recorded(&self, touches: u64) {
+        let _ = touches;
     }
     /// A recording of `what` was found in the cache, in `file`.
     fn recorded_before(&self, what: &str, file: &Path) {

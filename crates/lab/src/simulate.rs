@@ -52,7 +52,12 @@ impl Plan {
             let settings =
                 Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs: Costs::default() };
             befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches)).map_err(|source| {
-                LabError::Simulation { machine: machine.name.clone(), scheduler: scheduler.name(), seed: job.seed, source }
+                LabError::Simulation {
+                    machine: machine.name.clone(),
+                    scheduler: scheduler.name(),
+                    seed: job.seed,
+                    source,
+                }
             })
         };
         let outcomes = parallel::map(&jobs, threads(), weight, run)?;
@@ -79,5 +84,68 @@ impl Plan {
             }
         }
         jobs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::{Silent, testing};
+
+    fn plan(seeds: u32) -> Plan {
+        Plan {
+            machines: vec![testing::machine(1), testing::machine(2)],
+            schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
+            seeds: NonZeroU32::new(seeds).unwrap(),
+            options: Options::default(),
+        }
+    }
+
+    #[test]
+    fn results_come_by_machine_then_by_scheduler_as_the_plan_names_them() {
+        let results = plan(2).simulate(&testing::program(), &Silent).unwrap();
+        let order: Vec<_> = results.iter().map(|r| (r.workers, r.scheduler)).collect();
+        let (sb, ws) = (SchedulerKind::Sb, SchedulerKind::Ws);
+        assert_eq!(order, [(2, sb), (2, ws), (4, sb), (4, ws)]);
+        assert!(results.iter().all(|r| r.seeds == 2 && r.command == "walks --n 8"));
+    }
+
+    #[test]
+    fn the_same_plan_gives_the_same_results() {
+        let run = || plan(3).simulate(&testing::program(), &Silent).unwrap();
+        assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn progress_reaches_its_end() {
+        #[derive(Default)]
+        struct Count {
+            announced: AtomicU64,
+            done: AtomicU64,
+        }
+        impl Progress for Count {
+            fn simulating(&self, runs: usize, touches: u64) {
+                assert_eq!(runs, 12);
+                self.announced.store(touches, Ordering::Relaxed);
+            }
+            fn advance(&self, touches: u64) {
+                self.done.fetch_add(touches, Ordering::Relaxed);
+            }
+        }
+        let count = Count::default();
+        plan(3).simulate(&testing::program(), &count).unwrap();
+        assert_eq!(count.announced.into_inner(), count.done.into_inner());
+    }
+
+    #[test]
+    fn worker_time_of_one_seed_sums_to_time_times_workers() {
+        for result in plan(1).simulate(&testing::program(), &Silent).unwrap() {
+            let t = result.worker_time;
+            let parts = [t.active, t.add, t.get, t.done, t.idle];
+            let sum: u64 = parts.iter().map(|p| p.median.0).sum();
+            assert_eq!(sum, result.time.median.0 * u64::from(result.workers));
+        }
     }
 }

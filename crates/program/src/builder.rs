@@ -1,58 +1,197 @@
-//! stub
-use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId};
+//! Builds a program from what a recorder sees of a serial run.
 
-/// stub
-#[derive(Debug, thiserror::Error)]
-#[error("stub")]
-pub struct BuildError;
+use crate::codec::{Encoded, Encoder};
+use crate::intern::Interner;
+use crate::lines::{LINE_LIMIT, Spans};
+use crate::program::{BlobTable, Cost, Strand};
+use crate::tree::{ScopeNumbers, TreeBuilder};
+use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
 
-/// stub
+/// Why what was recorded is no program.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The forks, ends and syncs make no tree.
+    #[error("cannot record this program: {0}")]
+    Tree(#[from] TreeError),
+    /// More than 2^32 different values in a table.
+    #[error("cannot record this program: more than 2^32 different {0}")]
+    TooMany(&'static str),
+    /// It touched too many pages.
+    #[error("cannot record this program: it touches more than 2^32 lines")]
+    TooManyLines,
+    /// A touch of a line that no address has.
+    #[error("cannot record this program: it touches line {0:#x}, which no address has")]
+    Line(u64),
+    /// [`Meta::name`] is too long.
+    #[error("cannot record this program: its name is {0} bytes long, more than {max}", max = Meta::NAME_LIMIT)]
+    Name(usize),
+}
+
+/// Builds a [`Program`] from the events of a serial, depth-first run.
+///
+/// Strands are implicit: touches and work between two events belong to one strand of the task that runs; a strand
+/// with neither is left out.
+///
+/// ```
+/// use befit_machine::Bytes;
+/// use befit_program::{Declared, Meta, Op, ProgramBuilder, ScopeId, StrandId, TaskId};
+///
+/// // join(|| touch line 100, || touch line 200)
+/// let mut builder = ProgramBuilder::new(Meta { name: "join".into(), line_size: Bytes(64), filter: 2 });
+/// for line in [100, 200] {
+///     builder.fork(ScopeId(1), Declared::default())?;
+///     builder.touch(line, true, false);
+///     builder.work(0, 1, 1);
+///     builder.end()?;
+/// }
+/// builder.sync(ScopeId(1))?;
+/// let program = builder.finish()?;
+///
+/// assert_eq!(program.tasks(), 3);
+/// assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(1))]);
+/// assert_eq!(program.stats().span, 2);
+/// # Ok::<(), befit_program::BuildError>(())
+/// ```
 #[derive(Debug)]
-pub struct ProgramBuilder;
+pub struct ProgramBuilder {
+    meta: Meta,
+    root_declared: Declared,
+    tree: TreeBuilder,
+    scopes: ScopeNumbers,
+    declared: Interner<Declared>,
+    encoder: Encoder,
+    cost: Cost,
+    costs: Interner<Cost>,
+    strands: Vec<Strand>,
+    blobs: BlobTable,
+}
 
 impl ProgramBuilder {
-    /// Starts in the root task.
+    /// Begins in the root task.
     pub fn new(meta: Meta) -> Self {
-        let _ = meta;
-        todo!()
+        Self {
+            meta,
+            root_declared: Declared::default(),
+            tree: TreeBuilder::new(),
+            scopes: ScopeNumbers::new(),
+            declared: Interner::new(),
+            encoder: Encoder::new(),
+            cost: Cost::default(),
+            costs: Interner::new(),
+            strands: Vec::new(),
+            blobs: BlobTable::new(),
+        }
     }
-    /// What the root task declares.
+
+    /// Says what the root task declares; at any time.
     pub fn declare_root(&mut self, declared: Declared) {
-        let _ = declared;
-        todo!()
+        self.root_declared = declared;
     }
-    /// Begins a child: what follows is its, until `end`.
+
+    /// The task that runs forks a child into `scope`: what follows is the child's, until its [`end`](Self::end).
+    ///
+    /// Scopes go by the recorder's own numbers, the first mention makes one; 0 is the whole program's. Any task may fork into
+    /// a scope that an ancestor will wait for. Expected constant time.
+    ///
+    /// # Errors
+    /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run out.
     pub fn fork(&mut self, scope: ScopeId, declared: Declared) -> Result<TaskId, BuildError> {
-        let _ = (scope, declared);
-        todo!()
+        self.end_strand()?;
+        let declared = self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
+        Ok(self.tree.fork(ScopeId(self.scopes.number(scope.0)), declared)?)
     }
-    /// Ends the current task; its parent goes on.
+
+    /// The task that runs ends; its parent goes on.
+    ///
+    /// # Errors
+    /// When it is the root task, which [`finish`](Self::finish) ends.
     pub fn end(&mut self) -> Result<(), BuildError> {
-        todo!()
+        self.end_strand()?;
+        self.tree.end()?;
+        Ok(())
     }
-    /// The current task waits for all tasks forked in `scope` so far.
+
+    /// The task that runs waits for all tasks forked in `scope` so far.
+    ///
+    /// # Errors
+    /// When one of them does not descend from it: it might wait for ever.
     pub fn sync(&mut self, scope: ScopeId) -> Result<(), BuildError> {
-        let _ = scope;
-        todo!()
+        self.end_strand()?;
+        Ok(self.tree.sync(ScopeId(self.scopes.number(scope.0)))?)
     }
-    /// The current strand touches a line.
+
+    /// The strand that runs touches `line`: an address divided by 64 or, for the stack, lines below the stack's top.
+    ///
+    /// A few nanoseconds when the line continues a pattern. A line that no address has makes [`finish`](Self::finish) fail.
     #[inline]
     pub fn touch(&mut self, line: u64, write: bool, stack: bool) {
-        let _ = (line, write, stack);
-        todo!()
+        self.encoder.touch(line, write, stack);
     }
-    /// As `touch` for each.
+
+    /// [`touch`](Self::touch), one after another.
     pub fn touches(&mut self, touches: &[RawTouch]) {
-        let _ = touches;
-        todo!()
+        for touch in touches {
+            self.encoder.touch(touch.line(), touch.write(), touch.stack());
+        }
     }
-    /// Adds to the current strand's cost.
+
+    /// Adds to what the strand that runs has cost.
+    #[inline]
     pub fn work(&mut self, loads: u64, stores: u64, blocks: u64) {
-        let _ = (loads, stores, blocks);
-        todo!()
+        self.cost.loads = self.cost.loads.saturating_add(loads);
+        self.cost.stores = self.cost.stores.saturating_add(stores);
+        self.cost.blocks = self.cost.blocks.saturating_add(blocks);
     }
-    /// The program.
-    pub fn finish(self) -> Result<Program, BuildError> {
-        todo!()
+
+    /// Touches and work since the last event become a strand, if there were any.
+    fn end_strand(&mut self) -> Result<(), BuildError> {
+        let touches = self.encoder.touches();
+        if touches == 0 && self.cost == Cost::default() {
+            return Ok(());
+        }
+        self.encoder.end();
+        let (blob, new) = self.blobs.intern(self.encoder.bytes(), touches).ok_or(BuildError::TooMany("blobs"))?;
+        if !new {
+            self.encoder.truncate(self.blobs.end());
+        }
+        let cost = self.costs.intern(self.cost).ok_or(BuildError::TooMany("costs"))?;
+        self.cost = Cost::default();
+        self.tree.strand()?;
+        self.strands.push(Strand { blob, cost });
+        Ok(())
+    }
+
+    /// Ends the root task, and with it the program. Time for the touched pages; the touches are not visited again.
+    ///
+    /// # Errors
+    /// When a task has not ended, a line that no address has was touched, or numbers run out.
+    pub fn finish(mut self) -> Result<Program, BuildError> {
+        self.end_strand()?;
+        if self.meta.name.len() > Meta::NAME_LIMIT {
+            return Err(BuildError::Name(self.meta.name.len()));
+        }
+        let tree = self.tree.finish()?;
+        let Encoded { bytes, pages, stack_lines, bad } = self.encoder.finish();
+        if let Some(line) = bad {
+            return Err(BuildError::Line(line));
+        }
+        let stretches = pages.stretches();
+        if let Some(last) = stretches.last().filter(|last| last.first + last.lines > LINE_LIMIT) {
+            return Err(BuildError::Line(last.first + last.lines - 1));
+        }
+        let spans = Spans::number(stretches).ok_or(BuildError::TooManyLines)?;
+        let stack_lines = u32::try_from(stack_lines).map_err(|_| BuildError::TooManyLines)?;
+        Ok(Program {
+            meta: self.meta,
+            root_declared: self.root_declared,
+            tree,
+            declared: self.declared.into_table(),
+            strands: self.strands,
+            costs: self.costs.into_table(),
+            blobs: self.blobs.into_blobs(bytes),
+            spans,
+            stack_lines,
+        })
     }
 }

@@ -1,12 +1,48 @@
 //! What a nested-parallel program did: its task tree and its memory accesses.
+//!
+//! A recorder runs the program once, serially, and tells a [`ProgramBuilder`] of each fork, end, sync, line touch and
+//! piece of work. The [`Program`] that comes out is all that a simulator needs to run it again on any machine under any
+//! scheduler:
+//!
+//! - a tree of tasks; each is a list of [`Op`]s, which are strands, forks and syncs;
+//! - per strand what it cost ([`Work`]) and which lines it touched, in order ([`Touches`]), packed into a fraction of
+//!   a byte per touch where it walks along arrays.
+//!
+//! Programs are kept in files ([`Program::save`], [`Program::load`]; FORMAT.md beside this crate's manifest specifies them).
+//!
+//! ```
+//! use befit_machine::Bytes;
+//! use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, StrandId};
+//!
+//! let mut builder = ProgramBuilder::new(Meta { name: "two halves".into(), line_size: Bytes(64), filter: 2 });
+//! for half in 0..2 {
+//!     builder.fork(ScopeId(1), Declared { size: Some(Bytes(64_000)), strand: None })?;
+//!     (0..1000).for_each(|line| builder.touch(4096 + half * 1000 + line, false, false));
+//!     builder.work(8000, 0, 1000);
+//!     builder.end()?;
+//! }
+//! builder.sync(ScopeId(1))?;
+//! let program = builder.finish()?;
+//!
+//! let mut file = Vec::new();
+//! program.write(&mut file)?;
+//! let program = Program::read(&file[..])?;
+//! assert_eq!(program.touches(StrandId(1)).count(), 1000);
+//! assert_eq!(program.stats().parallelism(), 2.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 mod builder;
 mod codec;
 mod file;
+mod intern;
+mod lines;
 mod meta;
 mod model;
 mod program;
 mod stats;
 mod tree;
+mod varint;
 
 pub use builder::{BuildError, ProgramBuilder};
 pub use codec::{RawTouch, Touches};
@@ -15,4 +51,4 @@ pub use meta::Meta;
 pub use model::{Declared, Op, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use stats::Stats;
-pub use tree::{Serial, Step};
+pub use tree::{Serial, Step, TreeError};

@@ -31,7 +31,7 @@ pub enum Op {
 }
 
 /// What a task declares of itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Declared {
     /// Task size S: distinct bytes that it touches, descendants included.
     pub size: Option<Bytes>,
@@ -54,7 +54,7 @@ pub struct Work {
 
 /// One line touch, with its line renumbered into the dense space `0..Program::lines()` (shared data) or, above that,
 /// the stack of the worker that runs it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Touch {
     /// Dense line number; for a stack line, lines below the stack's top.
     pub line: u32,

@@ -1,23 +1,80 @@
-//! stub
-/// stub
-#[derive(Clone, Copy, PartialEq, Debug)]
+//! Work, span and depth of a program.
+
+use befit_machine::Bytes;
+
+use crate::{Program, Step, Work};
+
+/// A program in a few numbers. An *operation* is a load, a store or the entry into a basic block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats {
     /// Tasks, the root included.
-    pub tasks: u64,
+    pub tasks: u32,
     /// Strands.
-    pub strands: u64,
+    pub strands: u32,
     /// Most forks between the root task and any task.
     pub depth: u32,
     /// Sums over all strands.
-    pub work: crate::Work,
-    /// T1: operations (loads, stores, basic blocks) of all strands.
+    pub work: Work,
+    /// T1, the work: operations of all strands.
     pub operations: u64,
-    /// T∞: operations on the longest chain of strands that must run one after another.
+    /// T∞, the span: operations on the longest chain of strands that must run one after another.
     pub span: u64,
+    /// Size of the pages touched, without the stack.
+    pub touched: Bytes,
 }
+
 impl Stats {
-    /// T1 / T∞
+    /// T1 / T∞: how many workers the program could keep busy at most, on average. 1 for a program without operations.
     pub fn parallelism(&self) -> f64 {
-        todo!()
+        if self.span == 0 { 1.0 } else { self.operations as f64 / self.span as f64 }
+    }
+
+    /// In one pass over the serial execution, which sees each scope's tasks end before it is waited for.
+    pub(crate) fn of(program: &Program) -> Self {
+        let mut work = Work::default();
+        let mut operations = 0u64;
+        let mut span = 0;
+        let mut depth = 0;
+        // When the last task of each scope ends at the earliest.
+        let mut ends = vec![0u64; program.scopes() as usize];
+        // The open tasks: their scopes, and how far they have come.
+        let mut open = vec![(0, 0u64)];
+        for step in program.serial() {
+            let Some((scope, now)) = open.last_mut() else { break };
+            match step {
+                Step::Strand(strand) => {
+                    let cost = program.work(strand);
+                    let Work { loads, stores, blocks, touches } = cost;
+                    work.loads = work.loads.saturating_add(loads);
+                    work.stores = work.stores.saturating_add(stores);
+                    work.blocks = work.blocks.saturating_add(blocks);
+                    work.touches = work.touches.saturating_add(touches);
+                    let cost = loads.saturating_add(stores).saturating_add(blocks);
+                    operations = operations.saturating_add(cost);
+                    *now = now.saturating_add(cost);
+                }
+                Step::Sync(scope) => *now = (*now).max(ends[scope.0 as usize]),
+                Step::Fork { scope, .. } => {
+                    let begin = (scope.0, *now);
+                    open.push(begin);
+                    depth = depth.max(open.len() - 1);
+                }
+                Step::End(_) => {
+                    let end = &mut ends[*scope as usize];
+                    *end = (*end).max(*now);
+                    span = span.max(*now);
+                    open.pop();
+                }
+            }
+        }
+        Self {
+            tasks: program.tasks(),
+            strands: program.strands(),
+            depth: depth as u32,
+            work,
+            operations,
+            span,
+            touched: Bytes(u64::from(program.lines()).saturating_mul(program.meta().line_size.0)),
+        }
     }
 }

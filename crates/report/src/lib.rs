@@ -12,7 +12,12 @@
 
 mod csv;
 pub mod json;
+mod names;
+mod recording;
 mod table;
+
+pub use names::names;
+pub use recording::recording;
 
 use befit_lab::Summary;
 

@@ -1,1 +1,75 @@
-//! Fork-join parallelism that runs each task where its data befits the cache
+//! Fork-join parallelism that runs each task where its data *befits* the cache.
+//!
+//! [`join`] runs two closures, maybe in parallel; [`scope`] any number that may borrow from the caller; [`spawn`] one that nobody
+//! waits for. They run in a [`ThreadPool`] under a scheduler of your choice ([`SchedulerKind`]): plain or distance-aware work
+//! stealing, or space-bounded scheduling, which binds each task to the smallest cache that its data fits in. Space-bounded
+//! scheduling needs to know sizes: wrap closures with [`fit`].
+//!
+//! ```
+//! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};
+//!
+//! fn scale(v: &mut [f64]) {
+//!     if v.len() <= 4096 {
+//!         return v.iter_mut().for_each(|x| *x *= 2.0);
+//!     }
+//!     let (left, right) = v.split_at_mut(v.len() / 2);
+//!     join(
+//!         fit(size_of_val(left), || scale(left)),
+//!         fit(size_of_val(right), || scale(right)),
+//!     );
+//! }
+//!
+//! let mut v = vec![1.0; 100_000];
+//! let pool = ThreadPoolBuilder::new().scheduler(SchedulerKind::Sb).build().unwrap();
+//! pool.install(|| scale(&mut v));
+//! assert!(v.iter().all(|x| *x == 2.0));
+//! ```
+//!
+//! # Layers
+//! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves it.
+//! *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object that the simulator drives.
+//! `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and `sleep` how workers wait.
+//!
+//! # What real threads cannot do
+//! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler cannot
+//! refuse or move a continuation; under `sb` and `sb-d` a cache may therefore be claimed beyond its size for a while.
+
+#[cfg(not(befit_record))]
+mod engine;
+#[cfg(not(befit_record))]
+mod error;
+mod fit;
+#[cfg(not(befit_record))]
+mod fork;
+#[cfg(not(befit_record))]
+mod latch;
+#[cfg(not(befit_record))]
+mod pool;
+#[cfg(not(befit_record))]
+mod primitive;
+#[cfg(not(befit_record))]
+mod scope;
+#[cfg(not(befit_record))]
+mod sleep;
+#[cfg(not(befit_record))]
+mod stats;
+#[cfg(all(test, not(befit_record), not(loom)))]
+mod testing;
+
+#[cfg(befit_record)]
+mod recorded;
+
+pub use befit_machine::Machine;
+pub use befit_sched::SchedulerKind;
+
+pub use self::fit::{Fit, Work, fit};
+#[cfg(befit_record)]
+pub use self::recorded::*;
+#[cfg(not(befit_record))]
+pub use self::{
+    error::ThreadPoolBuildError,
+    fork::join,
+    pool::{Pin, ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
+    scope::{Scope, scope, spawn},
+    stats::{Statistics, WorkerStatistics},
+};

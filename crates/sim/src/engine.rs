@@ -37,7 +37,7 @@ struct Worker<'a> {
 struct Running<'a> {
     task: TaskId,
     stage: Stage,
-    /// None at the start of a task or continuation, before its first step.
+    /// None before a step of the task: at its start, and where its strand has ended.
     strand: Option<Execution<'a>>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
         Ok(self.outcome(time))
     }
 
-    /// Runs worker `w`'s strand for a slice; where it ends, goes on to what follows.
+    /// Runs worker `w`'s strand for a slice or, where it has ended, goes on to what follows.
     fn slice(&mut self, w: WorkerId) {
         let until = self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |Reverse((next, _))| *next) + SLICE;
         let worker = &mut self.workers[w.index()];
@@ -152,9 +152,11 @@ impl<'a> Engine<'a> {
             if self.unreported >= REPORT {
                 (self.progress)(std::mem::take(&mut self.unreported));
             }
-            if !strand_ended {
-                return;
+            if strand_ended {
+                // What follows calls the policy: that waits for the worker's turn, so that calls come in the order of time.
+                running.strand = None;
             }
+            return;
         }
         let (task, stage) = (running.task, running.stage);
         let step = self.tasks.step(task);

@@ -1,4 +1,8 @@
-//! Main memory: controllers that serve a line at a time.
+//! Main memory: controllers that pass a line at a time.
+//!
+//! Workers are simulated a slice at a time, so their requests do not come in the order of virtual time. A queue that only knew when its last
+//! request ends would make every worker wait for all that another did later in its slice. So a controller's time is divided into
+//! *periods*, each with a count of how much of it is taken; a request takes from the first period, from its own on, that has room.
 
 use befit_machine::{Machine, Placement, WorkerId};
 
@@ -8,11 +12,50 @@ use crate::{SimError, clock::Ticks};
 const PAGE: u64 = 4096;
 const UNPLACED: u8 = u8::MAX;
 
+/// Periods that a controller remembers. Requests further apart in time than these do not see each other.
+const PERIODS: usize = 1024;
+/// A period's length in cycles, where slots are not longer still.
+const PERIOD: u64 = 128;
+
+/// One controller's recent periods, as a ring.
+#[derive(Clone, Debug)]
+struct Controller(Vec<Period>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Period {
+    number: u64,
+    /// Ticks of it that are taken.
+    taken: u64,
+}
+
+impl Controller {
+    /// Takes `slot` ticks from the first period at or after `now` that has room; answers when they begin.
+    fn reserve(&mut self, now: Ticks, slot: u64, length: u64) -> Ticks {
+        let mut number = now.0 / length;
+        loop {
+            let period = &mut self.0[number as usize % PERIODS];
+            if period.number > number {
+                return now;
+            }
+            if period.number < number {
+                *period = Period { number, taken: 0 };
+            }
+            if period.taken + slot <= length {
+                let start = Ticks(number * length + period.taken);
+                period.taken += slot;
+                return now.max(start);
+            }
+            number += 1;
+        }
+    }
+}
+
 /// The controllers and where pages lie.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// Per controller: when it can take the next line.
-    free_at: Vec<Ticks>,
+    controllers: Vec<Controller>,
+    /// Length of a period: several slots.
+    period: u64,
     /// How long a controller is busy with one line.
     slot: Ticks,
     lines_per_page: u32,
@@ -36,12 +79,14 @@ impl Memory {
         if !(memory.bandwidth > 0.0 && memory.bandwidth.is_finite()) {
             return Err(SimError::Machine(format!("memory bandwidth of {} bytes a cycle", memory.bandwidth)));
         }
+        let slot = Ticks::fractional(line as f64 / memory.bandwidth);
         let lines_per_page = (PAGE / line).max(1) as u32;
         let first_touch = memory.placement == Placement::FirstTouch;
         let workers = machine.workers().len() as u64;
         Ok(Self {
-            free_at: vec![Ticks::default(); count as usize],
-            slot: Ticks::fractional(line as f64 / memory.bandwidth),
+            controllers: vec![Controller(vec![Period::default(); PERIODS]); count as usize],
+            period: Ticks::cycles(PERIOD).0.max(4 * slot.0),
+            slot,
             lines_per_page,
             placement: memory.placement,
             home: if first_touch { vec![UNPLACED; (lines / lines_per_page) as usize + 1] } else { Vec::new() },
@@ -52,15 +97,13 @@ impl Memory {
     /// Sends `line` over its controller's bus at `now`; answers when the bus has it.
     pub(crate) fn transfer(&mut self, worker: WorkerId, line: u32, now: Ticks) -> Ticks {
         let controller = self.controller(worker, line);
-        let start = now.max(self.free_at[controller]);
-        self.free_at[controller] = start + self.slot;
-        start
+        self.controllers[controller].reserve(now, self.slot.0, self.period)
     }
 
     fn controller(&mut self, worker: WorkerId, line: u32) -> usize {
         let page = line / self.lines_per_page;
         match self.placement {
-            Placement::Interleaved | Placement::Bound(_) => page as usize % self.free_at.len(),
+            Placement::Interleaved | Placement::Bound(_) => page as usize % self.controllers.len(),
             Placement::FirstTouch => {
                 let home = &mut self.home[page as usize];
                 if *home == UNPLACED {
@@ -69,5 +112,28 @@ impl Memory {
                 usize::from(*home)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_waits_only_for_what_comes_before_it_in_time() {
+        let mut controller = Controller(vec![Period::default(); PERIODS]);
+        // Another worker's slice reserved 10 of every 100 ticks, up to far ahead.
+        for i in 0..40 {
+            assert_eq!(controller.reserve(Ticks(i * 100), 10, 400), Ticks(i * 100));
+        }
+        let start = controller.reserve(Ticks(50), 10, 400);
+        assert!(start <= Ticks(50), "{start:?}");
+    }
+
+    #[test]
+    fn a_full_period_sends_requests_to_the_next() {
+        let mut controller = Controller(vec![Period::default(); PERIODS]);
+        let starts: Vec<_> = (0..9).map(|_| controller.reserve(Ticks(0), 100, 400).0).collect();
+        assert_eq!(starts, [0, 100, 200, 300, 400, 500, 600, 700, 800]);
     }
 }

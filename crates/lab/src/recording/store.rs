@@ -17,14 +17,15 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder }
     }
 
     /// The file that a recording of `what` under `key` is kept in.
     fn file(&self, what: &str, key: Key) -> PathBuf {
-        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
-        let name: String = what.chars().map(safe).take(40).collect();
+        let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let mut name = words.collect::<Vec<_>>().join("-");
+        name.truncate(40); // ASCII alone is left
         self.folder.join(format!("{name}-{key}.befit"))
     }
 
@@ -60,4 +61,69 @@ fn save(program: &Program, file: &Path) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|e| e.to_string())?;
     }
     program.save(file).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{Silent, recording::KeyBuilder, testing};
+
+    /// Keeps what it is told.
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<String>>);
+
+    impl Progress for Notes {
+        fn note(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    fn key(of: &str) -> Key {
+        KeyBuilder::new().bytes(of.as_bytes()).finish()
+    }
+
+    #[test]
+    fn a_recording_is_found_under_its_key_and_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("not/there/yet"));
+        assert!(store.load("rrm", key("one"), &Silent).is_none());
+        store.keep("rrm", key("one"), &testing::program(), &Silent);
+        let found = store.load("rrm", key("one"), &Silent).unwrap();
+        assert_eq!(found.total_touches(), testing::program().total_touches());
+        assert!(store.load("rrm", key("two"), &Silent).is_none());
+    }
+
+    #[test]
+    fn a_damaged_file_counts_as_none_and_is_said_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().to_owned());
+        store.keep("rrm", key("one"), &testing::program(), &Silent);
+        let file = store.file("rrm", key("one"));
+        let bytes = fs::read(&file).unwrap();
+        fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        let notes = Notes::default();
+        assert!(store.load("rrm", key("one"), &notes).is_none());
+        assert!(notes.0.lock().unwrap()[0].contains("recording again"));
+        store.keep("rrm", key("one"), &testing::program(), &Silent);
+        assert!(store.load("rrm", key("one"), &Silent).is_some());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_stops_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "in the way").unwrap();
+        let notes = Notes::default();
+        Store::new(file).keep("rrm", key("one"), &testing::program(), &notes);
+        assert!(notes.0.lock().unwrap()[0].contains("cannot keep"));
+    }
+
+    #[test]
+    fn names_of_programs_cannot_leave_the_folder() {
+        let store = Store::new(PathBuf::from("/cache"));
+        let file = store.file("../etc/passwd", key("one"));
+        assert_eq!(file.parent(), Some(Path::new("/cache")));
+    }
 }

@@ -102,7 +102,8 @@ impl Summary {
         let machine = experiment.machine;
         let lines = |get: fn(&Outcome) -> Lines| Spread::of(outcomes.iter().map(get));
         let count = |get: fn(&Outcome) -> u64| Spread::of(outcomes.iter().map(get));
-        let worker = |get: fn(&Breakdown) -> Cycles| Spread::of(outcomes.iter().map(|o| o.workers.iter().map(get).sum()));
+        let worker =
+            |get: fn(&Breakdown) -> Cycles| Spread::of(outcomes.iter().map(|o| o.workers.iter().map(get).sum()));
         let levels = first.levels.iter().enumerate().map(|(i, counts)| {
             let of = |get: fn(&befit_sim::LevelCounts) -> Lines| Spread::of(outcomes.iter().map(|o| get(&o.levels[i])));
             Some(LevelSummary {

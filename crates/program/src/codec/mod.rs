@@ -1,32 +1,27 @@
-//! stub
-use crate::Touch;
+//! How a strand's touches are kept: a *blob* of a few bytes per regular stretch, decoded when a simulator runs the strand.
+//!
+//! Loops walk along arrays, so most touches are on the line after one that was touched a little before, and the
+//! walks alternate: a map from A to B touches A's next line, B's next line, and so on. The codec keeps the lines
+//! touched last in [slots](slots); a touch on the line of a slot that holds such a walk, or on a neighbour of it, is
+//! a one-byte *near* token that names the slot. Other touches are *far* tokens: the distance from the last far touch, in
+//! two to four bytes mostly. Where the tokens repeat with a period of up to 64, a *repeat* token says for how long.
+//! The [table of tokens](code) and FORMAT.md have the details.
+//!
+//! Every blob stands alone, as strands are simulated in any order; equal blobs are stored once. Slots hold what the
+//! encoder, the decoder and the checker need: absolute lines, dense lines, or lines with their span. A near token never leaves
+//! its span (see [`crate::lines`]), so that only far tokens are looked up.
 
-/// One touch as the recorder sees it, packed into a word: the absolute line number times 4, plus 2 for the stack, plus 1 for a store.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(transparent)]
-pub struct RawTouch(pub u64);
+mod check;
+mod code;
+mod decode;
+mod encode;
+mod raw;
+mod slots;
 
-impl RawTouch {
-    /// A touch of `line` (an address / 64; for the stack, lines below its top).
-    #[inline]
-    pub const fn new(line: u64, write: bool, stack: bool) -> Self {
-        Self(line << 2 | (stack as u64) << 1 | write as u64)
-    }
-}
+pub(crate) use check::check;
+pub use decode::Touches;
+pub(crate) use encode::{Encoded, Encoder};
+pub use raw::RawTouch;
 
-/// stub
-#[derive(Debug)]
-pub struct Touches<'a>(std::marker::PhantomData<&'a ()>);
-impl Touches<'_> {
-    /// stub
-    pub fn next_batch(&mut self, out: &mut [Touch]) -> usize {
-        let _ = out;
-        todo!()
-    }
-}
-impl Iterator for Touches<'_> {
-    type Item = Touch;
-    fn next(&mut self) -> Option<Touch> {
-        todo!()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,11 @@ fn write_block(text: &mut String, block: &[Summary]) {
         n => format!("medians of {n} seeds, ± half the range"),
     };
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "{} on {} ({} workers, {} MHz); {seeds}", first.command, first.machine, first.workers, first.mhz);
+    let _ = writeln!(
+        text,
+        "{} on {} ({} workers, {} MHz); {seeds}",
+        first.command, first.machine, first.workers, first.mhz
+    );
     let _ = writeln!(text, "\n{}", time(block));
     let _ = writeln!(text, "\n{}", misses(block));
 }
@@ -75,9 +79,11 @@ fn misses(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = Columns::new(block);
     let last = first.levels.len().saturating_sub(1);
+    // One number of decimals for the whole table, so that columns can be compared: what the last level's misses need.
+    let scale = Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
     for (i, level) in first.levels.iter().enumerate() {
         let of = |s: &Summary| s.levels[i].misses;
-        columns.lines(&format!("{}\nmisses, M", level.level), of);
+        columns.lines(&format!("{}\nmisses, M", level.level), scale, of);
         if i == last && first.seeds > 1 {
             columns.add("\n±", |s| half_range(of(s).map(|l| l.0)));
         }
@@ -85,9 +91,9 @@ fn misses(block: &[Summary]) -> String {
             columns.versus(|s| of(s).median.0);
         }
     }
-    columns.lines("memory\nreads, M", |s| s.memory_reads);
-    columns.lines("memory\nwrites, M", |s| s.memory_writes);
-    columns.add("from other\nsockets", |s| s.remote_hits.median.0.to_string());
+    columns.lines("memory\nreads, M", scale, |s| s.memory_reads);
+    columns.lines("memory\nwrites, M", scale, |s| s.memory_writes);
+    columns.lines("from other\nsockets, M", scale, |s| s.remote_hits);
     columns.table()
 }
 
@@ -118,9 +124,8 @@ impl<'a> Columns<'a> {
         self.add(&title, |s| if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) });
     }
 
-    /// A column of medians in millions of lines, all with the same number of decimals.
-    fn lines(&mut self, title: &str, of: impl Fn(&Summary) -> Spread<Lines>) {
-        let scale = Scale::millions(self.block.iter().map(|s| of(s).median.0));
+    /// A column of medians in millions of lines.
+    fn lines(&mut self, title: &str, scale: Scale, of: impl Fn(&Summary) -> Spread<Lines>) {
         self.add(title, |s| scale.show(of(s).median.0));
     }
 

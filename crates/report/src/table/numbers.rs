@@ -2,7 +2,7 @@
 
 use befit_lab::Spread;
 
-/// Shows counts in millions, a column with the same number of decimals throughout: four digits of the largest.
+/// Shows counts in millions, all with the same number of decimals: four digits of the largest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     decimals: usize,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_shows_four_digits_of_its_largest_number() {
+    fn counts_show_four_digits_of_the_largest() {
         let show = |largest: u64, value: u64| Scale::millions([largest].into_iter()).show(value);
         assert_eq!(show(47_530_000, 28_105_000), "28.11");
         assert_eq!(show(155_300_000, 9_000_000), "9.0");

@@ -1,4 +1,5 @@
-/* What the instrumented code calls before each load and store and in each basic block, and the filter behind it. */
+/* What the instrumented code calls before each access and in each basic block, and the filter behind it. The names are LLVM's: of its
+ * sanitizer-coverage pass, and of its memprof pass for what that leaves out. */
 #include "address.h"
 #include "filter.h"
 #include "hot.h"
@@ -6,8 +7,11 @@
 
 __thread struct hot befit_hot;
 
+typedef uint32_t quad __attribute__((vector_size(16)));
+#define QUADS (FILTER_MOST / 4)
+
 struct filter {
-    uint32_t low[FILTER_MOST];      /* the low half of each line's number: four fit a vector */
+    quad low[QUADS];                /* the low half of each line's number: four are compared at once */
     uintptr_t line[FILTER_MOST];    /* normal line number, NO_LINE in an empty place */
     uintptr_t window[FILTER_MOST];  /* first (real) address of the line */
     unsigned written;               /* bit i: line i was touched by a write */
@@ -21,7 +25,7 @@ static struct filter filter;
 void befit_filter_reset(void) {
     struct hot *hot = &befit_hot;
     for (unsigned i = 0; i < FILTER_MOST; i++) {
-        filter.low[i] = (uint32_t)NO_LINE;
+        filter.low[i / 4][i % 4] = (uint32_t)NO_LINE;
         filter.line[i] = NO_LINE;
         filter.window[i] = 0;
     }
@@ -35,10 +39,14 @@ void befit_filter_reset(void) {
 /* The place of `line`, or FILTER_MOST. */
 static inline unsigned find(uintptr_t line) {
     uint32_t low = (uint32_t)line;
-    unsigned found = 0;
-    for (unsigned i = 0; i < FILTER_MOST; i++) /* no exit inside, so that the compiler makes vectors of it */
-        found |= filter.low[i] == low ? 1u << i : 0;
-    while (found != 0) {
+    quad all = {low, low, low, low}, bits = {1, 2, 4, 8}, hits = {0, 0, 0, 0};
+    for (unsigned q = 0; q < QUADS; q++)
+        hits |= (quad)(filter.low[q] == all) & bits << 4 * q;
+    typedef uint64_t pair __attribute__((vector_size(16)));
+    pair halves = (pair)hits;
+    uint64_t both = halves[0] | halves[1];
+    unsigned found = (unsigned)(both | both >> 32);
+    while (UNLIKELY(found != 0)) {
         unsigned i = (unsigned)__builtin_ctz(found);
         if (LIKELY(filter.line[i] == line))
             return i;
@@ -47,15 +55,18 @@ static inline unsigned find(uintptr_t line) {
     return FILTER_MOST;
 }
 
-static void close_window(uintptr_t base) {
+static inline void close_at(unsigned window, uintptr_t base) {
     struct hot *hot = &befit_hot;
-    unsigned ends[2] = {window_of(base), window_of(base + LINE - 1)}; /* a shifted line lies in two real ones */
-    for (unsigned e = 0; e < 2; e++) {
-        if (hot->load_window[ends[e]] == base)
-            hot->load_window[ends[e]] = 0;
-        if (hot->store_window[ends[e]] == base)
-            hot->store_window[ends[e]] = 0;
-    }
+    if (hot->load_window[window] == base)
+        hot->load_window[window] = 0;
+    if (hot->store_window[window] == base)
+        hot->store_window[window] = 0;
+}
+
+static inline void close_window(uintptr_t base) {
+    close_at(window_of(base), base);
+    if (UNLIKELY(base % LINE != 0)) /* a shifted line lies in two real ones */
+        close_at(window_of(base + LINE - 1), base);
 }
 
 static void put_touch(uintptr_t line, int write) {
@@ -73,7 +84,7 @@ static inline void touch_line(uintptr_t line, uintptr_t window, int write) {
         place = filter.next;
         filter.next = place + 1 == filter.depth ? 0 : place + 1;
         close_window(filter.window[place]);
-        filter.low[place] = (uint32_t)line;
+        filter.low[place / 4][place % 4] = (uint32_t)line;
         filter.line[place] = line;
         filter.window[place] = window;
         filter.written = (filter.written & ~(1u << place)) | (unsigned)write << place;
@@ -125,3 +136,18 @@ CALLBACKS(16)
 void __sanitizer_cov_trace_pc(void) {
     befit_hot.blocks++;
 }
+
+/* An atomic read-modify-write; its size is not told, but it never straddles lines. */
+void __memprof_store(const void *address) {
+    if (befit_hot.active) {
+        befit_hot.loads++;
+        befit_hot.stores++;
+        befit_touch((uintptr_t)address, 1, 1);
+    }
+}
+
+/* The memprof pass is told to leave loads alone, but may declare these. */
+void __memprof_load(const void *address) {
+    (void)address;
+}
+uintptr_t __memprof_shadow_memory_dynamic_address;

@@ -1,5 +1,7 @@
-/* memcpy and its family for recorded programs: the sanitizer pass does not see them, so they record themselves, line by line, and
- * count an access per 16 bytes, the widest that the pass reports. Compiled so that the compiler makes no memcpy of their loops. */
+/* memcpy and its family for recorded programs. They record themselves, line by line, and count an access per 16 bytes, the widest that
+ * is reported of other accesses. Instrumented code calls them by the names that LLVM's memprof pass gives to copies and fills, also
+ * short ones; code that is not instrumented, like most of std, by their usual names. Compiled so that the compiler makes no memcpy of
+ * their loops. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -108,3 +110,7 @@ int memcmp(const void *left, const void *right, size_t bytes) {
 int bcmp(const void *left, const void *right, size_t bytes) {
     return memcmp(left, right, bytes);
 }
+
+void *__memprof_memcpy(void *, const void *, size_t) __attribute__((alias("memcpy")));
+void *__memprof_memmove(void *, const void *, size_t) __attribute__((alias("memmove")));
+void *__memprof_memset(void *, int, size_t) __attribute__((alias("memset")));

@@ -78,5 +78,5 @@ void befit_put(uint64_t word) {
 }
 
 void befit_put_event(enum event kind, uint64_t argument) {
-    befit_put(EVENT | (uint64_t)kind << EVENT_KIND_SHIFT | argument << EVENT_ARGUMENT_SHIFT);
+    befit_put(EVENT | (uint64_t)kind << EVENT_KIND_SHIFT | argument);
 }

@@ -8,15 +8,14 @@
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec", first letter in the lowest byte */
 #define STREAM_VERSION 1u
 
-/* A touch: bit 2 clear. */
+/* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
 #define TOUCH_STACK 2u
-#define TOUCH_LINE_SHIFT 3
+#define TOUCH_LINE_SHIFT 2
 
-/* An event: bit 2 set, kind in bits 3-7, argument from bit 8. */
-#define EVENT 4u
-#define EVENT_KIND_SHIFT 3
-#define EVENT_ARGUMENT_SHIFT 8
+/* An event: bit 63 set, its kind in bits 56-62, its argument below. */
+#define EVENT ((uint64_t)1 << 63)
+#define EVENT_KIND_SHIFT 56
 enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED };
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 

@@ -1,0 +1,65 @@
+//! What must always hold between accesses.
+
+use super::{Hierarchy, layout::NONE};
+use crate::{
+    lanes::Portable,
+    sets::{DIRTY, ORPHAN, Store},
+};
+
+impl Hierarchy {
+    /// Asserts what must hold between accesses; for tests. O(lines × caches).
+    ///
+    /// # Panics
+    /// Where the directory disagrees with the caches' contents, an inclusive cache misses a line that a cache below
+    /// has, a line is in one cache twice, or a modified line has a copy that is neither above nor below the modified one.
+    pub fn check(&self) {
+        let mut in_caches = 0;
+        for (i, info) in self.layout.caches.iter().enumerate() {
+            let mut lines: Vec<u32> = self.store.entries(&info.geometry).map(Store::line_of).collect();
+            in_caches += lines.len();
+            lines.sort_unstable();
+            assert!(lines.windows(2).all(|w| w[0] != w[1]), "cache {i} has a line twice");
+        }
+        let mut seen = 0;
+        for line in 0..self.lines {
+            let entries: Vec<Option<u32>> =
+                self.layout.caches.iter().map(|c| self.store.peek(Portable, &c.geometry, line)).collect();
+            seen += entries.iter().flatten().count();
+            for (c, chain) in self.layout.chains.iter().enumerate() {
+                let has = chain.caches.iter().any(|cache| entries[*cache as usize].is_some());
+                assert_eq!(self.directory.bit(line, c as u32), has, "directory: line {line}, chain {c}");
+            }
+            for (i, entry) in entries.iter().enumerate() {
+                if let Some(entry) = entry {
+                    self.check_entry(i, line, *entry, &entries);
+                }
+            }
+        }
+        assert_eq!(in_caches, seen, "a line is in the wrong set or beyond the known lines");
+    }
+
+    fn check_entry(&self, cache: usize, line: u32, entry: u32, entries: &[Option<u32>]) {
+        let info = self.layout.caches[cache];
+        if info.inner_of_chain && entry & ORPHAN == 0 {
+            assert!(entries[info.parent as usize].is_some(), "line {line}: cache {cache} says that the next has it");
+        }
+        for above in self.above(cache) {
+            let inclusive = self.layout.caches[above].inclusive;
+            assert!(!inclusive || entries[above].is_some(), "line {line}: in {cache}, not in inclusive {above}");
+        }
+        if entry & DIRTY == 0 || info.tracked {
+            return;
+        }
+        assert!(self.directory.modified(line), "line {line} is dirty in {cache}, not so in the directory");
+        for other in (0..entries.len()).filter(|o| entries[*o].is_some() && *o != cache) {
+            let related = self.above(cache).any(|a| a == other) || self.above(other).any(|a| a == cache);
+            assert!(related, "line {line}: dirty in {cache}, and in {other}");
+        }
+    }
+
+    /// The caches above `cache`.
+    fn above(&self, cache: usize) -> impl Iterator<Item = usize> + '_ {
+        let parent = |c: usize| Some(self.layout.caches[c].parent).filter(|p| *p != NONE).map(|p| p as usize);
+        std::iter::successors(parent(cache), move |c| parent(*c))
+    }
+}

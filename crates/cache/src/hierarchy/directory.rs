@@ -1,0 +1,93 @@
+//! Who has which line: one row of bits per line, found by the line's number, without hashing.
+//!
+//! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line), then the bit
+//! *modified*, then one bit per cache (*lost*: the cache had the line until another worker's write took it away).
+//!
+//! Held bits are exact. *Modified* set means that some cache may be newer than memory; clear, that none is. Where the
+//! last-level cache is inclusive it is exact too and stands for that cache's own dirty flag (the cache is `tracked`):
+//! what is modified below such a cache is always also in it, so a write-back into it need not search it.
+
+use super::layout::Layout;
+use crate::prefetch::prefetch;
+
+#[derive(Clone, Debug)]
+pub(super) struct Directory {
+    words: Vec<u64>,
+    row: usize,
+    modified: u32,
+}
+
+impl Directory {
+    pub(super) fn new(layout: &Layout, lines: u32) -> Self {
+        Self { words: vec![0; lines as usize * layout.row], row: layout.row, modified: layout.modified }
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, line: u32) -> &[u64] {
+        &self.words[line as usize * self.row..][..self.row]
+    }
+
+    #[inline(always)]
+    pub(super) fn row_mut(&mut self, line: u32) -> &mut [u64] {
+        &mut self.words[line as usize * self.row..][..self.row]
+    }
+
+    #[inline(always)]
+    fn word_mut(&mut self, line: u32, bit: u32) -> &mut u64 {
+        &mut self.words[line as usize * self.row + (bit / 64) as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn bit(&self, line: u32, bit: u32) -> bool {
+        self.words[line as usize * self.row + (bit / 64) as usize] >> (bit % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, line: u32, bit: u32) {
+        *self.word_mut(line, bit) |= 1 << (bit % 64);
+    }
+
+    #[inline(always)]
+    pub(super) fn clear(&mut self, line: u32, bit: u32) {
+        *self.word_mut(line, bit) &= !(1 << (bit % 64));
+    }
+
+    /// Whether some cache may be newer than memory.
+    #[inline(always)]
+    pub(super) fn modified(&self, line: u32) -> bool {
+        self.bit(line, self.modified)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_modified(&mut self, line: u32, to: bool) {
+        let bit = self.modified;
+        assign(self.word_mut(line, bit), bit, to);
+    }
+
+    /// Clears *modified*; answers whether it was set.
+    #[inline(always)]
+    pub(super) fn take_modified(&mut self, line: u32) -> bool {
+        let bit = self.modified;
+        take(self.word_mut(line, bit), bit)
+    }
+
+    /// Asks the host to bring the row of `line` near.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, line: u32) {
+        prefetch(&self.words, line as usize * self.row);
+    }
+}
+
+/// Clears bit `bit` (modulo 64) of `word`; answers whether it was set.
+#[inline(always)]
+pub(super) fn take(word: &mut u64, bit: u32) -> bool {
+    let was = *word >> (bit % 64) & 1 != 0;
+    *word &= !(1 << (bit % 64));
+    was
+}
+
+/// Sets bit `bit` (modulo 64) of `word` to `to`.
+#[inline(always)]
+pub(super) fn assign(word: &mut u64, bit: u32, to: bool) {
+    *word = *word & !(1 << (bit % 64)) | u64::from(to) << (bit % 64);
+}

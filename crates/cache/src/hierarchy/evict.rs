@@ -1,0 +1,91 @@
+//! Where the lines go that make room.
+
+use super::{Hierarchy, layout::NONE};
+use crate::{
+    lanes::{LINE, Lanes},
+    sets::{DIRTY, EMPTY, ORPHAN},
+};
+
+impl Hierarchy {
+    /// `entry` has made room in `cache`: passes it on, and what has to make room for it in turn. Answers how many
+    /// lines were written to memory.
+    ///
+    /// A dirty line goes to the cache above, which takes it in if it does not have it; a clean one only where that is
+    /// a victim cache. An inclusive cache takes the line from the caches below as well. A write-back is not a use:
+    /// it leaves the order of recency alone.
+    #[inline(always)]
+    pub(super) fn evict<L: Lanes, const H: usize>(&mut self, lanes: L, mut cache: u32, mut entry: u32) -> u8 {
+        let mut written = 0;
+        while entry != EMPTY {
+            let info = self.layout.caches[cache as usize];
+            let line = entry & LINE;
+            let mut dirty = entry & DIRTY != 0;
+            let mut inner_has = false;
+            if info.inclusive {
+                dirty |= self.remove_below::<L, H>(lanes, cache, line);
+            } else if info.inner != NONE {
+                let inner = &self.layout.caches[info.inner as usize];
+                inner_has = self.store.flag(lanes, &inner.geometry, line, ORPHAN, 0).is_some();
+            }
+            if info.tracked {
+                dirty = self.directory.take_modified(line);
+            }
+            let next = self.hand_up(lanes, cache, line, dirty);
+            written += u8::from(dirty && info.parent == NONE);
+            // The chain still has the line where another of its caches does. An inner cache's entry says that the
+            // next one has it; else look.
+            let outermost = !info.inner_of_chain;
+            if outermost && info.inner == NONE {
+                self.directory.clear(line, info.chain);
+            } else if (outermost && !inner_has) || entry & ORPHAN != 0 {
+                let pair = outermost && self.layout.caches[info.inner as usize].inner == NONE;
+                if pair || !self.chain_has(lanes, info.chain, line) {
+                    self.directory.clear(line, info.chain);
+                }
+            }
+            (cache, entry) = (info.parent, next);
+        }
+        written
+    }
+
+    /// Passes a line to the cache above `cache`. Answers the entry that has to make room there.
+    #[inline(always)]
+    fn hand_up<L: Lanes>(&mut self, lanes: L, cache: u32, line: u32, dirty: bool) -> u32 {
+        let info = &self.layout.caches[cache as usize];
+        if dirty {
+            self.tallies[cache as usize].writebacks += 1;
+        }
+        if info.parent == NONE {
+            self.memory_writes += u64::from(dirty);
+            return EMPTY;
+        }
+        let above = &self.layout.caches[info.parent as usize];
+        if !dirty {
+            if !above.exclusive || self.store.peek(lanes, &above.geometry, line).is_some() {
+                return EMPTY;
+            }
+            return self.bring_in(lanes, info.parent, line);
+        }
+        // A tracked cache is inclusive and has the line, and the directory knows that it is modified.
+        if above.tracked {
+            return EMPTY;
+        }
+        let may_have = info.inner_of_chain || self.directory.bit(line, above.chain);
+        if may_have && self.store.flag(lanes, &above.geometry, line, DIRTY, 0).is_some() {
+            return EMPTY;
+        }
+        self.bring_in(lanes, info.parent, line | DIRTY)
+    }
+
+    /// Puts a line into `cache`, which does not have it. Answers the entry that has to make room.
+    #[inline(always)]
+    pub(super) fn bring_in<L: Lanes>(&mut self, lanes: L, cache: u32, entry: u32) -> u32 {
+        let info = &self.layout.caches[cache as usize];
+        let line = entry & LINE;
+        // Whether the next cache of the chain has the line is not known here: say that it may not.
+        let orphan = if info.inner_of_chain { ORPHAN } else { 0 };
+        let touch = self.store.touch(lanes, (cache, &info.geometry), line, 0, entry & DIRTY | orphan);
+        self.directory.set(line, info.chain);
+        touch.old
+    }
+}

@@ -1,0 +1,252 @@
+//! The machine's tree as the access path needs it: flat arrays and bit masks.
+//!
+//! A *chain* is a maximal run of caches with exactly the same workers above each other: a core's private L1 and L2,
+//! say. The directory has one bit per chain, not per cache, which halves it on usual machines.
+
+use befit_machine::{Cache, Cluster, Inclusion, Machine, Worker};
+
+use crate::{
+    CacheError,
+    sets::{Geometry, ORPHAN},
+};
+
+/// Caches that one access may pass.
+pub(super) const MAX_DEPTH: usize = 8;
+/// Words of the directory that name chains: 64 chains each, less one bit for [`Layout::modified`].
+pub(super) const MAX_WORDS: usize = 8;
+/// No cache.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no cache).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Info {
+    /// The cache above, or [`NONE`].
+    pub(super) parent: u32,
+    /// The next cache below in the same chain, or [`NONE`].
+    pub(super) inner: u32,
+    pub(super) chain: u32,
+    /// The parent is of the same chain.
+    pub(super) inner_of_chain: bool,
+    pub(super) inclusive: bool,
+    pub(super) exclusive: bool,
+    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::directory`].
+    pub(super) tracked: bool,
+    /// Bit of the directory's row that says that it lost the line to a write.
+    pub(super) lost: u32,
+    pub(super) geometry: Geometry,
+}
+
+/// One chain.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// Its caches, the innermost first.
+    pub(super) caches: Vec<u32>,
+    /// It has chains below.
+    pub(super) shared: bool,
+    /// It is a single tracked cache with chains below: whether a line is dirty is in the directory only.
+    pub(super) tracked: bool,
+}
+
+/// One cache on a worker's path, with all that the way up needs of it.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Step {
+    pub(super) geometry: Geometry,
+    pub(super) cache: u32,
+    pub(super) chain: u32,
+    /// As [`Info::lost`].
+    pub(super) lost: u32,
+    /// What makes room here and is neither dirty nor an orphan may be forgotten: the next cache of the chain has it.
+    pub(super) forgets: bool,
+    /// A victim cache with caches below on this path: lines are not brought into it on a miss.
+    pub(super) victims_only: bool,
+    /// Flags of a line that an access brings into it.
+    pub(super) fill: u32,
+}
+
+/// One worker's way to memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    /// Its steps, the innermost first, in [`Layout::steps`].
+    pub(super) start: u32,
+    pub(super) len: u32,
+    /// How many of the first steps are of a chain that no other chain is below of.
+    pub(super) private: u32,
+}
+
+/// The tree, flat.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) caches: Vec<Info>,
+    pub(super) chains: Vec<Chain>,
+    pub(super) paths: Vec<Path>,
+    pub(super) steps: Vec<Step>,
+    /// Words of a row that name chains.
+    pub(super) words: usize,
+    /// Words of a row.
+    pub(super) row: usize,
+    /// Bit of a row: some cache may hold the line dirty.
+    pub(super) modified: u32,
+    /// Per chain, `words` words: the chains below it.
+    pub(super) below: Vec<u64>,
+    /// Per worker, `words` words: the chains not on its path.
+    pub(super) others: Vec<u64>,
+    /// Per step, `words` words: the chains that have the line once an access filled the path up to here.
+    pub(super) filled: Vec<u64>,
+}
+
+/// How error messages name a cluster.
+pub(super) fn name(index: usize, cluster: &Cluster) -> String {
+    match cluster.cache {
+        Some(cache) => format!("the {} cache of cluster {index}", cache.level),
+        None => format!("cluster {index}"),
+    }
+}
+
+impl Layout {
+    /// Flattens `machine`'s tree, whose caches (those of the clusters from 1 on) have these `geometries`.
+    pub(super) fn new(machine: &Machine, geometries: &[Geometry]) -> Result<Self, CacheError> {
+        let (clusters, workers) = (machine.clusters(), machine.workers());
+        let (mut caches, chains) = chains(clusters, workers, geometries);
+        let bits = chains.len() + 1;
+        let words = bits.div_ceil(64).next_power_of_two();
+        if words > MAX_WORDS {
+            return Err(CacheError::TooMany { units: chains.len(), most: MAX_WORDS * 64 - 1 });
+        }
+        for (i, info) in caches.iter_mut().enumerate() {
+            info.lost = (bits + i) as u32;
+        }
+        let mut layout = Self {
+            row: (bits + caches.len()).div_ceil(64).max(words),
+            modified: chains.len() as u32,
+            below: vec![0; chains.len() * words],
+            caches,
+            chains,
+            paths: Vec::new(),
+            steps: Vec::new(),
+            words,
+            others: Vec::new(),
+            filled: Vec::new(),
+        };
+        layout.mark_below();
+        for (i, worker) in workers.iter().enumerate() {
+            layout.add_path(i, worker)?;
+        }
+        Ok(layout)
+    }
+
+    fn mark_below(&mut self) {
+        for (i, chain) in self.chains.iter().enumerate() {
+            let mut above = chain.caches.last().map_or(NONE, |c| self.caches[*c as usize].parent);
+            while above != NONE {
+                let info = self.caches[above as usize];
+                set(&mut self.below[info.chain as usize * self.words..], i);
+                above = info.parent;
+            }
+        }
+        for (i, chain) in self.chains.iter_mut().enumerate() {
+            chain.shared = self.below[i * self.words..][..self.words].iter().any(|w| *w != 0);
+            chain.tracked = chain.shared && matches!(chain.caches[..], [one] if self.caches[one as usize].tracked);
+        }
+    }
+
+    fn add_path(&mut self, number: usize, worker: &Worker) -> Result<(), CacheError> {
+        let start = self.steps.len();
+        let mut others = vec![0; self.words];
+        (0..self.chains.len()).for_each(|i| set(&mut others, i));
+        let mut filled = vec![0; self.words];
+        let mut cache = worker.leaf.0.wrapping_sub(1);
+        while cache != NONE {
+            let info = self.caches[cache as usize];
+            let innermost = self.steps.len() == start;
+            let victims_only = info.exclusive && !innermost;
+            let outer_is_victims_only = info.inner_of_chain && self.caches[info.parent as usize].exclusive;
+            let fill = if outer_is_victims_only { ORPHAN } else { 0 };
+            let forgets = info.inner_of_chain && info.inner == NONE && !info.inclusive && !outer_is_victims_only;
+            let Info { geometry, chain, lost, .. } = info;
+            self.steps.push(Step { geometry, cache, chain, lost, forgets, victims_only, fill });
+            clear(&mut others, info.chain as usize);
+            if !victims_only {
+                set(&mut filled, info.chain as usize);
+            }
+            self.filled.extend_from_slice(&filled);
+            cache = info.parent;
+        }
+        let steps = &self.steps[start..];
+        if steps.len() > MAX_DEPTH {
+            return Err(CacheError::TooDeep { worker: number as u32, levels: steps.len(), most: MAX_DEPTH });
+        }
+        let private = match steps.first() {
+            Some(first) if !self.chains[first.chain as usize].shared => {
+                steps.iter().take_while(|s| s.chain == first.chain).count()
+            }
+            _ => 0,
+        };
+        self.paths.push(Path { start: start as u32, len: steps.len() as u32, private: private as u32 });
+        self.others.extend(others);
+        Ok(())
+    }
+}
+
+fn set(words: &mut [u64], bit: usize) {
+    words[bit / 64] |= 1 << (bit % 64);
+}
+
+fn clear(words: &mut [u64], bit: usize) {
+    words[bit / 64] &= !(1 << (bit % 64));
+}
+
+/// The caches of the clusters from 1 on: every cluster but the root must have one, and all lines of one length.
+pub(super) fn caches(clusters: &[Cluster]) -> Result<Vec<Cache>, CacheError> {
+    let mut first = None;
+    let mut caches = Vec::with_capacity(clusters.len());
+    for (i, cluster) in clusters.iter().enumerate().skip(1) {
+        let cache = cluster.cache.ok_or(CacheError::NoCache { cluster: i as u32 })?;
+        caches.push(cache);
+        let (j, line) = *first.get_or_insert((i, cache.line));
+        if line != cache.line {
+            let (what, other) = (name(i, cluster), name(j, &clusters[j]));
+            return Err(CacheError::MixedLines { what, line: cache.line, other, other_line: line });
+        }
+    }
+    Ok(caches)
+}
+
+/// Each cluster's cache, and the chains that they form.
+fn chains(clusters: &[Cluster], workers: &[Worker], geometries: &[Geometry]) -> (Vec<Info>, Vec<Chain>) {
+    let mut caches: Vec<Info> = Vec::new();
+    let mut chains: Vec<Chain> = Vec::new();
+    let mut attached = vec![false; clusters.len()];
+    workers.iter().for_each(|w| attached[w.leaf.index()] = true);
+    for (i, cluster) in clusters.iter().enumerate().skip(1) {
+        // Parents come before their children.
+        let parent = cluster.parent.map_or(NONE, |p| p.0.wrapping_sub(1));
+        let above = (parent != NONE).then(|| &clusters[parent as usize + 1]);
+        let same_workers = above.is_some_and(|a| a.workers == cluster.workers && a.children.len() == 1);
+        let inner_of_chain = same_workers && !attached[cluster.parent.map_or(0, |p| p.index())];
+        let this = i as u32 - 1;
+        let chain = if inner_of_chain {
+            caches[parent as usize].inner = this;
+            let chain = caches[parent as usize].chain;
+            chains[chain as usize].caches.insert(0, this);
+            chain
+        } else {
+            chains.push(Chain { caches: vec![this], shared: false, tracked: false });
+            chains.len() as u32 - 1
+        };
+        let inclusion = cluster.cache.map(|c| c.inclusion).unwrap_or_default();
+        let inclusive = inclusion == Inclusion::Inclusive;
+        caches.push(Info {
+            parent,
+            inner: NONE,
+            chain,
+            inner_of_chain,
+            inclusive,
+            exclusive: inclusion == Inclusion::Exclusive,
+            tracked: inclusive && parent == NONE,
+            lost: 0,
+            geometry: geometries[this as usize],
+        });
+    }
+    (caches, chains)
+}

@@ -1,0 +1,108 @@
+//! Random machines, random traces: the fast model does what the obvious one does.
+
+use befit_machine::{Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, Replacement, WorkerId};
+use proptest::prelude::*;
+
+use super::{super::Hierarchy, reference::Reference};
+use crate::lanes::Host;
+
+const LINE: u64 = 64;
+
+/// A cache of `sets` × `ways` lines.
+fn cache(
+    (level, sets, ways, replacement, inclusion): (u8, u64, u32, Replacement, Inclusion),
+    parts: Vec<Part>,
+) -> Part {
+    let size = Bytes(sets * u64::from(ways.max(1)) * LINE);
+    let latency = befit_machine::Cycles(4);
+    let cache = Cache { level: Level(level), size, line: Bytes(LINE), ways, replacement, inclusion, latency };
+    Part::Cache { label: String::new(), cache, parts }
+}
+
+type Shape = (u8, u64, u32, Replacement, Inclusion);
+
+/// `scale` makes outer caches larger: the machine must not have a cache larger than the one above it.
+fn shape(level: u8, scale: u64) -> impl Strategy<Value = Shape> {
+    let replacement = prop_oneof![
+        3 => Just(Replacement::Lru),
+        1 => Just(Replacement::TreePlru),
+        1 => Just(Replacement::Random),
+    ];
+    let inclusion = prop_oneof![
+        2 => Just(Inclusion::Inclusive),
+        2 => Just(Inclusion::NonInclusive),
+        2 => Just(Inclusion::Exclusive),
+    ];
+    (1u64..=3, 0u32..=3, replacement, inclusion).prop_map(move |(sets, power, replacement, inclusion)| {
+        let odd = replacement != Replacement::TreePlru;
+        // 1, 2, 4 ways, or (where the policy can) 3, always `scale` times the lines of the level below at the most.
+        let ways = if power == 3 && odd { 3 } else { 1 << power.min(2) };
+        (level, (sets * scale).div_ceil(u64::from(ways)), ways, replacement, inclusion)
+    })
+}
+
+/// A worker below caches of its own from `level` down to 1; some are missing.
+fn core(level: u8) -> BoxedStrategy<Part> {
+    if level == 0 {
+        return Just(Part::worker(None)).boxed();
+    }
+    let more = if level == 1 { prop_oneof![3 => Just(1usize), 1 => Just(2)].boxed() } else { Just(1).boxed() };
+    let own = (shape(level, 4 * u64::from(level)), more).prop_flat_map(move |(shape, n)| {
+        prop::collection::vec(core(level - 1), n).prop_map(move |parts| cache(shape, parts))
+    });
+    prop_oneof![6 => own, 1 => core(level - 1)].boxed()
+}
+
+/// Caches down to `level` that several cores share, or one core.
+fn shared(level: u8) -> BoxedStrategy<Part> {
+    if level == 1 {
+        return core(1);
+    }
+    let common = (shape(level, 12 * u64::from(level)), prop::collection::vec(shared(level - 1), 1..=3))
+        .prop_map(|(shape, parts)| cache(shape, parts));
+    prop_oneof![2 => common, 1 => core(level)].boxed()
+}
+
+fn machine() -> impl Strategy<Value = Machine> {
+    let parts = (1u8..=4).prop_flat_map(|level| prop::collection::vec(shared(level), 1..=3));
+    parts.prop_filter_map("a cache is larger than the one above it", |parts| {
+        MachineSpec::new("random", parts).build().ok()
+    })
+}
+
+fn trace(lines: u32) -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
+    prop::collection::vec((any::<u32>(), 0..lines, prop::bool::weighted(0.3)), 1..400)
+}
+
+fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) -> Result<(), TestCaseError> {
+    let mut slow = Reference::new(machine, seed);
+    let mut fast = Hierarchy::new(machine, lines, seed).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let mut on_all_lanes: Vec<Hierarchy> =
+        Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
+    let workers = machine.workers().len() as u32;
+    for (i, (w, line, write)) in trace.iter().enumerate() {
+        let (w, line, write) = (WorkerId(w % workers), *line, *write);
+        let expected = slow.access(w, line, write);
+        prop_assert_eq!(fast.access(w, line, write), expected, "access {}: {:?} {} {}", i, w, line, write);
+        for same in &mut on_all_lanes {
+            prop_assert_eq!(same.access(w, line, write), expected, "{:?}, access {}", same.host, i);
+        }
+        fast.check();
+    }
+    for (i, cluster) in machine.clusters().iter().enumerate() {
+        let c = fast.counts(befit_machine::ClusterId(i as u32));
+        let counts = [c.accesses, c.misses, c.coherence_misses, c.writebacks, c.invalidations].map(|l| l.0);
+        prop_assert_eq!(counts, slow.counts(i), "cluster {}: {:?}", i, cluster);
+    }
+    let memory = [fast.memory_reads(), fast.memory_writes(), fast.remote_hits(), fast.sibling_hits()].map(|l| l.0);
+    prop_assert_eq!(memory, slow.memory);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #[test]
+    fn the_fast_model_does_what_the_obvious_model_does(machine in machine(), trace in trace(48), seed: u64) {
+        same(&machine, 48, &trace, seed)?;
+    }
+}

@@ -1,0 +1,196 @@
+//! The entries of all caches, set by set, and who makes room in a set.
+//!
+//! An entry is one `u32`: 30 bits of line number and two flags. The entries of a set lie side by side, padded with
+//! [`EMPTY`] to a multiple of eight, so that one or a few vector comparisons find a line. Under LRU the *order* in
+//! the set is the recency, most recent first, and empty places are last: the victim is always the last way, whether
+//! or not the set is full, and there is no further state. Under tree-PLRU and random, entries stay in their way.
+//!
+//! All caches share one array, so that the access path has one base address to keep.
+
+mod geometry;
+mod plru;
+
+use befit_machine::{Cache, Replacement};
+
+pub(crate) use crate::lanes::{EMPTY, Touch};
+use crate::{
+    CacheError,
+    lanes::{LINE, Lanes},
+};
+pub(crate) use geometry::Geometry;
+
+/// The entry is newer than the level above.
+pub(crate) const DIRTY: u32 = 1 << 31;
+/// The next cache of the same chain may not have the line (see the hierarchy's layout).
+pub(crate) const ORPHAN: u32 = 1 << 30;
+
+/// Entries per line of the host's caches.
+const HOST_LINE: usize = 16;
+
+/// The sets of some caches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Store {
+    entries: Vec<u32>,
+    /// Before the first entry in use, so that it is at a line of the host's caches.
+    skipped: usize,
+    /// Per cache.
+    states: Vec<State>,
+}
+
+/// What replacement remembers beside the order of the entries.
+#[derive(Clone, Debug)]
+enum State {
+    Lru,
+    TreePlru(Vec<u64>),
+    Random(fastrand::Rng),
+}
+
+impl Store {
+    /// The store for `caches`, empty, and the geometry of each. `name` names the i-th in errors; `seed` seeds its
+    /// random choices.
+    pub(crate) fn new(
+        caches: &[Cache],
+        name: impl Fn(usize) -> String,
+        seed: impl Fn(usize) -> u64,
+    ) -> Result<(Self, Vec<Geometry>), CacheError> {
+        let mut geometries = Vec::with_capacity(caches.len());
+        let mut states = Vec::with_capacity(caches.len());
+        let mut end = 0u32;
+        for (i, cache) in caches.iter().enumerate() {
+            let geometry = Geometry::new(cache, &name(i), end)?;
+            end += geometry.sets * geometry.stride;
+            states.push(match cache.replacement {
+                Replacement::Lru => State::Lru,
+                Replacement::TreePlru => State::TreePlru(vec![0; geometry.sets as usize]),
+                Replacement::Random => State::Random(fastrand::Rng::with_seed(seed(i))),
+            });
+            geometries.push(geometry);
+        }
+        let entries = vec![EMPTY; end as usize + HOST_LINE];
+        let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE);
+        Ok((Self { entries, skipped, states }, geometries))
+    }
+
+    #[inline(always)]
+    fn set(&self, of: &Geometry, line: u32) -> &[u32] {
+        let start = self.skipped + of.start(line);
+        &self.entries[start..][..of.stride as usize]
+    }
+
+    #[inline(always)]
+    fn set_mut(&mut self, of: &Geometry, line: u32) -> &mut [u32] {
+        let start = self.skipped + of.start(line);
+        &mut self.entries[start..][..of.stride as usize]
+    }
+
+    /// Uses `line` in cache number `cache`: a hit adds `on_hit` to its flags, a miss takes it in with the flags `on_miss`.
+    #[inline(always)]
+    pub(crate) fn touch<L: Lanes>(
+        &mut self,
+        lanes: L,
+        (cache, of): (u32, &Geometry),
+        line: u32,
+        on_hit: u32,
+        on_miss: u32,
+    ) -> Touch {
+        if !of.lru {
+            return self.touch_in_place(lanes, (cache, of), line, on_hit, on_miss);
+        }
+        let ways = of.ways as usize;
+        lanes.touch(self.set_mut(of, line), ways, line, on_hit, on_miss)
+    }
+
+    #[inline(never)]
+    fn touch_in_place<L: Lanes>(
+        &mut self,
+        lanes: L,
+        (cache, of): (u32, &Geometry),
+        line: u32,
+        on_hit: u32,
+        on_miss: u32,
+    ) -> Touch {
+        let ways = of.ways as usize;
+        let number = of.set_of(line) as usize;
+        let start = self.skipped + of.start(line);
+        let set = &mut self.entries[start..][..of.stride as usize];
+        let state = &mut self.states[cache as usize];
+        let found = lanes.find(set, line);
+        let hit = found < set.len();
+        let way = if hit {
+            found
+        } else {
+            // An empty entry has all its bits set, those of the line number too.
+            let free = set[..ways].iter().position(|e| *e == EMPTY);
+            free.unwrap_or_else(|| match state {
+                State::TreePlru(bits) => plru::victim(bits[number], ways),
+                State::Random(rng) => rng.usize(..ways),
+                State::Lru => ways - 1,
+            })
+        };
+        let old = set[way];
+        set[way] = if hit { old | on_hit } else { line | on_miss };
+        if let State::TreePlru(bits) = state {
+            bits[number] = plru::used(bits[number], ways, way);
+        }
+        Touch { hit, old }
+    }
+
+    /// The entry of `line`, if it is here. Not a use.
+    #[inline(always)]
+    pub(crate) fn peek<L: Lanes>(&self, lanes: L, of: &Geometry, line: u32) -> Option<u32> {
+        let set = self.set(of, line);
+        set.get(lanes.find(set, line)).copied()
+    }
+
+    /// The entry in the last way of the set of `line`: under LRU the next to make room.
+    #[inline(always)]
+    pub(crate) fn last_in(&self, of: &Geometry, line: u32) -> u32 {
+        let last = self.skipped + of.start(line) + of.ways as usize - 1;
+        self.entries[last]
+    }
+
+    /// Adds to and takes from the flags of `line`; answers its entry as it was, if it is here. Not a use.
+    #[inline(always)]
+    pub(crate) fn flag<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32, add: u32, take: u32) -> Option<u32> {
+        let set = self.set_mut(of, line);
+        let way = lanes.find(set, line);
+        let entry = set.get_mut(way)?;
+        let old = *entry;
+        *entry = old & !take | add;
+        Some(old)
+    }
+
+    /// Removes `line`; answers its entry, if it was here.
+    #[inline(always)]
+    pub(crate) fn remove<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32) -> Option<u32> {
+        let set = self.set_mut(of, line);
+        if of.lru {
+            return Some(lanes.remove(set, of.ways as usize, line)).filter(|old| *old != EMPTY);
+        }
+        let way = lanes.find(set, line);
+        set.get_mut(way).map(|entry| std::mem::replace(entry, EMPTY))
+    }
+
+    /// Asks the host to bring the set of `line` near.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, of: &Geometry, line: u32) {
+        let start = self.skipped + of.start(line);
+        crate::prefetch::prefetch(&self.entries, start);
+        if of.stride as usize > HOST_LINE {
+            crate::prefetch::prefetch(&self.entries, start + HOST_LINE);
+        }
+    }
+
+    /// All entries of one cache that hold a line.
+    pub(crate) fn entries(&self, of: &Geometry) -> impl Iterator<Item = u32> + '_ {
+        let first = self.skipped + of.first as usize;
+        let all = &self.entries[first..][..of.sets as usize * of.stride as usize];
+        all.iter().copied().filter(|e| *e != EMPTY)
+    }
+
+    /// The line of an entry.
+    #[inline(always)]
+    pub(crate) fn line_of(entry: u32) -> u32 {
+        entry & LINE
+    }
+}

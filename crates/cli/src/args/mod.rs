@@ -1,0 +1,151 @@
+//! The command line, as clap sees it.
+
+mod source;
+mod values;
+
+use std::path::PathBuf;
+
+use befit_machine::Machine;
+use befit_sched::SchedulerKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use source::SourceArgs;
+
+/// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
+#[derive(Parser, Debug)]
+#[command(name = "befit", version, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  befit compare rrm                           a kernel under four schedulers on a machine of 4 sockets x 8 cores
+  befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
+                                              a program of yours that uses befit
+  befit topo --machine host                   the caches of this machine
+  befit list                                  the kernels, machines and schedulers";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Record a program once, simulate it under several schedulers, and print the comparison
+    Compare(CompareArgs),
+    /// Record a program into a file
+    Record(RecordArgs),
+    /// Simulate a recorded program
+    Sim(SimArgs),
+    /// Draw a machine's tree of caches
+    Topo(TopoArgs),
+    /// List the kernels, machines and schedulers
+    List,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  befit compare rrm
+  befit compare rgm --n 1000000 --machine epyc-7742 --machine host --sched ws,sb-d
+  befit compare rrm --machine 'pack:2 l3:1(size=16777216) core:8 l2:1(size=1048576) pu:1'
+  befit compare rrm --seeds 10 --format json --output rrm.json
+  befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
+
+Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are medians over
+them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used again.";
+
+#[derive(Args, Debug)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  befit record rrm --n 1000000 -o rrm.befit
+  befit record --manifest-path ../mine/Cargo.toml --example mine -o mine.befit -- input.txt";
+
+#[derive(Args, Debug)]
+#[command(after_help = RECORD_EXAMPLES)]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The file to write; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}
+
+const SIM_EXAMPLES: &str = "\
+Examples:
+  befit sim rrm.befit
+  befit sim rrm.befit --machine epyc-9654 --sched pws,sb --format csv";
+
+#[derive(Args, Debug)]
+#[command(after_help = SIM_EXAMPLES)]
+pub(crate) struct SimArgs {
+    /// A file that `befit record` wrote
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What to simulate on.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc synthetic string; may be repeated
+    #[arg(long = "machine", value_name = "MACHINE", default_value = "xeon-7560", value_parser = values::machine)]
+    pub(crate) machines: Vec<Machine>,
+    /// The schedulers, separated by commas; the first is what the others are compared with
+    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "ws,pws,sb,sb-d")]
+    pub(crate) schedulers: Vec<SchedulerKind>,
+    /// How many seeds
+    #[arg(long, value_name = "K", default_value = "3", value_parser = values::seeds)]
+    pub(crate) seeds: std::num::NonZeroU32,
+    /// Dilation of the space-bounded schedulers, above 0 and up to 1: a task befits a cache of size M if it is no larger than sigma x M
+    #[arg(long, default_value = "0.5", value_parser = values::share)]
+    pub(crate) sigma: f64,
+    /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1
+    #[arg(long, default_value = "0.2", value_parser = values::share)]
+    pub(crate) mu: f64,
+}
+
+/// Where results go, and how they look.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// How results are written; JSON is a contract, described in docs/json.md
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// A file to write results to, instead of stdout; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For reading
+    #[default]
+    Table,
+    /// For programs: the schema befit.compare/1
+    Json,
+    /// The fields of the JSON, one row a result
+    Csv,
+}
+
+const TOPO_EXAMPLES: &str = "\
+Examples:
+  befit topo
+  befit topo --machine epyc-9654
+  befit topo --machine 'pack:4 l3:1(size=25165824) core:8 l2:1(size=262144) pu:1'";
+
+#[derive(Args, Debug)]
+#[command(after_help = TOPO_EXAMPLES)]
+pub(crate) struct TopoArgs {
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc synthetic string
+    #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = values::machine)]
+    pub(crate) machine: Machine,
+}

@@ -1,0 +1,57 @@
+//! Which program: a kernel of ours, or a crate of the user's.
+
+use std::path::PathBuf;
+
+use befit_lab::{Source, Target};
+use clap::Args;
+
+/// Which program to record.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct SourceArgs {
+    /// A kernel (see `befit list`)
+    #[arg(required_unless_present = "manifest_path", conflicts_with = "manifest_path")]
+    kernel: Option<String>,
+    /// The kernel's size, as it counts it: elements, say
+    #[arg(long, value_name = "N", conflicts_with = "manifest_path", value_parser = super::values::count)]
+    n: Option<u64>,
+    /// Record a crate of yours that uses befit: its Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// The package, where the manifest is a workspace's
+    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
+    package: Option<String>,
+    /// The binary, where the package has several
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kernel", "example"])]
+    bin: Option<String>,
+    /// An example instead of a binary
+    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
+    example: Option<String>,
+    /// Record again, though the same binary was recorded with the same arguments before (its input may have changed)
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// What to start your program with
+    #[arg(last = true, value_name = "ARGS", conflicts_with = "kernel")]
+    arguments: Vec<String>,
+}
+
+impl SourceArgs {
+    /// What was asked for.
+    pub(crate) fn source(&self) -> Source {
+        let Some(manifest) = &self.manifest_path else {
+            // clap requires one of the two.
+            return Source::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n };
+        };
+        let target = match (&self.bin, &self.example) {
+            (Some(name), _) => Target::Bin(name.clone()),
+            (None, Some(name)) => Target::Example(name.clone()),
+            (None, None) => Target::OnlyBin,
+        };
+        Source::Crate {
+            manifest: manifest.clone(),
+            package: self.package.clone(),
+            target,
+            arguments: self.arguments.clone(),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! From what went wrong to one line on stderr and an exit code.
+
+use std::{fmt::Display, io, process::ExitCode};
+
+use befit_lab::LabError;
+use clap::error::{Error, ErrorKind};
+
+use crate::output;
+
+/// Why the command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// What was asked for cannot be: exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Something went wrong on the way: exit code 1.
+    #[error("{0}")]
+    Other(String),
+    /// Whoever read our output has gone, as `head` does: no error.
+    #[error("nobody reads the output")]
+    ReaderGone,
+}
+
+impl Failure {
+    pub(crate) fn other(error: impl Display) -> Self {
+        Self::Other(error.to_string())
+    }
+
+    /// Says it, and answers the exit code.
+    pub(crate) fn report(self) -> ExitCode {
+        let code = match self {
+            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Other(_) => ExitCode::from(1),
+        };
+        output::complain(&self.to_string());
+        code
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        if error.is_usage() { Self::Usage(error.to_string()) } else { Self::other(error) }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::ReaderGone } else { Self::other(error) }
+    }
+}
+
+/// clap's help goes to stdout as it is; its errors become one line.
+pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print(&error.render().to_string()),
+        // `befit` alone: the help is the answer, but nothing was done.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::Usage("no command given; try 'befit --help'".to_owned()))
+        }
+        _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+    }
+}
+
+/// Joins the lines of clap's message, without the usage that follows it.
+fn one_line(message: &str) -> String {
+    let mut paragraphs: Vec<String> = Vec::new();
+    for paragraph in message.split("\n\n").take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more")) {
+        paragraphs.push(paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    }
+    let text = paragraphs.join("; ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    format!("{text}; try '--help'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claps_messages_become_one_line() {
+        let message = "error: the following required arguments were not provided:\n  <FILE>\n\nUsage: befit sim <FILE>\n\nFor more information, try '--help'.\n";
+        assert_eq!(one_line(message), "the following required arguments were not provided: <FILE>; try '--help'");
+        let message = "error: unexpected argument '--machin' found\n\n  tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n";
+        assert_eq!(
+            one_line(message),
+            "unexpected argument '--machin' found; tip: a similar argument exists: '--machine'; try '--help'"
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! Progress on stderr: a bar where it is a terminal, a line per stage where it is not.
+
+use std::{io::IsTerminal, path::Path, time::Duration};
+
+use befit_lab::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::complain;
+
+const BAR: &str = "{msg} {wide_bar} {human_pos} of {human_len} line touches, {eta} left";
+
+/// Shows what the lab is doing.
+pub(crate) struct Display {
+    bar: ProgressBar,
+    terminal: bool,
+}
+
+impl Display {
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        Self { bar, terminal: std::io::stderr().is_terminal() }
+    }
+
+    /// A stage of unknown length begins.
+    fn spin(&self, message: String) {
+        if !self.terminal {
+            return complain(&message);
+        }
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        self.bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}: {human_pos} line touches, {elapsed}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        self.bar.set_message(message);
+        self.bar.reset();
+        self.bar.enable_steady_tick(Duration::from_millis(100));
+    }
+
+    /// Leaves stderr to others.
+    fn hide(&self) {
+        self.bar.disable_steady_tick();
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
+
+impl Progress for Display {
+    fn building(&self, what: &str) {
+        self.hide(); // cargo shows its own progress
+        complain(&format!("building {what} with instrumentation"));
+    }
+    fn recording(&self, what: &str, shown: bool) {
+        let message = format!("recording {what}");
+        // A line that is drawn again and again would garble what the program writes.
+        if shown { complain(&message) } else { self.spin(message) }
+    }
+    fn recorded(&self, touches: u64) {
+        self.bar.inc(touches);
+    }
+    fn recorded_before(&self, what: &str, file: &Path) {
+        self.note(&format!("{what} was recorded before: {}", file.display()));
+    }
+    fn simulating(&self, runs: usize, touches: u64) {
+        let message = format!("simulating {runs} runs");
+        if !self.terminal {
+            return complain(&message);
+        }
+        self.hide(); // till all is set, so that nothing half set is drawn
+        self.bar.set_style(ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_message(message);
+        self.bar.set_length(touches);
+        self.bar.reset();
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    fn advance(&self, touches: u64) {
+        self.bar.inc(touches);
+    }
+    fn simulated(&self) {
+        self.bar.finish_and_clear();
+    }
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| complain(text));
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

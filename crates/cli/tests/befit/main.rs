@@ -1,0 +1,7 @@
+//! Runs the `befit` binary as people and scripts do.
+
+mod common;
+mod end_to_end;
+mod errors;
+mod help;
+mod sim;

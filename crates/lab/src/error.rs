@@ -1,0 +1,92 @@
+//! Why an experiment failed.
+
+use std::path::PathBuf;
+
+use befit_record::{BuildError, RecordError};
+use befit_sim::SimError;
+
+/// Why an experiment failed. Each message is one line that says where and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// No kernel has this name.
+    #[error("unknown kernel '{name}'; known: {known}")]
+    UnknownKernel {
+        /// What was asked for.
+        name: String,
+        /// The kernels' names, comma-separated.
+        known: String,
+    },
+    /// A kernel cannot have this size.
+    #[error("kernel {kernel} cannot have --n {n}: {why}")]
+    BadSize {
+        /// The kernel.
+        kernel: String,
+        /// What was asked for.
+        n: u64,
+        /// What it can have.
+        why: String,
+    },
+    /// The kernels' sources, which are built anew with instrumentation, are not where this command was built from.
+    #[error(
+        "the kernels' sources are gone from {}, where this befit was built; run befit from a checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path", folder.display()
+    )]
+    SourcesGone {
+        /// Where they were.
+        folder: PathBuf,
+    },
+    /// There is no such manifest.
+    #[error("{}: no such manifest; --manifest-path names a Cargo.toml", path.display())]
+    NoManifest {
+        /// What was asked for.
+        path: PathBuf,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The instrumented program cannot be built. Cargo's own messages were shown on stderr.
+    #[error("{}", without_output(.0))]
+    Build(BuildError),
+    /// The program cannot be recorded.
+    #[error("cannot record {name}: {source}")]
+    Record {
+        /// The command.
+        name: String,
+        /// Why.
+        source: RecordError,
+    },
+    /// A simulation failed.
+    #[error("{scheduler} on {machine} with seed {seed}: {source}")]
+    Simulation {
+        /// The machine's name.
+        machine: String,
+        /// The policy's name.
+        scheduler: &'static str,
+        /// The seed.
+        seed: u32,
+        /// Why.
+        source: SimError,
+    },
+}
+
+/// Cargo's messages stand on stderr already: the error does not repeat them.
+fn without_output(error: &BuildError) -> String {
+    match error {
+        BuildError::Cargo { status, .. } => {
+            format!("cargo could not build the program with instrumentation ({status}); what it said stands above")
+        }
+        other => other.to_string(),
+    }
+}
+
+impl LabError {
+    /// Whether what was asked for cannot be, as opposed to what went wrong on the way.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::UnknownKernel { .. } | Self::BadSize { .. } | Self::NoManifest { .. })
+    }
+}

@@ -1,0 +1,178 @@
+//! From the name of a program to its recording: build with instrumentation, run once, keep for the next time.
+
+mod kernels;
+mod key;
+mod source;
+mod store;
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use befit_program::Program;
+use befit_record::{Build, RecordOptions};
+
+use crate::{LabError, Progress};
+use key::{Key, KeyBuilder};
+use store::Store;
+
+pub use kernels::kernels;
+pub use source::{Source, Target};
+
+/// Part of every key: to be raised when the same instrumented run is to give another recording than before.
+const GENERATION: u32 = 1;
+
+/// A program to build and run, in the words of `befit-record`.
+struct Job {
+    build: Build,
+    arguments: Vec<String>,
+    /// The recording's name: the command, for people.
+    name: Option<String>,
+    /// What it prints is for the user to see.
+    shown: bool,
+    /// What the run depends on besides binary and arguments.
+    folder: Option<PathBuf>,
+}
+
+/// Records a program, or finds the recording of an earlier time.
+///
+/// Recordings are kept in the folder `befit-record/cache` under the target folder that the program is built in, or in the folder
+/// that the environment variable `BEFIT_CACHE` names, under a hash of the instrumented binary, its arguments, the recorder's settings and,
+/// for a crate of the user's, the current folder. What else the program reads (files, the clock, the environment) is not in the hash:
+/// `fresh` records in any case.
+///
+/// Takes as long as cargo does, then about ten times as long as the program on one thread; the second time next to nothing.
+///
+/// # Errors
+/// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
+pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+    source.check()?;
+    let job = job(source)?;
+    let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
+    progress.building(&what);
+    let binary = job.build.run().map_err(LabError::Build)?;
+    let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
+    let options = options(&job);
+    let key = key(&binary, &job, &options).map_err(|source| LabError::Read { path: binary.clone(), source })?;
+    let store = Store::new(cache_folder(&binary));
+    if !fresh && let Some(program) = store.load(&name, key, progress) {
+        return Ok(program);
+    }
+    progress.recording(&name, job.shown);
+    let mut command = Command::new(&binary);
+    // Its output goes to stderr: stdout is for results.
+    command.args(&job.arguments).stdout(Stdio::from(io::stderr()));
+    let recording = befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
+        .map_err(|source| LabError::Record { name: name.clone(), source })?;
+    if recording.skipped_regions > 0 {
+        // Not kept: it may differ from run to run.
+        progress.note(&format!(
+            "{} parallel regions of {name} ran on threads of their own beside a recorded one and are missing in the recording",
+            recording.skipped_regions
+        ));
+    } else {
+        store.keep(&name, key, &recording.program, progress);
+    }
+    Ok(recording.program)
+}
+
+fn job(source: &Source) -> Result<Job, LabError> {
+    match source {
+        Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
+        Source::Crate { manifest, package, target, arguments } => {
+            let (bin, example) = match target {
+                Target::OnlyBin => (None, None),
+                Target::Bin(name) => (Some(name.clone()), None),
+                Target::Example(name) => (None, Some(name.clone())),
+            };
+            let build = Build {
+                manifest_path: Some(manifest.clone()),
+                package: package.clone(),
+                bin,
+                example,
+                ..Build::default()
+            };
+            Ok(Job { build, arguments: arguments.clone(), name: None, shown: true, folder: env::current_dir().ok() })
+        }
+    }
+}
+
+fn options(job: &Job) -> RecordOptions {
+    let mut options = RecordOptions::default();
+    options.quiet = !job.shown;
+    options
+}
+
+/// As one would type it: the binary's name and its arguments.
+fn command_line(binary: &Path, arguments: &[String]) -> String {
+    let binary = binary.file_stem().unwrap_or_default().to_string_lossy();
+    std::iter::once(&*binary).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+fn key(binary: &Path, job: &Job, options: &RecordOptions) -> io::Result<Key> {
+    let mut key = KeyBuilder::new().bytes(&GENERATION.to_le_bytes()).bytes(env!("CARGO_PKG_VERSION").as_bytes());
+    key = key.bytes(&[options.filter]).file(binary)?;
+    if let Some(folder) = &job.folder {
+        key = key.bytes(folder.as_os_str().as_encoded_bytes());
+    }
+    Ok(job.arguments.iter().fold(key, |key, argument| key.bytes(argument.as_bytes())).finish())
+}
+
+/// Where recordings are kept: beside the instrumented build, so that `cargo clean` removes both.
+fn cache_folder(binary: &Path) -> PathBuf {
+    if let Some(folder) = env::var_os("BEFIT_CACHE").filter(|folder| !folder.is_empty()) {
+        return PathBuf::from(folder);
+    }
+    let build = binary.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "befit-record"));
+    build.or(binary.parent()).unwrap_or(Path::new(".")).join("cache")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_kept_beside_the_instrumented_build() {
+        let binary = Path::new("/home/a/target/befit-record/x86_64-unknown-linux-gnu/release/rrm");
+        if env::var_os("BEFIT_CACHE").is_none() {
+            assert_eq!(cache_folder(binary), Path::new("/home/a/target/befit-record/cache"));
+        }
+    }
+
+    #[test]
+    fn a_command_is_named_as_one_would_type_it() {
+        let arguments = ["--n".to_owned(), "5".to_owned()];
+        assert_eq!(command_line(Path::new("/target/release/mine"), &arguments), "mine --n 5");
+    }
+
+    #[test]
+    fn a_recording_depends_on_binary_arguments_filter_and_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("binary");
+        let of = |content: &str, argument: &str, filter: u8, at: &str| {
+            std::fs::write(&binary, content).unwrap();
+            let job = Job {
+                build: Build::default(),
+                arguments: vec![argument.to_owned()],
+                name: None,
+                shown: true,
+                folder: Some(at.into()),
+            };
+            let mut options = RecordOptions::default();
+            options.filter = filter;
+            key(&binary, &job, &options).unwrap()
+        };
+        let base = of("binary", "5", 8, "/a");
+        assert_eq!(of("binary", "5", 8, "/a"), base);
+        for other in [
+            of("other", "5", 8, "/a"),
+            of("binary", "6", 8, "/a"),
+            of("binary", "5", 4, "/a"),
+            of("binary", "5", 8, "/b"),
+        ] {
+            assert_ne!(other, base);
+        }
+    }
+}

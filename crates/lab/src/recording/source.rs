@@ -1,0 +1,54 @@
+//! Which program to record.
+
+use std::path::PathBuf;
+
+use super::kernels;
+use crate::LabError;
+
+/// Which program to record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A kernel of befit's own.
+    Kernel {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default.
+        n: Option<u64>,
+    },
+    /// A crate of the user's that depends on crate `befit`.
+    Crate {
+        /// Its Cargo.toml.
+        manifest: PathBuf,
+        /// The package, where the manifest is a workspace's.
+        package: Option<String>,
+        /// What to run of it.
+        target: Target,
+        /// What to start it with.
+        arguments: Vec<String>,
+    },
+}
+
+/// What to run of a crate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// Its only binary.
+    OnlyBin,
+    /// The binary of this name.
+    Bin(String),
+    /// The example of this name.
+    Example(String),
+}
+
+impl Source {
+    /// Checks what can be checked without building anything.
+    ///
+    /// # Errors
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have, a manifest that is not there.
+    pub fn check(&self) -> Result<(), LabError> {
+        match self {
+            Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
+            Self::Crate { manifest, .. } if !manifest.is_file() => Err(LabError::NoManifest { path: manifest.clone() }),
+            Self::Crate { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The byte that begins each token of a blob.
+//!
+//! | byte | token |
+//! |---|---|
+//! | 0 … 95 | near: `step·32 + slot·2 + write`; the line of a kept slot, the next (step 1) or the previous one (step 2) |
+//! | 96 … 223 | far, 2 bytes follow: `96 + high·2 + write`, 22 bits in all |
+//! | 224 … 239 | far, 1 byte follows: 11 bits |
+//! | 240 … 247 | far, 3 bytes follow: 26 bits |
+//! | 248, 249 | far, a varint follows |
+//! | 250, 251 | stack, a varint follows: lines below the top |
+//! | 252 | repeat: a byte with the period p, a varint with the number k of touches |
+//! | 254, 255 | recent: a byte `step·64 + slot` follows; as near, of a recent slot |
+
+/// First byte that is no near token.
+pub(super) const NEAR_END: u8 = 96;
+/// Far with two bytes.
+pub(super) const FAR2: u8 = 96;
+/// Far with one byte.
+pub(super) const FAR1: u8 = 224;
+/// Far with three bytes.
+pub(super) const FAR3: u8 = 240;
+/// Far with a varint; in a history it stands for any far token.
+pub(super) const FAR: u8 = 248;
+/// A stack line by its number.
+pub(super) const STACK: u8 = 250;
+/// The last p tokens again, until k touches are made.
+pub(super) const REPEAT: u8 = 252;
+
+/// A recent slot's line or a neighbour.
+pub(super) const RECENTLY: u8 = 254;
+
+/// Longest period of a repeat, and how many tokens a history remembers.
+pub(super) const HISTORY: usize = 64;
+
+/// Most touches of a repeat that is not plain. A plain one (near tokens only) is checked in time
+/// proportional to its period, any other in time proportional to its touches; this keeps the time to check a file
+/// proportional to its size.
+pub(super) const STEPPED_LIMIT: u64 = 1024;
+
+/// What a near token's step adds to its slot's line.
+pub(super) const STEPS: [u64; 4] = [0, 1, u64::MAX, 0];
+
+/// The slot of a near token.
+#[inline]
+pub(super) const fn slot(code: u8) -> usize {
+    (code >> 1 & 15) as usize
+}
+
+/// What a near token adds (wrapping) to its slot's line.
+#[inline]
+pub(super) const fn step(code: u8) -> u64 {
+    STEPS[(code >> 5 & 3) as usize]
+}
+
+/// The slot of a recent token's number.
+#[inline]
+pub(super) const fn recent_slot(number: u64) -> usize {
+    (number & 63) as usize
+}
+
+/// What a recent token adds (wrapping) to its slot's line.
+#[inline]
+pub(super) const fn recent_step(number: u64) -> u64 {
+    STEPS[(number >> 6 & 3) as usize]
+}
+
+/// The last tokens: for each its code, far ones reduced to [`FAR`], and the number that came with it.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    codes: [u8; HISTORY],
+    numbers: [u64; HISTORY],
+}
+
+impl History {
+    pub(super) const fn new() -> Self {
+        Self { codes: [0; HISTORY], numbers: [0; HISTORY] }
+    }
+
+    /// Code of the `at`-th token, one of the last [`HISTORY`].
+    #[inline]
+    pub(super) const fn code(&self, at: u64) -> u8 {
+        self.codes[at as usize % HISTORY]
+    }
+
+    #[inline]
+    pub(super) const fn number(&self, at: u64) -> u64 {
+        self.numbers[at as usize % HISTORY]
+    }
+
+    #[inline]
+    pub(super) const fn put(&mut self, at: u64, code: u8) {
+        self.codes[at as usize % HISTORY] = code;
+    }
+
+    #[inline]
+    pub(super) const fn put_far(&mut self, at: u64, code: u8, number: u64) {
+        self.codes[at as usize % HISTORY] = code;
+        self.numbers[at as usize % HISTORY] = number;
+    }
+
+    /// Whether the `period` tokens before `at` are near tokens.
+    pub(super) fn is_plain(&self, at: u64, period: u64) -> bool {
+        (1..=period).all(|back| self.code(at - back) < NEAR_END)
+    }
+
+    /// As if the `period` tokens before `at` had come again, one by one, `count` times in all.
+    pub(super) fn repeat(&mut self, at: u64, period: u64, count: u64) {
+        // Only the last of them are remembered. Starting a whole number of periods later changes nothing but the place.
+        let skipped = count.saturating_sub(HISTORY as u64 + period) / period * period;
+        let mut tokens = [0; HISTORY];
+        for (i, token) in tokens[..period as usize].iter_mut().enumerate() {
+            *token = self.code(at - period + i as u64);
+        }
+        for i in 0..count - skipped {
+            self.put(at + skipped + i, tokens[(i % period) as usize]);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What goes into the encoder comes out of the decoder, in as few bytes as promised.
+
+use proptest::prelude::*;
+
+use super::check::count;
+use super::code::{REPEAT, STEPPED_LIMIT};
+use super::{Encoded, Encoder, Touches, check};
+use crate::Touch;
+use crate::lines::Spans;
+
+type Raw = (u64, bool, bool);
+
+struct Done {
+    blobs: Vec<Vec<u8>>,
+    spans: Spans,
+    stack_lines: u32,
+}
+
+fn encode(strands: &[Vec<Raw>]) -> Done {
+    let mut encoder = Encoder::new();
+    let mut blobs = Vec::new();
+    for strand in strands {
+        let begin = encoder.bytes().len();
+        strand.iter().for_each(|&(line, write, stack)| encoder.touch(line, write, stack));
+        assert_eq!(encoder.touches(), strand.len() as u64);
+        encoder.end();
+        blobs.push(encoder.bytes()[begin..].to_vec());
+    }
+    let Encoded { pages, stack_lines, bad, .. } = encoder.finish();
+    assert_eq!(bad, None);
+    Done { blobs, spans: Spans::number(pages.stretches()).unwrap(), stack_lines: stack_lines as u32 }
+}
+
+/// Decodes in batches of changing size.
+fn decode(blob: &[u8], touches: usize, spans: &Spans) -> Vec<Touch> {
+    let mut out = Vec::new();
+    let mut decoder = Touches::new(blob, touches as u64, spans);
+    for size in (1..).map(|i| i % 97 + 1) {
+        assert_eq!(decoder.size_hint().0, touches - out.len());
+        let mut batch = vec![Touch::default(); size];
+        let n = decoder.next_batch(&mut batch);
+        out.extend_from_slice(&batch[..n]);
+        if n < size {
+            return out;
+        }
+    }
+    unreachable!()
+}
+
+fn round_trip(strands: &[Vec<Raw>]) -> Done {
+    let done = encode(strands);
+    let mut hint = 0;
+    for (strand, blob) in strands.iter().zip(&done.blobs) {
+        check(blob, strand.len() as u64, &done.spans, done.stack_lines).unwrap();
+        let touches = decode(blob, strand.len(), &done.spans);
+        assert_eq!(touches.len(), strand.len());
+        for (&(line, write, stack), touch) in strand.iter().zip(touches) {
+            let dense =
+                if stack { line as u32 } else { done.spans.find(line, &mut hint).unwrap().dense(line).unwrap() };
+            assert_eq!((touch.line, touch.write, touch.stack), (dense, write, stack), "{line}");
+        }
+    }
+    let deepest = strands.iter().flatten().filter(|touch| touch.2).map(|touch| touch.0 as u32 + 1).max();
+    assert_eq!(done.stack_lines, deepest.unwrap_or(0));
+    done
+}
+
+/// Walks of several streams in turn, as loops make them.
+fn walks() -> impl Strategy<Value = Vec<Raw>> {
+    let base = prop_oneof![0..300u64, (1u64 << 34)..(1 << 34) + 5000, Just((1 << 58) - 1000)];
+    let stream = (base, -2..3i64, any::<bool>(), prop::bool::weighted(0.1));
+    (prop::collection::vec(stream, 1..20), 0..400usize).prop_map(|(streams, rounds)| {
+        let mut touches = Vec::new();
+        for round in 0..rounds as i64 {
+            for &(base, step, write, stack) in &streams {
+                let base = if stack { base % 300 } else { base };
+                touches.push((base.saturating_add_signed(step * round), write, stack));
+            }
+        }
+        touches
+    })
+}
+
+fn scattered() -> impl Strategy<Value = Vec<Raw>> {
+    let line = prop_oneof![0..200u64, 0..1u64 << 22, 0..1u64 << 58];
+    prop::collection::vec((line, any::<bool>(), any::<bool>()), 0..300).prop_map(|mut touches| {
+        touches.iter_mut().filter(|touch| touch.2).for_each(|touch| touch.0 %= 1 << 32);
+        touches.retain(|touch| !touch.2 || touch.0 < u64::from(u32::MAX));
+        touches
+    })
+}
+
+fn strand() -> impl Strategy<Value = Vec<Raw>> {
+    prop::collection::vec(prop_oneof![walks(), scattered()], 0..4).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn every_touch_comes_back(strands in prop::collection::vec(strand(), 1..5)) {
+        round_trip(&strands);
+    }
+
+    #[test]
+    fn a_blob_with_a_byte_changed_is_refused_or_stays_inside(strand in strand(), at: prop::sample::Index, xor in 1..=255u8) {
+        let mut done = encode(&[strand]);
+        let mut blob = done.blobs.remove(0);
+        if !blob.is_empty() {
+            let at = at.index(blob.len());
+            blob[at] ^= xor;
+            decode_what_checks(&blob, &done.spans, done.stack_lines);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_stay_inside(blob in prop::collection::vec(prop_oneof![any::<u8>(), 0..34u8, Just(REPEAT)], 0..60)) {
+        let done = encode(&[vec![(64, false, false), (1000, true, false), (3, true, true)]]);
+        decode_what_checks(&blob, &done.spans, done.stack_lines);
+        // Begun with a line that exists, the rest has a better chance.
+        let begun = [&done.blobs[0], &blob[..]].concat();
+        decode_what_checks(&begun, &done.spans, done.stack_lines);
+    }
+}
+
+/// Whatever the checker lets pass decodes inside the spans, to the number of touches announced.
+fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
+    if let Ok(touches) = count(blob, 100_000, spans, stack_lines) {
+        let decoded = decode(blob, touches as usize, spans);
+        assert_eq!(decoded.len() as u64, touches);
+        for touch in decoded {
+            assert!(touch.line < if touch.stack { stack_lines } else { spans.lines() });
+        }
+    }
+}
+
+#[test]
+fn a_long_map_takes_a_few_bytes_and_streams() {
+    let map: Vec<Raw> =
+        (0..100_000).flat_map(|i| [(5_000_000 + i, false, false), (9_000_000 + i, true, false)]).collect();
+    let done = round_trip(std::slice::from_ref(&map));
+    assert!(done.blobs[0].len() < 30, "{} bytes", done.blobs[0].len());
+    let streaming = decode(&done.blobs[0], map.len(), &done.spans).iter().filter(|touch| touch.streaming).count();
+    assert_eq!(streaming, map.len() - 2);
+}
+
+#[test]
+fn a_stencil_takes_a_few_bytes_per_row() {
+    let row = |i: u64, j: u64| 1_000_000 + i * 64 + j;
+    let stencil: Vec<Raw> = (1..100u64)
+        .flat_map(|i| {
+            (0..64).flat_map(move |j| [-1i64, 0, 1, 8000].map(|d| (row(i.wrapping_add_signed(d), j), d == 8000, false)))
+        })
+        .collect();
+    let done = round_trip(&[stencil]);
+    assert!(done.blobs[0].len() < 99 * 20, "{} bytes", done.blobs[0].len());
+}
+
+#[test]
+fn a_walk_down_columns_takes_a_few_bytes_per_thousand_lines() {
+    let columns: Vec<Raw> =
+        (0..50_000).flat_map(|i| [(i * 640, false, false), ((1 << 30) + i * 640, true, false)]).collect();
+    let done = round_trip(std::slice::from_ref(&columns));
+    assert!(done.blobs[0].len() < 30 + columns.len() / STEPPED_LIMIT as usize * 5, "{} bytes", done.blobs[0].len());
+}
+
+#[test]
+fn a_gather_takes_three_bytes_a_touch_and_keeps_its_streams() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut gather: Vec<Raw> = Vec::new();
+    for i in 0..160_000u64 {
+        if i % 16 == 0 {
+            gather.push((3_000_000 + i / 16, false, false));
+        }
+        if i % 8 == 0 {
+            gather.push((4_000_000 + i / 8, true, false));
+        }
+        gather.push((10_000_000 + random.u64(..1_250_000), false, false));
+    }
+    let done = round_trip(std::slice::from_ref(&gather));
+    assert!(done.blobs[0].len() < gather.len() * 31 / 10, "{} bytes for {} touches", done.blobs[0].len(), gather.len());
+    let streaming = decode(&done.blobs[0], gather.len(), &done.spans).iter().filter(|touch| touch.streaming).count();
+    assert!((29_900..30_100).contains(&streaming), "{streaming}");
+}
+
+#[test]
+fn a_repeat_of_far_touches_that_is_too_long_is_refused() {
+    let done = encode(&[(0..3000).map(|i| (i % 2 * 1000, false, false)).collect()]);
+    let mut blob = done.blobs[0].clone();
+    check(&blob, 3000, &done.spans, 0).unwrap();
+    // The two lines settle in slots only when found near; make the repeat of the two far tokens itself.
+    blob.truncate(4);
+    blob.extend([REPEAT, 1, 0x81, 0x08]);
+    assert_eq!(check(&blob, 1027, &done.spans, 0).unwrap_err().what, "a repeat with far touches is too long");
+}
+
+#[test]
+fn a_touch_outside_is_named_with_its_place() {
+    let done = encode(&[vec![(64, false, false)]]);
+    let fault = check(&[done.blobs[0].clone(), vec![64 | 16]].concat(), 2, &done.spans, 0).unwrap_err();
+    assert_eq!(fault.at, done.blobs[0].len() + 1);
+    assert_eq!(check(&done.blobs[0], 2, &done.spans, 0).unwrap_err().what, "it holds fewer touches than announced");
+}

@@ -1,0 +1,302 @@
+//! From a file to a program, trusting nothing.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use befit_machine::Bytes;
+
+use super::chunk::ChunkReader;
+use super::error::ReadError;
+use super::sections::Section;
+use super::{MAGIC, VERSION};
+use crate::codec;
+use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
+use crate::program::{Blob, Blobs, Cost, Program, Strand};
+use crate::tree::TreeBuilder;
+use crate::varint::Cursor;
+use crate::{Declared, Meta, ScopeId};
+
+/// Reads the file `path`.
+pub(crate) fn load(path: &Path) -> Result<Program, ReadError> {
+    let file = File::open(path).map_err(|source| ReadError::Open { path: path.into(), source })?;
+    read(BufReader::new(file))
+}
+
+/// Reads a program and checks all of it.
+pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
+    let mut prelude = Vec::new();
+    (&mut from).take(12).read_to_end(&mut prelude).map_err(|source| ReadError::Io { offset: 0, source })?;
+    let Some((magic, version)) = prelude.split_first_chunk::<8>() else { return Err(ReadError::NotAProgram) };
+    if *magic != MAGIC {
+        return Err(ReadError::NotAProgram);
+    }
+    let Some(version) = version.first_chunk::<4>() else {
+        return Err(ReadError::Truncated { section: Section::Meta.name(), offset: 0 });
+    };
+    match u32::from_le_bytes(*version) {
+        VERSION => {}
+        found => return Err(ReadError::Version { found }),
+    }
+
+    let mut chunks = ChunkReader::new(from, prelude.len() as u64)?;
+    let mut loading = Loading::new();
+    loop {
+        let offset = chunks.offset;
+        let (section, raw) = chunks.next()?;
+        let invalid = |what| ReadError::Invalid { section: section.name(), offset, what };
+        if section != Section::End {
+            loading.add(section, raw).map_err(invalid)?;
+            continue;
+        }
+        let program =
+            loading.finish().map_err(|(section, what)| ReadError::Invalid { section: section.name(), offset, what })?;
+        let mut cursor = Cursor::new(raw);
+        if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total)) || !cursor.is_empty() {
+            return Err(invalid("the totals are not those of what was read".into()));
+        }
+        return if chunks.at_end()? { Ok(program) } else { Err(ReadError::Trailing { offset: chunks.offset }) };
+    }
+}
+
+/// What the end section holds.
+pub(super) fn totals(program: &Program) -> [u64; 9] {
+    [
+        program.tasks().into(),
+        program.strands().into(),
+        program.scopes().into(),
+        program.lines().into(),
+        program.stack_lines().into(),
+        program.declared.len() as u64,
+        program.costs.len() as u64,
+        program.blobs.table.len() as u64,
+        program.total_touches(),
+    ]
+}
+
+const CUT: &str = "a record is cut off";
+
+/// The tables of a program as they grow.
+struct Loading {
+    meta: Option<Meta>,
+    root_declared: Declared,
+    stack_lines: u32,
+    stretches: Vec<Span>,
+    declared: Vec<Declared>,
+    costs: Vec<Cost>,
+    blobs: Blobs,
+    tree: TreeBuilder,
+    strands: Vec<Strand>,
+    /// Tables entries used so far: a step may name these, or the next.
+    used: Used,
+    ended: bool,
+}
+
+struct Used {
+    declared: u32,
+    blobs: u32,
+    costs: u32,
+}
+
+impl Loading {
+    fn new() -> Self {
+        Self {
+            meta: None,
+            root_declared: Declared::default(),
+            stack_lines: 0,
+            stretches: Vec::new(),
+            declared: Vec::new(),
+            costs: Vec::new(),
+            blobs: Blobs::default(),
+            tree: TreeBuilder::new(),
+            strands: Vec::new(),
+            used: Used { declared: 0, blobs: 0, costs: 0 },
+            ended: false,
+        }
+    }
+
+    /// Takes a chunk, which holds whole records.
+    fn add(&mut self, section: Section, raw: &[u8]) -> Result<(), String> {
+        if (section == Section::Meta) != self.meta.is_none() {
+            return Err("there must be one chunk of the meta section, the first".into());
+        }
+        if section == Section::Blobs {
+            self.blobs.bytes.extend_from_slice(raw);
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(raw);
+        while !cursor.is_empty() {
+            match section {
+                Section::Meta => self.meta(&mut cursor)?,
+                Section::Spans => self.span(&mut cursor)?,
+                Section::Declared => self.declared.push(declared(&mut cursor)?),
+                Section::Costs => self.costs.push(cost(&mut cursor)?),
+                Section::Index => self.blob(&mut cursor)?,
+                Section::Tree => self.step(&mut cursor)?,
+                Section::Blobs | Section::End => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn meta(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        if self.meta.is_some() {
+            return Err("bytes follow the name".into());
+        }
+        let line_size = Bytes(cursor.varint().ok_or(CUT)?);
+        let small = |n: Option<u64>| u32::try_from(n.ok_or(CUT)?).map_err(|_| "a number does not fit 32 bits");
+        let filter = small(cursor.varint())?;
+        self.stack_lines = small(cursor.varint())?;
+        self.root_declared = declared(cursor)?;
+        let len = small(cursor.varint())? as usize;
+        if len > Meta::NAME_LIMIT {
+            return Err(format!("a name of {len} bytes is too long"));
+        }
+        let name = std::str::from_utf8(cursor.take(len).ok_or(CUT)?).map_err(|_| "the name is not UTF-8")?;
+        self.meta = Some(Meta { name: name.into(), line_size, filter });
+        Ok(())
+    }
+
+    fn span(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let gap = cursor.varint().ok_or(CUT)?;
+        let pages = cursor.varint().ok_or(CUT)?;
+        let end = self.stretches.last().map(|last| last.first + last.lines);
+        if pages == 0 || gap == 0 && end.is_some() {
+            return Err("a stretch is empty, or touches the one before it".into());
+        }
+        let limit = LINE_LIMIT / PAGE_LINES;
+        if gap > limit || pages > limit || end.unwrap_or(0) + (gap + pages) * PAGE_LINES > LINE_LIMIT {
+            return Err("a stretch lies beyond the last address".into());
+        }
+        self.stretches.push(Span { first: end.unwrap_or(0) + gap * PAGE_LINES, lines: pages * PAGE_LINES, dense: 0 });
+        Ok(())
+    }
+
+    fn blob(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        if self.blobs.table.len() >= u32::MAX as usize {
+            return Err("more blobs than can be numbered".into());
+        }
+        let len = cursor.varint().ok_or(CUT)?;
+        let touches = cursor.varint().ok_or(CUT)?;
+        let begin = self.blobs.table.last().map_or(0, |last| last.end);
+        let end = begin.checked_add(len).ok_or("the blobs are longer than any memory")?;
+        self.blobs.table.push(Blob { end, touches });
+        Ok(())
+    }
+
+    fn step(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        if self.ended {
+            return Err("steps follow the root task's end".into());
+        }
+        let word = cursor.varint().ok_or(CUT)?;
+        let back = word >> 2;
+        match word & 3 {
+            0 if back == 0 => match self.tree.end() {
+                Err(crate::TreeError::EndOfRoot) => self.ended = true,
+                other => drop(other.map_err(|error| error.to_string())?),
+            },
+            0 => return Err("unknown step".into()),
+            1 => self.tree.sync(self.scope(back)?).map_err(|error| error.to_string())?,
+            2 => {
+                let blob = number(&mut self.used.blobs, back, self.blobs.table.len(), "blob")?;
+                let back = cursor.varint().ok_or(CUT)?;
+                let cost = number(&mut self.used.costs, back, self.costs.len(), "cost")?;
+                self.tree.strand().map_err(|error| error.to_string())?;
+                self.strands.push(Strand { blob, cost });
+            }
+            _ => {
+                let scope = self.scope(back)?;
+                let back = cursor.varint().ok_or(CUT)?;
+                let declared = number(&mut self.used.declared, back, self.declared.len(), "declared size")?;
+                self.tree.fork(scope, declared).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The scope so many numbers below the next new one.
+    fn scope(&self, back: u64) -> Result<ScopeId, String> {
+        let back = u32::try_from(back).ok().and_then(|back| self.tree.scopes().checked_sub(back));
+        Ok(ScopeId(back.ok_or("a step names a scope before the first")?))
+    }
+
+    /// Checks what only all sections together show.
+    fn finish(self) -> Result<Program, (Section, String)> {
+        let meta = self.meta.ok_or_else(|| (Section::Meta, "there is none".to_string()))?;
+        if !self.ended {
+            return Err((Section::Tree, "the root task does not end".into()));
+        }
+        let tree = self.tree.finish().map_err(|error| (Section::Tree, error.to_string()))?;
+        let spans = Spans::number(self.stretches)
+            .ok_or_else(|| (Section::Spans, "the touched stretches have more than 2^32 lines".to_string()))?;
+        let blobs = self.blobs;
+        if blobs.table.last().map_or(0, |last| last.end) != blobs.bytes.len() as u64 {
+            return Err((Section::Blobs, "the blobs are not as long as the index says".into()));
+        }
+        check_blobs(&blobs, &spans, self.stack_lines).map_err(|what| (Section::Blobs, what))?;
+        Ok(Program {
+            meta,
+            root_declared: self.root_declared,
+            tree,
+            declared: self.declared,
+            strands: self.strands,
+            costs: self.costs,
+            blobs,
+            spans,
+            stack_lines: self.stack_lines,
+        })
+    }
+}
+
+/// Checks all blobs, on several threads when that is worth it. Which of several faults is reported does not depend on them.
+fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Result<(), String> {
+    let check = |range: Range<u32>| {
+        for index in range {
+            let (blob, touches) = blobs.get(index);
+            codec::check(blob, touches, spans, stack_lines)
+                .map_err(|fault| format!("blob {index} at its byte {}: {}", fault.at, fault.what))?;
+        }
+        Ok(())
+    };
+    let count = blobs.table.len() as u32;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(blobs.bytes.len() >> 22);
+    if threads < 2 {
+        return check(0..count);
+    }
+    // Ranges of blobs with about as many bytes each.
+    let share = blobs.bytes.len() as u64 / threads as u64 + 1;
+    let cut = |part: u64| blobs.table.partition_point(|blob| blob.end <= part * share) as u32;
+    let ranges: Vec<Range<u32>> =
+        (0..threads as u64).map(|part| if part == 0 { 0 } else { cut(part) }..cut(part + 1)).collect();
+    std::thread::scope(|scope| {
+        let running: Vec<_> = ranges.into_iter().map(|range| scope.spawn(|| check(range))).collect();
+        // A checker does not panic; if it did, so must this.
+        running
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
+    let flags = cursor.byte().ok_or(CUT)?;
+    if flags > 3 {
+        return Err("unknown kind of declared size".into());
+    }
+    let mut size = |bit| if flags & bit == 0 { Ok(None) } else { cursor.varint().map(|n| Some(Bytes(n))).ok_or(CUT) };
+    Ok(Declared { size: size(1)?, strand: size(2)? })
+}
+
+fn cost(cursor: &mut Cursor) -> Result<Cost, String> {
+    let mut next = || cursor.varint().ok_or(CUT);
+    Ok(Cost { loads: next()?, stores: next()?, blocks: next()? })
+}
+
+/// The number so far below the next new one, which must be in a table of `len`.
+fn number(next: &mut u32, back: u64, len: usize, what: &str) -> Result<u32, String> {
+    let number = u32::try_from(back).ok().and_then(|back| next.checked_sub(back));
+    let number = number.filter(|&number| (number as usize) < len);
+    let number = number.ok_or_else(|| format!("a step names a {what} that there is not"))?;
+    *next = (*next).max(number + 1);
+    Ok(number)
+}

@@ -1,0 +1,140 @@
+//! From a program to a file.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::chunk::{ChunkWriter, RAW_LIMIT};
+use super::error::WriteError;
+use super::sections::Section;
+use super::{MAGIC, VERSION};
+use crate::lines::PAGE_LINES;
+use crate::program::{Cost, Program, Strand};
+use crate::varint::{self, LONGEST};
+use crate::{Declared, Step};
+
+/// No record is longer.
+const RECORD: usize = 4 * LONGEST;
+
+/// Writes `program` as FORMAT.md says.
+pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteError> {
+    to.write_all(&MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    let mut chunks = ChunkWriter::new(to)?;
+    chunks.write(Section::Meta, &meta(program))?;
+
+    let mut end = 0;
+    records(&mut chunks, Section::Spans, program.spans.table(), |out, span| {
+        varint::put(out, (span.first - end) / PAGE_LINES);
+        varint::put(out, span.lines / PAGE_LINES);
+        end = span.first + span.lines;
+    })?;
+    records(&mut chunks, Section::Declared, &program.declared, |out, &it| declared(out, it))?;
+    records(&mut chunks, Section::Costs, &program.costs, |out, &Cost { loads, stores, blocks }| {
+        [loads, stores, blocks].into_iter().for_each(|n| varint::put(out, n));
+    })?;
+    let mut begin = 0;
+    records(&mut chunks, Section::Index, &program.blobs.table, |out, blob| {
+        varint::put(out, blob.end - begin);
+        varint::put(out, blob.touches);
+        begin = blob.end;
+    })?;
+    for part in program.blobs.bytes.chunks(RAW_LIMIT) {
+        chunks.write(Section::Blobs, part)?;
+    }
+    let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
+    records(&mut chunks, Section::Tree, program.serial(), |out, step| numbers.put(program, out, step))?;
+    chunks.write(Section::End, &totals(program))?;
+    chunks.into_inner().flush()?;
+    Ok(())
+}
+
+/// Writes a file that appears whole or not at all: under another name first.
+pub(crate) fn save(program: &Program, path: &Path) -> Result<(), WriteError> {
+    let failed = |source| WriteError::Save { path: path.into(), source };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // As any other new file: tempfile's default is for the owner's eyes only.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.prefix(".befit-").tempfile_in(folder).map_err(failed)?;
+    match write(program, BufWriter::new(file.as_file())) {
+        Err(WriteError::Io(source)) => return Err(failed(source)),
+        other => other?,
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn meta(program: &Program) -> Vec<u8> {
+    let mut out = Vec::new();
+    varint::put(&mut out, program.meta.line_size.0);
+    varint::put(&mut out, program.meta.filter.into());
+    varint::put(&mut out, program.stack_lines.into());
+    declared(&mut out, program.root_declared);
+    varint::put(&mut out, program.meta.name.len() as u64);
+    out.extend(program.meta.name.as_bytes());
+    out
+}
+
+/// Counts that the reader holds against its own.
+fn totals(program: &Program) -> Vec<u8> {
+    let mut out = Vec::new();
+    super::read::totals(program).into_iter().for_each(|n| varint::put(&mut out, n));
+    out
+}
+
+fn declared(out: &mut Vec<u8>, Declared { size, strand }: Declared) {
+    out.push(u8::from(size.is_some()) | u8::from(strand.is_some()) << 1);
+    [size, strand].into_iter().flatten().for_each(|bytes| varint::put(out, bytes.0));
+}
+
+/// Writes records into chunks, none of them across two.
+fn records<W: Write, T>(
+    chunks: &mut ChunkWriter<W>,
+    section: Section,
+    records: impl IntoIterator<Item = T>,
+    mut put: impl FnMut(&mut Vec<u8>, T),
+) -> io::Result<()> {
+    let mut raw = Vec::new();
+    for record in records {
+        put(&mut raw, record);
+        if raw.len() > RAW_LIMIT - RECORD {
+            chunks.write(section, &raw)?;
+            raw.clear();
+        }
+    }
+    chunks.write(section, &raw)
+}
+
+/// The next new number of each kind: steps name things by how far below it they are, 0 for a new one.
+struct Numbers {
+    scope: u32,
+    declared: u32,
+    blob: u32,
+    cost: u32,
+}
+
+impl Numbers {
+    fn put(&mut self, program: &Program, out: &mut Vec<u8>, step: Step) {
+        /// How far below `next` it is; a new one counts `next` up.
+        fn back(next: &mut u32, number: u32) -> u64 {
+            let back = next.saturating_sub(number);
+            *next = (*next).max(number + 1);
+            back.into()
+        }
+        match step {
+            Step::End(_) => out.push(0),
+            Step::Sync(scope) => varint::put(out, back(&mut self.scope, scope.0) << 2 | 1),
+            Step::Strand(strand) => {
+                let Strand { blob, cost } = program.strands[strand.0 as usize];
+                varint::put(out, back(&mut self.blob, blob) << 2 | 2);
+                varint::put(out, back(&mut self.cost, cost));
+            }
+            Step::Fork { child, scope } => {
+                varint::put(out, back(&mut self.scope, scope.0) << 2 | 3);
+                varint::put(out, back(&mut self.declared, program.tree.declared(child)));
+            }
+        }
+    }
+}

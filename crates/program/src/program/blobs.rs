@@ -1,0 +1,72 @@
+//! The encoded touches of all strands, equal ones once.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Blobs one after another, with their ends and numbers of touches.
+#[derive(Debug, Default)]
+pub(crate) struct Blobs {
+    pub(crate) bytes: Vec<u8>,
+    /// Where each ends in `bytes`, and how many touches it holds.
+    pub(crate) table: Vec<Blob>,
+}
+
+/// One row of [`Blobs`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blob {
+    pub(crate) end: u64,
+    pub(crate) touches: u64,
+}
+
+impl Blobs {
+    /// The bytes of blob `index`, and how many touches they hold.
+    pub(crate) fn get(&self, index: u32) -> (&[u8], u64) {
+        let Blob { end, touches } = self.table[index as usize];
+        (&self.bytes[self.begin(index) as usize..end as usize], touches)
+    }
+
+    fn begin(&self, index: u32) -> u64 {
+        if index == 0 { 0 } else { self.table[index as usize - 1].end }
+    }
+}
+
+/// Finds equal blobs while a program is built.
+#[derive(Debug)]
+pub(crate) struct BlobTable {
+    table: Vec<Blob>,
+    /// By content hash; of blobs with equal hashes but different content, the first.
+    index: HashMap<u64, u32>,
+}
+
+impl BlobTable {
+    pub(crate) fn new() -> Self {
+        Self { table: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Where the last blob ends.
+    pub(crate) fn end(&self) -> usize {
+        self.table.last().map_or(0, |blob| blob.end as usize)
+    }
+
+    /// The index of the blob that makes up `bytes` from [`Self::end`] on, and whether it is new; if not, the caller
+    /// takes its bytes back. None when 2^32 blobs are in. Time for the length of the blob.
+    pub(crate) fn intern(&mut self, bytes: &[u8], touches: u64) -> Option<(u32, bool)> {
+        let blob = &bytes[self.end()..];
+        let next = u32::try_from(self.table.len()).ok()?;
+        let known = *self.index.entry(xxh3_64(blob)).or_insert(next);
+        if let Some(&Blob { end, .. }) = self.table.get(known as usize) {
+            let begin = if known == 0 { 0 } else { self.table[known as usize - 1].end };
+            // Equal bytes are equal touches, so their number need not be compared.
+            if bytes[begin as usize..end as usize] == *blob {
+                return Some((known, false));
+            }
+        }
+        self.table.push(Blob { end: bytes.len() as u64, touches });
+        Some((next, true))
+    }
+
+    pub(crate) fn into_blobs(self, bytes: Vec<u8>) -> Blobs {
+        Blobs { bytes, table: self.table }
+    }
+}

@@ -1,0 +1,164 @@
+//! A recorded program.
+
+mod blobs;
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::codec::Touches;
+use crate::file;
+use crate::lines::Spans;
+use crate::tree::{Serial, Tree};
+use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
+
+pub(crate) use blobs::{Blob, BlobTable, Blobs};
+
+/// What a strand cost, but for its touches, which its blob knows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Cost {
+    pub(crate) loads: u64,
+    pub(crate) stores: u64,
+    pub(crate) blocks: u64,
+}
+
+/// A strand, by what it shares with strands like it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strand {
+    /// Index of its blob.
+    pub(crate) blob: u32,
+    /// Index of its cost.
+    pub(crate) cost: u32,
+}
+
+/// What a nested-parallel program did: its task tree, and what each strand cost and touched.
+///
+/// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change. Touches stay encoded
+/// (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand, and the different blobs.
+///
+/// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or strand.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) meta: Meta,
+    pub(crate) root_declared: Declared,
+    pub(crate) tree: Tree,
+    /// What tasks other than the root declare; each different one once.
+    pub(crate) declared: Vec<Declared>,
+    pub(crate) strands: Vec<Strand>,
+    pub(crate) costs: Vec<Cost>,
+    pub(crate) blobs: Blobs,
+    pub(crate) spans: Spans,
+    pub(crate) stack_lines: u32,
+}
+
+impl Program {
+    /// What is known of the recording as a whole.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Number of tasks, the root included.
+    pub fn tasks(&self) -> u32 {
+        self.tree.tasks()
+    }
+
+    /// Number of strands.
+    pub fn strands(&self) -> u32 {
+        self.tree.strands()
+    }
+
+    /// Number of scopes, scope 0 included.
+    pub fn scopes(&self) -> u32 {
+        self.tree.scopes()
+    }
+
+    /// What a task does, in order. Constant time.
+    pub fn ops(&self, task: TaskId) -> &[Op] {
+        self.tree.ops(task)
+    }
+
+    /// What a task declares of itself. Constant time.
+    pub fn declared(&self, task: TaskId) -> Declared {
+        if task == TaskId(0) { self.root_declared } else { self.declared[self.tree.declared(task) as usize] }
+    }
+
+    /// Says what the root task declares, which a recorder may not know.
+    pub fn set_root_declared(&mut self, declared: Declared) {
+        self.root_declared = declared;
+    }
+
+    /// Who forked a task; nobody forked the root. Constant time.
+    pub fn parent(&self, task: TaskId) -> Option<TaskId> {
+        (task != TaskId(0)).then(|| self.tree.parent(task))
+    }
+
+    /// What a strand cost. Constant time.
+    pub fn work(&self, strand: StrandId) -> Work {
+        let Strand { blob, cost } = self.strands[strand.0 as usize];
+        let Cost { loads, stores, blocks } = self.costs[cost as usize];
+        Work { loads, stores, blocks, touches: self.blobs.table[blob as usize].touches }
+    }
+
+    /// What a strand touched, in order. Constant time; a decoder is about 1.5 KiB.
+    pub fn touches(&self, strand: StrandId) -> Touches<'_> {
+        let (blob, touches) = self.blobs.get(self.strands[strand.0 as usize].blob);
+        Touches::new(blob, touches, &self.spans)
+    }
+
+    /// Touches of all strands. Time for the number of strands.
+    pub fn total_touches(&self) -> u64 {
+        let touches = self.strands.iter().map(|strand| self.blobs.table[strand.blob as usize].touches);
+        touches.fold(0, u64::saturating_add)
+    }
+
+    /// Number of dense lines of shared data: whole pages, of which at least one line is touched each.
+    pub fn lines(&self) -> u32 {
+        self.spans.lines()
+    }
+
+    /// The deepest stack line touched, plus one; 0 when the stack is not touched.
+    pub fn stack_lines(&self) -> u32 {
+        self.stack_lines
+    }
+
+    /// The serial execution, step by step.
+    pub fn serial(&self) -> Serial<'_> {
+        Serial::new(&self.tree)
+    }
+
+    /// Work, span, depth. Time for the number of operations, memory for the number of scopes.
+    pub fn stats(&self) -> Stats {
+        Stats::of(self)
+    }
+
+    /// Writes the program in the format that FORMAT.md specifies.
+    ///
+    /// # Errors
+    /// When `to` cannot be written.
+    pub fn write(&self, to: impl Write) -> Result<(), WriteError> {
+        file::write(self, to)
+    }
+
+    /// Writes the file `path`, which appears whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the error names it.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
+        file::save(self, path.as_ref())
+    }
+
+    /// Reads what [`write`](Self::write) has written, trusting nothing: memory grows only as what was read proves good.
+    ///
+    /// # Errors
+    /// When it is no program, is damaged or cut off, or is of another version; the error says where.
+    pub fn read(from: impl Read) -> Result<Self, ReadError> {
+        file::read(from)
+    }
+
+    /// [`read`](Self::read)s the file `path`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the file cannot be opened.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        file::load(path.as_ref())
+    }
+}

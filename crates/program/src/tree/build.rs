@@ -1,0 +1,182 @@
+//! From the steps of the serial execution to a tree.
+
+use super::Tree;
+use super::scopes::Scope;
+use crate::{Op, ScopeId, StrandId, TaskId};
+
+/// Why a step fits into no tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// An end without a fork.
+    #[error("a task ends that was never forked")]
+    EndOfRoot,
+    /// Forks without ends.
+    #[error("{0} tasks have not ended")]
+    Open(usize),
+    /// More than 2^32 - 2 of something.
+    #[error("more {0} than can be numbered with 32 bits")]
+    TooMany(&'static str),
+    /// It would wait for itself or for a task that it does not descend from.
+    #[error("task {task} waits for scope {scope}, which holds task {other}, not a descendant of it")]
+    Sync {
+        /// The task that waits.
+        task: u32,
+        /// What it waits for.
+        scope: u32,
+        /// A task in there.
+        other: u32,
+    },
+    /// The scope is no longer the forking task's to use.
+    #[error("task {task} forks into scope {scope}, which a task that is no ancestor of it has waited for")]
+    Fork {
+        /// The task that forks.
+        task: u32,
+        /// The scope.
+        scope: u32,
+    },
+    /// A scope that is neither known nor the next new one.
+    #[error("scope {scope} comes before scope {next}")]
+    Scope {
+        /// The scope.
+        scope: u32,
+        /// The next new scope.
+        next: u32,
+    },
+}
+
+/// A task that has begun and not ended.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    task: u32,
+    /// Where its operations begin in `pending`.
+    first: usize,
+}
+
+/// Numbers stay below this, so that tables can use the last ones for "none".
+const LIMIT: usize = u32::MAX as usize - 1;
+
+/// Builds a [`Tree`] step by step. Constant time a step, but for scopes that are waited for before they are forked into:
+/// logarithmic in the depth.
+#[derive(Debug)]
+pub(crate) struct TreeBuilder {
+    tree: Tree,
+    /// Operations of the open tasks, outermost first.
+    pending: Vec<Op>,
+    open: Vec<Open>,
+    scopes: Vec<Scope>,
+}
+
+impl TreeBuilder {
+    /// In the root task.
+    pub(crate) fn new() -> Self {
+        let tree = Tree {
+            parents: vec![TaskId(0)],
+            ranges: vec![(0, 0)],
+            // What the root declares is kept elsewhere.
+            declared: vec![0],
+            ops: Vec::new(),
+            scopes: 1,
+            strands: 0,
+        };
+        Self { tree, pending: Vec::new(), open: vec![Open { task: 0, first: 0 }], scopes: vec![Scope::NEW] }
+    }
+
+    /// The task that runs.
+    pub(crate) fn task(&self) -> TaskId {
+        TaskId(self.open.last().map_or(0, |open| open.task))
+    }
+
+    /// Scopes so far.
+    pub(crate) fn scopes(&self) -> u32 {
+        self.scopes.len() as u32
+    }
+
+    /// Begins a child that declares what stands at `declared` in the program's table.
+    pub(crate) fn fork(&mut self, scope: ScopeId, declared: u32) -> Result<TaskId, TreeError> {
+        let task = self.task();
+        let child = number(self.tree.parents.len(), "tasks")?;
+        let open = &self.open;
+        let child = TaskId(child);
+        if !entry(&mut self.scopes, scope)?.fork(child, |task| is_open(open, task)) {
+            return Err(TreeError::Fork { task: task.0, scope: scope.0 });
+        }
+        self.pending.push(Op::Fork { child, scope });
+        self.tree.parents.push(task);
+        self.tree.ranges.push((0, 0));
+        self.tree.declared.push(declared);
+        self.open.push(Open { task: child.0, first: self.pending.len() });
+        Ok(child)
+    }
+
+    /// Ends the task that runs.
+    pub(crate) fn end(&mut self) -> Result<TaskId, TreeError> {
+        if self.open.len() == 1 {
+            return Err(TreeError::EndOfRoot);
+        }
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<TaskId, TreeError> {
+        let Open { task, first } = self.open.pop().ok_or(TreeError::EndOfRoot)?;
+        let begin = number(self.tree.ops.len(), "operations")?;
+        self.tree.ops.extend(self.pending.drain(first..));
+        self.tree.ranges[task as usize] = (begin, number(self.tree.ops.len(), "operations")?);
+        Ok(TaskId(task))
+    }
+
+    /// The task that runs waits for `scope`.
+    pub(crate) fn sync(&mut self, scope: ScopeId) -> Result<(), TreeError> {
+        let task = self.task();
+        let open = &self.open;
+        entry(&mut self.scopes, scope)?.sync(task, |task| is_open(open, task)).map_err(|other| TreeError::Sync {
+            task: task.0,
+            scope: scope.0,
+            other: other.0,
+        })?;
+        self.pending.push(Op::Sync(scope));
+        Ok(())
+    }
+
+    /// The task that runs executes the next strand.
+    pub(crate) fn strand(&mut self) -> Result<StrandId, TreeError> {
+        let strand = StrandId(number(self.tree.strands as usize, "strands")?);
+        self.tree.strands += 1;
+        self.pending.push(Op::Strand(strand));
+        Ok(strand)
+    }
+
+    /// Ends the root task.
+    pub(crate) fn finish(mut self) -> Result<Tree, TreeError> {
+        if self.open.len() > 1 {
+            return Err(TreeError::Open(self.open.len() - 1));
+        }
+        self.close()?;
+        self.tree.scopes = self.scopes();
+        Ok(self.tree)
+    }
+}
+
+fn number(count: usize, what: &'static str) -> Result<u32, TreeError> {
+    if count < LIMIT { Ok(count as u32) } else { Err(TreeError::TooMany(what)) }
+}
+
+/// Open tasks have ascending numbers.
+fn is_open(open: &[Open], task: u32) -> bool {
+    open.binary_search_by_key(&task, |open| open.task).is_ok()
+}
+
+/// The scope's entry; the next new scope gets one.
+fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeError> {
+    let next = number(scopes.len(), "scopes")?;
+    if scope.0 > next {
+        return Err(TreeError::Scope { scope: scope.0, next });
+    }
+    if scope.0 == next {
+        scopes.push(Scope::NEW);
+    }
+    Ok(&mut scopes[scope.0 as usize])
+}
+
+#[cfg(test)]
+mod tests;

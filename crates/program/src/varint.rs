@@ -1,0 +1,121 @@
+//! Variable-length integers (LEB128: seven bits a byte, lowest first), and a reader that never reads past its end.
+
+/// Most bytes that [`put`] writes.
+pub(crate) const LONGEST: usize = 10;
+
+/// Appends `value`.
+#[inline]
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// How many bytes [`put`] writes for `value`.
+pub(crate) const fn len(value: u64) -> usize {
+    (70 - (value | 1).leading_zeros() as usize) / 7
+}
+
+/// Signed to unsigned with small magnitudes staying small: 0, -1, 1, -2, …
+#[inline]
+pub(crate) const fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// The inverse of [`zigzag`].
+#[inline]
+pub(crate) const fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+/// Reads bytes and integers off a slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Bytes read so far.
+    pub(crate) const fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// The next `N` bytes as a little-endian integer.
+    #[inline]
+    pub(crate) fn little<const N: usize>(&mut self) -> Option<u64> {
+        let bytes: &[u8; N] = self.bytes.get(self.at..)?.first_chunk()?;
+        self.at += N;
+        let mut word = [0; 8];
+        word[..N].copy_from_slice(bytes);
+        Some(u64::from_le_bytes(word))
+    }
+
+    /// The next variable-length integer; none when it is cut off or does not fit 64 bits.
+    #[inline]
+    pub(crate) fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..70).step_by(7) {
+            let byte = self.byte()?;
+            if shift == 63 && byte > 1 {
+                return None;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// The next `n` bytes.
+    pub(crate) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let bytes = self.bytes.get(self.at..self.at.checked_add(n)?)?;
+        self.at += n;
+        Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn integers_round_trip_in_the_length_announced(value: u64, signed: i64) {
+            let mut out = Vec::new();
+            put(&mut out, value);
+            prop_assert_eq!(out.len(), len(value));
+            prop_assert!(out.len() <= LONGEST);
+            let mut cursor = Cursor::new(&out);
+            prop_assert_eq!(cursor.varint(), Some(value));
+            prop_assert!(cursor.is_empty());
+            prop_assert_eq!(unzigzag(zigzag(signed)), signed);
+        }
+    }
+
+    #[test]
+    fn an_integer_that_is_cut_off_or_too_wide_is_refused() {
+        assert_eq!(Cursor::new(&[0x80]).varint(), None);
+        assert_eq!(Cursor::new(&[0xff; 10]).varint(), None);
+        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).varint(), Some(u64::MAX));
+    }
+}

@@ -1,0 +1,203 @@
+//! Random programs, and the same program as its builder was told it.
+
+// Each test uses its own part.
+#![allow(dead_code)]
+
+use befit_machine::Bytes;
+use befit_program::{Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch};
+use proptest::prelude::*;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// What a recorder may see.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Join(Vec<Event>, Vec<Event>, Option<u64>),
+    /// A scope; its children are forked by tasks `depth` forks further down.
+    Scope {
+        depth: u32,
+        children: Vec<Vec<Event>>,
+    },
+    Detached(Vec<Event>),
+    Walk {
+        line: u64,
+        lines: u64,
+        streams: u64,
+        stack: bool,
+    },
+    Touch {
+        line: u64,
+        write: bool,
+    },
+    Work(u64, u64, u64),
+}
+
+pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
+    let leaf = prop_oneof![
+        (0..1u64 << 40, 1..300u64, 1..8u64, prop::bool::weighted(0.2)).prop_map(|(line, lines, streams, stack)| {
+            Event::Walk { line: if stack { line % 100 } else { line }, lines, streams, stack }
+        }),
+        (0..1u64 << 58, any::<bool>()).prop_map(|(line, write)| Event::Touch { line, write }),
+        prop_oneof![(0..1000u64, 0..1000u64, 0..1000u64), any::<(u64, u64, u64)>()]
+            .prop_map(|(loads, stores, blocks)| Event::Work(loads, stores, blocks)),
+    ];
+    let node = leaf.prop_recursive(5, 64, 4, |inner| {
+        let part = || prop::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            (part(), part(), any::<Option<u64>>()).prop_map(|(a, b, size)| Event::Join(a, b, size)),
+            (0..3u32, prop::collection::vec(part(), 0..4))
+                .prop_map(|(depth, children)| Event::Scope { depth, children }),
+            part().prop_map(Event::Detached),
+        ]
+    });
+    prop::collection::vec(node, 0..6)
+}
+
+/// Without files of failures: a failure becomes a test of its own.
+pub(crate) fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+pub(crate) fn meta() -> Meta {
+    Meta { name: "a test — nothing else".into(), line_size: Bytes(64), filter: 4 }
+}
+
+pub(crate) fn build(events: &[Event]) -> Program {
+    let mut recorder = Recorder { builder: ProgramBuilder::new(meta()), scopes: 0 };
+    recorder.builder.declare_root(Declared { size: Some(Bytes(1 << 30)), strand: None });
+    recorder.run(events);
+    recorder.builder.finish().unwrap()
+}
+
+struct Recorder {
+    builder: ProgramBuilder,
+    scopes: u32,
+}
+
+impl Recorder {
+    fn run(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Join(a, b, size) => {
+                    let scope = self.scope();
+                    let declared = Declared { size: size.map(Bytes), strand: size.map(|size| Bytes(size / 2)) };
+                    self.child(scope, declared, |recorder| recorder.run(a));
+                    self.child(scope, declared, |recorder| recorder.run(b));
+                    self.builder.sync(scope).unwrap();
+                }
+                Event::Scope { depth, children } => {
+                    let scope = self.scope();
+                    self.below(*depth, &mut |recorder| {
+                        for child in children {
+                            recorder.child(scope, Declared::default(), |recorder| recorder.run(child));
+                        }
+                    });
+                    self.builder.sync(scope).unwrap();
+                }
+                Event::Detached(task) => self.child(ScopeId(0), Declared::default(), |recorder| recorder.run(task)),
+                &Event::Walk { line, lines, streams, stack } => {
+                    for i in 0..lines {
+                        for stream in 0..streams {
+                            let line = line + i + if stack { 0 } else { stream * 12_345 };
+                            self.builder.touch(line, stream % 2 == 1, stack);
+                        }
+                    }
+                }
+                &Event::Touch { line, write } => self.builder.touches(&[RawTouch::new(line, write, false)]),
+                &Event::Work(loads, stores, blocks) => self.builder.work(loads, stores, blocks),
+            }
+        }
+    }
+
+    /// A new scope. Numbers are sparse, as a recorder's may be.
+    fn scope(&mut self) -> ScopeId {
+        self.scopes += 1;
+        ScopeId(self.scopes.wrapping_mul(0x9e37_79b9))
+    }
+
+    fn child(&mut self, scope: ScopeId, declared: Declared, run: impl FnOnce(&mut Self)) {
+        self.builder.fork(scope, declared).unwrap();
+        run(self);
+        self.builder.end().unwrap();
+    }
+
+    /// Runs `run` in a task `depth` joins further down.
+    fn below(&mut self, depth: u32, run: &mut dyn FnMut(&mut Self)) {
+        if depth == 0 {
+            return run(self);
+        }
+        let scope = self.scope();
+        self.child(scope, Declared::default(), |recorder| recorder.below(depth - 1, run));
+        self.builder.sync(scope).unwrap();
+    }
+}
+
+/// The program as a file.
+pub(crate) fn file(program: &Program) -> Vec<u8> {
+    let mut file = Vec::new();
+    program.write(&mut file).unwrap();
+    file
+}
+
+/// Everything that can be asked of a program, to compare two.
+pub(crate) fn all(program: &Program) -> String {
+    let mut all = format!("{:?} {:?}\n", program.meta(), program.stats());
+    for task in (0..program.tasks()).map(TaskId) {
+        all += &format!("{:?} {:?} {:?}\n", program.parent(task), program.declared(task), program.ops(task));
+    }
+    for strand in (0..program.strands()).map(StrandId) {
+        all += &format!("{:?} ", program.work(strand));
+        for Touch { line, write, stack, streaming } in program.touches(strand) {
+            all += &format!("{line}{}{}{} ", u8::from(write), u8::from(stack), u8::from(streaming));
+        }
+    }
+    all + &format!("\n{} {} {} {}", program.scopes(), program.lines(), program.stack_lines(), program.total_touches())
+}
+
+/// Has something in every section.
+pub(crate) fn small() -> Program {
+    let mut builder = ProgramBuilder::new(meta());
+    for child in 0..3 {
+        builder.fork(ScopeId(1), Declared { size: Some(Bytes(640)), strand: None }).unwrap();
+        (0..40).for_each(|i| builder.touch(1000 + child * 100 + i, child == 1, child == 2));
+        builder.touch(1 << 40, true, false);
+        builder.work(40, 1, 2);
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(1)).unwrap();
+    builder.finish().unwrap()
+}
+
+/// A chunk as the writer would make it, of any claimed lengths and contents.
+pub(crate) fn chunk(tag: &[u8; 4], raw_len: u32, raw: &[u8], stored: &[u8], number: u64) -> Vec<u8> {
+    let mut chunk = tag.to_vec();
+    chunk.extend(raw_len.to_le_bytes());
+    chunk.extend((stored.len() as u32).to_le_bytes());
+    chunk.extend(xxh3_64(stored).to_le_bytes());
+    chunk.extend(xxh3_64(raw).to_le_bytes());
+    chunk.extend(xxh3_64_with_seed(&chunk, number).to_le_bytes());
+    chunk.extend(stored);
+    chunk
+}
+
+/// A file whose checksums are right, whatever its sections hold.
+pub(crate) fn forge(sections: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut file = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
+    for (number, (tag, raw)) in sections.iter().enumerate() {
+        let stored = zstd::bulk::compress(raw, 1).unwrap();
+        file.extend(chunk(tag, raw.len() as u32, raw, &stored, number as u64));
+    }
+    file
+}
+
+/// The raw sections of a good file.
+pub(crate) fn sections(file: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
+    let mut sections = Vec::new();
+    let mut rest = &file[12..];
+    while !rest.is_empty() {
+        let word = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap()) as usize;
+        let raw = zstd::bulk::decompress(&rest[36..36 + word(8)], word(4)).unwrap();
+        sections.push((rest[..4].try_into().unwrap(), raw));
+        rest = &rest[36 + word(8)..];
+    }
+    sections
+}

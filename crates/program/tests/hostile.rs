@@ -1,0 +1,215 @@
+//! Files that are damaged, cut off or made to harm.
+
+mod common;
+
+use befit_program::{Program, ReadError};
+use common::{all, build, chunk, events, file, forge, sections, small};
+use proptest::prelude::*;
+
+#[test]
+fn every_flipped_bit_is_an_error() {
+    let good = file(&small());
+    for at in 0..good.len() {
+        for bit in 0..8 {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << bit;
+            assert!(Program::read(&bad[..]).is_err(), "bit {bit} of byte {at}");
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_an_error_that_says_where() {
+    let good = file(&small());
+    for len in 0..good.len() {
+        match Program::read(&good[..len]).unwrap_err() {
+            ReadError::NotAProgram => assert!(len < 8),
+            ReadError::Truncated { offset, .. } => assert!(offset <= len as u64),
+            other => panic!("{len} bytes: {other}"),
+        }
+    }
+}
+
+#[test]
+fn bytes_after_the_end_are_an_error() {
+    let mut long = file(&small());
+    let offset = long.len() as u64;
+    long.push(0);
+    assert!(matches!(Program::read(&long[..]), Err(ReadError::Trailing { offset: at }) if at == offset));
+}
+
+#[test]
+fn another_file_or_another_version_says_what_to_do() {
+    let error = Program::read(&b"\x7fELF, or whatever else"[..]).unwrap_err().to_string();
+    assert!(error.contains("not a recorded program"), "{error}");
+    let mut newer = file(&small());
+    newer[8] = 2;
+    let error = Program::read(&newer[..]).unwrap_err().to_string();
+    assert!(error.contains("version 2") && error.contains("reads version 1"), "{error}");
+}
+
+#[test]
+fn damage_names_its_section_and_offset() {
+    let good = file(&small());
+    let begin = good.windows(4).position(|tag| tag == b"TREE").unwrap();
+    let mut bad = good.clone();
+    bad[begin + 40] ^= 1;
+    let error = Program::read(&bad[..]).unwrap_err().to_string();
+    let expected = format!(
+        "the program is damaged in its tree section, in the chunk at byte {begin}: its stored bytes do not match their checksum"
+    );
+    assert_eq!(error, expected);
+}
+
+fn refused(file: &[u8], why: &str) {
+    let error = Program::read(file).unwrap_err().to_string();
+    assert!(error.contains(why), "{error}");
+}
+
+#[test]
+fn hostile_headers_are_refused() {
+    let begin = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
+    let with = |chunk: Vec<u8>| [begin.clone(), chunk].concat();
+    refused(&with(chunk(b"META", u32::MAX, b"", b"x", 0)), "length is out of bounds");
+    refused(&with(chunk(b"META", 1 << 20, b"", b"x", 0)), "more than 64 times");
+    refused(&with(chunk(b"META", 0, b"", b"x", 0)), "length is out of bounds");
+    refused(&with(chunk(b"NEWS", 1, b"", b"x", 0)), "unknown name");
+    refused(&with(chunk(b"META", 1, b"", b"x", 1)), "header that follows it does not match");
+    refused(&with(chunk(b"META", 1, b"", b"x", 0)), "does not unpack");
+    // More than it says, and less.
+    let stored = zstd::bulk::compress(&[7; 4000], 1).unwrap();
+    refused(&with(chunk(b"META", 100, &[7; 100], &stored, 0)), "does not unpack");
+    refused(
+        &with(chunk(b"META", 1000, &[7; 1000], &zstd::bulk::compress(&[7; 999], 1).unwrap(), 0)),
+        "does not unpack",
+    );
+    refused(&with(chunk(b"META", 3, b"abc", &zstd::bulk::compress(b"abd", 1).unwrap(), 0)), "unpacked bytes");
+}
+
+#[test]
+fn sections_in_the_wrong_order_or_number_are_refused() {
+    let good = sections(&file(&small()));
+    let pick = |order: &[usize]| forge(&order.iter().map(|&i| (&good[i].0, good[i].1.clone())).collect::<Vec<_>>());
+    assert_eq!(all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7])[..]).unwrap()), all(&small()));
+    refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
+    refused(&pick(&[1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
+    refused(&pick(&[7]), "there is none");
+    refused(&pick(&[0, 2, 1, 3, 4, 5, 6, 7]), "must precede");
+    refused(&pick(&[0, 2, 3, 4, 5, 6, 7]), "outside the touched pages");
+    refused(&pick(&[0, 1, 3, 4, 5, 6, 7]), "declared size that there is not");
+    refused(&pick(&[0, 1, 2, 4, 5, 6, 7]), "cost that there is not");
+    refused(&pick(&[0, 1, 2, 3, 5, 6, 7]), "blob that there is not");
+    refused(&pick(&[0, 1, 2, 3, 4, 6, 7]), "not as long as the index says");
+    refused(&pick(&[0, 1, 2, 3, 4, 5, 7]), "the root task does not end");
+    refused(&pick(&[0, 1, 2, 3, 4, 5, 6]), "cut off");
+}
+
+#[test]
+fn sections_that_lie_are_refused() {
+    let good = sections(&file(&small()));
+    let lie = |tag: &[u8; 4], raw: &[u8]| {
+        let swapped = |(old, own): &([u8; 4], Vec<u8>)| if old == tag { raw.to_vec() } else { own.clone() };
+        forge(&good.iter().map(|section| (&section.0, swapped(section))).collect::<Vec<_>>())
+    };
+    refused(&lie(b"META", &[64, 4, 0, 4, 0]), "unknown kind");
+    refused(&lie(b"META", &[64, 4, 0, 0, 9, b'x']), "cut off");
+    refused(&lie(b"META", &[64, 4, 0, 0, 0xff, 0xff, 3]), "too long");
+    refused(&lie(b"META", &[64, 4, 0, 0, 1, 0xff]), "UTF-8");
+    refused(&lie(b"META", &[64, 4, 0, 0, 0]), "below the deepest stack line");
+    refused(&lie(b"SPAN", &[0, 1, 0, 1]), "touches the one before");
+    refused(&lie(b"SPAN", &[0, 0]), "is empty");
+    refused(&lie(b"SPAN", &[0, 0x80]), "cut off");
+    refused(&lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1]), "beyond the last address");
+    refused(&lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7, 2]), "beyond the last address");
+    refused(&lie(b"SPAN", &[0, 0xff, 0xff, 0xff, 0xff, 1]), "more than 2^32 lines");
+    refused(
+        &lie(b"INDX", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 1]),
+        "longer than any memory",
+    );
+    refused(&lie(b"TREE", &[0, 0]), "follow the root task's end");
+    refused(&lie(b"TREE", &[4]), "unknown step");
+    refused(&lie(b"TREE", &[3, 0]), "the root task does not end");
+    refused(&lie(b"TREE", &[9]), "before the first");
+    refused(&lie(b"TREE", &[3, 0, 5, 0, 0]), "waits for scope 1");
+    refused(&lie(b"TREE", &[0]), "totals");
+    refused(&lie(b"END\0", &[1]), "totals");
+}
+
+proptest! {
+    #![proptest_config(common::config())]
+
+    #[test]
+    fn any_bytes_in_any_section_are_an_error_or_a_program(
+        events in events(),
+        section in 0..8usize,
+        at: prop::sample::Index,
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0..8u8], 1..9),
+        cut: bool,
+    ) {
+        let mut forged = sections(&file(&build(&events)));
+        let section = section % forged.len();
+        let raw = &mut forged[section].1;
+        let at = at.index(raw.len());
+        raw.splice(at..if cut { raw.len() } else { (at + bytes.len()).min(raw.len()) }, bytes);
+        let forged: Vec<_> = forged.iter().map(|(tag, raw)| (tag, raw.clone())).collect();
+        if let Ok(program) = Program::read(&forge(&forged)[..])
+            && program.total_touches() < 10_000_000
+        {
+            all(&program);
+        }
+    }
+
+    #[test]
+    fn random_bytes_after_a_good_beginning_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300), keep: prop::sample::Index) {
+        let good = file(&small());
+        let keep = 12 + keep.index(good.len() - 12);
+        let random = [&good[..keep], &bytes].concat();
+        prop_assert!(Program::read(&random[..]).is_err() || good.starts_with(&random));
+    }
+}
+
+#[test]
+fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
+    /// What FORMAT.md promises.
+    fn bound(file: &[u8]) -> u64 {
+        (4 << 20) + 4096 * file.len() as u64
+    }
+    let held = |file: &[u8]| allocation_counter::measure(|| drop(Program::read(file))).bytes_max;
+    let good = sections(&file(&small()));
+    let flood = |tag: &[u8; 4], raw: Vec<u8>| {
+        let mut forged: Vec<([u8; 4], Vec<u8>)> = good.clone();
+        forged.iter_mut().filter(|section| section.0 == *tag).for_each(|section| section.1 = raw.clone());
+        let mut file = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
+        for (number, (tag, raw)) in forged.iter().enumerate() {
+            let mut stored = zstd::bulk::compress(raw, 1).unwrap();
+            // Padding that a decoder skips, to the least that is accepted.
+            let missing = raw.len().div_ceil(64).saturating_sub(stored.len()) as u32;
+            if missing > 0 {
+                stored.extend([0x50, 0x2a, 0x4d, 0x18]);
+                stored.extend(missing.to_le_bytes());
+                stored.resize(stored.len() + missing as usize, 0);
+            }
+            file.extend(chunk(tag, raw.len() as u32, raw, &stored, number as u64));
+        }
+        file
+    };
+    for (tag, first, record) in [
+        // Forks, each into a new scope, that never end or end at once; new scopes; strands like one another.
+        (b"TREE", &[3u8, 0][..], &[3u8, 1][..]),
+        (b"TREE", &[3, 0, 0], &[3, 1, 0]),
+        (b"TREE", &[], &[1]),
+        (b"TREE", &[2, 0], &[6, 1]),
+        (b"INDX", &[], &[0, 0]),
+        (b"COST", &[], &[0, 0, 0]),
+        (b"DECL", &[], &[0]),
+        (b"SPAN", &[], &[1, 1]),
+        (b"BLOB", &[], &[0]),
+        (b"META", &[], &[0]),
+    ] {
+        let file = flood(tag, [first, &record.repeat((1 << 20) / record.len() - 1)].concat());
+        assert!(held(&file) < bound(&file), "{} {} {}", tag.escape_ascii(), held(&file), file.len());
+    }
+    // Lengths that nothing follows.
+    let promise = [&b"\x89BEFIT\r\n\x01\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]].concat();
+    assert!(held(&promise) < 1 << 20, "{}", held(&promise));
+}

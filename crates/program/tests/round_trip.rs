@@ -1,0 +1,165 @@
+//! What is recorded is what is read back.
+
+mod common;
+
+use befit_machine::Bytes;
+use befit_program::{
+    BuildError, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, TreeError, Work,
+};
+use common::{all, build, events, file, meta};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(common::config())]
+
+    #[test]
+    fn a_program_read_back_is_the_one_written(events in events()) {
+        let program = build(&events);
+        let bytes = file(&program);
+        let read = Program::read(&bytes[..]).unwrap();
+        prop_assert_eq!(all(&read), all(&program));
+        prop_assert_eq!(file(&read), bytes, "the same program is the same file");
+    }
+
+    #[test]
+    fn a_task_comes_after_its_parent_and_before_its_next_sibling(events in events()) {
+        let program = build(&events);
+        for task in 1..program.tasks() {
+            let parent = program.parent(TaskId(task)).unwrap();
+            prop_assert!(parent.0 < task);
+            let forks = program.ops(parent).iter().filter(|op| matches!(op, Op::Fork { child, .. } if child.0 == task));
+            prop_assert_eq!(forks.count(), 1);
+        }
+    }
+}
+
+#[test]
+fn an_empty_program_is_one_task_without_strands() {
+    let program = build(&[]);
+    assert_eq!((program.tasks(), program.strands(), program.scopes()), (1, 0, 1));
+    assert_eq!((program.lines(), program.stack_lines(), program.total_touches()), (0, 0, 0));
+    assert_eq!(all(&Program::read(&file(&program)[..]).unwrap()), all(&program));
+}
+
+#[test]
+fn touches_and_work_between_two_events_are_one_strand_and_nothing_is_none() {
+    let mut builder = ProgramBuilder::new(meta());
+    builder.work(1, 2, 3);
+    builder.touch(70, true, false);
+    builder.work(10, 20, 30);
+    builder.fork(ScopeId(5), Declared::default()).unwrap();
+    builder.end().unwrap();
+    builder.fork(ScopeId(5), Declared::default()).unwrap();
+    builder.touch(9, false, true);
+    builder.end().unwrap();
+    builder.sync(ScopeId(5)).unwrap();
+    let program = builder.finish().unwrap();
+    let fork = |child| Op::Fork { child: TaskId(child), scope: ScopeId(1) };
+    assert_eq!(program.ops(TaskId(0)), [Op::Strand(StrandId(0)), fork(1), fork(2), Op::Sync(ScopeId(1))]);
+    assert_eq!(program.ops(TaskId(1)), []);
+    assert_eq!(program.work(StrandId(0)), Work { loads: 11, stores: 22, blocks: 33, touches: 1 });
+    assert_eq!(program.stack_lines(), 10);
+}
+
+#[test]
+fn strands_that_touch_the_same_lines_are_stored_once() {
+    let sized = |strands| {
+        let mut builder = ProgramBuilder::new(meta());
+        for _ in 0..strands {
+            builder.fork(ScopeId(1), Declared::default()).unwrap();
+            (0..1000u64).for_each(|i| builder.touch(i * i * 77 % 1_000_000, false, false));
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        let program = builder.finish().unwrap();
+        assert_eq!(program.total_touches(), strands * 1000);
+        file(&program).len()
+    };
+    assert!(sized(1000) < sized(1) + 200, "{} {}", sized(1000), sized(1));
+}
+
+#[test]
+fn work_span_and_depth_of_a_binary_tree() {
+    fn tree(builder: &mut ProgramBuilder, depth: u32, scope: &mut u32) {
+        builder.work(1, 1, 0);
+        if depth > 0 {
+            *scope += 1;
+            let own = ScopeId(*scope);
+            for _ in 0..2 {
+                builder.fork(own, Declared::default()).unwrap();
+                tree(builder, depth - 1, scope);
+                builder.end().unwrap();
+            }
+            builder.sync(own).unwrap();
+            builder.work(0, 0, 1);
+        }
+    }
+    let mut builder = ProgramBuilder::new(meta());
+    tree(&mut builder, 10, &mut 0);
+    let stats = builder.finish().unwrap().stats();
+    assert_eq!((stats.tasks, stats.depth), (2047, 10));
+    assert_eq!(stats.operations, 2047 * 2 + 1023);
+    assert_eq!(stats.span, 11 * 2 + 10);
+}
+
+#[test]
+fn a_sync_waits_for_a_spawn_from_a_grandchild_but_for_no_detached_task() {
+    let mut builder = ProgramBuilder::new(meta());
+    builder.fork(ScopeId(2), Declared::default()).unwrap();
+    builder.fork(ScopeId(1), Declared::default()).unwrap();
+    builder.work(100, 0, 0);
+    builder.end().unwrap();
+    builder.fork(ScopeId(0), Declared::default()).unwrap();
+    builder.work(1000, 0, 0);
+    builder.end().unwrap();
+    builder.end().unwrap();
+    builder.sync(ScopeId(2)).unwrap();
+    builder.work(1, 0, 0);
+    builder.sync(ScopeId(1)).unwrap();
+    builder.work(950, 0, 0);
+    let program = builder.finish().unwrap();
+    assert_eq!(program.stats().span, 1050);
+    let read = Program::read(&file(&program)[..]).unwrap();
+    assert_eq!(all(&read), all(&program));
+}
+
+#[test]
+fn what_makes_no_program_is_refused_with_a_reason() {
+    let mut builder = ProgramBuilder::new(meta());
+    assert_eq!(builder.end(), Err(BuildError::Tree(TreeError::EndOfRoot)));
+    builder.fork(ScopeId(1), Declared::default()).unwrap();
+    assert!(matches!(builder.sync(ScopeId(1)), Err(BuildError::Tree(TreeError::Sync { task: 1, .. }))));
+    assert_eq!(builder.finish().unwrap_err(), BuildError::Tree(TreeError::Open(1)));
+
+    for line in [1 << 58, (1 << 60) - 1, 1 << 60, (1 << 62) - 1, 1 << 62, u64::MAX] {
+        for stack in [false, true] {
+            let mut builder = ProgramBuilder::new(meta());
+            builder.touch(line, false, stack);
+            assert_eq!(builder.finish().unwrap_err(), BuildError::Line(line));
+        }
+    }
+    let mut builder = ProgramBuilder::new(meta());
+    builder.touch(1 << 33, false, true);
+    assert_eq!(builder.finish().unwrap_err(), BuildError::TooManyLines);
+    let name = "x".repeat(Meta::NAME_LIMIT + 1);
+    let long = ProgramBuilder::new(Meta { name, ..meta() }).finish().unwrap_err();
+    assert_eq!(long.to_string(), "cannot record this program: its name is 4097 bytes long, more than 4096");
+}
+
+#[test]
+fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.befit");
+    std::fs::write(&path, "old").unwrap();
+    let mut program = build(&[]);
+    program.set_root_declared(Declared { size: None, strand: Some(Bytes(u64::MAX)) });
+    program.save(&path).unwrap();
+    assert_eq!(all(&Program::load(&path).unwrap()), all(&program));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let nowhere = folder.path().join("nowhere/p.befit");
+    let error = program.save(&nowhere).unwrap_err().to_string();
+    assert!(error.contains("nowhere/p.befit"), "{error}");
+    let error = Program::load(&nowhere).unwrap_err().to_string();
+    assert!(error.starts_with("cannot open") && error.contains("nowhere/p.befit"), "{error}");
+}

@@ -1,0 +1,266 @@
+//! Has cargo build a program with instrumentation.
+
+use std::{
+    env, fmt,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+};
+
+use serde_json::Value;
+
+use super::tail::Tail;
+
+/// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and `spawn` that are recorded. All of it is
+/// stable rustc.
+const FLAGS: [&str; 15] = [
+    // Both passes run when all else is optimised. The second is there for what the first does not see: atomic read-modify-writes, and
+    // copies and fills, which the code generator would expand in place where it knows their length.
+    "-Cpasses=sancov-module function(memprof)",
+    // A call before each load and each store, and one in each basic block.
+    "-Cllvm-args=-sanitizer-coverage-level=3",
+    "-Cllvm-args=-sanitizer-coverage-trace-loads",
+    "-Cllvm-args=-sanitizer-coverage-trace-stores",
+    "-Cllvm-args=-sanitizer-coverage-trace-pc",
+    "-Cllvm-args=-memprof-use-callbacks",
+    "-Cllvm-args=-memprof-instrument-reads=false",
+    "-Cllvm-args=-memprof-instrument-writes=false",
+    "-Cllvm-args=-memprof-instrument-atomics=true",
+    // An access is one element, and a loop's iteration at least one block: counts mean the same for every loop.
+    "-Cno-vectorize-loops",
+    "-Cno-vectorize-slp",
+    "-Cllvm-args=-unroll-runtime=false",
+    "-Cllvm-args=-unroll-allow-partial=false",
+    "--cfg",
+    "befit_record",
+];
+
+/// What is to be built with instrumentation: a binary of a cargo package, in the release profile.
+///
+/// It goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
+/// builds again only what has changed. The user's own flags from `RUSTFLAGS` or `CARGO_ENCODED_RUSTFLAGS` stay in force. Those from
+/// cargo's configuration files do not: cargo looks there only when neither variable is set.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Build {
+    /// The package's Cargo.toml; by default the one in, or above, the current folder.
+    pub manifest_path: Option<PathBuf>,
+    /// Which package, in a workspace with several.
+    pub package: Option<String>,
+    /// Which binary, in a package with several.
+    pub bin: Option<String>,
+    /// An example instead of a binary; `bin` is then not looked at.
+    pub example: Option<String>,
+    /// Features to enable, as `--features` takes them.
+    pub features: Option<String>,
+    /// Cargo's own output is not shown (it is kept for the error message).
+    pub quiet: bool,
+}
+
+/// Why there is no instrumented binary.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A tool did not start.
+    #[error("cannot run {tool}: {error}; the program to record is built with it, so it must be installed")]
+    Tool {
+        /// `cargo` or `rustc`.
+        tool: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// Cargo answered with an error.
+    #[error("cargo could not build the program with instrumentation ({status}):\n{stderr}")]
+    Cargo {
+        /// Its exit status.
+        status: ExitStatus,
+        /// The last that it said, 4 KiB at most.
+        stderr: String,
+    },
+    /// The instrumented code misses the recorder.
+    #[error("the program does not use befit, so it has no forks that could be recorded: add befit to its dependencies")]
+    WithoutBefit,
+    /// Cargo's or rustc's answer was not understood.
+    #[error("cannot understand {tool}: {what}")]
+    Answer {
+        /// `cargo` or `rustc`.
+        tool: String,
+        /// What is missing in it.
+        what: &'static str,
+    },
+    /// No binary.
+    #[error("the package has no binary to record")]
+    NoBinary,
+    /// Several binaries, and no word on which.
+    #[error("the package has several binaries: {}; name one of them with --bin", .0.join(", "))]
+    WhichBinary(Vec<String>),
+}
+
+impl Build {
+    /// Builds, and returns where the binary is. Takes as long as cargo does: seconds to minutes, next to nothing when all is built.
+    ///
+    /// # Errors
+    /// [`BuildError`], with cargo's own message where it is cargo's.
+    pub fn run(&self) -> Result<PathBuf, BuildError> {
+        let host = host_triple()?;
+        let target_dir = self.target_dir()?.join("befit-record");
+        let mut cargo = self.cargo("build");
+        cargo.args(["--release", "--message-format=json-render-diagnostics"]);
+        // With a target named, cargo keeps the flags from build scripts and procedural macros, which could not be linked with them.
+        cargo.args(["--target", &host]).arg("--target-dir").arg(target_dir);
+        match (&self.example, &self.bin) {
+            (Some(example), _) => cargo.args(["--example", example]),
+            (None, Some(bin)) => cargo.args(["--bin", bin]),
+            (None, None) => cargo.arg("--bins"),
+        };
+        if let Some(package) = &self.package {
+            cargo.args(["--package", package]);
+        }
+        if let Some(features) = &self.features {
+            cargo.args(["--features", features]);
+        }
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags());
+        // With link-time optimisation, also the local kind that is the default, the pass would run before most optimisations.
+        cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        let messages = answer_of(cargo, self.quiet)?;
+        binary_in(&messages)
+    }
+
+    /// The package's usual target folder.
+    fn target_dir(&self) -> Result<PathBuf, BuildError> {
+        let mut cargo = self.cargo("metadata");
+        cargo.args(["--no-deps", "--format-version=1"]);
+        let answer = answer_of(cargo, true)?;
+        let misunderstood = BuildError::Answer { tool: "cargo metadata".into(), what: "it names no target_directory" };
+        let metadata: Value = serde_json::from_str(&answer).unwrap_or_default();
+        metadata["target_directory"].as_str().map(PathBuf::from).ok_or(misunderstood)
+    }
+
+    /// The cargo that we were started by, if any.
+    fn cargo(&self, subcommand: &str) -> Command {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.arg(subcommand);
+        if let Some(path) = &self.manifest_path {
+            cargo.arg("--manifest-path").arg(path);
+        }
+        cargo
+    }
+}
+
+impl fmt::Display for Build {
+    /// For progress messages: `kernels/Cargo.toml, binary befit-kernels`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let manifest = self.manifest_path.as_deref().unwrap_or(Path::new("Cargo.toml"));
+        write!(f, "{}", manifest.display())?;
+        if let Some(package) = &self.package {
+            write!(f, ", package {package}")?;
+        }
+        match (&self.example, &self.bin) {
+            (Some(example), _) => write!(f, ", example {example}")?,
+            (None, Some(bin)) => write!(f, ", binary {bin}")?,
+            (None, None) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The user's flags, then ours, as `CARGO_ENCODED_RUSTFLAGS` wants them.
+fn flags() -> String {
+    joined_flags(env::var("CARGO_ENCODED_RUSTFLAGS").ok(), env::var("RUSTFLAGS").ok())
+}
+
+fn joined_flags(encoded: Option<String>, plain: Option<String>) -> String {
+    const SEPARATOR: &str = "\x1f";
+    let own = match (&encoded, &plain) {
+        (Some(encoded), _) => encoded.split(SEPARATOR).collect(),
+        (None, Some(plain)) => plain.split_whitespace().collect(),
+        (None, None) => Vec::new(),
+    };
+    own.into_iter().filter(|flag| !flag.is_empty()).chain(FLAGS).collect::<Vec<_>>().join(SEPARATOR)
+}
+
+/// What rustc calls this machine.
+fn host_triple() -> Result<String, BuildError> {
+    let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.arg("-vV");
+    let answer = answer_of(rustc, true)?;
+    let host = answer.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or(BuildError::Answer { tool: "rustc -vV".into(), what: "it names no host" })
+}
+
+/// Runs a tool and returns its stdout.
+fn answer_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let failed = |error| BuildError::Tool { tool: tool.clone(), error };
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
+    let mut answer = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_string(&mut answer).map_err(failed)?;
+    }
+    let status = child.wait().map_err(failed)?;
+    let stderr = stderr.map_or_else(String::new, Tail::finish);
+    if status.success() {
+        Ok(answer)
+    } else if stderr.contains("__sanitizer_cov_") {
+        Err(BuildError::WithoutBefit)
+    } else {
+        Err(BuildError::Cargo { status, stderr })
+    }
+}
+
+/// The one binary among cargo's messages, one JSON object a line.
+fn binary_in(messages: &str) -> Result<PathBuf, BuildError> {
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for line in messages.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        let executable = message["executable"].as_str();
+        let name = message["target"]["name"].as_str();
+        if let (Some("compiler-artifact"), Some(executable), Some(name)) =
+            (message["reason"].as_str(), executable, name)
+        {
+            found.push((name.into(), executable.into()));
+        }
+    }
+    if found.len() > 1 {
+        return Err(BuildError::WhichBinary(found.into_iter().map(|(name, _)| name).collect()));
+    }
+    found.pop().map(|(_, path)| path).ok_or(BuildError::NoBinary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_own_flags_stay_in_force() {
+        let ours = FLAGS.join("\x1f");
+        assert_eq!(joined_flags(None, None), ours);
+        assert_eq!(
+            joined_flags(None, Some(" -Ctarget-cpu=native  -g".into())),
+            format!("-Ctarget-cpu=native\x1f-g\x1f{ours}")
+        );
+        assert_eq!(joined_flags(Some("-La b".into()), Some("-g".into())), format!("-La b\x1f{ours}"));
+    }
+
+    #[test]
+    fn one_binary_is_found_among_cargos_messages() {
+        let library = r#"{"reason":"compiler-artifact","target":{"name":"l","kind":["lib"]},"executable":null}"#;
+        let one = r#"{"reason":"compiler-artifact","target":{"name":"one","kind":["bin"]},"executable":"/t/one"}"#;
+        let two = r#"{"reason":"compiler-artifact","target":{"name":"two","kind":["bin"]},"executable":"/t/two"}"#;
+        let end = r#"{"reason":"build-finished","success":true}"#;
+        let of = |lines: &[&str]| binary_in(&lines.join("\n"));
+        assert_eq!(of(&[library, one, end]).unwrap(), Path::new("/t/one"));
+        assert!(matches!(of(&[library, end]), Err(BuildError::NoBinary)));
+        let both = of(&[one, two, end]).unwrap_err();
+        assert!(both.to_string().contains("one, two"), "{both}");
+    }
+
+    #[test]
+    fn a_folder_without_a_package_is_cargos_error() {
+        let build = Build { manifest_path: Some("/nowhere/Cargo.toml".into()), quiet: true, ..Build::default() };
+        let error = build.run().unwrap_err();
+        assert!(matches!(error, BuildError::Cargo { .. }), "{error}");
+        assert!(error.to_string().contains("/nowhere/Cargo.toml"), "{error}");
+    }
+}

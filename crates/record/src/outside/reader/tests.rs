@@ -1,0 +1,166 @@
+//! Streams by hand: good ones, and ones that no recorder writes.
+
+use befit_program::{Op, StrandId, TaskId};
+
+use super::{
+    super::stream::{EVENT, KIND_SHIFT},
+    *,
+};
+
+const NOTHING: u64 = u64::MAX;
+
+fn event(kind: u64, argument: u64) -> u64 {
+    EVENT | kind << KIND_SHIFT | argument
+}
+
+fn touch(line: u64, write: bool, stack: bool) -> u64 {
+    RawTouch::new(line, write, stack).0
+}
+
+fn hello() -> [u64; 2] {
+    [event(0, u64::from(VERSION) | 8 << 8 | 6 << 16), MAGIC]
+}
+
+fn fork(scope: u64, size: u64, strand: u64) -> [u64; 3] {
+    [event(1, scope), size, strand]
+}
+
+const END: u64 = EVENT | 2 << KIND_SHIFT;
+
+fn sync(scope: u64) -> u64 {
+    event(3, scope)
+}
+
+fn work(loads: u64, stores: u64, blocks: u64) -> [u64; 4] {
+    [event(4, 0), loads, stores, blocks]
+}
+
+/// A region with a child that touches three lines.
+fn good() -> Vec<u64> {
+    let touches = [touch(100, false, false), touch(101, true, false), touch(2, true, true)];
+    let parts: [&[u64]; 8] = [
+        &hello(),
+        &fork(1, NOTHING, NOTHING),
+        &fork(2, 4096, 64),
+        &touches,
+        &work(5, 4, 3),
+        &[END, sync(2)],
+        &[END, sync(1)],
+        &[event(5, 7)],
+    ];
+    parts.concat()
+}
+
+fn read_words(words: &[u64]) -> Result<Contents, StreamError> {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+    read(&bytes[..], "by hand", &|_| {})
+}
+
+/// Gives one byte at a time, as a pipe may.
+struct Drops<'a>(&'a [u8]);
+
+impl io::Read for Drops<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let one = self.0.len().min(to.len()).min(1);
+        to[..one].copy_from_slice(&self.0[..one]);
+        self.0 = &self.0[one..];
+        Ok(one)
+    }
+}
+
+#[test]
+fn a_good_stream_becomes_its_program() {
+    let Contents { program, skipped_regions } = read_words(&good()).unwrap();
+    assert_eq!((program.tasks(), program.strands(), skipped_regions), (3, 1, 7));
+    assert_eq!(
+        (program.meta().name.as_str(), program.meta().filter, program.meta().line_size),
+        ("by hand", 8, Bytes(64))
+    );
+    assert_eq!(program.declared(TaskId(2)), Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) });
+    assert_eq!(program.declared(TaskId(1)), Declared::default());
+    assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(0))]);
+    let touches: Vec<_> = program.touches(StrandId(0)).map(|t| (t.write, t.stack)).collect();
+    assert_eq!(touches, [(false, false), (true, false), (true, true)]);
+    let work = program.work(StrandId(0));
+    assert_eq!((work.loads, work.stores, work.blocks, work.touches), (5, 4, 3, 3));
+}
+
+#[test]
+fn it_makes_no_difference_how_the_bytes_arrive() {
+    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    assert_eq!(read(Drops(&bytes), "by hand", &|_| {}).unwrap().program.total_touches(), 3);
+}
+
+#[test]
+fn progress_adds_up_to_all_touches() {
+    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let sum = std::cell::Cell::new(0);
+    read(&bytes[..], "by hand", &|n| sum.set(sum.get() + n)).unwrap();
+    assert_eq!(sum.get(), 3);
+}
+
+#[test]
+fn a_stream_cut_off_anywhere_is_an_error() {
+    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let region_ends = bytes.len() - 2 * 8; // what follows are the last sync and the count of skipped regions
+    for length in 0..bytes.len() {
+        let result = read(&bytes[..length], "by hand", &|_| {});
+        let may_end_here = length >= region_ends && length % 8 == 0;
+        assert_eq!(result.is_ok(), may_end_here, "{length} bytes");
+    }
+    assert!(matches!(read(&[][..], "", &|_| {}), Err(StreamError::Empty)));
+    assert!(matches!(read_words(&hello()), Err(StreamError::NoRegion)));
+    assert!(matches!(read_words(&good()[..9]), Err(StreamError::Truncated { word: 9 })));
+}
+
+#[test]
+fn a_stream_of_something_else_is_an_error() {
+    assert!(matches!(read(&b"hello world, this is not it"[..], "", &|_| {}), Err(StreamError::NotARecording)));
+    assert!(matches!(read_words(&[event(0, VERSION.into()), 0]), Err(StreamError::NotARecording)));
+    assert!(matches!(read_words(&[event(0, 99), MAGIC]), Err(StreamError::Version { found: 99 })));
+}
+
+#[test]
+fn events_in_the_wrong_place_are_errors_that_say_where() {
+    let after_hello = |words: &[u64]| read_words(&[&hello(), words].concat()).unwrap_err().to_string();
+    assert!(after_hello(&[END]).contains("an end without a task at word 2"));
+    assert!(after_hello(&[touch(1, true, false)]).contains("a touch outside a region"));
+    assert!(after_hello(&hello()).contains("a second beginning at word 2"));
+    assert!(after_hello(&[event(99, 0)]).contains("word 2 (0xe3"));
+    assert!(after_hello(&fork(1 << 40, NOTHING, NOTHING)).contains("a scope beyond 32 bits at word 2"));
+    assert!(after_hello(&[event(6, 1)]).contains("8 GiB"));
+    let of_sibling = [
+        &fork(1, NOTHING, NOTHING)[..],
+        &fork(2, NOTHING, NOTHING),
+        &[END, END],
+        &fork(1, NOTHING, NOTHING),
+        &[sync(2)],
+    ];
+    assert!(
+        after_hello(&of_sibling.concat()).contains("damaged at word 13"),
+        "a task cannot wait for another's children"
+    );
+}
+
+#[test]
+fn random_words_are_errors_and_never_panics() {
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state >> 33
+    };
+    let mut ended_well = 0;
+    for _ in 0..3000 {
+        let mut words = good();
+        for _ in 0..=random() % 3 {
+            let at = random() as usize % words.len();
+            words[at] = match random() % 3 {
+                0 => event(random() % 8, random() % 4),
+                1 => words[random() as usize % words.len()],
+                _ => words[at] ^ 1 << (random() % 64),
+            };
+        }
+        ended_well += u32::from(read_words(&words).is_ok());
+    }
+    assert!(ended_well > 0, "some damage makes another good stream");
+}

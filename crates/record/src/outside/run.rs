@@ -1,0 +1,140 @@
+//! Runs an instrumented program and reads its stream.
+
+use std::{
+    fmt,
+    io::{self, pipe},
+    os::{fd::AsRawFd, unix::process::CommandExt},
+    process::{Child, Command, ExitStatus, Stdio},
+};
+
+use befit_program::Program;
+use rustix::{
+    io::{FdFlags, fcntl_setfd},
+    pipe::fcntl_setpipe_size,
+};
+
+use super::{StreamError, reader, tail::Tail};
+
+/// How a program is recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RecordOptions {
+    /// How many of the lines touched last the filter remembers, 1 to 16 (more is taken for 16, 0 for 1): accesses to them are no
+    /// touches. 8, the default, loses no miss on caches of 8 or more ways; choose fewer for caches with fewer ways.
+    pub filter: u8,
+    /// The program's stdout and stderr are not shown (stderr is kept for the error message).
+    pub quiet: bool,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        Self { filter: 8, quiet: false }
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Recording {
+    /// What the program did.
+    pub program: Program,
+    /// Parallel regions that ran unrecorded, because another thread was in one at the time. Where it is not 0 the program is
+    /// incomplete, and may differ from run to run.
+    pub skipped_regions: u64,
+}
+
+/// Why a program could not be recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It could not be started.
+    #[error("cannot start {program}: {error}")]
+    Start {
+        /// The command's program.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// It ended with an error, or was killed; whatever it recorded is not to be trusted.
+    #[error("the recorded program failed ({status}){}", Said(.stderr))]
+    Failed {
+        /// How it ended.
+        status: ExitStatus,
+        /// The last that it wrote to stderr, 4 KiB at most.
+        stderr: String,
+    },
+    /// It ended well, but what it wrote is no recording.
+    #[error("{error}{}", Said(.stderr))]
+    Stream {
+        /// What is wrong.
+        error: StreamError,
+        /// The last that it wrote to stderr, 4 KiB at most.
+        stderr: String,
+    },
+}
+
+/// What a process said last, as the end of an error message.
+struct Said<'a>(&'a str);
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; its last words:\n{}", self.0) }
+    }
+}
+
+/// Runs `command`, an instrumented program, to its end, and returns what it did; `name` is what the recording will be called.
+/// `progress` is told, from time to time, how many touches came since it was last told.
+///
+/// # Errors
+/// [`RecordError`]: it cannot be started, it fails, or it writes no good recording; in the last case it is stopped at once.
+///
+/// # Examples
+/// See the crate's first page.
+pub fn record(
+    mut command: Command,
+    name: &str,
+    options: &RecordOptions,
+    progress: &dyn Fn(u64),
+) -> Result<Recording, RecordError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let start = |error| RecordError::Start { program: program.clone(), error };
+    let (from, to) = pipe().map_err(start)?;
+    // A larger pipe lets the two processes run further apart; where the system refuses, the usual size does.
+    let _ = fcntl_setpipe_size(&from, 1 << 20);
+    command.env("BEFIT_RECORD_FD", to.as_raw_fd().to_string());
+    command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
+    command.stderr(Stdio::piped());
+    if options.quiet {
+        command.stdout(Stdio::null());
+    }
+    let keep_open = move || fcntl_setfd(&to, FdFlags::empty()).map_err(io::Error::from);
+    // SAFETY: between fork and exec only async-signal-safe things may be done, no locks and no allocation: this makes one fcntl
+    // system call, and turns its error number into an io::Error, which holds it in place.
+    unsafe { command.pre_exec(keep_open) };
+    let mut child = command.spawn().map_err(start)?;
+    drop(command); // and with it our end of the pipe for writing, else the stream would never end
+    let stderr = child.stderr.take().map(|said| Tail::follow(said, !options.quiet));
+    let read = reader::read(from, name, progress);
+    if read.is_err() {
+        stop_if_running(&mut child, &read);
+    }
+    let status = child.wait().map_err(start)?;
+    let stderr = stderr.map_or_else(String::new, Tail::finish);
+    match read {
+        Ok(_) if !status.success() => Err(RecordError::Failed { status, stderr }),
+        Ok(read) => Ok(Recording { program: read.program, skipped_regions: read.skipped_regions }),
+        // A process that died explains a stream that broke off.
+        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. }) if !status.success() => {
+            Err(RecordError::Failed { status, stderr })
+        }
+        Err(error) => Err(RecordError::Stream { error, stderr }),
+    }
+}
+
+/// A process whose stream is bad in its middle would go on for nothing. One whose stream has ended is at its own end, and may yet say why.
+fn stop_if_running<T>(child: &mut Child, read: &Result<T, StreamError>) {
+    if !matches!(read, Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })) {
+        // It may have ended by itself meanwhile.
+        let _ = child.kill();
+    }
+}

@@ -1,0 +1,274 @@
+//! Records the small programs of `fixtures/probe`, and looks for what they must have left in their recordings.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+
+use befit_program::{Op, Program, StrandId, TaskId, Touch, Work};
+use befit_record::{Build, BuildError, RecordError, RecordOptions, Recording, StreamError, record};
+
+/// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the workspace's own versions of its
+/// dependencies.
+static PROBE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let from = here.join("tests/fixtures/probe");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe");
+    fs::create_dir_all(to.join("src")).unwrap();
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
+    let runtime = here.parent().unwrap().join("runtime");
+    fs::write(to.join("Cargo.toml"), manifest.replace("../../../../runtime", runtime.to_str().unwrap())).unwrap();
+    fs::copy(from.join("src/main.rs"), to.join("src/main.rs")).unwrap();
+    fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).unwrap();
+    let build = Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
+    build.run().unwrap_or_else(|error| panic!("{error}"))
+});
+
+fn options() -> RecordOptions {
+    let mut options = RecordOptions::default();
+    options.quiet = true;
+    options
+}
+
+fn run(name: &str) -> Result<Recording, RecordError> {
+    let mut command = Command::new(&*PROBE);
+    command.arg(name);
+    record(command, name, &options(), &|_| {})
+}
+
+fn program(name: &str) -> Program {
+    let recording = run(name).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(recording.skipped_regions, 0);
+    recording.program
+}
+
+fn strands(program: &Program) -> impl Iterator<Item = StrandId> {
+    (0..program.strands()).map(StrandId)
+}
+
+fn work(program: &Program) -> Work {
+    strands(program).map(|s| program.work(s)).fold(Work::default(), |sum, w| Work {
+        loads: sum.loads + w.loads,
+        stores: sum.stores + w.stores,
+        blocks: sum.blocks + w.blocks,
+        touches: sum.touches + w.touches,
+    })
+}
+
+fn touches(program: &Program, wanted: impl Fn(&Touch) -> bool) -> usize {
+    strands(program).flat_map(|s| program.touches(s)).filter(|t| wanted(t)).count()
+}
+
+fn bytes(program: &Program) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    program.write(&mut bytes).unwrap();
+    bytes
+}
+
+/// A task's operations, strands left out: `f` for a fork, `s` for a sync.
+fn shape(program: &Program, task: u32) -> String {
+    let letter = |op: &Op| match op {
+        Op::Strand(_) => None,
+        Op::Fork { .. } => Some('f'),
+        Op::Sync(_) => Some('s'),
+    };
+    program.ops(TaskId(task)).iter().filter_map(letter).collect()
+}
+
+#[test]
+fn a_map_over_a_million_doubles_records_a_million_loads_and_stores() {
+    let program = program("map");
+    let Work { loads, stores, blocks, touches } = work(&program);
+    let about_a_million = 999_000..=1_001_000;
+    assert!(about_a_million.contains(&loads), "{loads} loads");
+    assert!(about_a_million.contains(&stores), "{stores} stores");
+    assert!(about_a_million.contains(&blocks), "{blocks} blocks");
+    // 8 MB read, 8 MB written, in lines of 64 bytes.
+    assert!((250_000..250_100).contains(&touches), "{touches} touches");
+}
+
+#[test]
+fn two_recordings_of_a_program_are_equal_whatever_the_environment() {
+    let record = |environment: &str| {
+        let mut command = Command::new(&*PROBE);
+        command.arg("mixed").env("BEFIT_TEST_PADDING", environment);
+        record(command, "mixed", &options(), &|_| {}).unwrap().program
+    };
+    let first = record("");
+    assert!(touches(&first, |t| t.stack) > 50 && touches(&first, |t| !t.stack) > 500);
+    for length in [1, 16, 48, 1000, 5000] {
+        assert!(bytes(&record(&"x".repeat(length))) == bytes(&first), "{length} more bytes in the environment");
+    }
+}
+
+#[test]
+fn a_freed_address_is_never_handed_out_again() {
+    // 100 blocks of 128 lines each.
+    let program = program("freed");
+    let mut written: Vec<u32> =
+        strands(&program).flat_map(|s| program.touches(s)).filter(|t| t.write && !t.stack).map(|t| t.line).collect();
+    written.sort_unstable();
+    written.dedup();
+    assert!((12_800..13_000).contains(&written.len()), "{} lines", written.len());
+}
+
+#[test]
+fn a_copy_is_recorded_line_by_line() {
+    let program = program("copy");
+    assert!((1000..1010).contains(&touches(&program, |t| !t.write && !t.stack)));
+    assert!((1000..1010).contains(&touches(&program, |t| t.write && !t.stack)));
+    let Work { loads, stores, .. } = work(&program);
+    assert!((4000..4100).contains(&loads) && (4000..4100).contains(&stores), "an access for every 16 bytes");
+}
+
+#[test]
+fn a_fill_is_recorded_line_by_line() {
+    let program = program("set");
+    assert!((1000..1010).contains(&touches(&program, |t| t.write && !t.stack)));
+    assert!(touches(&program, |t| !t.write && !t.stack) < 10);
+}
+
+/// The code generator makes plain moves of such copies; the coverage pass, which looks earlier, sees neither.
+#[test]
+fn regression_copies_of_short_known_length_are_recorded() {
+    let program = program("structs");
+    for write in [false, true] {
+        let lines = touches(&program, |t| t.write == write && !t.stack);
+        assert!((750..770).contains(&lines), "48,000 bytes are 750 lines, not {lines}");
+    }
+    let Work { loads, stores, .. } = work(&program);
+    assert!((3000..5100).contains(&loads) && (3000..5100).contains(&stores), "{loads} loads, {stores} stores");
+}
+
+#[test]
+fn atomic_read_modify_writes_are_recorded() {
+    let program = program("atomics");
+    assert!((1000..1010).contains(&touches(&program, |t| t.write && !t.stack)));
+}
+
+#[test]
+fn what_lies_on_the_stack_is_marked_and_counted_from_its_top() {
+    let program = program("stack");
+    let on_stack = touches(&program, |t| t.stack && t.write);
+    assert!((128..1000).contains(&on_stack), "{on_stack} touches of an array of 128 lines");
+    assert!((128..1000).contains(&program.stack_lines()), "{} stack lines", program.stack_lines());
+    assert!(touches(&program, |t| !t.stack) < 10);
+}
+
+#[test]
+fn data_in_frames_older_than_the_pool_is_shared() {
+    let program = program("callers");
+    assert!((128..140).contains(&touches(&program, |t| !t.stack && t.write)));
+    assert!(touches(&program, |t| t.stack) < 20);
+}
+
+#[test]
+fn a_straddling_load_touches_both_lines() {
+    let program = program("straddle");
+    let mut lines: Vec<u32> =
+        strands(&program).flat_map(|s| program.touches(s)).filter(|t| !t.write && !t.stack).map(|t| t.line).collect();
+    lines.sort_unstable();
+    assert!(lines.windows(2).any(|pair| pair[1] == pair[0] + 1), "{lines:?}");
+}
+
+#[test]
+fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
+    let program = program("join");
+    assert_eq!(shape(&program, 0), "fs", "the region is a child of the root");
+    let ops = program.ops(TaskId(1));
+    let fork = ops.iter().position(|op| matches!(op, Op::Fork { .. })).unwrap();
+    assert!(
+        matches!(ops[fork..], [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(c), ..] if a == b && b == c),
+        "{ops:?}"
+    );
+    let declared = |task| program.declared(TaskId(task));
+    let numbers = |task| (declared(task).size.map(|b| b.0), declared(task).strand.map(|b| b.0));
+    assert_eq!([numbers(1), numbers(2), numbers(3)], [(None, None), (Some(64), None), (Some(128), Some(32))]);
+}
+
+#[test]
+fn tasks_of_a_scope_may_spawn_into_it() {
+    let program = program("scope");
+    assert_eq!(
+        (shape(&program, 1), shape(&program, 2), shape(&program, 3)),
+        ("fffs".into(), "f".into(), String::new())
+    );
+    assert_eq!(program.tasks(), 8);
+    assert_eq!(program.declared(TaskId(2)).size.map(|b| b.0), Some(8));
+}
+
+#[test]
+fn nobody_waits_for_a_detached_task() {
+    let program = program("spawn");
+    assert_eq!((shape(&program, 0), shape(&program, 1)), ("fs".into(), "f".into()));
+}
+
+#[test]
+fn an_outermost_join_is_a_region() {
+    let program = program("outermost");
+    assert_eq!((shape(&program, 0), shape(&program, 1)), ("fs".into(), "ffs".into()));
+}
+
+#[test]
+fn a_panic_goes_through_and_leaves_a_tree() {
+    let program = program("panic");
+    assert_eq!(shape(&program, 0), "fsfsfs", "three regions");
+    assert_eq!(program.tasks(), 1 + 5 + 2 + 3);
+}
+
+#[test]
+fn of_two_regions_at_once_one_is_skipped_and_counted() {
+    let recording = run("overlap").unwrap();
+    assert_eq!(recording.skipped_regions, 1);
+    assert_eq!(recording.program.tasks(), 4);
+}
+
+#[test]
+fn a_program_without_a_region_is_an_error() {
+    let error = run("nothing").unwrap_err();
+    assert!(matches!(error, RecordError::Stream { error: StreamError::NoRegion, .. }), "{error}");
+}
+
+#[test]
+fn a_program_that_is_not_instrumented_is_an_error() {
+    let error = record(Command::new("true"), "true", &options(), &|_| {}).unwrap_err();
+    assert!(matches!(error, RecordError::Stream { error: StreamError::Empty, .. }), "{error}");
+}
+
+#[test]
+fn a_program_that_does_not_use_befit_is_an_error() {
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stranger");
+    fs::create_dir_all(to.join("src")).unwrap();
+    fs::write(to.join("Cargo.toml"), "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n").unwrap();
+    fs::write(to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }").unwrap();
+    let build = Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
+    let error = build.run().unwrap_err();
+    assert!(matches!(error, BuildError::WithoutBefit), "{error}");
+}
+
+#[test]
+fn a_program_that_fails_is_reported_with_its_last_words() {
+    let error = run("fails").unwrap_err().to_string();
+    assert!(error.contains("exit status: 3") && error.contains("these are my last words"), "{error}");
+}
+
+#[test]
+fn a_program_that_dies_while_recorded_is_reported() {
+    let error = run("dies").unwrap_err();
+    assert!(matches!(error, RecordError::Failed { .. }), "{error}");
+    assert!(error.to_string().contains("signal: 6"), "{error}");
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_an_error() {
+    let error = record(Command::new("/nowhere/nothing"), "nothing", &options(), &|_| {}).unwrap_err();
+    assert!(error.to_string().contains("/nowhere/nothing"), "{error}");
+}
+
+#[test]
+fn an_instrumented_program_runs_unrecorded_too() {
+    let status = Command::new(&*PROBE).arg("panic").stderr(std::process::Stdio::null()).status().unwrap();
+    assert!(status.success());
+}

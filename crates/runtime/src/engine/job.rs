@@ -1,0 +1,80 @@
+//! Jobs: pieces of work whose type has been forgotten, so that policies can pass them about.
+
+use std::{fmt, ptr::NonNull};
+
+use befit_machine::Bytes;
+
+/// What the type of a job knows to do with it.
+#[derive(Debug)]
+pub(crate) struct JobTable {
+    /// See [`JobRef::execute`].
+    pub(crate) execute: unsafe fn(NonNull<JobHeader>, ended: &dyn Fn()),
+    /// The task and strand size that the work of an open fork declares.
+    pub(crate) sizes: unsafe fn(NonNull<JobHeader>) -> Sizes,
+}
+
+/// Task and strand size, where declared.
+pub(crate) type Sizes = (Option<Bytes>, Option<Bytes>);
+
+/// What every job begins with.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct JobHeader {
+    pub(crate) table: &'static JobTable,
+}
+
+/// A job to be executed once: the handle that policies keep in their queues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobRef(NonNull<JobHeader>);
+
+// SAFETY: a job is made only of work that is `Send` (promised to `new`), and is executed once.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// A handle for the job that starts with `header`.
+    ///
+    /// # Safety
+    /// The job stays where it is until it has been executed; everything in it may be sent to another thread; the pointer is
+    /// good for all of the job, which is of the type that its table is for.
+    pub(crate) unsafe fn new(header: NonNull<JobHeader>) -> Self {
+        Self(header)
+    }
+
+    /// Runs the work, then `ended`, then tells whoever waits for it. Never unwinds.
+    ///
+    /// `ended` lies between the two because a policy must learn of a task's end before the task that waits for it goes on.
+    ///
+    /// # Safety
+    /// Only once for each job, on a thread of the pool that it was given to.
+    pub(crate) unsafe fn execute(self, ended: &dyn Fn()) {
+        // SAFETY: not yet executed, so it is still there (promised to `new`).
+        let table = unsafe { self.0.as_ref() }.table;
+        // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised by our caller.
+        unsafe { (table.execute)(self.0, ended) };
+    }
+}
+
+impl fmt::Debug for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobRef({:p})", self.0)
+    }
+}
+
+/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold pointers into the stack.
+#[derive(Debug)]
+pub(crate) struct NoUnwind;
+
+impl NoUnwind {
+    /// The stretch is over.
+    #[inline(always)]
+    pub(crate) fn over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for NoUnwind {
+    fn drop(&mut self) {
+        eprintln!("befit: a panic where none may be (in a scheduling policy?); aborting");
+        std::process::abort();
+    }
+}

@@ -1,0 +1,190 @@
+//! The upper layer: forks that other workers need, and how the policy decides about them.
+//!
+//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol asks, and lets sleepers know what
+//! the policy's answers mean for them. The lower layer ([`crate::fork`]) comes here only when it must.
+
+mod env;
+mod job;
+mod thresholds;
+
+use std::{
+    ops::Range,
+    sync::atomic::Ordering::SeqCst,
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task};
+use crossbeam_utils::CachePadded;
+
+pub(crate) use self::{
+    env::{Random, ThreadEnv},
+    job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes},
+    thresholds::Thresholds,
+};
+use crate::{
+    latch::Latch,
+    primitive::AtomicUsize,
+    sleep::{Seen, Sleep},
+};
+
+/// A pool's policy with what it needs around it.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    kind: SchedulerKind,
+    policy: Box<dyn Scheduler<JobRef>>,
+    machine: Machine,
+    options: Options,
+    threads: usize,
+    /// Threads of the pool under each cluster.
+    threads_under: Vec<usize>,
+    /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
+    queued: CachePadded<AtomicUsize>,
+    /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
+    holding: CachePadded<AtomicUsize>,
+    /// Counts the times that the pool was stuck.
+    alarm: AtomicUsize,
+    pub(crate) sleep: Sleep,
+}
+
+impl Engine {
+    pub(crate) fn new(kind: SchedulerKind, machine: Machine, options: Options, threads: usize) -> Self {
+        let policy = kind.build(&machine, options);
+        let workers = machine.workers().len();
+        let threads_in = |range: &Range<u32>| (0..threads).filter(|t| range.contains(&((t % workers) as u32))).count();
+        Self {
+            kind,
+            policy,
+            options,
+            threads,
+            threads_under: machine.clusters().iter().map(|c| threads_in(&c.workers)).collect(),
+            machine,
+            queued: CachePadded::new(AtomicUsize::new(0)),
+            holding: CachePadded::new(AtomicUsize::new(0)),
+            alarm: AtomicUsize::new(0),
+            sleep: Sleep::new(threads),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> SchedulerKind {
+        self.kind
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The worker of the machine that thread `thread` of the pool is. Several threads are one worker where the pool has more
+    /// threads than its machine has workers.
+    pub(crate) fn worker(&self, thread: usize) -> WorkerId {
+        WorkerId((thread % self.machine.workers().len()) as u32)
+    }
+
+    /// The sizes that decide how forks on `worker` are treated.
+    pub(crate) fn thresholds(&self, worker: WorkerId) -> Thresholds {
+        Thresholds::new(&self.machine, worker, self.options.sigma, |c| self.threads_under[c.index()])
+    }
+
+    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room is
+    /// given back.
+    pub(crate) fn places_by_size(&self) -> bool {
+        matches!(self.kind, SchedulerKind::Sb | SchedulerKind::SbD)
+    }
+
+    /// Whether more than one thread may run what is anchored at `cluster`.
+    pub(crate) fn is_shared(&self, cluster: ClusterId) -> bool {
+        self.threads_under[cluster.index()] > 1
+    }
+
+    /// Which of `parent`'s two children goes first.
+    pub(crate) fn fork_order(&self, parent: &Task) -> ForkOrder {
+        self.policy.fork_order(parent)
+    }
+
+    /// Worker `w` made `ready` ready.
+    pub(crate) fn add(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
+        if self.places_by_size() {
+            // Before the add: see "What is announced" in sleep/README.md.
+            self.queued.fetch_add(1, SeqCst);
+        }
+        let cluster = self.policy.add(w, ready, env);
+        self.announce(w, cluster);
+    }
+
+    /// What shall `w` run?
+    pub(crate) fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+        let ready = self.policy.get(w, env)?;
+        if self.places_by_size() {
+            self.queued.fetch_sub(1, SeqCst);
+        }
+        if ready.task.maximal {
+            self.holding.fetch_add(1, SeqCst);
+        }
+        Some(ready)
+    }
+
+    /// `w` goes on with a strand of `task`.
+    pub(crate) fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+        self.policy.resume(w, task, env);
+    }
+
+    /// `w` has run `strand`.
+    pub(crate) fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) {
+        let cluster = self.policy.done(w, strand, env);
+        self.announce_room(w, cluster);
+    }
+
+    /// `task` has ended on `w`.
+    pub(crate) fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+        if task.maximal {
+            self.holding.fetch_sub(1, SeqCst);
+        }
+        let cluster = self.policy.task_ended(w, task, env);
+        self.announce_room(w, cluster);
+    }
+
+    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says.
+    pub(crate) fn sleep(&self, me: usize, w: WorkerId, seen: Seen, latch: &Latch) -> Option<ClusterId> {
+        self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w))
+    }
+
+    /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them, raises the alarm.
+    ///
+    /// A continuation cannot leave its stack, so a waiting task can be buried: its thread took another task from further up
+    /// the tree, and that one now waits for room that the buried task, or one that waits for it, holds. No order of the policy's can
+    /// resolve that. On an alarm all waiting tasks give back what they hold of the caches, at once instead of at their end; then
+    /// nothing is held and the policy has no reason to refuse. (The space-bounded study's continuations are jobs of their own, so its
+    /// schedulers do not know this case.)
+    fn raise_alarm_if_stuck(&self, w: WorkerId) -> bool {
+        let stuck = self.queued.load(SeqCst) > 0 && self.holding.load(SeqCst) > 0;
+        if stuck {
+            self.alarm.fetch_add(1, SeqCst);
+            self.announce(w, ClusterId::ROOT);
+        }
+        stuck
+    }
+
+    /// How often the alarm has been raised. A worker that sees a new value must give back what its waiting tasks hold.
+    pub(crate) fn alarm(&self) -> usize {
+        self.alarm.load(SeqCst)
+    }
+
+    fn announce_room(&self, w: WorkerId, cluster: Option<ClusterId>) {
+        if let Some(cluster) = cluster
+            && self.queued.load(SeqCst) > 0
+        {
+            self.announce(w, cluster);
+        }
+    }
+
+    /// Tells the threads under `cluster` that there may be something for them; from `w`'s on.
+    pub(crate) fn announce(&self, w: WorkerId, cluster: ClusterId) {
+        let range = &self.machine.cluster(cluster).workers;
+        let under = |thread: &usize| range.contains(&self.worker(*thread).0);
+        let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
+        self.sleep.announce(cluster, threads, self.places_by_size());
+    }
+}

@@ -1,0 +1,169 @@
+//! A fork's second half, on the stack of the thread that called `join`.
+
+use std::{
+    mem::{ManuallyDrop, MaybeUninit},
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+    sync::atomic::Ordering::Relaxed,
+    thread,
+};
+
+use befit_machine::Bytes;
+use befit_sched::Task;
+
+use crate::{
+    engine::{JobHeader, JobRef, JobTable, Sizes},
+    fit::Work,
+    latch::Latch,
+    primitive::{AtomicUsize, UnsafeCell},
+};
+
+/// What the list of open forks knows of a frame, whatever its work is.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct OpenFork {
+    job: JobHeader,
+    /// Written when the fork is handed out, and not before: the fast path does not touch it.
+    handed: UnsafeCell<MaybeUninit<Handed>>,
+}
+
+/// What is needed once others know of a fork.
+#[derive(Debug)]
+struct Handed {
+    /// Set when the work has been done.
+    latch: Latch,
+    /// The owner's [`ForkList::limit`](super::list::ForkList): whoever takes the fork sets it to 0, so that the owner hands
+    /// out another.
+    limit: NonNull<AtomicUsize>,
+}
+
+/// The second half of a fork: a closure, and room for its result.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Frame<W: Work> {
+    open: OpenFork,
+    work: UnsafeCell<ManuallyDrop<W>>,
+    result: UnsafeCell<MaybeUninit<thread::Result<W::Output>>>,
+}
+
+impl<W: Work> Frame<W> {
+    const TABLE: &'static JobTable = &JobTable { execute: execute::<W>, sizes: sizes::<W> };
+
+    /// A fork that nobody knows of yet. The closure is dropped only by being taken or executed.
+    #[inline(always)]
+    pub(crate) fn new(work: W) -> Self {
+        Self {
+            open: OpenFork {
+                job: JobHeader { table: Self::TABLE },
+                handed: UnsafeCell::new(MaybeUninit::uninit()),
+            },
+            work: UnsafeCell::new(ManuallyDrop::new(work)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// For the list of open forks. The pointer is good for the whole frame.
+    #[inline(always)]
+    pub(crate) fn as_open(&self) -> NonNull<OpenFork> {
+        NonNull::from(self).cast()
+    }
+
+    /// Takes the closure out.
+    ///
+    /// # Safety
+    /// Only by the owner, once, of a fork that has not been handed out.
+    #[inline(always)]
+    pub(crate) unsafe fn take_work(&self) -> W {
+        // SAFETY: nobody else knows of the frame, so there is no other access.
+        self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
+    }
+
+    /// The latch of a fork that has been handed out.
+    ///
+    /// # Safety
+    /// [`OpenFork::hand_out`] has been called.
+    pub(crate) unsafe fn latch(&self) -> &Latch {
+        // SAFETY: initialised by `hand_out`, and from then on only read.
+        self.open.handed.with(|handed| unsafe { &(*handed).assume_init_ref().latch })
+    }
+
+    /// Takes the result of a fork that has been handed out and done.
+    ///
+    /// # Safety
+    /// Only by the owner, once, after its latch was seen set.
+    pub(crate) unsafe fn take_result(&self) -> thread::Result<W::Output> {
+        // SAFETY: the result was written before the latch was set, which our caller has seen.
+        let result = self.result.with(|result| unsafe { result.read() });
+        // SAFETY: as above: it is initialised.
+        unsafe { result.assume_init() }
+    }
+}
+
+impl OpenFork {
+    /// Makes a fork known to others: a job that any thread may execute, on which the owner then waits. `limit` is the
+    /// owner's.
+    ///
+    /// # Safety
+    /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are `Send`, which is handed out only
+    /// once and whose work has not been taken. The frame, `seat` and `limit` stay until the latch is set and seen set by the owner.
+    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, limit: &AtomicUsize) -> JobRef {
+        // SAFETY: live, and shared with nobody yet.
+        let open = unsafe { fork.as_ref() };
+        // SAFETY: nobody else knows of the frame, so there is no other access.
+        open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, limit: NonNull::from(limit) }) });
+        // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents are
+        // `Send`; its table is made for its type in `Frame::new`.
+        unsafe { JobRef::new(fork.cast()) }
+    }
+
+    /// The task that this fork is, the second child of `parent`.
+    ///
+    /// # Safety
+    /// `fork` is the start of a live [`Frame`] that has not been handed out.
+    pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &Task) -> Task {
+        // SAFETY: live.
+        let open = unsafe { fork.as_ref() };
+        // SAFETY: the table is for this frame, which is live and whose work has not been taken.
+        let (size, strand) = unsafe { (open.job.table.sizes)(fork.cast()) };
+        parent.child(1, size, strand)
+    }
+}
+
+/// See [`JobRef::execute`]; `job` is a handed-out `Frame<W>`.
+unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
+    let frame = job.cast::<Frame<W>>();
+    // Raw pointers from here on: once the latch is set the frame may be gone, and a reference must not outlive it.
+    // SAFETY: not yet executed, so the frame is live.
+    let open = unsafe { &raw const (*frame.as_ptr()).open.handed };
+    // SAFETY: likewise, and `hand_out` has initialised it before this job became known.
+    let (latch, limit) = unsafe { &*open }.with(|handed| {
+        // SAFETY: as above; only read from here on.
+        let handed = unsafe { (*handed).assume_init_ref() };
+        (&raw const handed.latch, handed.limit)
+    });
+    // SAFETY: the owner's list lives as long as the owner waits for this frame.
+    unsafe { limit.as_ref() }.store(0, Relaxed);
+    // SAFETY: the frame is live.
+    let cell = unsafe { &*(&raw const (*frame.as_ptr()).work) };
+    // SAFETY: a job is executed once and its owner waits for it, so nobody else takes the work.
+    let work = cell.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
+    let result = catch_unwind(AssertUnwindSafe(|| work.run()));
+    // SAFETY: the frame is live: its latch is not set yet.
+    let cell = unsafe { &*(&raw const (*frame.as_ptr()).result) };
+    // SAFETY: the owner reads the result only after the latch is set; nobody else touches it.
+    cell.with_mut(|slot| unsafe { (*slot).write(result) });
+    ended();
+    // SAFETY: the latch lives until it is set; the seat belongs to the pool that this thread works for and keeps alive.
+    unsafe { Latch::set(latch) };
+}
+
+/// See [`JobTable::sizes`]; `job` is a `Frame<W>` that has not been handed out.
+unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
+    // SAFETY: promised by the caller.
+    let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
+    frame.work.with(|work| {
+        // SAFETY: the work has not been taken, and the caller is its owner.
+        let work = unsafe { &*work };
+        (work.size().map(|n| Bytes(n as u64)), work.strand().map(|n| Bytes(n as u64)))
+    })
+}

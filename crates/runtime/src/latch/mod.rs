@@ -1,0 +1,91 @@
+//! Latches: flags that are set once, and that somebody waits for.
+//!
+//! [`Latch`] is what a worker waits on while it runs other work; [`ThreadLatch`] is what a thread outside all pools
+//! blocks on.
+
+#[cfg(all(test, loom))]
+mod loom;
+
+use std::{
+    ptr::NonNull,
+    sync::atomic::Ordering::{Acquire, SeqCst},
+};
+
+use crate::{
+    primitive::{AtomicBool, Condvar, Mutex, lock},
+    sleep::Seat,
+};
+
+/// A flag that is set once, whose owner is a worker that may be asleep.
+#[derive(Debug)]
+pub(crate) struct Latch {
+    set: AtomicBool,
+    /// Where the owner sleeps.
+    seat: NonNull<Seat>,
+}
+
+// SAFETY: the flag is atomic, and the seat is only used by reference, in `set`, whose caller promises that it lives;
+// `Seat` is `Sync`.
+unsafe impl Send for Latch {}
+// SAFETY: as above.
+unsafe impl Sync for Latch {}
+
+impl Latch {
+    /// A latch whose owner sleeps on `seat`.
+    pub(crate) fn new(seat: &Seat) -> Self {
+        Self { set: AtomicBool::new(false), seat: NonNull::from(seat) }
+    }
+
+    /// Whether it is set. What its setter did before is then visible.
+    #[inline]
+    pub(crate) fn probe(&self) -> bool {
+        self.set.load(Acquire)
+    }
+
+    /// As [`Self::probe`], in the one order of all sequentially consistent accesses: step 4 of the sleep protocol.
+    pub(crate) fn probe_before_sleep(&self) -> bool {
+        self.set.load(SeqCst)
+    }
+
+    /// Sets it and wakes the owner. The latch, and whatever it is part of, may be gone when this returns.
+    ///
+    /// # Safety
+    /// `this` points to a latch that lives until it is set. Its seat lives until this function returns.
+    pub(crate) unsafe fn set(this: *const Self) {
+        // SAFETY: the latch is not set yet, so it lives.
+        let latch = unsafe { &*this };
+        // Read before the store below: after it the owner may go on and the latch may be gone.
+        let seat = latch.seat;
+        latch.set.store(true, SeqCst);
+        // SAFETY: the caller promises that the seat still lives.
+        let seat = unsafe { seat.as_ref() };
+        seat.tell_of_latch();
+    }
+}
+
+/// A flag that is set once, for which a thread blocks.
+#[derive(Debug)]
+pub(crate) struct ThreadLatch {
+    set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl ThreadLatch {
+    pub(crate) fn new() -> Self {
+        Self { set: Mutex::new(false), changed: Condvar::new() }
+    }
+
+    /// Sets it and wakes who waits.
+    pub(crate) fn set(&self) {
+        *lock(&self.set) = true;
+        self.changed.notify_all();
+    }
+
+    /// Blocks until it is set.
+    pub(crate) fn wait(&self) {
+        let mut set = lock(&self.set);
+        while !*set {
+            set = self.changed.wait(set).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Pinning threads to CPUs, always within the affinity mask of the process.
+
+use std::{collections::BTreeSet, sync::Mutex};
+
+use befit_machine::Machine;
+
+/// Whether a pool's threads are pinned, each to one CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pin {
+    /// If the pool owns its part of the machine: it runs on the detected machine, has no more threads than there are allowed
+    /// CPUs, and no other pool of the process is pinned to any of the CPUs that it would take.
+    #[default]
+    Auto,
+    /// Always, as far as the system lets it; several threads to one CPU where there are more threads than allowed CPUs.
+    Always,
+    /// Never: the system moves threads as it likes.
+    Never,
+}
+
+impl From<bool> for Pin {
+    /// `true` is [`Pin::Always`], `false` is [`Pin::Never`].
+    fn from(pin: bool) -> Self {
+        if pin { Self::Always } else { Self::Never }
+    }
+}
+
+/// CPUs that living pools are pinned to.
+static CLAIMED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+/// The CPUs of one pool's threads, in the order of the threads. Given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    cpus: Vec<usize>,
+    /// Those that no other pool had claimed.
+    own: Vec<usize>,
+}
+
+impl Claim {
+    /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned. `detected`: it is this machine.
+    pub(super) fn new(pin: Pin, machine: &Machine, detected: bool, threads: usize) -> Option<Self> {
+        let allowed = allowed_cpus();
+        let possible = match pin {
+            Pin::Auto => detected && threads <= allowed.len(),
+            Pin::Always => !allowed.is_empty(),
+            Pin::Never => false,
+        };
+        if !possible {
+            return None;
+        }
+        let of_worker = |thread: usize| {
+            let worker = &machine.workers()[thread % machine.workers().len()];
+            worker.os_index.map(|cpu| cpu as usize).filter(|cpu| detected && allowed.contains(cpu))
+        };
+        let cpus: Vec<usize> =
+            (0..threads).map(|t| of_worker(t).unwrap_or_else(|| allowed[t % allowed.len()])).collect();
+        let mut claimed = CLAIMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if pin == Pin::Auto && cpus.iter().any(|cpu| claimed.contains(cpu)) {
+            return None;
+        }
+        let own = cpus.iter().copied().filter(|cpu| claimed.insert(*cpu)).collect();
+        Some(Self { cpus, own })
+    }
+
+    /// Pins the calling thread, which is thread `thread` of the pool. A refusal is ignored: the pool works without.
+    pub(super) fn pin(&self, thread: usize) {
+        let _ = set_affinity(&[self.cpus[thread]]);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let mut claimed = CLAIMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for cpu in &self.own {
+            claimed.remove(cpu);
+        }
+    }
+}
+
+/// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has inherited its place.
+pub(super) fn unpin() {
+    let _ = set_affinity(&allowed_cpus());
+}
+
+/// The CPUs that the process may use, in ascending order: those of its main thread, which no pool pins. Empty where the
+/// system does not say.
+#[cfg(target_os = "linux")]
+pub(super) fn allowed_cpus() -> Vec<usize> {
+    use rustix::{
+        process::getpid,
+        thread::{CpuSet, sched_getaffinity},
+    };
+    let Ok(set) = sched_getaffinity(Some(getpid())) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Lets the calling thread run on `cpus` only.
+#[cfg(target_os = "linux")]
+fn set_affinity(cpus: &[usize]) -> Result<(), rustix::io::Errno> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu);
+    }
+    sched_setaffinity(None, &set)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn allowed_cpus() -> Vec<usize> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_affinity(_: &[usize]) -> Result<(), std::convert::Infallible> {
+    Ok(())
+}

@@ -1,0 +1,308 @@
+//! What the threads of one pool share, and how work comes in from outside.
+
+use std::{
+    any::Any,
+    fmt,
+    mem::{ManuallyDrop, MaybeUninit},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::Ordering::{AcqRel, Relaxed},
+    },
+    thread,
+};
+
+use befit_sched::{Ready, Stage, Task};
+use crossbeam_utils::CachePadded;
+
+use super::{Worker, pin::Claim};
+use crate::{
+    engine::{Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
+    latch::{Latch, ThreadLatch},
+    primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
+    stats::{Counters, Statistics},
+};
+
+/// What happens to the panic of a detached job.
+pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+
+/// What the threads of one pool share.
+pub(crate) struct Registry {
+    engine: Engine,
+    counters: Box<[Arc<Counters>]>,
+    /// Threads that found nothing to run and look on or sleep.
+    idle: CachePadded<AtomicUsize>,
+    /// One for each thread: set when it shall end.
+    stops: Box<[Latch]>,
+    /// What keeps the pool running: its handle, and each detached job.
+    keepers: AtomicUsize,
+    alive: Mutex<Alive>,
+    /// Numbers what comes from outside, to spread it over the workers.
+    outside: AtomicUsize,
+    panic_handler: Option<PanicHandler>,
+    seed: u64,
+    /// The CPUs that the threads are pinned to; none if they are not.
+    claim: Option<Claim>,
+}
+
+/// The threads that have not ended, and who waits for that.
+#[derive(Debug)]
+struct Alive {
+    threads: usize,
+    waiter: Option<Waiter>,
+}
+
+/// A worker of another pool that waits.
+#[derive(Clone, Debug)]
+struct Waiter {
+    latch: NonNull<Latch>,
+    /// Keeps the seat alive that the latch points to.
+    home: Arc<Registry>,
+}
+
+// SAFETY: the latch is `Sync` and lives until it is set.
+unsafe impl Send for Waiter {}
+
+impl Registry {
+    pub(super) fn new(engine: Engine, seed: u64, panic_handler: Option<PanicHandler>, claim: Option<Claim>) -> Self {
+        let threads = engine.threads();
+        Self {
+            counters: (0..threads).map(|_| Arc::default()).collect(),
+            idle: CachePadded::new(AtomicUsize::new(0)),
+            stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
+            keepers: AtomicUsize::new(1),
+            alive: Mutex::new(Alive { threads, waiter: None }),
+            outside: AtomicUsize::new(0),
+            panic_handler,
+            seed,
+            claim,
+            engine,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(super) fn counters(&self, thread: usize) -> &Arc<Counters> {
+        &self.counters[thread]
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(super) fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
+    }
+
+    pub(super) fn statistics(&self) -> Statistics {
+        Statistics { workers: self.counters.iter().map(|c| c.read()).collect() }
+    }
+
+    /// Whether a thread of the pool has nothing to do.
+    #[inline(always)]
+    pub(super) fn has_idle(&self) -> bool {
+        self.idle.load(Relaxed) > 0
+    }
+
+    /// Counts the calling thread as idle until the answer is dropped.
+    pub(super) fn count_idle(&self) -> impl Drop + '_ {
+        struct Idle<'a>(&'a AtomicUsize);
+        impl Drop for Idle<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Relaxed);
+            }
+        }
+        self.idle.fetch_add(1, Relaxed);
+        Idle(&self.idle)
+    }
+
+    // ---- Work from outside ------------------------------------------------------------------------------------------
+
+    /// Runs `op` on a worker of this pool and returns what it does: on the calling thread if it is one, else on another while
+    /// the caller waits (running its own pool's work, if it is a worker).
+    pub(crate) fn install<R: Send>(self: &Arc<Self>, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+        Worker::with_current(|worker| match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), self) => op(worker),
+            Some(worker) => self.install_from(worker, root, op),
+            None => self.install_outside(root, op),
+        })
+    }
+
+    fn install_from<R: Send>(&self, worker: &Worker, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+        let latch = Latch::new(worker.seat());
+        let home = Arc::clone(worker.registry());
+        let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
+        let no_unwind = NoUnwind;
+        // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
+        self.inject(unsafe { job.as_job() }, root);
+        worker.wait(&latch);
+        no_unwind.over();
+        job.into_result()
+    }
+
+    /// As [`Self::install`], for a thread that is no worker.
+    #[cold]
+    pub(crate) fn install_outside<R: Send>(&self, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+        let latch = Arc::new(ThreadLatch::new());
+        let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
+        let no_unwind = NoUnwind;
+        // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
+        self.inject(unsafe { job.as_job() }, root);
+        latch.wait();
+        no_unwind.over();
+        job.into_result()
+    }
+
+    /// Gives the policy a job that comes from no worker of this pool.
+    pub(crate) fn inject(&self, job: JobRef, task: Task) {
+        let number = self.outside.fetch_add(1, Relaxed);
+        let worker = self.engine.worker(number % self.engine.threads());
+        let random = Random::new(!self.seed, number as u64);
+        let mut env = ThreadEnv { random: &random, worker: None };
+        self.engine.add(worker, Ready { job, task, stage: Stage::Start }, &mut env);
+    }
+
+    // ---- The end ----------------------------------------------------------------------------------------------------
+
+    /// A detached job begins to keep the pool running.
+    pub(crate) fn keep(&self) {
+        self.keepers.fetch_add(1, Relaxed);
+    }
+
+    /// The handle, or a detached job, no longer keeps the pool running. With the last one its threads end.
+    pub(crate) fn release(&self) {
+        if self.keepers.fetch_sub(1, AcqRel) == 1 {
+            for stop in &self.stops {
+                // SAFETY: latch and seat belong to this registry, which the caller borrows.
+                unsafe { Latch::set(stop) };
+            }
+        }
+    }
+
+    pub(super) fn stop_of(&self, thread: usize) -> &Latch {
+        &self.stops[thread]
+    }
+
+    /// `count` threads have ended, or were never started.
+    pub(super) fn threads_ended(&self, count: usize) {
+        let mut alive = lock(&self.alive);
+        alive.threads -= count;
+        if alive.threads > 0 {
+            return;
+        }
+        let waiter = alive.waiter.take();
+        drop(alive);
+        if let Some(Waiter { latch, home }) = waiter {
+            // SAFETY: it lives until it is set, here only; `home` keeps its seat.
+            unsafe { Latch::set(latch.as_ptr()) };
+            drop(home);
+        }
+    }
+
+    /// Lets `worker`, of another pool, run that pool's work until all threads of this one have ended.
+    pub(super) fn wait_for_end(&self, worker: &Worker) {
+        let latch = Latch::new(worker.seat());
+        let no_unwind = NoUnwind;
+        let mut alive = lock(&self.alive);
+        if alive.threads > 0 {
+            alive.waiter = Some(Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) });
+            drop(alive);
+            worker.wait(&latch);
+        }
+        no_unwind.over();
+    }
+
+    /// A detached job has panicked: the pool's handler, else the end of the process, as nobody waits for the job.
+    pub(crate) fn detached_panic(&self, panic: Box<dyn Any + Send>) {
+        let Some(handler) = &self.panic_handler else {
+            eprintln!("befit: a detached job panicked, and its pool has no panic handler; aborting");
+            std::process::abort();
+        };
+        if catch_unwind(AssertUnwindSafe(|| handler(panic))).is_err() {
+            eprintln!("befit: the panic handler panicked; aborting");
+            std::process::abort();
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("scheduler", &self.engine.kind())
+            .field("machine", &self.engine.machine().name)
+            .field("threads", &self.engine.threads())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A closure that another pool's worker, or a thread of no pool, waits for.
+#[repr(C)]
+struct Install<F, R> {
+    header: JobHeader,
+    op: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<thread::Result<R>>>,
+    done: Done,
+}
+
+/// Whom to tell.
+#[derive(Clone)]
+enum Done {
+    Thread(Arc<ThreadLatch>),
+    Worker(Waiter),
+}
+
+impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
+    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+
+    fn new(op: F, done: Done) -> Self {
+        Self {
+            header: JobHeader { table: Self::TABLE },
+            op: UnsafeCell::new(ManuallyDrop::new(op)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+            done,
+        }
+    }
+
+    /// # Safety
+    /// The job stays where it is until its latch is seen set, and is given to a policy once.
+    unsafe fn as_job(&self) -> JobRef {
+        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it; the table is its own.
+        unsafe { JobRef::new(NonNull::from(self).cast()) }
+    }
+
+    /// See [`JobRef::execute`].
+    unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
+        let job = job.cast::<Self>();
+        let done = {
+            // SAFETY: not yet executed, so it is live; the reference ends before the latch is set.
+            let job = unsafe { job.as_ref() };
+            // SAFETY: executed once, and its owner does not touch the closure.
+            let op = job.op.with(|op| unsafe { ManuallyDrop::into_inner(op.read()) });
+            let run = || Worker::with_current(|worker| op(worker.expect("jobs run on workers")));
+            let result = catch_unwind(AssertUnwindSafe(run));
+            // SAFETY: the owner reads it only after the latch is set.
+            job.result.with_mut(|slot| unsafe { (*slot).write(result) });
+            job.done.clone()
+        };
+        ended();
+        match done {
+            Done::Thread(latch) => latch.set(),
+            // SAFETY: the latch lives until it is set; `home`, cloned, keeps its seat until the end of this arm.
+            Done::Worker(waiter) => unsafe { Latch::set(waiter.latch.as_ptr()) },
+        }
+    }
+
+    /// The result, or its panic; after the latch was seen set.
+    fn into_result(self) -> R {
+        // SAFETY: the private callers have seen the latch set, so it was written.
+        let result = self.result.with(|result| unsafe { result.read() });
+        // SAFETY: as above.
+        match unsafe { result.assume_init() } {
+            Ok(result) => result,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}

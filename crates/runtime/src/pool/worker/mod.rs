@@ -1,0 +1,196 @@
+//! One thread of a pool.
+//!
+//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls the policy as
+//! its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy gives back, `wait` does so until a
+//! latch is set, and sleeps when there is nothing.
+
+mod hand_out;
+mod run;
+mod wait;
+
+use std::{cell::Cell, ops::Range, ptr, sync::Arc};
+
+use befit_machine::{ClusterId, WorkerId};
+use befit_sched::Task;
+
+use self::run::Entry;
+use super::registry::Registry;
+use crate::{
+    engine::{Engine, NoUnwind, Random, ThreadEnv, Thresholds},
+    fork::ForkList,
+    latch::Latch,
+    sleep::Seat,
+    stats::Counters,
+};
+
+thread_local! {
+    /// The worker that this thread is, if any.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// One thread of a pool. Lives on that thread's stack; only that thread uses it.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    forks: ForkList,
+    /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
+    task: Cell<*const Running>,
+    thresholds: Thresholds,
+    counters: Arc<Counters>,
+    /// What the policy knows to be running here. Null between jobs.
+    entry: Cell<*const Entry>,
+    /// Value of the engine's alarm that this worker has heeded.
+    alarm: Cell<usize>,
+    thread: usize,
+    id: WorkerId,
+    /// The workers under this one's last-level cache.
+    near: Range<u32>,
+    random: Random,
+    registry: Arc<Registry>,
+}
+
+impl Worker {
+    pub(super) fn new(registry: Arc<Registry>, thread: usize) -> Self {
+        let engine = registry.engine();
+        let id = engine.worker(thread);
+        let machine = engine.machine();
+        let near = match machine.last_level(id) {
+            // No cache at all: everyone is far.
+            ClusterId::ROOT => 0..0,
+            cluster => machine.cluster(cluster).workers.clone(),
+        };
+        Self {
+            forks: ForkList::new(),
+            task: Cell::new(ptr::null()),
+            thresholds: engine.thresholds(id),
+            counters: Arc::clone(registry.counters(thread)),
+            entry: Cell::new(ptr::null()),
+            alarm: Cell::new(0),
+            thread,
+            id,
+            near,
+            random: Random::new(registry.seed(), thread as u64),
+            registry,
+        }
+    }
+
+    /// Calls `f` with the worker that the calling thread is, if it is one.
+    #[inline(always)]
+    pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
+        let worker = CURRENT.get();
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep the
+        // reference beyond its call, during which `run_until` does not return.
+        f(unsafe { worker.as_ref() })
+    }
+
+    /// As [`Self::with_current`], where the calling thread is known to be a worker. A worker is found again in one load, which is
+    /// cheaper than to keep it in a register across calls.
+    #[inline(always)]
+    pub(crate) fn with_current_again<R>(f: impl FnOnce(&Self) -> R) -> R {
+        let worker = CURRENT.get();
+        debug_assert!(!worker.is_null());
+        // SAFETY: as in `with_current`.
+        f(unsafe { &*worker })
+    }
+
+    /// Makes the calling thread this worker until `stop` is set.
+    pub(super) fn run_until(&self, stop: &Latch) {
+        let no_unwind = NoUnwind;
+        let outer = CURRENT.replace(self);
+        self.work_until(stop);
+        CURRENT.set(outer);
+        no_unwind.over();
+    }
+
+    #[inline(always)]
+    pub(crate) fn forks(&self) -> &ForkList {
+        &self.forks
+    }
+
+    /// The task that is running. Only while user code runs.
+    #[inline(always)]
+    pub(crate) fn task(&self) -> &Task {
+        // SAFETY: set while user code runs, and what is set stays on the stack for as long as it is.
+        &unsafe { &*self.task.get() }.task
+    }
+
+    /// The task that made the open fork at index `at` of the list.
+    fn task_of_fork(&self, at: usize) -> &Task {
+        let mut running = self.task.get();
+        loop {
+            // SAFETY: forks are made while a task runs; the tasks that are running in one another are all on this stack.
+            let node = unsafe { &*running };
+            if node.first_fork <= at {
+                return &node.task;
+            }
+            running = node.outer;
+        }
+    }
+
+    /// `task`, ready to be [entered](Self::enter).
+    #[inline(always)]
+    pub(crate) fn inner_task(&self, task: Task) -> Running {
+        Running { task, first_fork: self.forks.len(), outer: self.task.get() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
+    }
+
+    #[inline(always)]
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Its number in the pool.
+    pub(crate) fn thread(&self) -> usize {
+        self.thread
+    }
+
+    pub(crate) fn seat(&self) -> &Seat {
+        self.engine().sleep.seat(self.thread)
+    }
+
+    fn engine(&self) -> &Engine {
+        self.registry.engine()
+    }
+
+    fn env(&self) -> ThreadEnv<'_> {
+        ThreadEnv { random: &self.random, worker: Some((self.counters(), &self.near)) }
+    }
+
+    /// Makes `running` the running task until the answer is dropped.
+    #[inline(always)]
+    pub(crate) fn enter<'a>(&'a self, running: &'a Running) -> Entered<'a> {
+        self.task.set(running);
+        Entered { worker: self, running }
+    }
+}
+
+/// A task that runs on a worker, as far as it must be known to describe its forks.
+#[derive(Debug)]
+pub(crate) struct Running {
+    task: Task,
+    /// Open forks from this index on are this task's, up to those of the next inner one.
+    first_fork: usize,
+    /// The task that it runs in.
+    outer: *const Running,
+}
+
+/// Keeps a task the running one; see [`Worker::enter`].
+#[derive(Debug)]
+pub(crate) struct Entered<'a> {
+    worker: &'a Worker,
+    running: &'a Running,
+}
+
+impl Drop for Entered<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.worker.task.set(self.running.outer);
+    }
+}

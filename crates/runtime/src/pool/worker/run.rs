@@ -1,0 +1,100 @@
+//! How a worker runs what the policy gives it, and what it tells the policy of it.
+
+use std::cell::Cell;
+
+use befit_sched::{Ready, Stage, Strand, Task};
+
+use super::Worker;
+use crate::engine::{JobRef, NoUnwind};
+
+/// A task that the policy handed to this worker, on the stack while it runs.
+#[derive(Debug)]
+pub(super) struct Entry {
+    task: Task,
+    /// Of the strand that runs, or ran last.
+    stage: Cell<Stage>,
+    /// The policy has not been told of the task's end.
+    open: Cell<bool>,
+    /// The entry that waits below this one.
+    outer: *const Entry,
+}
+
+impl Worker {
+    /// The innermost entry.
+    fn entry(&self) -> Option<&Entry> {
+        // SAFETY: set by `execute` for as long as the entry lives, on the caller's stack, further up.
+        unsafe { self.entry.get().as_ref() }
+    }
+
+    /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would come
+    /// back to it.
+    pub(super) fn may_share(&self) -> bool {
+        self.entry().is_some_and(|entry| self.engine().is_shared(entry.task.anchor))
+    }
+
+    /// Tells the policy that the running strand has ended, at a fork or a join.
+    pub(super) fn suspend(&self) {
+        self.counters().forks.add(self.forks.take_count());
+        if let Some(entry) = self.entry() {
+            let strand = Strand { task: entry.task, stage: entry.stage.get() };
+            self.engine().done(self.id, &strand, &mut self.env());
+        }
+    }
+
+    /// Tells the policy that the suspended task goes on here.
+    pub(super) fn resume(&self) {
+        if let Some(entry) = self.entry() {
+            entry.stage.set(Stage::Continuation);
+            self.engine().resume(self.id, &entry.task, &mut self.env());
+        }
+    }
+
+    /// Runs what the policy handed out.
+    pub(super) fn execute(&self, ready: Ready<JobRef>) {
+        let no_unwind = NoUnwind;
+        self.counters().executed.bump();
+        if ready.task.maximal {
+            self.counters().anchored.bump();
+        }
+        let outer = self.entry.get();
+        let entry = Entry { task: ready.task, stage: Cell::new(ready.stage), open: Cell::new(true), outer };
+        self.entry.set(&entry);
+        let running = self.inner_task(entry.task);
+        let running = self.enter(&running);
+        let outer_forks = self.forks.begin_inner();
+        self.forks.request(self.may_share());
+        let ended = || {
+            self.suspend();
+            self.end(&entry);
+        };
+        // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
+        unsafe { ready.job.execute(&ended) };
+        self.forks.end_inner(outer_forks);
+        self.entry.set(outer);
+        drop(running);
+        self.forks.request(self.may_share());
+        no_unwind.over();
+    }
+
+    fn end(&self, entry: &Entry) {
+        if entry.open.replace(false) {
+            self.engine().task_ended(self.id, &entry.task, &mut self.env());
+        }
+    }
+
+    /// Gives back what the waiting tasks on this stack hold of the caches, if the [alarm](crate::engine::Engine::alarm) was raised.
+    pub(super) fn heed_alarm(&self) {
+        let alarm = self.engine().alarm();
+        if self.alarm.replace(alarm) == alarm {
+            return;
+        }
+        let mut next = self.entry();
+        while let Some(entry) = next {
+            if entry.task.maximal {
+                self.end(entry);
+            }
+            // SAFETY: as in `entry`.
+            next = unsafe { entry.outer.as_ref() };
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How a worker waits: it runs other work, then spins, then sleeps.
+
+use befit_sched::{Ready, Task};
+
+use super::Worker;
+use crate::{
+    engine::{JobRef, NoUnwind},
+    latch::Latch,
+    primitive::spin_loop,
+    sleep::Seen,
+};
+
+impl Worker {
+    /// Runs other work until `latch` is set, within a job.
+    pub(crate) fn wait(&self, latch: &Latch) {
+        if !latch.probe() {
+            self.give_and_wait(&[], [latch]);
+        }
+    }
+
+    /// Gives `jobs` to the policy and runs other work until all `latches` are set, within a job.
+    pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [&Latch; N]) {
+        // Others hold pointers into this stack until the latches are set.
+        let no_unwind = NoUnwind;
+        self.suspend();
+        // Private forks would sleep, or wait below other work, with this worker.
+        while self.may_share() && self.hand_out_oldest() {}
+        for (job, task) in jobs {
+            self.add(*job, *task);
+        }
+        for latch in latches {
+            self.work_until(latch);
+        }
+        self.resume();
+        no_unwind.over();
+    }
+
+    /// Runs what the policy has for this worker until `latch` is set.
+    pub(super) fn work_until(&self, latch: &Latch) {
+        while !latch.probe() {
+            let seen = self.engine().sleep.seen();
+            let found = self.engine().get(self.id, &mut self.env());
+            match found.or_else(|| self.idle(seen, latch)) {
+                Some(ready) => self.execute(ready),
+                None => return,
+            }
+        }
+    }
+
+    /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set (`None`). The
+    /// protocol is in `sleep/README.md`.
+    fn idle(&self, mut seen: Seen, latch: &Latch) -> Option<Ready<JobRef>> {
+        let engine = self.engine();
+        let _idle = self.registry.count_idle();
+        // The cluster whose news woke this worker, until it has looked for work since.
+        let mut news = None;
+        loop {
+            let mut round = 0;
+            while round < SPINS {
+                if latch.probe() {
+                    if let Some(cluster) = news {
+                        // It will not look for work now: another must.
+                        engine.announce(self.id, cluster);
+                    }
+                    return None;
+                }
+                let now = engine.sleep.seen();
+                if now != seen {
+                    self.heed_alarm();
+                    (seen, news, round) = (now, None, 0);
+                    if let Some(ready) = engine.get(self.id, &mut self.env()) {
+                        return Some(ready);
+                    }
+                }
+                relax(round);
+                round += 1;
+            }
+            self.counters().sleeps.bump();
+            news = engine.sleep(self.thread, self.id, seen, latch);
+        }
+    }
+}
+
+/// Looks at news and latch before a worker sleeps: some ten microseconds.
+const SPINS: u32 = 64;
+
+/// A pause between two looks; the later ones let other threads have the core.
+fn relax(round: u32) {
+    if round < SPINS / 2 {
+        for _ in 0..8 {
+            spin_loop();
+        }
+    } else {
+        std::thread::yield_now();
+    }
+}

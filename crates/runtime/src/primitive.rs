@@ -1,0 +1,58 @@
+//! What the lock-free parts are built of: `std`'s types, or loom's when their models are run.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving (and every value that the C11
+//! memory model lets a load return) of the small programs in the modules named `loom`. Nothing in this crate that two
+//! threads touch without a lock may be built of anything but these.
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    cell::UnsafeCell,
+    hint::spin_loop,
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize},
+    },
+};
+#[cfg(not(loom))]
+pub(crate) use std::{
+    hint::spin_loop,
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize},
+    },
+};
+
+#[cfg(not(loom))]
+pub(crate) use cell::UnsafeCell;
+
+/// Locks `mutex`. A poisoned lock is taken as it is: nothing in this crate panics while it holds one.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(not(loom))]
+mod cell {
+    /// `std`'s cell behind the interface of loom's, which checks each access for races.
+    #[derive(Debug)]
+    #[repr(transparent)]
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        #[inline(always)]
+        pub(crate) const fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        /// Calls `f` with a pointer for reading.
+        #[inline(always)]
+        pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+            f(self.0.get())
+        }
+
+        /// Calls `f` with a pointer for writing.
+        #[inline(always)]
+        pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+            f(self.0.get())
+        }
+    }
+}

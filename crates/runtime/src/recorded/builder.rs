@@ -1,0 +1,153 @@
+//! How a pool is set up.
+
+use std::{any::Any, fmt, thread};
+
+use befit_machine::{Host, Machine};
+use befit_sched::{Options, SchedulerKind};
+
+use super::{ThreadPool, ThreadPoolBuildError, pool::PanicHandler};
+
+/// Whether a pool's threads are pinned; without effect here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pin {
+    /// If the pool owns its part of the machine.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl From<bool> for Pin {
+    fn from(pin: bool) -> Self {
+        if pin { Self::Always } else { Self::Never }
+    }
+}
+
+/// Sets up a [`ThreadPool`].
+#[derive(Default)]
+#[must_use = "a builder does nothing until `build` or `build_global` is called"]
+pub struct ThreadPoolBuilder {
+    num_threads: usize,
+    scheduler: SchedulerKind,
+    machine: Option<Machine>,
+    options: Options,
+    panic_handler: Option<PanicHandler>,
+}
+
+impl ThreadPoolBuilder {
+    /// The defaults: this machine, a thread for each of its workers, work stealing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What `current_num_threads` will answer: programs choose their grain by it.
+    pub fn num_threads(mut self, threads: usize) -> Self {
+        self.num_threads = threads;
+        self
+    }
+
+    /// What the pool will answer when asked for its scheduler. The recording can be simulated under any.
+    pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// What the pool will answer when asked for its machine. The recording can be simulated on any.
+    pub fn machine(mut self, machine: Machine) -> Self {
+        self.machine = Some(machine);
+        self
+    }
+
+    /// Dilation σ; only checked.
+    pub fn sigma(mut self, sigma: f64) -> Self {
+        self.options.sigma = sigma;
+        self
+    }
+
+    /// μ; only checked.
+    pub fn mu(mut self, mu: f64) -> Self {
+        self.options.mu = mu;
+        self
+    }
+
+    /// Without effect.
+    pub fn pin(self, pin: impl Into<Pin>) -> Self {
+        let _ = pin.into();
+        self
+    }
+
+    /// Without effect.
+    pub fn seed(self, seed: u64) -> Self {
+        let _ = seed;
+        self
+    }
+
+    /// Without effect.
+    pub fn thread_name(self, name: impl FnMut(usize) -> String + 'static) -> Self {
+        let _ = name;
+        self
+    }
+
+    /// Without effect: the program runs on the stack of the thread that calls the pool.
+    pub fn stack_size(self, bytes: usize) -> Self {
+        let _ = bytes;
+        self
+    }
+
+    /// What happens to the panic of a detached task. Without a handler the process aborts.
+    pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
+        self.panic_handler = Some(Box::new(handler));
+        self
+    }
+
+    /// Builds the pool.
+    ///
+    /// # Errors
+    /// [`ThreadPoolBuildError`]: σ or μ out of range.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let Options { sigma, mu, .. } = self.options;
+        if !(sigma > 0.0 && sigma <= 1.0) {
+            return Err(ThreadPoolBuildError::Sigma(sigma));
+        }
+        if !(mu > 0.0 && mu <= 1.0) {
+            return Err(ThreadPoolBuildError::Mu(mu));
+        }
+        let here = host();
+        let usable = here.workers().len();
+        let machine = self.machine.unwrap_or(here);
+        let threads = match self.num_threads {
+            0 => usable.min(machine.workers().len()),
+            threads => threads,
+        };
+        Ok(ThreadPool::new(threads, self.scheduler, machine, self.panic_handler))
+    }
+
+    /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside a pool.
+    ///
+    /// # Errors
+    /// As [`Self::build`], and [`ThreadPoolBuildError::GlobalPoolExists`] if there is one already.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        ThreadPool::make_global(self.build()?).map_err(|_| ThreadPoolBuildError::GlobalPoolExists)
+    }
+}
+
+/// The machine that this runs on; where the system does not describe its caches, as many workers as it says, under none.
+fn host() -> Machine {
+    Host::here().detect().unwrap_or_else(|_| {
+        let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
+    })
+}
+
+impl fmt::Debug for ThreadPoolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("scheduler", &self.scheduler)
+            .field("machine", &self.machine.as_ref().map(|m| &m.name))
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,49 @@
+//! A task spawned into a scope: on the heap, since the function that spawns it goes on.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    ptr::NonNull,
+};
+
+use super::Scope;
+use crate::engine::{JobHeader, JobRef, JobTable};
+
+#[repr(C)]
+pub(super) struct ScopeJob<'s, F> {
+    header: JobHeader,
+    scope: NonNull<Scope<'s>>,
+    work: F,
+}
+
+impl<'s, F: FnOnce(&Scope<'s>) + Send + 's> ScopeJob<'s, F> {
+    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+
+    /// Puts `work` on the heap.
+    ///
+    /// # Safety
+    /// `scope` has counted the task, and stays until it has ended.
+    pub(super) unsafe fn into_job(work: F, scope: NonNull<Scope<'s>>) -> JobRef {
+        let job = Box::new(Self { header: JobHeader { table: Self::TABLE }, scope, work });
+        let header = NonNull::from(Box::leak(job)).cast();
+        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job; the table
+        // is its own.
+        unsafe { JobRef::new(header) }
+    }
+
+    /// See [`JobRef::execute`].
+    unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
+        // SAFETY: leaked by `into_job`, and executed once.
+        let job = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
+        let Self { scope, work, .. } = *job;
+        {
+            // SAFETY: the scope stays until this task has ended, below.
+            let scope = unsafe { scope.as_ref() };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(scope))) {
+                scope.keep_panic(panic);
+            }
+        }
+        ended();
+        // SAFETY: live, and this task's only end; this thread keeps the pool.
+        unsafe { Scope::end_one(scope) };
+    }
+}

@@ -1,0 +1,90 @@
+//! How idle workers go to sleep and are woken, and why no wake-up is lost. `README.md` beside this file is the
+//! specification; the names here are the names there.
+
+#[cfg(all(test, loom))]
+mod loom;
+mod seat;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use befit_machine::ClusterId;
+use crossbeam_utils::CachePadded;
+
+pub(crate) use self::seat::Seat;
+use self::seat::Told;
+use crate::{latch::Latch, primitive::AtomicUsize};
+
+/// The sleep of one pool's threads.
+#[derive(Debug)]
+pub(crate) struct Sleep {
+    seats: Box<[CachePadded<Seat>]>,
+    /// Counts what was announced. A worker that found nothing need not look again before it changes.
+    news: CachePadded<AtomicUsize>,
+    /// At least the number of sleepy seats: whoever announces may skip the seats when it is 0.
+    sleepers: CachePadded<AtomicUsize>,
+}
+
+/// A value of the news counter, read before looking for work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Seen(usize);
+
+impl Sleep {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            seats: (0..threads).map(|_| CachePadded::new(Seat::new())).collect(),
+            news: CachePadded::new(AtomicUsize::new(0)),
+            sleepers: CachePadded::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// Thread `thread`'s own seat.
+    pub(crate) fn seat(&self, thread: usize) -> &Seat {
+        &self.seats[thread]
+    }
+
+    /// What has been announced so far. Read it *before* looking for work.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen(self.news.load(SeqCst))
+    }
+
+    /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
+    /// wakes the first that sleeps, or all that sleep. `cluster` is handed to those who are woken.
+    pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: bool) {
+        self.news.fetch_add(1, SeqCst);
+        if self.sleepers.load(SeqCst) == 0 {
+            return;
+        }
+        for thread in under {
+            if self.seats[thread].tell(Told::News(cluster)) && !all {
+                return;
+            }
+        }
+    }
+
+    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return early. If it would be the last to
+    /// sleep it first asks `may_be_stuck`, and stays awake if that answers true. Answers the cluster of the announcement that
+    /// woke it, which it must pass on if it does not look for work now.
+    pub(crate) fn sleep(
+        &self,
+        me: usize,
+        seen: Seen,
+        latch: &Latch,
+        may_be_stuck: impl FnOnce() -> bool,
+    ) -> Option<ClusterId> {
+        self.sleepers.fetch_add(1, SeqCst);
+        let seat = &self.seats[me];
+        seat.announce_sleep();
+        let wanted = self.seen() != seen || latch.probe_before_sleep();
+        if !wanted && !(self.seats.iter().all(|seat| seat.is_sleepy()) && may_be_stuck()) {
+            seat.sleep();
+        }
+        let told = seat.leave();
+        self.sleepers.fetch_sub(1, SeqCst);
+        match told {
+            Some(Told::News(cluster)) => Some(cluster),
+            Some(Told::Latch) | None => None,
+        }
+    }
+}

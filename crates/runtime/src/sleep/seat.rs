@@ -1,0 +1,87 @@
+//! Where one thread sleeps.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use befit_machine::ClusterId;
+
+use crate::primitive::{AtomicU32, Condvar, Mutex, lock};
+
+/// The thread is doing something, or has been told something and not yet looked.
+const AWAKE: u32 = 0;
+/// The thread sleeps or is about to.
+const SLEEPY: u32 = 1;
+/// A latch that it waits on has been set.
+const TOLD_LATCH: u32 = 2;
+/// This plus a cluster's number: there is news for that cluster.
+const TOLD_NEWS: u32 = 3;
+
+/// Why a sleeper was woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    /// A latch was set: maybe the one that it waits on.
+    Latch,
+    /// Something became ready under this cluster.
+    News(ClusterId),
+}
+
+/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with a condition to wait on.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    state: AtomicU32,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Seat {
+    pub(crate) fn new() -> Self {
+        Self { state: AtomicU32::new(AWAKE), lock: Mutex::new(()), changed: Condvar::new() }
+    }
+
+    /// The owner: from now on others will wake it.
+    pub(super) fn announce_sleep(&self) {
+        self.state.store(SLEEPY, SeqCst);
+    }
+
+    /// Anyone: whether the owner sleeps, or is about to, and has been told nothing.
+    pub(super) fn is_sleepy(&self) -> bool {
+        self.state.load(SeqCst) == SLEEPY
+    }
+
+    /// The owner, after [`Self::announce_sleep`]: sleeps until it is told something.
+    pub(super) fn sleep(&self) {
+        let mut guard = lock(&self.lock);
+        while self.state.load(SeqCst) == SLEEPY {
+            guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    /// The owner: no longer sleepy. Answers what it has been told meanwhile.
+    pub(super) fn leave(&self) -> Option<Told> {
+        match self.state.swap(AWAKE, SeqCst) {
+            AWAKE | SLEEPY => None,
+            TOLD_LATCH => Some(Told::Latch),
+            news => Some(Told::News(ClusterId(news - TOLD_NEWS))),
+        }
+    }
+
+    /// Anyone: wakes the owner if it is sleepy; answers whether it was.
+    pub(super) fn tell(&self, told: Told) -> bool {
+        let state = match told {
+            Told::Latch => TOLD_LATCH,
+            Told::News(cluster) => TOLD_NEWS + cluster.0,
+        };
+        // The load spares the line of a thread that is awake a write.
+        if self.state.load(SeqCst) != SLEEPY || self.state.compare_exchange(SLEEPY, state, SeqCst, SeqCst).is_err() {
+            return false;
+        }
+        // Empty, yet needed: an owner that saw `SLEEPY` under the lock waits by the time that we hold it.
+        drop(lock(&self.lock));
+        self.changed.notify_one();
+        true
+    }
+
+    /// Anyone: a latch that the owner may be waiting on has been set.
+    pub(crate) fn tell_of_latch(&self) {
+        self.tell(Told::Latch);
+    }
+}

@@ -1,0 +1,43 @@
+//! Arrays as kernels make and check them, on one thread, outside the pool.
+
+use crate::KernelError;
+
+/// `n` elements made by `element` from their indices. Time O(n).
+pub(crate) fn filled<T>(n: usize, element: impl FnMut(usize) -> T) -> Result<Vec<T>, KernelError> {
+    let mut array = Vec::new();
+    array.try_reserve_exact(n).map_err(|_| KernelError::TooLarge { n })?;
+    array.extend((0..n).map(element));
+    Ok(array)
+}
+
+/// Whether each element of `found` is what `expected` makes of its index, to the bit. Time O(n).
+pub(crate) fn check(found: &[f64], mut expected: impl FnMut(usize) -> f64) -> Result<(), KernelError> {
+    for (index, &found) in found.iter().enumerate() {
+        let expected = expected(index);
+        if found.to_bits() != expected.to_bits() {
+            return Err(KernelError::WrongResult { index, found, expected });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_element_is_named() {
+        let mut array = filled(100, |i| i as f64).unwrap();
+        assert_eq!(check(&array, |i| i as f64), Ok(()));
+        array[42] = -1.0;
+        assert_eq!(
+            check(&array, |i| i as f64),
+            Err(KernelError::WrongResult { index: 42, found: -1.0, expected: 42.0 })
+        );
+    }
+
+    #[test]
+    fn too_large_an_array_is_an_error() {
+        assert_eq!(filled(usize::MAX, |_| 0.0), Err(KernelError::TooLarge { n: usize::MAX }));
+    }
+}

@@ -1,0 +1,28 @@
+//! What can go wrong with a kernel.
+
+use crate::Kernel;
+
+/// What can go wrong with a kernel.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// No kernel has this name.
+    #[error("unknown kernel '{0}'; known: {known}", known = Kernel::ALL.map(|k| k.name).join(", "))]
+    Unknown(String),
+    /// The input does not fit in memory.
+    #[error("there is not enough memory for n = {n}; give a smaller --n")]
+    TooLarge {
+        /// The size asked for.
+        n: usize,
+    },
+    /// The result is not what it must be: the scheduler, or befit, has a defect.
+    #[error("wrong result: element {index} is {found}, must be {expected}")]
+    WrongResult {
+        /// Where.
+        index: usize,
+        /// What is there.
+        found: f64,
+        /// What must be there.
+        expected: f64,
+    },
+}

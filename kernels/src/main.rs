@@ -1,0 +1,119 @@
+//! Runs one kernel, and says whether its result is right.
+
+use std::{error::Error, fmt, process::ExitCode};
+
+use befit::{SchedulerKind, ThreadPoolBuilder};
+use befit_kernels::{Input, Kernel};
+use lexopt::{Arg, Parser, ValueExt};
+
+/// What the command line asks for.
+struct Run {
+    kernel: Kernel,
+    input: Input,
+    threads: Option<usize>,
+    scheduler: SchedulerKind,
+}
+
+/// What `--help` prints.
+struct Help;
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Runs a benchmark program of befit and checks its result.\n")?;
+        writeln!(f, "Usage: befit-kernels NAME [--n N] [--threads T] [--scheduler S] [--seed X]\n")?;
+        writeln!(f, "  NAME            which one; see below")?;
+        writeln!(f, "  --n N           size of its input in elements [default: its source's, see below]")?;
+        writeln!(f, "  --threads T     threads to run it on [default: as many as there are cores]")?;
+        writeln!(f, "  --scheduler S   {} [default: {}]", SchedulerKind::names().join(", "), SchedulerKind::default())?;
+        writeln!(f, "  --seed X        seeds whatever is random in its input [default: 1]\n")?;
+        for kernel in Kernel::ALL {
+            writeln!(f, "  {:<15} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
+        }
+        write!(f, "\nExample: befit-kernels rrm --n 1000000 --threads 2 --scheduler sb")
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("befit-kernels: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<String, Box<dyn Error>> {
+    let Some(Run { kernel, input, threads, scheduler }) = parse(Parser::from_env())? else {
+        return Ok(Help.to_string());
+    };
+    let mut builder = ThreadPoolBuilder::new().scheduler(scheduler);
+    if let Some(threads) = threads {
+        builder = builder.num_threads(threads);
+    }
+    let pool = builder.build()?;
+    kernel.run(&pool, input)?;
+    let threads = pool.current_num_threads();
+    Ok(format!("{}: n = {}, {threads} threads, {scheduler}: the result is right", kernel.name, input.n))
+}
+
+/// `None` stands for a request for help.
+fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
+    let mut kernel = None;
+    let (mut n, mut seed, mut threads, mut scheduler) = (None, 1, None, SchedulerKind::default());
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok(None),
+            Arg::Long("n") => n = Some(arguments.value()?.parse()?),
+            Arg::Long("seed") => seed = arguments.value()?.parse()?,
+            Arg::Long("threads") => threads = Some(arguments.value()?.parse()?),
+            Arg::Long("scheduler") => scheduler = arguments.value()?.parse()?,
+            Arg::Value(name) if kernel.is_none() => kernel = Some(Kernel::find(&name.string()?)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let kernel = kernel.ok_or("which kernel? `befit-kernels --help` lists them")?;
+    Ok(Some(Run { kernel, input: Input { n: n.unwrap_or(kernel.default_n), seed }, threads, scheduler }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Option<Run>, String> {
+        parse(Parser::from_args(line.split_whitespace())).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_kernel_without_options_has_its_sources_size() {
+        let run = parsed("rgm").unwrap().unwrap();
+        assert_eq!((run.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1 }));
+        let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d").unwrap().unwrap();
+        assert_eq!((run.input, run.threads, run.scheduler), (Input { n: 5, seed: 7 }, Some(3), SchedulerKind::SbD));
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let error = parsed("rrn").err().unwrap();
+        assert!(error.contains("rrn") && error.contains("rrm, rgm, rgm-leaf"), "{error}");
+        let error = parsed("rrm --scheduler x").err().unwrap();
+        assert!(error.contains("ws, pws, sb, sb-d"), "{error}");
+    }
+
+    #[test]
+    fn a_bad_argument_is_named() {
+        assert!(parsed("rrm --n ten").err().unwrap().contains("ten"));
+        assert!(parsed("rrm --m 10").err().unwrap().contains("--m"));
+        assert!(parsed("").err().unwrap().contains("which kernel"));
+    }
+
+    #[test]
+    fn help_lists_every_kernel() {
+        assert!(parsed("--help").unwrap().is_none());
+        let help = Help.to_string();
+        assert!(Kernel::ALL.iter().all(|k| help.contains(k.name)));
+    }
+}
