@@ -30,13 +30,15 @@ fn sized(n: u32) -> u64 {
     a + b
 }
 
+type Program = (&'static str, fn(u32) -> u64);
+
 fn main() {
     let mut args = std::env::args().skip(1).map(|a| a.parse().expect("arguments are numbers"));
     let n: u32 = args.next().unwrap_or(36);
     let threads = args.next().unwrap_or(1);
     let repeats = args.next().unwrap_or(7).max(1);
     let pool = ThreadPoolBuilder::new().num_threads(threads as usize).build().expect("a pool");
-    let programs: [(&str, fn(u32) -> u64); 3] = [("plain", plain), ("join", forked), ("join + fit", sized)];
+    let programs: [Program; 3] = [("plain", plain), ("join", forked), ("join + fit", sized)];
     let expected = plain(n);
     let mut times = vec![Vec::new(); programs.len()];
     for _ in 0..repeats {

@@ -1,9 +1,9 @@
 //! Fork-join parallelism that runs each task where its data *befits* the cache.
 //!
-//! [`join`] runs two closures, maybe in parallel; [`scope`] any number that may borrow from the caller; [`spawn`] one that nobody
+//! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow from the caller; [`spawn`] one that nobody
 //! waits for. They run in a [`ThreadPool`] under a scheduler of your choice ([`SchedulerKind`]): plain or distance-aware work
 //! stealing, or space-bounded scheduling, which binds each task to the smallest cache that its data fits in. Space-bounded
-//! scheduling needs to know sizes: wrap closures with [`fit`].
+//! scheduling needs to know sizes: wrap closures with [`fit`](fit()).
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};

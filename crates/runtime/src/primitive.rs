@@ -10,7 +10,7 @@ pub(crate) use loom::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, fence},
     },
 };
 #[cfg(not(loom))]
@@ -18,7 +18,7 @@ pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, fence},
     },
 };
 

@@ -4,6 +4,7 @@ use befit_machine::WorkerId;
 
 use super::{
     Hierarchy, cluster_of,
+    directory::{assign, take},
     layout::{MAX_DEPTH, Path},
 };
 use crate::{
@@ -22,6 +23,12 @@ struct Way {
     victims: [u32; MAX_DEPTH],
 }
 
+/// A line found in the worker's own `cache`, and nothing else to tell.
+#[inline(always)]
+fn own(cache: u32) -> Access {
+    Access { found: Found::Own(cluster_of(cache)), invalidated: false, written_back: 0 }
+}
+
 impl Hierarchy {
     /// One access, on `lanes`, with `H` words of chains in a row of the directory.
     ///
@@ -35,18 +42,17 @@ impl Hierarchy {
         line: u32,
         write: bool,
     ) -> Access {
-        assert!(line < self.lines, "line {line} of {}", self.lines);
+        assert!(line < self.lines, "line {line} is beyond the {} lines of the hierarchy", self.lines);
         let path = self.layout.paths[worker.index()];
-        let mut way = Way { found: path.len as usize, entry: 0, victims: [EMPTY; MAX_DEPTH] };
-        if path.len > 0 {
-            let step = self.layout.steps[path.start as usize];
+        let mut way = Way { found: path.steps().len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
+        if let Some(step) = self.layout.steps[path.steps()].first() {
             let dirty = if write { DIRTY } else { 0 };
             let tally = &mut self.tallies[step.cache as usize];
             tally.direct += 1;
             let touch = self.store.touch(lanes, (step.cache, &step.geometry), line, dirty, dirty | step.fill);
             if touch.hit {
                 if path.private > 0 && (!write || touch.old & DIRTY != 0) {
-                    return Access { found: Found::Own(cluster_of(step.cache)), invalidated: false, written_back: 0 };
+                    return own(step.cache);
                 }
                 way.found = 0;
                 way.entry = touch.old;
@@ -58,25 +64,17 @@ impl Hierarchy {
         }
         // Within a private chain, what is dirty is nobody else's, and what is read there needs no leave.
         let mut access = if way.found < path.private as usize && (!write || way.entry & DIRTY != 0) {
-            let cache = self.layout.steps[path.start as usize + way.found].cache;
-            Access { found: Found::Own(cluster_of(cache)), invalidated: false, written_back: 0 }
+            own(self.layout.steps[path.start as usize + way.found].cache)
         } else {
             self.consult::<L, H>(lanes, worker, path, line, write, &mut way)
         };
-        let steps = path.start as usize..path.start as usize + path.len as usize;
-        if way.found > 0 && way.found < steps.len() && self.layout.steps[steps.start + way.found].victims_only {
+        let steps = &self.layout.steps[path.steps()];
+        if way.found > 0 && steps.get(way.found).is_some_and(|s| s.victims_only) {
             self.leave_victim_cache::<L, H>(lanes, worker, path, line, way.found);
         }
-        let passed = way.found.min(steps.len());
-        self.join_victims(path, &mut way.victims, passed);
-        for i in (0..passed).rev() {
-            let step = &self.layout.steps[steps.start + i];
-            let victim = way.victims[i];
-            // (All flags of an empty entry are set.)
-            let forgotten = step.forgets && victim & (DIRTY | ORPHAN) == 0;
-            if !forgotten && victim != EMPTY {
-                access.written_back += self.evict::<L, H>(lanes, step.cache, victim);
-            }
+        self.join_victims(path, &mut way);
+        for i in (0..way.found.min(path.steps().len())).rev() {
+            access.written_back += self.make_room::<L, H>(lanes, path.start as usize + i, way.victims[i]);
         }
         access
     }
@@ -84,8 +82,9 @@ impl Hierarchy {
     /// Looks for the line above the innermost cache, taking it in on the way.
     #[inline(always)]
     fn climb<L: Lanes>(&mut self, lanes: L, path: Path, line: u32, way: &mut Way) {
-        for i in 1..path.len as usize {
-            let step = self.layout.steps[path.start as usize + i];
+        let steps = &self.layout.steps[path.steps()];
+        // (The bound is never reached; it tells the compiler that the index is within `victims`.)
+        for (i, step) in steps.iter().enumerate().skip(1).take(MAX_DEPTH - 1) {
             if step.victims_only {
                 if let Some(entry) = self.store.peek(lanes, &step.geometry, line) {
                     (way.found, way.entry) = (i, entry);
@@ -114,57 +113,59 @@ impl Hierarchy {
         write: bool,
         way: &mut Way,
     ) -> Access {
-        let len = path.len as usize;
-        let row = self.directory.row(line);
+        let steps = &self.layout.steps[path.steps()];
+        let bit = self.layout.modified;
+        let row = self.directory.row_mut(line);
         let mut others = [0u64; H];
         let mut any = 0;
-        for h in 0..H {
-            others[h] = row[h] & self.layout.others[worker.index() * H + h];
+        for (h, mask) in self.layout.others[worker.index() * H..][..H].iter().enumerate() {
+            others[h] = row[h] & mask;
             any |= others[h];
         }
-        let modified = self.directory.modified(line);
-        for i in 0..way.found.min(len) {
-            let step = &self.layout.steps[path.start as usize + i];
-            let lost = self.directory.take(line, step.lost);
+        for step in &steps[..way.found] {
+            let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
             self.tallies[step.cache as usize].coherence_misses += u64::from(lost);
         }
+        let last = way.found.min(steps.len().wrapping_sub(1));
+        if let Some(filled) = self.layout.filled.get((path.start as usize).wrapping_add(last).wrapping_mul(H)..) {
+            for (word, filled) in row.iter_mut().zip(&filled[..if steps.is_empty() { 0 } else { H }]) {
+                *word |= filled;
+            }
+        }
+        let word = &mut row[(bit / 64) as usize];
+        let modified = *word >> (bit % 64) & 1 != 0;
+        let known = way.found < steps.len() || any != 0;
+        // Nobody had it: then it is modified only by this access. (A worker without caches writes to memory.)
+        assign(word, bit, if write { !steps.is_empty() } else { modified && known });
         let mut access = Access { found: Found::Memory, invalidated: false, written_back: 0 };
-        if way.found < len {
-            access.found = Found::Own(cluster_of(self.layout.steps[path.start as usize + way.found].cache));
+        if let Some(step) = steps.get(way.found) {
+            access.found = Found::Own(cluster_of(step.cache));
         } else if any != 0 {
             access.found = self.elsewhere(path, &others);
         } else {
             self.memory_reads += 1;
-            self.directory.set_modified(line, false);
         }
-        if len > 0 {
-            let filled = (path.start as usize + way.found.min(len - 1)) * H;
-            for h in 0..H {
-                self.directory.row_mut(line)[h] |= self.layout.filled[filled + h];
-            }
-        }
-        if write {
-            self.directory.set_modified(line, len > 0);
-            if any != 0 {
-                self.invalidate(lanes, line, &others);
-                access.invalidated = true;
-            }
-            if len == 0 {
-                self.memory_writes += 1;
-                access.written_back += 1;
-            }
+        if any != 0 && write {
+            self.invalidate(lanes, line, &others);
+            access.invalidated = true;
         } else if any != 0 && modified {
-            let (written, brought_in) = self.downgrade::<L, H>(lanes, path, line, &others, way.found == len);
+            let on_no_path = way.found == path.steps().len();
+            let (written, brought_in) = self.downgrade::<L, H>(lanes, path, line, &others, on_no_path);
             access.written_back += written;
             if brought_in {
                 // Another line had to leave: what the flags of the entries in flight say of the caches above is old.
                 way.victims.iter_mut().for_each(|v| *v |= ORPHAN);
             }
         }
+        if write && path.steps().is_empty() {
+            self.memory_writes += 1;
+            access.written_back += 1;
+        }
         access
     }
 
     /// Where a line is that is on no cache of the path, but in some of the chains `others`.
+    #[inline(always)]
     fn elsewhere<const H: usize>(&mut self, path: Path, others: &[u64; H]) -> Found {
         match self.common(path, others) {
             Some(cache) => {
@@ -179,13 +180,12 @@ impl Hierarchy {
     }
 
     /// The innermost cache on the path that has one of the chains `others` below it.
+    #[inline(always)]
     pub(super) fn common<const H: usize>(&self, path: Path, others: &[u64; H]) -> Option<u32> {
-        let steps = &self.layout.steps[path.start as usize..][..path.len as usize];
-        let above_others = |chain: u32| {
-            let below = &self.layout.below[chain as usize * H..][..H];
-            below.iter().zip(others).any(|(b, o)| b & o != 0)
-        };
-        steps.iter().find(|s| above_others(s.chain)).map(|s| s.cache)
+        let below = self.layout.below_step[path.start as usize * H..path.end as usize * H].chunks_exact(H);
+        let steps = &self.layout.steps[path.steps()];
+        let mut meets = steps.iter().zip(below).filter(|(_, below)| below.iter().zip(others).any(|(b, o)| b & o != 0));
+        meets.next().map(|(step, _)| step.cache)
     }
 
     /// A hit in a victim cache: the line moves to the innermost cache, or stays where other workers below share it
@@ -199,8 +199,8 @@ impl Hierarchy {
         line: u32,
         found: usize,
     ) {
-        let steps = &self.layout.steps[path.start as usize..][..path.len as usize];
-        let (step, inner, leaf) = (steps[found], steps[found - 1], steps[0]);
+        let steps = &self.layout.steps[path.steps()];
+        let (step, inner, leaf) = (&steps[found], &steps[found - 1], &steps[0]);
         let row = self.directory.row(line);
         let below = &self.layout.below[step.chain as usize * H..][..H];
         let others = &self.layout.others[worker.index() * H..][..H];
@@ -226,17 +226,18 @@ impl Hierarchy {
     /// One line may make room in several caches at once. Under an inclusive cache it leaves but once; otherwise note
     /// that the cache above no longer has it.
     #[inline(always)]
-    fn join_victims(&self, path: Path, victims: &mut [u32; MAX_DEPTH], passed: usize) {
+    fn join_victims(&self, path: Path, way: &mut Way) {
+        let passed = way.found.min(MAX_DEPTH);
         for outer in 1..passed {
             for inner in 0..outer {
-                let same = (victims[inner] ^ victims[outer]) & LINE == 0;
-                if same && victims[inner] != EMPTY {
+                let same = (way.victims[inner] ^ way.victims[outer]) & LINE == 0;
+                if same && way.victims[inner] != EMPTY {
                     let cache = self.layout.steps[path.start as usize + outer].cache;
                     if self.layout.caches[cache as usize].inclusive {
-                        victims[outer] |= victims[inner] & DIRTY;
-                        victims[inner] = EMPTY;
+                        way.victims[outer] |= way.victims[inner] & DIRTY;
+                        way.victims[inner] = EMPTY;
                     } else {
-                        victims[inner] |= ORPHAN;
+                        way.victims[inner] |= ORPHAN;
                     }
                 }
             }

@@ -1,19 +1,70 @@
 //! Where the lines go that make room.
 
-use super::{Hierarchy, layout::NONE};
+use super::{
+    Hierarchy,
+    directory::take,
+    layout::{NONE, Role},
+};
 use crate::{
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
 
 impl Hierarchy {
+    /// `entry` has made room in the cache of step `step`. Answers how many lines were written to memory.
+    ///
+    /// What [`Self::evict`] does, with short cuts for the usual roles.
+    #[inline(always)]
+    pub(super) fn make_room<L: Lanes, const H: usize>(&mut self, lanes: L, step: usize, entry: u32) -> u8 {
+        if entry == EMPTY {
+            return 0;
+        }
+        let below = &self.layout.below_step[step * H..][..H];
+        let step = &self.layout.steps[step];
+        let line = entry & LINE;
+        match step.role {
+            Role::Inner if entry & ORPHAN == 0 => {
+                if entry & DIRTY != 0 {
+                    self.store.flag(lanes, &step.neighbour, line, DIRTY, 0);
+                    self.tallies[step.cache as usize].writebacks += 1;
+                }
+                0
+            }
+            Role::Outer => {
+                // The cache above is inclusive, so it has the line, and the directory knows whether it is modified.
+                self.tallies[step.cache as usize].writebacks += u64::from(entry >> 31);
+                if self.store.flag(lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
+                    self.directory.clear(line, step.chain);
+                }
+                0
+            }
+            Role::Tracked => {
+                let row = self.directory.row_mut(line);
+                let mut gone = 0;
+                for (word, below) in row.iter().zip(below) {
+                    gone |= word & below;
+                }
+                if gone != 0 {
+                    return self.evict::<L, H>(lanes, step.cache, entry);
+                }
+                take(&mut row[(step.chain / 64) as usize], step.chain);
+                let bit = self.layout.modified;
+                let dirty = take(&mut row[(bit / 64) as usize], bit);
+                self.tallies[step.cache as usize].writebacks += u64::from(dirty);
+                self.memory_writes += u64::from(dirty);
+                u8::from(dirty)
+            }
+            _ => self.evict::<L, H>(lanes, step.cache, entry),
+        }
+    }
+
     /// `entry` has made room in `cache`: passes it on, and what has to make room for it in turn. Answers how many
     /// lines were written to memory.
     ///
     /// A dirty line goes to the cache above, which takes it in if it does not have it; a clean one only where that is
     /// a victim cache. An inclusive cache takes the line from the caches below as well. A write-back is not a use:
     /// it leaves the order of recency alone.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn evict<L: Lanes, const H: usize>(&mut self, lanes: L, mut cache: u32, mut entry: u32) -> u8 {
         let mut written = 0;
         while entry != EMPTY {

@@ -47,6 +47,21 @@ pub(super) struct Chain {
     pub(super) tracked: bool,
 }
 
+/// What has to be done with a line that makes room. The first three are short cuts of the general way for what most
+/// machines are made of; see [`super::evict`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty nor an orphan it may
+    /// be forgotten: the next cache of the chain has it.
+    Inner,
+    /// The outer of a chain of two, not inclusive, below a tracked cache.
+    Outer,
+    /// A tracked cache that is a chain by itself.
+    Tracked,
+    /// None of these.
+    Other,
+}
+
 /// One cache on a worker's path, with all that the way up needs of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -56,8 +71,9 @@ pub(super) struct Step {
     pub(super) chain: u32,
     /// As [`Info::lost`].
     pub(super) lost: u32,
-    /// What makes room here and is neither dirty nor an orphan may be forgotten: the next cache of the chain has it.
-    pub(super) forgets: bool,
+    pub(super) role: Role,
+    /// Of an [`Role::Inner`], the next cache of the chain; of an [`Role::Outer`], the one below.
+    pub(super) neighbour: Geometry,
     /// A victim cache with caches below on this path: lines are not brought into it on a miss.
     pub(super) victims_only: bool,
     /// Flags of a line that an access brings into it.
@@ -69,8 +85,8 @@ pub(super) struct Step {
 pub(super) struct Path {
     /// Its steps, the innermost first, in [`Layout::steps`].
     pub(super) start: u32,
-    pub(super) len: u32,
-    /// How many of the first steps are of a chain that no other chain is below of.
+    pub(super) end: u32,
+    /// How many of the first steps are of a chain with no other chain below.
     pub(super) private: u32,
 }
 
@@ -89,6 +105,8 @@ pub(super) struct Layout {
     pub(super) modified: u32,
     /// Per chain, `words` words: the chains below it.
     pub(super) below: Vec<u64>,
+    /// Per step, `words` words: the chains below its cache's chain.
+    pub(super) below_step: Vec<u64>,
     /// Per worker, `words` words: the chains not on its path.
     pub(super) others: Vec<u64>,
     /// Per step, `words` words: the chains that have the line once an access filled the path up to here.
@@ -100,6 +118,14 @@ pub(super) fn name(index: usize, cluster: &Cluster) -> String {
     match cluster.cache {
         Some(cache) => format!("the {} cache of cluster {index}", cache.level),
         None => format!("cluster {index}"),
+    }
+}
+
+impl Path {
+    /// Its steps, in [`Layout::steps`].
+    #[inline(always)]
+    pub(super) fn steps(&self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
     }
 }
 
@@ -127,6 +153,7 @@ impl Layout {
             words,
             others: Vec::new(),
             filled: Vec::new(),
+            below_step: Vec::new(),
         };
         layout.mark_below();
         for (i, worker) in workers.iter().enumerate() {
@@ -150,6 +177,23 @@ impl Layout {
         }
     }
 
+    /// The role of a cache, and the neighbour that goes with it.
+    fn role(&self, info: &Info) -> (Role, Geometry) {
+        let get = |cache: u32| self.caches.get(cache as usize);
+        match (get(info.parent), get(info.inner)) {
+            (Some(above), None) if info.inner_of_chain && !info.inclusive && !above.exclusive && !above.tracked => {
+                (Role::Inner, above.geometry)
+            }
+            (Some(above), Some(below))
+                if !info.inner_of_chain && below.inner == NONE && !info.inclusive && !info.exclusive && above.tracked =>
+            {
+                (Role::Outer, below.geometry)
+            }
+            (None, None) if info.tracked => (Role::Tracked, info.geometry),
+            _ => (Role::Other, info.geometry),
+        }
+    }
+
     fn add_path(&mut self, number: usize, worker: &Worker) -> Result<(), CacheError> {
         let start = self.steps.len();
         let mut others = vec![0; self.words];
@@ -162,14 +206,16 @@ impl Layout {
             let victims_only = info.exclusive && !innermost;
             let outer_is_victims_only = info.inner_of_chain && self.caches[info.parent as usize].exclusive;
             let fill = if outer_is_victims_only { ORPHAN } else { 0 };
-            let forgets = info.inner_of_chain && info.inner == NONE && !info.inclusive && !outer_is_victims_only;
+            let (role, neighbour) = self.role(&info);
             let Info { geometry, chain, lost, .. } = info;
-            self.steps.push(Step { geometry, cache, chain, lost, forgets, victims_only, fill });
+            self.steps.push(Step { geometry, neighbour, cache, chain, lost, role, victims_only, fill });
             clear(&mut others, info.chain as usize);
             if !victims_only {
                 set(&mut filled, info.chain as usize);
             }
             self.filled.extend_from_slice(&filled);
+            let below = &self.below[info.chain as usize * self.words..][..self.words];
+            self.below_step.extend_from_slice(below);
             cache = info.parent;
         }
         let steps = &self.steps[start..];
@@ -182,7 +228,7 @@ impl Layout {
             }
             _ => 0,
         };
-        self.paths.push(Path { start: start as u32, len: steps.len() as u32, private: private as u32 });
+        self.paths.push(Path { start: start as u32, end: self.steps.len() as u32, private: private as u32 });
         self.others.extend(others);
         Ok(())
     }

@@ -80,11 +80,6 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// How many touches ahead [`Hierarchy::run`] prefetches.
-const FAR: usize = 16;
-/// How many touches ahead it prepares.
-const NEAR: usize = 6;
-
 impl Hierarchy {
     /// Empty caches for `machine` and line numbers `0..lines`; `seed` feeds random replacement.
     ///
@@ -124,7 +119,7 @@ impl Hierarchy {
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
         let Some(path) = self.layout.paths.get(worker.index()) else { return };
         self.directory.prefetch(line);
-        for step in &self.layout.steps[path.start as usize..][..path.len as usize] {
+        for step in &self.layout.steps[path.steps()] {
             self.store.prefetch(&step.geometry, line);
         }
     }
@@ -138,7 +133,7 @@ impl Hierarchy {
         if line >= self.lines {
             return;
         }
-        let steps = &self.layout.steps[path.start as usize..][..path.len as usize];
+        let steps = &self.layout.steps[path.steps()];
         // What leaves the innermost cache needs the directory only rarely.
         for step in steps.iter().skip(1) {
             let victim = self.store.last_in(&step.geometry, line);
@@ -161,18 +156,11 @@ impl Hierarchy {
     }
 
     /// [`Self::access`] for each of `touches` in turn, with prefetching ahead; `each` is told the outcomes.
-    pub fn run(&mut self, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
-        touches.iter().take(FAR).for_each(|t| self.prefetch(t.worker, t.line));
-        for (i, touch) in touches.iter().enumerate() {
-            if let Some(next) = touches.get(i + FAR) {
-                self.prefetch(next.worker, next.line);
-            }
-            if let Some(next) = touches.get(i + NEAR) {
-                self.prepare(next.worker, next.line, next.write);
-            }
-            let access = self.access(touch.worker, touch.line, touch.write);
-            each(touch, access);
-        }
+    ///
+    /// # Panics
+    /// As [`Self::access`].
+    pub fn run(&mut self, touches: &[Touch], each: impl FnMut(&Touch, Access)) {
+        host::run(self, touches, each);
     }
 
     /// Counts of the cache of `cluster` since the start; zeros for the root. O(caches).

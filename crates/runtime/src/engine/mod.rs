@@ -7,10 +7,7 @@ mod env;
 mod job;
 mod thresholds;
 
-use std::{
-    ops::Range,
-    sync::atomic::Ordering::SeqCst,
-};
+use std::{ops::Range, sync::atomic::Ordering::SeqCst};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task};

@@ -53,10 +53,7 @@ impl<W: Work> Frame<W> {
     #[inline(always)]
     pub(crate) fn new(work: W) -> Self {
         Self {
-            open: OpenFork {
-                job: JobHeader { table: Self::TABLE },
-                handed: UnsafeCell::new(MaybeUninit::uninit()),
-            },
+            open: OpenFork { job: JobHeader { table: Self::TABLE }, handed: UnsafeCell::new(MaybeUninit::uninit()) },
             work: UnsafeCell::new(ManuallyDrop::new(work)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -83,8 +80,8 @@ impl<W: Work> Frame<W> {
     /// # Safety
     /// [`OpenFork::hand_out`] has been called.
     pub(crate) unsafe fn latch(&self) -> &Latch {
-        // SAFETY: initialised by `hand_out`, and from then on only read.
-        self.open.handed.with(|handed| unsafe { &(*handed).assume_init_ref().latch })
+        // SAFETY: promised by the caller.
+        &unsafe { self.open.handed() }.latch
     }
 
     /// Takes the result of a fork that has been handed out and done.
@@ -116,6 +113,15 @@ impl OpenFork {
         unsafe { JobRef::new(fork.cast()) }
     }
 
+    /// What is needed once others know of the fork.
+    ///
+    /// # Safety
+    /// It has been handed out.
+    unsafe fn handed(&self) -> &Handed {
+        // SAFETY: written by `hand_out`, and from then on only read.
+        self.handed.with(|handed| unsafe { &*handed.cast::<Handed>() })
+    }
+
     /// The task that this fork is, the second child of `parent`.
     ///
     /// # Safety
@@ -131,27 +137,20 @@ impl OpenFork {
 
 /// See [`JobRef::execute`]; `job` is a handed-out `Frame<W>`.
 unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
-    let frame = job.cast::<Frame<W>>();
-    // Raw pointers from here on: once the latch is set the frame may be gone, and a reference must not outlive it.
-    // SAFETY: not yet executed, so the frame is live.
-    let open = unsafe { &raw const (*frame.as_ptr()).open.handed };
-    // SAFETY: likewise, and `hand_out` has initialised it before this job became known.
-    let (latch, limit) = unsafe { &*open }.with(|handed| {
-        // SAFETY: as above; only read from here on.
-        let handed = unsafe { (*handed).assume_init_ref() };
-        (&raw const handed.latch, handed.limit)
-    });
-    // SAFETY: the owner's list lives as long as the owner waits for this frame.
-    unsafe { limit.as_ref() }.store(0, Relaxed);
-    // SAFETY: the frame is live.
-    let cell = unsafe { &*(&raw const (*frame.as_ptr()).work) };
-    // SAFETY: a job is executed once and its owner waits for it, so nobody else takes the work.
-    let work = cell.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
-    let result = catch_unwind(AssertUnwindSafe(|| work.run()));
-    // SAFETY: the frame is live: its latch is not set yet.
-    let cell = unsafe { &*(&raw const (*frame.as_ptr()).result) };
-    // SAFETY: the owner reads the result only after the latch is set; nobody else touches it.
-    cell.with_mut(|slot| unsafe { (*slot).write(result) });
+    let latch = {
+        // SAFETY: not yet executed, so the frame is live; the reference ends before the latch is set.
+        let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
+        // SAFETY: the job has been handed out.
+        let handed = unsafe { frame.open.handed() };
+        // SAFETY: the owner's list lives as long as the owner waits for this frame.
+        unsafe { handed.limit.as_ref() }.store(0, Relaxed);
+        // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the work.
+        let work = frame.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
+        let result = catch_unwind(AssertUnwindSafe(|| work.run()));
+        // SAFETY: the owner reads the result only after the latch is set; nobody else touches it.
+        frame.result.with_mut(|slot| unsafe { (*slot).write(result) });
+        &raw const handed.latch
+    };
     ended();
     // SAFETY: the latch lives until it is set; the seat belongs to the pool that this thread works for and keeps alive.
     unsafe { Latch::set(latch) };

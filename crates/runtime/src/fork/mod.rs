@@ -31,7 +31,7 @@ use crate::{
 ///
 /// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. Called outside
 /// a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or one with its
-/// size ([`fit`](crate::fit)).
+/// size ([`fit`](crate::fit())).
 ///
 /// A fork that no other thread takes costs a few stores on the stack: no lock, no allocation, no atomic read-modify-write.
 ///

@@ -89,8 +89,10 @@ where
         ForkOrder::ParentFirst => [(job_a, task_a), (job_b, task_b)],
     };
     // SAFETY: handed out above.
-    let latches = unsafe { [a.latch(), b.latch()] };
-    worker.give_and_wait(&jobs, latches);
+    let latch_a = unsafe { a.latch() };
+    // SAFETY: as above.
+    let latch_b = unsafe { b.latch() };
+    worker.give_and_wait(&jobs, [latch_a, latch_b]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.
     let a = unsafe { a.take_result() };

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     SchedulerKind, ThreadPoolBuilder, fit, join,
-    testing::{Census, on_every_pool, pool, within},
+    testing::{Census, MACHINES, on_every_pool, pool, within},
 };
 
 fn fib(n: u32) -> u64 {
@@ -26,10 +26,8 @@ fn sized_sum(numbers: &[u64]) -> u64 {
         return numbers.iter().sum();
     }
     let (left, right) = numbers.split_at(numbers.len() / 2);
-    let (a, b) = join(
-        fit(size_of_val(left), || sized_sum(left)),
-        fit(size_of_val(right), || sized_sum(right)).strand(512),
-    );
+    let (a, b) =
+        join(fit(size_of_val(left), || sized_sum(left)), fit(size_of_val(right), || sized_sum(right)).strand(512));
     a + b
 }
 
@@ -237,4 +235,21 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
     assert_eq!(pool.install(|| sized_sum(&numbers)), expected);
     // 2 MiB in all, and σ of 1 MiB is 512 KiB.
     assert_eq!(pool.statistics().total().anchored, 4);
+}
+
+/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited for room in that L1: all
+/// threads slept for ever. See `Engine::raise_alarm_if_stuck`.
+#[test]
+fn regression_a_buried_task_gives_its_room_back_when_nothing_else_can_go_on() {
+    let numbers: Vec<u64> = (0..200_000).collect();
+    within(Duration::from_secs(120), || {
+        for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
+            for threads in [2, 7] {
+                let pool = pool(scheduler, MACHINES[4], threads);
+                for _ in 0..20 {
+                    assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+                }
+            }
+        }
+    });
 }

@@ -8,7 +8,7 @@ mod loom;
 
 use std::{
     ptr::NonNull,
-    sync::atomic::Ordering::{Acquire, SeqCst},
+    sync::atomic::Ordering::{Acquire, Release},
 };
 
 use crate::{
@@ -42,11 +42,6 @@ impl Latch {
         self.set.load(Acquire)
     }
 
-    /// As [`Self::probe`], in the one order of all sequentially consistent accesses: step 4 of the sleep protocol.
-    pub(crate) fn probe_before_sleep(&self) -> bool {
-        self.set.load(SeqCst)
-    }
-
     /// Sets it and wakes the owner. The latch, and whatever it is part of, may be gone when this returns.
     ///
     /// # Safety
@@ -56,7 +51,7 @@ impl Latch {
         let latch = unsafe { &*this };
         // Read before the store below: after it the owner may go on and the latch may be gone.
         let seat = latch.seat;
-        latch.set.store(true, SeqCst);
+        latch.set.store(true, Release);
         // SAFETY: the caller promises that the seat still lives.
         let seat = unsafe { seat.as_ref() };
         seat.tell_of_latch();

@@ -12,7 +12,8 @@ use std::{
 
 use super::pin::allowed_cpus;
 use crate::{
-    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, current_num_threads, current_thread_index, join, scope,
+    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, current_num_threads, current_thread_index, join,
+    scope,
     testing::{on_every_pool, pool, within},
 };
 
@@ -54,7 +55,9 @@ fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
         let (outer, inner) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
         let ran = AtomicUsize::new(0);
         outer.scope(|s| {
-            s.spawn(|_| drop(ran.fetch_add(1, SeqCst)));
+            s.spawn(|_| {
+                ran.fetch_add(1, SeqCst);
+            });
             // Ends only when the task above has run, for which there is only this thread.
             inner.install(|| {
                 while ran.load(SeqCst) == 0 {
@@ -99,7 +102,11 @@ fn dropping_a_pool_waits_for_what_was_spawned() {
         let pool = pool(SchedulerKind::SbD, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
         for _ in 0..100 {
             let count = Arc::clone(&count);
-            pool.spawn(move || crate::spawn(move || drop(count.fetch_add(1, SeqCst))));
+            pool.spawn(move || {
+                crate::spawn(move || {
+                    count.fetch_add(1, SeqCst);
+                })
+            });
         }
         drop(pool);
         assert_eq!(Arc::try_unwrap(count).unwrap().into_inner(), 100);
@@ -132,7 +139,9 @@ fn a_pool_dropped_by_another_pool_s_only_thread_may_need_that_thread() {
         let counted = Arc::clone(&count);
         outer.install(move || {
             let inner = pool(SchedulerKind::Ws, "pu:1", 1);
-            inner.spawn(move || drop(counted.fetch_add(again.install(|| 1), SeqCst)));
+            inner.spawn(move || {
+                counted.fetch_add(again.install(|| 1), SeqCst);
+            });
             drop(inner);
         });
         assert_eq!(count.load(SeqCst), 1);

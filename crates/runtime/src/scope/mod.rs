@@ -43,8 +43,8 @@ pub struct Scope<'s> {
     latch: Latch,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
-    /// As in rayon: spawned closures take `&Scope<'s>` and may borrow for `'s`, no longer and no shorter.
-    marker: PhantomData<Box<dyn FnOnce(&Scope<'s>) + Send + Sync + 's>>,
+    /// Makes `'s` invariant: spawned closures may borrow for `'s`, no longer and no shorter.
+    marker: PhantomData<fn(&'s ()) -> &'s ()>,
 }
 
 /// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it returns once all of them have ended.
@@ -126,7 +126,7 @@ impl<'s> Scope<'s> {
     /// befit::scope(|s| {
     ///     s.spawn(|s| {
     ///         count.fetch_add(1, Relaxed);
-    ///         s.spawn(|_| drop(count.fetch_add(1, Relaxed)));
+    ///         s.spawn(|_| { count.fetch_add(1, Relaxed); });
     ///     });
     /// });
     /// assert_eq!(count.into_inner(), 2);
@@ -138,7 +138,7 @@ impl<'s> Scope<'s> {
         self.spawn_sized(None, work);
     }
 
-    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes (see [`fit`](crate::fit)).
+    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes (see [`fit`](crate::fit())).
     ///
     /// It is a function of its own, not `spawn(fit(bytes, …))`, because only a closure that is passed directly can leave
     /// the type of its argument out.

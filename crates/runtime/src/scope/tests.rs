@@ -24,8 +24,12 @@ fn all_tasks_of_a_scope_have_ended_when_it_returns() {
         let result = pool.scope(|s| {
             for i in 0..50 {
                 match i % 2 {
-                    0 => s.spawn(|_| drop(count.fetch_add(1, SeqCst))),
-                    _ => s.spawn_fit(i * 10_000, |_| drop(count.fetch_add(1, SeqCst))),
+                    0 => s.spawn(|_| {
+                        count.fetch_add(1, SeqCst);
+                    }),
+                    _ => s.spawn_fit(i * 10_000, |_| {
+                        count.fetch_add(1, SeqCst);
+                    }),
                 }
             }
             "body"
@@ -114,7 +118,11 @@ fn a_scope_can_be_spawned_into_from_a_thread_of_no_pool() {
         let count = AtomicUsize::new(0);
         pool.scope(|s| {
             thread::scope(|threads| {
-                threads.spawn(|| s.spawn(|_| drop(count.fetch_add(1, SeqCst))));
+                threads.spawn(|| {
+                    s.spawn(|_| {
+                        count.fetch_add(1, SeqCst);
+                    })
+                });
             });
         });
         assert_eq!(count.into_inner(), 1);

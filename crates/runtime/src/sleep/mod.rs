@@ -7,14 +7,17 @@ mod seat;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 use befit_machine::ClusterId;
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::seat::Seat;
 use self::seat::Told;
-use crate::{latch::Latch, primitive::AtomicUsize};
+use crate::{
+    latch::Latch,
+    primitive::{AtomicUsize, fence},
+};
 
 /// The sleep of one pool's threads.
 #[derive(Debug)]
@@ -46,14 +49,15 @@ impl Sleep {
 
     /// What has been announced so far. Read it *before* looking for work.
     pub(crate) fn seen(&self) -> Seen {
-        Seen(self.news.load(SeqCst))
+        Seen(self.news.load(Acquire))
     }
 
     /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
     /// wakes the first that sleeps, or all that sleep. `cluster` is handed to those who are woken.
     pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: bool) {
-        self.news.fetch_add(1, SeqCst);
-        if self.sleepers.load(SeqCst) == 0 {
+        self.news.fetch_add(1, AcqRel);
+        fence(SeqCst);
+        if self.sleepers.load(Relaxed) == 0 {
             return;
         }
         for thread in under {
@@ -73,15 +77,17 @@ impl Sleep {
         latch: &Latch,
         may_be_stuck: impl FnOnce() -> bool,
     ) -> Option<ClusterId> {
-        self.sleepers.fetch_add(1, SeqCst);
+        self.sleepers.fetch_add(1, Relaxed);
         let seat = &self.seats[me];
         seat.announce_sleep();
-        let wanted = self.seen() != seen || latch.probe_before_sleep();
-        if !wanted && !(self.seats.iter().all(|seat| seat.is_sleepy()) && may_be_stuck()) {
+        fence(SeqCst);
+        let wanted = self.seen() != seen || latch.probe();
+        let last = || self.seats.iter().all(|seat| seat.is_sleepy());
+        if !(wanted || (last() && may_be_stuck())) {
             seat.sleep();
         }
         let told = seat.leave();
-        self.sleepers.fetch_sub(1, SeqCst);
+        self.sleepers.fetch_sub(1, Relaxed);
         match told {
             Some(Told::News(cluster)) => Some(cluster),
             Some(Told::Latch) | None => None,

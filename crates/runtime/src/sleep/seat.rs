@@ -1,10 +1,10 @@
 //! Where one thread sleeps.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 use befit_machine::ClusterId;
 
-use crate::primitive::{AtomicU32, Condvar, Mutex, lock};
+use crate::primitive::{AtomicU32, Condvar, Mutex, fence, lock};
 
 /// The thread is doing something, or has been told something and not yet looked.
 const AWAKE: u32 = 0;
@@ -37,41 +37,41 @@ impl Seat {
         Self { state: AtomicU32::new(AWAKE), lock: Mutex::new(()), changed: Condvar::new() }
     }
 
-    /// The owner: from now on others will wake it.
+    /// The owner: from now on others will wake it. A sequentially consistent fence must follow.
     pub(super) fn announce_sleep(&self) {
-        self.state.store(SLEEPY, SeqCst);
+        self.state.store(SLEEPY, Relaxed);
     }
 
     /// Anyone: whether the owner sleeps, or is about to, and has been told nothing.
     pub(super) fn is_sleepy(&self) -> bool {
-        self.state.load(SeqCst) == SLEEPY
+        self.state.load(Relaxed) == SLEEPY
     }
 
     /// The owner, after [`Self::announce_sleep`]: sleeps until it is told something.
     pub(super) fn sleep(&self) {
         let mut guard = lock(&self.lock);
-        while self.state.load(SeqCst) == SLEEPY {
+        while self.state.load(Acquire) == SLEEPY {
             guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 
     /// The owner: no longer sleepy. Answers what it has been told meanwhile.
     pub(super) fn leave(&self) -> Option<Told> {
-        match self.state.swap(AWAKE, SeqCst) {
+        match self.state.swap(AWAKE, AcqRel) {
             AWAKE | SLEEPY => None,
             TOLD_LATCH => Some(Told::Latch),
             news => Some(Told::News(ClusterId(news - TOLD_NEWS))),
         }
     }
 
-    /// Anyone: wakes the owner if it is sleepy; answers whether it was.
+    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; answers whether it was.
     pub(super) fn tell(&self, told: Told) -> bool {
         let state = match told {
             Told::Latch => TOLD_LATCH,
             Told::News(cluster) => TOLD_NEWS + cluster.0,
         };
         // The load spares the line of a thread that is awake a write.
-        if self.state.load(SeqCst) != SLEEPY || self.state.compare_exchange(SLEEPY, state, SeqCst, SeqCst).is_err() {
+        if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err() {
             return false;
         }
         // Empty, yet needed: an owner that saw `SLEEPY` under the lock waits by the time that we hold it.
@@ -82,6 +82,7 @@ impl Seat {
 
     /// Anyone: a latch that the owner may be waiting on has been set.
     pub(crate) fn tell_of_latch(&self) {
+        fence(SeqCst);
         self.tell(Told::Latch);
     }
 }

@@ -1,0 +1,183 @@
+//! Random programs: trees of joins, scopes, detached tasks and nested pools, some of which panic, under each scheduler. The results
+//! must be those of a serial run, and everything must be dropped once. `BEFIT_STRESS_SECONDS` says how long; 4 by default.
+#![cfg(not(any(loom, befit_record)))]
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, fit, join, scope};
+
+const MACHINES: [&str; 4] = [
+    "pu:4",
+    "l3:1(size=8MiB) core:4 l2:1(size=256KiB) pu:1",
+    "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) l1:1(size=16KiB) pu:1",
+    "pack:2 l3:2(size=256KiB) l2:2(size=32KiB) l1:1(size=4KiB) pu:2",
+];
+
+/// The number of living [`Held`]s.
+static LIVING: AtomicI64 = AtomicI64::new(0);
+
+/// Owned memory that counts itself.
+struct Held(Box<u64>);
+
+impl Held {
+    fn new(value: u64) -> Self {
+        LIVING.fetch_add(1, Relaxed);
+        Self(Box::new(value))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        LIVING.fetch_sub(1, Relaxed);
+    }
+}
+
+/// The next of a sequence that looks random; what a node of the program does depends on its number only.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The panics of these programs carry the value that the node would have had.
+struct Panicked(u64);
+
+fn caught(f: impl FnOnce() -> u64) -> u64 {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(value) => value,
+        Err(panic) => match panic.downcast::<Panicked>() {
+            Ok(panicked) => panicked.0 ^ 0x5555,
+            Err(other) => resume_unwind(other),
+        },
+    }
+}
+
+/// The value of node `id`, whose subtree has `depth` more levels, computed serially.
+fn serial(id: u64, depth: u32) -> u64 {
+    let (kind, left, right) = node(id);
+    let value = if depth == 0 {
+        id
+    } else {
+        match kind {
+            Kind::Panics(first) => {
+                let (a, b) = (serial(left, depth - 1), serial(right, depth - 1));
+                return (if first { a } else { b }) ^ 0x5555;
+            }
+            _ => serial(left, depth - 1).wrapping_add(serial(right, depth - 1).rotate_left(1)),
+        }
+    };
+    mix(value)
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Join,
+    Sized(usize, usize),
+    HalfSized(usize),
+    Scope(usize),
+    Pool,
+    /// A join of which one half, the first or the second, panics with its value.
+    Panics(bool),
+}
+
+fn node(id: u64) -> (Kind, u64, u64) {
+    let random = mix(id ^ 0xabcd);
+    let size = |shift: u64| 1usize << (6 + (random >> shift) % 18);
+    let kind = match random % 64 {
+        0..32 => Kind::Join,
+        32..46 => Kind::Sized(size(8), size(16)),
+        46..50 => Kind::HalfSized(size(8)),
+        50..58 => Kind::Scope(size(8)),
+        58 => Kind::Pool,
+        _ => Kind::Panics(random & 64 == 0),
+    };
+    (kind, mix(id.wrapping_mul(2)), mix(id.wrapping_mul(2) + 1))
+}
+
+/// As [`serial`], in parallel; `inner` is a second pool.
+fn parallel(id: u64, depth: u32, inner: &ThreadPool) -> u64 {
+    let (kind, left, right) = node(id);
+    if depth == 0 {
+        return mix(*Held::new(id).0);
+    }
+    let held = (Held::new(left), Held::new(right));
+    let first = || parallel(*held.0.0, depth - 1, inner);
+    let held_by_second = held.1;
+    let second = move || parallel(*held_by_second.0, depth - 1, inner);
+    let (a, b) = match kind {
+        Kind::Join => join(first, second),
+        Kind::Sized(a, b) => join(fit(a, first), fit(b, second).strand(64)),
+        Kind::HalfSized(a) => join(first, fit(a, second)),
+        Kind::Pool => inner.install(|| join(first, second)),
+        Kind::Scope(size) => {
+            let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
+            scope(|s| {
+                s.spawn(|_| a.store(first(), Relaxed));
+                s.spawn_fit(size, |_| b.store(second(), Relaxed));
+            });
+            (a.into_inner(), b.into_inner())
+        }
+        Kind::Panics(first_panics) => {
+            return caught(|| {
+                let run = |f: &dyn Fn() -> u64, panics: bool| {
+                    let value = f();
+                    if panics {
+                        resume_unwind(Box::new(Panicked(value)));
+                    }
+                    Held::new(value)
+                };
+                let (a, b) = join(|| run(&first, first_panics), move || run(&second, !first_panics));
+                *a.0 ^ *b.0
+            });
+        }
+    };
+    mix(a.wrapping_add(b.rotate_left(1)))
+}
+
+#[test]
+fn random_programs_give_their_serial_results_and_leave_nothing() {
+    let seconds = std::env::var("BEFIT_STRESS_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let (finished, wait) = std::sync::mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(seconds + 60)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            eprintln!("hangs");
+            std::process::abort();
+        }
+    });
+    let mut programs = 0;
+    'all: for round in 0.. {
+        for scheduler in SchedulerKind::ALL {
+            for machine in MACHINES {
+                let build = |threads| {
+                    let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+                    builder.num_threads(threads).seed(round).stack_size(16 << 20).build().unwrap()
+                };
+                let random = mix(round ^ 77);
+                let (outer, inner) = (build(1 + random as usize % 5), build(1 + (random >> 8) as usize % 3));
+                for program in 0..4 {
+                    let id = mix(round * 1000 + program);
+                    let depth = 6 + (id % 6) as u32;
+                    assert_eq!(
+                        outer.install(|| parallel(id, depth, &inner)),
+                        serial(id, depth),
+                        "{scheduler} {machine}"
+                    );
+                    programs += 1;
+                }
+                drop((outer, inner));
+                assert_eq!(LIVING.load(Relaxed), 0, "{scheduler} {machine} {round}");
+                if Instant::now() > until {
+                    break 'all;
+                }
+            }
+        }
+    }
+    drop(finished);
+    watchdog.join().unwrap();
+    println!("{programs} programs");
+}
