@@ -2,9 +2,9 @@
 
 mod error;
 mod hierarchy;
+mod hint;
 mod lanes;
 mod outcome;
-mod prefetch;
 mod sets;
 
 pub use error::CacheError;

@@ -1,9 +1,10 @@
 //! Fork-join parallelism that runs each task where its data *befits* the cache.
 //!
-//! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow from the caller; [`spawn`] one that nobody
-//! waits for. They run in a [`ThreadPool`] under a scheduler of your choice ([`SchedulerKind`]): plain or distance-aware work
-//! stealing, or space-bounded scheduling, which binds each task to the smallest cache that its data fits in. Space-bounded
-//! scheduling needs to know sizes: wrap closures with [`fit`](fit()).
+//! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow from the caller;
+//! [`spawn`] one that nobody waits for. They run in a [`ThreadPool`] under a scheduler of your choice
+//! ([`SchedulerKind`]): plain or distance-aware work stealing, or space-bounded scheduling, which binds each task to
+//! the smallest cache that its data fits in. Space-bounded scheduling needs to know sizes: wrap closures with
+//! [`fit`](fit()).
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};
@@ -26,13 +27,15 @@
 //! ```
 //!
 //! # Layers
-//! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves it.
-//! *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object that the simulator drives.
-//! `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and `sleep` how workers wait.
+//! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves
+//! it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
+//! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and
+//! `sleep` how workers wait.
 //!
 //! # What real threads cannot do
-//! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler cannot
-//! refuse or move a continuation; under `sb` and `sb-d` a cache may therefore be claimed beyond its size for a while.
+//! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler
+//! cannot refuse or move a continuation; under `sb` and `sb-d` a cache may therefore be claimed beyond its size for a
+//! while.
 
 #[cfg(not(befit_record))]
 mod engine;

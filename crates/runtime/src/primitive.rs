@@ -1,8 +1,8 @@
 //! What the lock-free parts are built of: `std`'s types, or loom's when their models are run.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving (and every value that the C11
-//! memory model lets a load return) of the small programs in the modules named `loom`. Nothing in this crate that two
-//! threads touch without a lock may be built of anything but these.
+//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving (and every value that
+//! the C11 memory model lets a load return) of the small programs in the modules named `loom`. Nothing in this crate
+//! that two threads touch without a lock may be built of anything but these.
 
 #[cfg(loom)]
 pub(crate) use loom::{

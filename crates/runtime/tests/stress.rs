@@ -1,5 +1,6 @@
-//! Random programs: trees of joins, scopes, detached tasks and nested pools, some of which panic, under each scheduler. The results
-//! must be those of a serial run, and everything must be dropped once. `BEFIT_STRESS_SECONDS` says how long; 4 by default.
+//! Random programs: trees of joins, scopes, detached tasks and nested pools, some of which panic, under each scheduler.
+//! The results must be those of a serial run, and everything must be dropped once. `BEFIT_STRESS_SECONDS` says how
+//! long; 4 by default.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{

@@ -15,19 +15,19 @@ impl Hierarchy {
     pub fn check(&self) {
         let mut in_caches = 0;
         for (i, info) in self.layout.caches.iter().enumerate() {
-            let mut lines: Vec<u32> = self.store.entries(&info.geometry).map(Store::line_of).collect();
+            let mut lines: Vec<u32> = self.state.store.entries(&info.geometry).map(Store::line_of).collect();
             in_caches += lines.len();
             lines.sort_unstable();
             assert!(lines.windows(2).all(|w| w[0] != w[1]), "cache {i} has a line twice");
         }
         let mut seen = 0;
-        for line in 0..self.lines {
+        for line in 0..self.state.lines {
             let entries: Vec<Option<u32>> =
-                self.layout.caches.iter().map(|c| self.store.peek(Portable, &c.geometry, line)).collect();
+                self.layout.caches.iter().map(|c| self.state.store.peek(Portable, &c.geometry, line)).collect();
             seen += entries.iter().flatten().count();
             for (c, chain) in self.layout.chains.iter().enumerate() {
                 let has = chain.caches.iter().any(|cache| entries[*cache as usize].is_some());
-                assert_eq!(self.directory.bit(line, c as u32), has, "directory: line {line}, chain {c}");
+                assert_eq!(self.state.directory.bit(line, c as u32), has, "directory: line {line}, chain {c}");
             }
             for (i, entry) in entries.iter().enumerate() {
                 if let Some(entry) = entry {
@@ -50,7 +50,7 @@ impl Hierarchy {
         if entry & DIRTY == 0 || info.tracked {
             return;
         }
-        assert!(self.directory.modified(line), "line {line} is dirty in {cache}, not so in the directory");
+        assert!(self.state.directory.modified(line), "line {line} is dirty in {cache}, not so in the directory");
         for other in (0..entries.len()).filter(|o| entries[*o].is_some() && *o != cache) {
             let related = self.above(cache).any(|a| a == other) || self.above(other).any(|a| a == cache);
             assert!(related, "line {line}: dirty in {cache}, and in {other}");

@@ -1,10 +1,8 @@
 //! What an access does to other workers' copies of its line.
 
-use befit_machine::WorkerId;
-
 use super::{
-    Hierarchy,
-    layout::{NONE, Path},
+    State,
+    layout::{Layout, NONE, Steps},
 };
 use crate::{
     lanes::Lanes,
@@ -26,28 +24,13 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
     })
 }
 
-impl Hierarchy {
-    /// Asks the host to bring near the sets of the outermost cache of each chain that holds a copy.
-    #[inline(always)]
-    pub(super) fn prefetch_others(&self, worker: WorkerId, line: u32) {
-        let words = self.layout.words;
-        let row = self.directory.row(line);
-        for h in 0..words {
-            for chain in bits([row[h] & self.layout.others[worker.index() * words + h]]) {
-                let chain = &self.layout.chains[h * 64 + chain as usize];
-                if let Some(outermost) = chain.caches.last() {
-                    self.store.prefetch(&self.layout.caches[*outermost as usize].geometry, line);
-                }
-            }
-        }
-    }
-
+impl State {
     /// A write takes the line away from the chains `others`. What was modified there goes to the writer.
     #[inline(always)]
-    pub(super) fn invalidate<L: Lanes, const H: usize>(&mut self, lanes: L, line: u32, others: &[u64; H]) {
+    pub(super) fn invalidate<L: Lanes, const H: usize>(&mut self, layout: &Layout, lanes: L, line: u32, others: &[u64; H]) {
         for chain in bits(*others) {
-            for cache in &self.layout.chains[chain as usize].caches {
-                let info = &self.layout.caches[*cache as usize];
+            for cache in &layout.chains[chain as usize].caches {
+                let info = &layout.caches[*cache as usize];
                 if self.store.remove(lanes, &info.geometry, line).is_some() {
                     self.tallies[*cache as usize].invalidations += 1;
                     self.directory.set(line, info.lost);
@@ -66,20 +49,21 @@ impl Hierarchy {
     #[inline(never)]
     pub(super) fn downgrade<L: Lanes, const H: usize>(
         &mut self,
+        layout: &Layout,
         lanes: L,
-        path: Path,
+        steps: Steps,
         line: u32,
         others: &[u64; H],
         on_no_path: bool,
     ) -> (u8, bool) {
         let mut dirty = [0u64; H];
         for chain in bits(*others) {
-            let chain_info = &self.layout.chains[chain as usize];
+            let chain_info = &layout.chains[chain as usize];
             // A tracked cache of another domain that has the line has it modified: nobody else can.
             let mut was_dirty = chain_info.tracked;
             if !chain_info.tracked {
                 for cache in &chain_info.caches {
-                    let info = &self.layout.caches[*cache as usize];
+                    let info = &layout.caches[*cache as usize];
                     let entry = self.store.flag(lanes, &info.geometry, line, 0, DIRTY);
                     was_dirty |= entry.is_some_and(|e| info.tracked || e & DIRTY != 0);
                 }
@@ -93,40 +77,46 @@ impl Hierarchy {
             }
             return (0, false);
         }
-        let Some(common) = self.common(path, &dirty) else {
+        let Some(common) = steps.common(&dirty) else {
             self.directory.set_modified(line, false);
             self.memory_writes += 1;
             return (1, false);
         };
-        let info = &self.layout.caches[common as usize];
+        let info = &layout.caches[common as usize];
         if info.tracked || self.store.flag(lanes, &info.geometry, line, DIRTY, 0).is_some() {
             return (0, false);
         }
-        let evicted = self.bring_in(lanes, common, line | DIRTY);
-        (self.evict::<L, H>(lanes, common, evicted), true)
+        let evicted = self.bring_in(layout, lanes, common, line | DIRTY);
+        (self.evict::<L, H>(layout, lanes, common, evicted), true)
     }
 
     /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Answers whether some copy
     /// was dirty.
     #[inline(always)]
-    pub(super) fn remove_below<L: Lanes, const H: usize>(&mut self, lanes: L, cache: u32, line: u32) -> bool {
-        let info = self.layout.caches[cache as usize];
+    pub(super) fn remove_below<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        cache: u32,
+        line: u32,
+    ) -> bool {
+        let info = layout.caches[cache as usize];
         let mut dirty = 0;
         let mut inner = info.inner;
         while inner != NONE {
-            let below = &self.layout.caches[inner as usize];
+            let below = &layout.caches[inner as usize];
             dirty |= self.store.remove(lanes, &below.geometry, line).unwrap_or(0);
             inner = below.inner;
         }
-        let below = &self.layout.below[info.chain as usize * H..][..H];
+        let below = &layout.below[info.chain as usize * H..][..H];
         let mut gone = [0u64; H];
         for ((gone, word), below) in gone.iter_mut().zip(self.directory.row_mut(line)).zip(below) {
             *gone = *word & below;
             *word &= !below;
         }
         for chain in bits(gone) {
-            for cache in &self.layout.chains[chain as usize].caches {
-                let info = &self.layout.caches[*cache as usize];
+            for cache in &layout.chains[chain as usize].caches {
+                let info = &layout.caches[*cache as usize];
                 dirty |= self.store.remove(lanes, &info.geometry, line).unwrap_or(0);
             }
         }

@@ -8,7 +8,7 @@
 //! what is modified below such a cache is always also in it, so a write-back into it need not search it.
 
 use super::layout::Layout;
-use crate::prefetch::prefetch;
+use crate::hint::{on_huge_pages, prefetch};
 
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
@@ -19,27 +19,38 @@ pub(super) struct Directory {
 
 impl Directory {
     pub(super) fn new(layout: &Layout, lines: u32) -> Self {
-        Self { words: vec![0; lines as usize * layout.row], row: layout.row, modified: layout.modified }
+        let mut new = Self { words: Vec::new(), row: layout.row, modified: layout.modified };
+        new.words = on_huge_pages(0, new.start(lines));
+        new
+    }
+
+    /// Where the row of `line` starts. Four rows are skipped every 4,096, so that rows a power of two apart (workers that
+    /// walk equal parts of an array) do not all fall into the same set of the host's caches.
+    #[inline(always)]
+    fn start(&self, line: u32) -> usize {
+        (line as usize + (line as usize >> 12) * 4) * self.row
     }
 
     #[inline(always)]
     pub(super) fn row(&self, line: u32) -> &[u64] {
-        &self.words[line as usize * self.row..][..self.row]
+        &self.words[self.start(line)..][..self.row]
     }
 
     #[inline(always)]
     pub(super) fn row_mut(&mut self, line: u32) -> &mut [u64] {
-        &mut self.words[line as usize * self.row..][..self.row]
+        let start = self.start(line);
+        &mut self.words[start..][..self.row]
     }
 
     #[inline(always)]
     fn word_mut(&mut self, line: u32, bit: u32) -> &mut u64 {
-        &mut self.words[line as usize * self.row + (bit / 64) as usize]
+        let start = self.start(line);
+        &mut self.words[start + (bit / 64) as usize]
     }
 
     #[inline(always)]
     pub(super) fn bit(&self, line: u32, bit: u32) -> bool {
-        self.words[line as usize * self.row + (bit / 64) as usize] >> (bit % 64) & 1 != 0
+        self.words[self.start(line) + (bit / 64) as usize] >> (bit % 64) & 1 != 0
     }
 
     #[inline(always)]
@@ -71,10 +82,17 @@ impl Directory {
         take(self.word_mut(line, bit), bit)
     }
 
+    /// Like [`Self::bit`]; false for a line beyond the last.
+    #[inline(always)]
+    pub(super) fn glance(&self, line: u32, bit: u32) -> bool {
+        let word = self.words.get(self.start(line) + (bit / 64) as usize);
+        word.is_some_and(|w| w >> (bit % 64) & 1 != 0)
+    }
+
     /// Asks the host to bring the row of `line` near.
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
-        prefetch(&self.words, line as usize * self.row);
+        prefetch(&self.words, self.start(line));
     }
 }
 

@@ -1,26 +1,32 @@
 //! Where the lines go that make room.
 
 use super::{
-    Hierarchy,
+    State,
     directory::take,
-    layout::{NONE, Role},
+    layout::{Layout, NONE, Role, Steps},
 };
 use crate::{
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
 
-impl Hierarchy {
+impl State {
     /// `entry` has made room in the cache of step `step`. Answers how many lines were written to memory.
     ///
     /// What [`Self::evict`] does, with short cuts for the usual roles.
     #[inline(always)]
-    pub(super) fn make_room<L: Lanes, const H: usize>(&mut self, lanes: L, step: usize, entry: u32) -> u8 {
+    pub(super) fn make_room<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        steps: Steps,
+        i: usize,
+        entry: u32,
+    ) -> u8 {
         if entry == EMPTY {
             return 0;
         }
-        let below = &self.layout.below_step[step * H..][..H];
-        let step = &self.layout.steps[step];
+        let step = &steps.steps[i];
         let line = entry & LINE;
         match step.role {
             Role::Inner if entry & ORPHAN == 0 => {
@@ -41,20 +47,20 @@ impl Hierarchy {
             Role::Tracked => {
                 let row = self.directory.row_mut(line);
                 let mut gone = 0;
-                for (word, below) in row.iter().zip(below) {
+                for (word, below) in row.iter().zip(&steps.below[i * H..][..H]) {
                     gone |= word & below;
                 }
                 if gone != 0 {
-                    return self.evict::<L, H>(lanes, step.cache, entry);
+                    return self.evict::<L, H>(layout, lanes, step.cache, entry);
                 }
                 take(&mut row[(step.chain / 64) as usize], step.chain);
-                let bit = self.layout.modified;
+                let bit = layout.modified;
                 let dirty = take(&mut row[(bit / 64) as usize], bit);
                 self.tallies[step.cache as usize].writebacks += u64::from(dirty);
                 self.memory_writes += u64::from(dirty);
                 u8::from(dirty)
             }
-            _ => self.evict::<L, H>(lanes, step.cache, entry),
+            _ => self.evict::<L, H>(layout, lanes, step.cache, entry),
         }
     }
 
@@ -65,23 +71,29 @@ impl Hierarchy {
     /// a victim cache. An inclusive cache takes the line from the caches below as well. A write-back is not a use:
     /// it leaves the order of recency alone.
     #[inline(never)]
-    pub(super) fn evict<L: Lanes, const H: usize>(&mut self, lanes: L, mut cache: u32, mut entry: u32) -> u8 {
+    pub(super) fn evict<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        mut cache: u32,
+        mut entry: u32,
+    ) -> u8 {
         let mut written = 0;
         while entry != EMPTY {
-            let info = self.layout.caches[cache as usize];
+            let info = layout.caches[cache as usize];
             let line = entry & LINE;
             let mut dirty = entry & DIRTY != 0;
             let mut inner_has = false;
             if info.inclusive {
-                dirty |= self.remove_below::<L, H>(lanes, cache, line);
+                dirty |= self.remove_below::<L, H>(layout, lanes, cache, line);
             } else if info.inner != NONE {
-                let inner = &self.layout.caches[info.inner as usize];
+                let inner = &layout.caches[info.inner as usize];
                 inner_has = self.store.flag(lanes, &inner.geometry, line, ORPHAN, 0).is_some();
             }
             if info.tracked {
                 dirty = self.directory.take_modified(line);
             }
-            let next = self.hand_up(lanes, cache, line, dirty);
+            let next = self.hand_up(layout, lanes, cache, line, dirty);
             written += u8::from(dirty && info.parent == NONE);
             // The chain still has the line where another of its caches does. An inner cache's entry says that the
             // next one has it; else look.
@@ -89,8 +101,8 @@ impl Hierarchy {
             if outermost && info.inner == NONE {
                 self.directory.clear(line, info.chain);
             } else if (outermost && !inner_has) || entry & ORPHAN != 0 {
-                let pair = outermost && self.layout.caches[info.inner as usize].inner == NONE;
-                if pair || !self.chain_has(lanes, info.chain, line) {
+                let pair = outermost && layout.caches[info.inner as usize].inner == NONE;
+                if pair || !self.chain_has(layout, lanes, info.chain, line) {
                     self.directory.clear(line, info.chain);
                 }
             }
@@ -101,8 +113,8 @@ impl Hierarchy {
 
     /// Passes a line to the cache above `cache`. Answers the entry that has to make room there.
     #[inline(always)]
-    fn hand_up<L: Lanes>(&mut self, lanes: L, cache: u32, line: u32, dirty: bool) -> u32 {
-        let info = &self.layout.caches[cache as usize];
+    fn hand_up<L: Lanes>(&mut self, layout: &Layout, lanes: L, cache: u32, line: u32, dirty: bool) -> u32 {
+        let info = &layout.caches[cache as usize];
         if dirty {
             self.tallies[cache as usize].writebacks += 1;
         }
@@ -110,12 +122,12 @@ impl Hierarchy {
             self.memory_writes += u64::from(dirty);
             return EMPTY;
         }
-        let above = &self.layout.caches[info.parent as usize];
+        let above = &layout.caches[info.parent as usize];
         if !dirty {
             if !above.exclusive || self.store.peek(lanes, &above.geometry, line).is_some() {
                 return EMPTY;
             }
-            return self.bring_in(lanes, info.parent, line);
+            return self.bring_in(layout, lanes, info.parent, line);
         }
         // A tracked cache is inclusive and has the line, and the directory knows that it is modified.
         if above.tracked {
@@ -125,13 +137,13 @@ impl Hierarchy {
         if may_have && self.store.flag(lanes, &above.geometry, line, DIRTY, 0).is_some() {
             return EMPTY;
         }
-        self.bring_in(lanes, info.parent, line | DIRTY)
+        self.bring_in(layout, lanes, info.parent, line | DIRTY)
     }
 
     /// Puts a line into `cache`, which does not have it. Answers the entry that has to make room.
     #[inline(always)]
-    pub(super) fn bring_in<L: Lanes>(&mut self, lanes: L, cache: u32, entry: u32) -> u32 {
-        let info = &self.layout.caches[cache as usize];
+    pub(super) fn bring_in<L: Lanes>(&mut self, layout: &Layout, lanes: L, cache: u32, entry: u32) -> u32 {
+        let info = &layout.caches[cache as usize];
         let line = entry & LINE;
         // Whether the next cache of the chain has the line is not known here: say that it may not.
         let orphan = if info.inner_of_chain { ORPHAN } else { 0 };

@@ -1,4 +1,4 @@
-//! Picks the compiled copy of the access path that suits the host's lanes and the width of the directory.
+//! Picks the compiled copy of the access path that suits the host's lanes and the machine.
 
 use super::{Hierarchy, Touch, layout::MAX_WORDS};
 use crate::{
@@ -22,10 +22,11 @@ pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], each: impl FnMut
     on_host(hierarchy, Many(touches, each));
 }
 
-/// Something to do with a hierarchy, compiled once for each kind of lanes and each width `H` of the directory.
+/// Something to do with a hierarchy, compiled for each kind of lanes, each width `H` of the
+/// directory, and for paths of `D` caches (any number of them where `D` is 0).
 trait Job {
     type Answer;
-    fn work<L: Lanes, const H: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Self::Answer;
+    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Self::Answer;
 }
 
 /// One access.
@@ -34,9 +35,8 @@ struct One(Touch);
 impl Job for One {
     type Answer = Access;
     #[inline(always)]
-    fn work<L: Lanes, const H: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Access {
-        let Touch { worker, line, write } = self.0;
-        hierarchy.access_with::<L, H>(lanes, worker, line, write)
+    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Access {
+        hierarchy.state.access::<L, H, D>(&hierarchy.layout, lanes, self.0)
     }
 }
 
@@ -46,18 +46,18 @@ struct Many<'a, F>(&'a [Touch], F);
 impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     type Answer = ();
     #[inline(always)]
-    fn work<L: Lanes, const H: usize>(self, hierarchy: &mut Hierarchy, lanes: L) {
+    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) {
         let Self(touches, mut each) = self;
-        touches.iter().take(FAR).for_each(|t| hierarchy.prefetch(t.worker, t.line));
+        let Hierarchy { layout, state, .. } = hierarchy;
+        touches.iter().take(FAR).for_each(|t| state.prefetch(layout, t.worker, t.line));
         for (i, touch) in touches.iter().enumerate() {
             if let Some(next) = touches.get(i + FAR) {
-                hierarchy.prefetch(next.worker, next.line);
+                state.prefetch(layout, next.worker, next.line);
             }
             if let Some(next) = touches.get(i + NEAR) {
-                hierarchy.prepare(next.worker, next.line, next.write);
+                state.prepare(layout, next.worker, next.line, next.write);
             }
-            let access = hierarchy.access_with::<L, H>(lanes, touch.worker, touch.line, touch.write);
-            each(touch, access);
+            each(touch, state.access::<L, H, D>(layout, lanes, *touch));
         }
     }
 }
@@ -69,11 +69,11 @@ fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
         Host::Avx512(lanes) => x86::on_avx512(hierarchy, lanes, job),
         #[cfg(target_arch = "x86_64")]
         Host::Avx2(lanes) => x86::on_avx2(hierarchy, lanes, job),
-        Host::Portable(lanes) => match hierarchy.layout.words {
-            1 => job.work::<_, 1>(hierarchy, lanes),
-            2 => job.work::<_, 2>(hierarchy, lanes),
-            4 => job.work::<_, 4>(hierarchy, lanes),
-            _ => job.work::<_, MAX_WORDS>(hierarchy, lanes),
+        Host::Portable(lanes) => match (hierarchy.layout.words, hierarchy.layout.depth) {
+            (1, 3) => job.work::<_, 1, 3>(hierarchy, lanes),
+            (1, _) => job.work::<_, 1, 0>(hierarchy, lanes),
+            (2..=4, _) => job.work::<_, 4, 0>(hierarchy, lanes),
+            _ => job.work::<_, MAX_WORDS, 0>(hierarchy, lanes),
         },
     }
 }
@@ -87,22 +87,26 @@ mod x86 {
         ($name:ident, $compiled:ident, $lanes:ty, $features:literal) => {
             #[inline(always)]
             pub(super) fn $name<J: Job>(hierarchy: &mut Hierarchy, lanes: $lanes, job: J) -> J::Answer {
-                match hierarchy.layout.words {
+                match (hierarchy.layout.words, hierarchy.layout.depth) {
                     // SAFETY: the function asks for the features that `lanes` proves: one is made only where the
                     // processor was found to have them.
-                    1 => unsafe { $compiled::<J, 1>(hierarchy, lanes, job) },
+                    (1, 3) => unsafe { $compiled::<J, 1, 3>(hierarchy, lanes, job) },
                     // SAFETY: as above.
-                    2 => unsafe { $compiled::<J, 2>(hierarchy, lanes, job) },
+                    (1, _) => unsafe { $compiled::<J, 1, 0>(hierarchy, lanes, job) },
                     // SAFETY: as above.
-                    4 => unsafe { $compiled::<J, 4>(hierarchy, lanes, job) },
+                    (2..=4, _) => unsafe { $compiled::<J, 4, 0>(hierarchy, lanes, job) },
                     // SAFETY: as above.
-                    _ => unsafe { $compiled::<J, MAX_WORDS>(hierarchy, lanes, job) },
+                    _ => unsafe { $compiled::<J, MAX_WORDS, 0>(hierarchy, lanes, job) },
                 }
             }
 
             #[target_feature(enable = $features)]
-            fn $compiled<J: Job, const H: usize>(hierarchy: &mut Hierarchy, lanes: $lanes, job: J) -> J::Answer {
-                job.work::<_, H>(hierarchy, lanes)
+            fn $compiled<J: Job, const H: usize, const D: usize>(
+                hierarchy: &mut Hierarchy,
+                lanes: $lanes,
+                job: J,
+            ) -> J::Answer {
+                job.work::<_, H, D>(hierarchy, lanes)
             }
         };
     }

@@ -14,6 +14,8 @@ use crate::{
 pub(super) const MAX_DEPTH: usize = 8;
 /// Words of the directory that name chains: 64 chains each, less one bit for [`Layout::modified`].
 pub(super) const MAX_WORDS: usize = 8;
+/// Caches with no more entries than this (4 KiB of the host's memory) are not prefetched.
+const NEAR: u32 = 1024;
 /// No cache.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -88,6 +90,8 @@ pub(super) struct Path {
     pub(super) end: u32,
     /// How many of the first steps are of a chain with no other chain below.
     pub(super) private: u32,
+    /// The first step whose cache is large enough to prefetch its sets.
+    pub(super) far: u32,
 }
 
 /// The tree, flat.
@@ -97,6 +101,8 @@ pub(super) struct Layout {
     pub(super) chains: Vec<Chain>,
     pub(super) paths: Vec<Path>,
     pub(super) steps: Vec<Step>,
+    /// How many caches all workers have on their paths; 0 where they differ.
+    pub(super) depth: usize,
     /// Words of a row that name chains.
     pub(super) words: usize,
     /// Words of a row.
@@ -121,11 +127,39 @@ pub(super) fn name(index: usize, cluster: &Cluster) -> String {
     }
 }
 
+/// One worker's path, sliced out of the layout; `words` masks a step.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'a> {
+    pub(super) steps: &'a [Step],
+    /// As [`Layout::below_step`].
+    pub(super) below: &'a [u64],
+    /// As [`Layout::filled`].
+    pub(super) filled: &'a [u64],
+    /// As [`Layout::others`].
+    pub(super) others: &'a [u64],
+}
+
+impl Steps<'_> {
+    /// The innermost cache on the path that has one of the chains `others` below it.
+    #[inline(always)]
+    pub(super) fn common<const H: usize>(&self, others: &[u64; H]) -> Option<u32> {
+        let meets = |below: &[u64]| below.iter().zip(others).any(|(b, o)| b & o != 0);
+        let mut above = self.steps.iter().zip(self.below.chunks_exact(H)).filter(|(_, below)| meets(below));
+        above.next().map(|(step, _)| step.cache)
+    }
+}
+
 impl Path {
     /// Its steps, in [`Layout::steps`].
     #[inline(always)]
     pub(super) fn steps(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
+    }
+
+    /// Those of them whose sets are worth prefetching.
+    #[inline(always)]
+    pub(super) fn far(&self) -> std::ops::Range<usize> {
+        self.far as usize..self.end as usize
     }
 }
 
@@ -135,7 +169,12 @@ impl Layout {
         let (clusters, workers) = (machine.clusters(), machine.workers());
         let (mut caches, chains) = chains(clusters, workers, geometries);
         let bits = chains.len() + 1;
-        let words = bits.div_ceil(64).next_power_of_two();
+        // As many as some copy of the access path is compiled for.
+        let words = match bits.div_ceil(64) {
+            1 => 1,
+            2..=4 => 4,
+            more => more.max(MAX_WORDS),
+        };
         if words > MAX_WORDS {
             return Err(CacheError::TooMany { units: chains.len(), most: MAX_WORDS * 64 - 1 });
         }
@@ -151,6 +190,7 @@ impl Layout {
             paths: Vec::new(),
             steps: Vec::new(),
             words,
+            depth: 0,
             others: Vec::new(),
             filled: Vec::new(),
             below_step: Vec::new(),
@@ -159,7 +199,22 @@ impl Layout {
         for (i, worker) in workers.iter().enumerate() {
             layout.add_path(i, worker)?;
         }
+        let mut depths = layout.paths.iter().map(|p| p.steps().len());
+        layout.depth = depths.next().filter(|first| depths.all(|d| d == *first)).unwrap_or(0);
         Ok(layout)
+    }
+
+    /// The path of the worker with index `worker`, of `D` steps where `D` is not zero.
+    #[inline(always)]
+    pub(super) fn steps<const H: usize, const D: usize>(&self, path: Path, worker: usize) -> Steps<'_> {
+        let start = path.start as usize;
+        let end = if D == 0 { path.end as usize } else { start + D };
+        Steps {
+            steps: &self.steps[start..end],
+            below: &self.below_step[start * H..end * H],
+            filled: &self.filled[start * H..end * H],
+            others: &self.others[worker * H..][..H],
+        }
     }
 
     fn mark_below(&mut self) {
@@ -228,7 +283,9 @@ impl Layout {
             }
             _ => 0,
         };
-        self.paths.push(Path { start: start as u32, end: self.steps.len() as u32, private: private as u32 });
+        let near = steps.iter().take_while(|s| s.geometry.sets * s.geometry.stride <= NEAR).count();
+        let end = self.steps.len() as u32;
+        self.paths.push(Path { start: start as u32, end, private: private as u32, far: (start + near) as u32 });
         self.others.extend(others);
         Ok(())
     }

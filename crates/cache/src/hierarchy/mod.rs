@@ -11,6 +11,7 @@ mod directory;
 mod evict;
 mod host;
 mod layout;
+mod prefetch;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,7 @@ use befit_machine::{ClusterId, Lines, Machine, WorkerId};
 use crate::{
     Access, CacheError, ClusterCounts,
     lanes::{Host, LINE},
-    sets::{EMPTY, Store},
+    sets::Store,
 };
 use directory::Directory;
 use layout::Layout;
@@ -47,6 +48,13 @@ use layout::Layout;
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     layout: Layout,
+    state: State,
+    host: Host,
+}
+
+/// What accesses change. (The layout is apart so that the access path can hold on to parts of it.)
+#[derive(Clone, Debug)]
+struct State {
     store: Store,
     directory: Directory,
     tallies: Vec<Tally>,
@@ -55,7 +63,6 @@ pub struct Hierarchy {
     memory_writes: u64,
     remote_hits: u64,
     sibling_hits: u64,
-    host: Host,
 }
 
 /// What is counted of one cache while it runs.
@@ -99,29 +106,24 @@ impl Hierarchy {
         let name = |i: usize| layout::name(i + 1, &clusters[i + 1]);
         let (store, geometries) = Store::new(&caches, name, |i| seed_of(seed, i as u64 + 1))?;
         let layout = Layout::new(machine, &geometries)?;
-        Ok(Self {
+        let state = State {
             directory: Directory::new(&layout, lines),
             tallies: vec![Tally::default(); caches.len()],
-            layout,
             store,
             lines,
             memory_reads: 0,
             memory_writes: 0,
             remote_hits: 0,
             sibling_hits: 0,
-            host: Host::detect(),
-        })
+        };
+        Ok(Self { layout, state, host: Host::detect() })
     }
 
     /// Asks the host to bring near what [`Self::access`] of the same line will look at. Changes nothing; of use some
     /// ten accesses ahead.
     #[inline]
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
-        let Some(path) = self.layout.paths.get(worker.index()) else { return };
-        self.directory.prefetch(line);
-        for step in &self.layout.steps[path.steps()] {
-            self.store.prefetch(&step.geometry, line);
-        }
+        self.state.prefetch(&self.layout, worker, line);
     }
 
     /// Asks the host to bring near what else the access will look at: what the directory says of the lines that will
@@ -129,21 +131,7 @@ impl Hierarchy {
     /// accesses ahead, once [`Self::prefetch`] of the same line has taken effect.
     #[inline]
     pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
-        let Some(path) = self.layout.paths.get(worker.index()) else { return };
-        if line >= self.lines {
-            return;
-        }
-        let steps = &self.layout.steps[path.steps()];
-        // What leaves the innermost cache needs the directory only rarely.
-        for step in steps.iter().skip(1) {
-            let victim = self.store.last_in(&step.geometry, line);
-            if victim != EMPTY {
-                self.directory.prefetch(Store::line_of(victim));
-            }
-        }
-        if write {
-            self.prefetch_others(worker, line);
-        }
+        self.state.prepare(&self.layout, worker, line, write);
     }
 
     /// Worker `worker` reads or writes `line`. O(ways of the caches passed).
@@ -166,8 +154,8 @@ impl Hierarchy {
     /// Counts of the cache of `cluster` since the start; zeros for the root. O(caches).
     pub fn counts(&self, cluster: ClusterId) -> ClusterCounts {
         let this = cluster.0.wrapping_sub(1);
-        let Some(tally) = self.tallies.get(this as usize) else { return ClusterCounts::default() };
-        let children = self.layout.caches.iter().zip(&self.tallies).filter(|(info, _)| info.parent == this);
+        let Some(tally) = self.state.tallies.get(this as usize) else { return ClusterCounts::default() };
+        let children = self.layout.caches.iter().zip(&self.state.tallies).filter(|(info, _)| info.parent == this);
         ClusterCounts {
             accesses: Lines(tally.direct + children.map(|(_, child)| child.misses).sum::<u64>()),
             misses: Lines(tally.misses),
@@ -179,22 +167,22 @@ impl Hierarchy {
 
     /// Lines read from memory.
     pub fn memory_reads(&self) -> Lines {
-        Lines(self.memory_reads)
+        Lines(self.state.memory_reads)
     }
 
     /// Lines written to memory.
     pub fn memory_writes(&self) -> Lines {
-        Lines(self.memory_writes)
+        Lines(self.state.memory_writes)
     }
 
     /// Accesses that found their line under another child of the root only.
     pub fn remote_hits(&self) -> Lines {
-        Lines(self.remote_hits)
+        Lines(self.state.remote_hits)
     }
 
     /// Accesses that found their line only in another worker's cache under a common cache that did not have it.
     pub fn sibling_hits(&self) -> Lines {
-        Lines(self.sibling_hits)
+        Lines(self.state.sibling_hits)
     }
 }
 

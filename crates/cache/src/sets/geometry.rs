@@ -53,11 +53,15 @@ impl Geometry {
             ways,
             lru: cache.replacement == Replacement::Lru,
         };
-        let end = u64::from(first) + u64::from(sets) * u64::from(geometry.stride);
-        if end > u64::from(u32::MAX) {
+        if geometry.end() > u64::from(u32::MAX) {
             return Err(bad("makes the machine's caches too large together to be modelled: more than 2³² lines".into()));
         }
         Ok(geometry)
+    }
+
+    /// Where its last set ends.
+    pub(crate) fn end(&self) -> u64 {
+        u64::from(self.first) + u64::from(self.sets) * u64::from(self.stride)
     }
 
     /// The set of `line`: the line number modulo the number of sets, by two multiplications (Lemire, Kaser, Kurz:

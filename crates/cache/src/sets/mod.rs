@@ -15,6 +15,7 @@ use befit_machine::{Cache, Replacement};
 pub(crate) use crate::lanes::{EMPTY, Touch};
 use crate::{
     CacheError,
+    hint::on_huge_pages,
     lanes::{LINE, Lanes},
 };
 pub(crate) use geometry::Geometry;
@@ -26,6 +27,9 @@ pub(crate) const ORPHAN: u32 = 1 << 30;
 
 /// Entries per line of the host's caches.
 const HOST_LINE: usize = 16;
+
+/// Entries left out between two caches: equal sets of equal caches shall not all fall into the same set of the host's.
+const SKEW: u64 = 3 * HOST_LINE as u64;
 
 /// The sets of some caches.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +62,7 @@ impl Store {
         let mut end = 0u32;
         for (i, cache) in caches.iter().enumerate() {
             let geometry = Geometry::new(cache, &name(i), end)?;
-            end += geometry.sets * geometry.stride;
+            end = (geometry.end() + SKEW).min(u64::from(u32::MAX)) as u32;
             states.push(match cache.replacement {
                 Replacement::Lru => State::Lru,
                 Replacement::TreePlru => State::TreePlru(vec![0; geometry.sets as usize]),
@@ -66,7 +70,7 @@ impl Store {
             });
             geometries.push(geometry);
         }
-        let entries = vec![EMPTY; end as usize + HOST_LINE];
+        let entries = on_huge_pages(EMPTY, end as usize + HOST_LINE);
         let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE);
         Ok((Self { entries, skipped, states }, geometries))
     }
@@ -146,7 +150,7 @@ impl Store {
     #[inline(always)]
     pub(crate) fn last_in(&self, of: &Geometry, line: u32) -> u32 {
         let last = self.skipped + of.start(line) + of.ways as usize - 1;
-        self.entries[last]
+        self.entries.get(last).copied().unwrap_or(EMPTY)
     }
 
     /// Adds to and takes from the flags of `line`; answers its entry as it was, if it is here. Not a use.
@@ -175,9 +179,9 @@ impl Store {
     #[inline(always)]
     pub(crate) fn prefetch(&self, of: &Geometry, line: u32) {
         let start = self.skipped + of.start(line);
-        crate::prefetch::prefetch(&self.entries, start);
+        crate::hint::prefetch(&self.entries, start);
         if of.stride as usize > HOST_LINE {
-            crate::prefetch::prefetch(&self.entries, start + HOST_LINE);
+            crate::hint::prefetch(&self.entries, start + HOST_LINE);
         }
     }
 

@@ -6,8 +6,8 @@
 
 use std::io::{self, Read, Write};
 
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
-use zstd::bulk::{Compressor, Decompressor};
 
 use super::error::ReadError;
 use super::sections::Section;
@@ -17,25 +17,23 @@ pub(super) const RAW_LIMIT: usize = 1 << 20;
 /// A chunk's raw bytes are at most so many times its stored bytes.
 pub(super) const RATIO: usize = 64;
 /// Most stored bytes: what does not compress grows a little.
-const STORED_LIMIT: usize = RAW_LIMIT + RAW_LIMIT / 128;
+const STORED_LIMIT: usize = RAW_LIMIT + RAW_LIMIT / 64;
 /// Bytes of a header: tag, raw length, stored length, checksums of the stored bytes, the raw bytes and the header.
 pub(super) const HEADER: usize = 36;
-const LEVEL: i32 = 1;
-/// A zstd frame that decoders skip begins so, then has its length: padding.
-const SKIPPABLE: [u8; 4] = [0x50, 0x2a, 0x4d, 0x18];
+/// Stored bytes begin with the length of the LZ4 block; what follows the block is padding.
+const BLOCK_LENGTH: usize = 4;
 
 /// Writes chunks one after another.
 pub(super) struct ChunkWriter<W> {
     to: W,
-    compressor: Compressor<'static>,
     stored: Vec<u8>,
     /// Chunks written. Each header's checksum is seeded with its chunk's number, so that none can be left out or moved.
     written: u64,
 }
 
 impl<W: Write> ChunkWriter<W> {
-    pub(super) fn new(to: W) -> io::Result<Self> {
-        Ok(Self { to, compressor: Compressor::new(LEVEL)?, stored: Vec::new(), written: 0 })
+    pub(super) fn new(to: W) -> Self {
+        Self { to, stored: Vec::new(), written: 0 }
     }
 
     /// Writes `raw`, at most [`RAW_LIMIT`] bytes; nothing when it is empty.
@@ -44,14 +42,13 @@ impl<W: Write> ChunkWriter<W> {
             return Ok(());
         }
         self.stored.clear();
-        self.stored.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-        self.compressor.compress_to_buffer(raw, &mut self.stored)?;
+        self.stored.resize(BLOCK_LENGTH + get_maximum_output_size(raw.len()), 0);
+        let block = compress_into(raw, &mut self.stored[BLOCK_LENGTH..]).map_err(io::Error::other)?;
+        self.stored[..BLOCK_LENGTH].copy_from_slice(&(block as u32).to_le_bytes());
+        self.stored.truncate(BLOCK_LENGTH + block);
         let least = raw.len().div_ceil(RATIO);
         if self.stored.len() < least {
-            let padding = least.saturating_sub(self.stored.len() + 8);
-            self.stored.extend(SKIPPABLE);
-            self.stored.extend((padding as u32).to_le_bytes());
-            self.stored.resize(self.stored.len() + padding, 0);
+            self.stored.resize(least, 0);
         }
         let mut header = [0; HEADER];
         header[..4].copy_from_slice(&section.tag());
@@ -75,7 +72,6 @@ impl<W: Write> ChunkWriter<W> {
 /// Reads chunks one after another.
 pub(super) struct ChunkReader<R> {
     from: R,
-    decompressor: Decompressor<'static>,
     stored: Vec<u8>,
     raw: Vec<u8>,
     read: u64,
@@ -87,9 +83,8 @@ pub(super) struct ChunkReader<R> {
 
 impl<R: Read> ChunkReader<R> {
     /// From just after the file's first `offset` bytes.
-    pub(super) fn new(from: R, offset: u64) -> Result<Self, ReadError> {
-        let decompressor = Decompressor::new().map_err(|source| ReadError::Io { offset, source })?;
-        Ok(Self { from, decompressor, stored: Vec::new(), raw: Vec::new(), read: 0, offset, section: Section::Meta })
+    pub(super) fn new(from: R, offset: u64) -> Self {
+        Self { from, stored: Vec::new(), raw: Vec::new(), read: 0, offset, section: Section::Meta }
     }
 
     /// The next chunk's section and raw bytes.
@@ -127,9 +122,11 @@ impl<R: Read> ChunkReader<R> {
             return Err(damaged("its stored bytes do not match their checksum"));
         }
         self.raw.clear();
-        self.raw.reserve_exact(raw_len);
-        match self.decompressor.decompress_to_buffer(&self.stored, &mut self.raw) {
-            Ok(len) if len == raw_len => {}
+        self.raw.resize(raw_len, 0);
+        let block =
+            self.stored.split_first_chunk().and_then(|(len, rest)| rest.get(..u32::from_le_bytes(*len) as usize));
+        match block.map(|block| decompress_into(block, &mut self.raw)) {
+            Some(Ok(len)) if len == raw_len => {}
             _ => return Err(damaged("it does not unpack to its length")),
         }
         if xxh3_64(&self.raw) != word(20) {

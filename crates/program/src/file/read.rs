@@ -40,7 +40,7 @@ pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
         found => return Err(ReadError::Version { found }),
     }
 
-    let mut chunks = ChunkReader::new(from, prelude.len() as u64)?;
+    let mut chunks = ChunkReader::new(from, prelude.len() as u64);
     let mut loading = Loading::new();
     loop {
         let offset = chunks.offset;

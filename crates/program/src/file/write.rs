@@ -19,7 +19,7 @@ const RECORD: usize = 4 * LONGEST;
 pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteError> {
     to.write_all(&MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;
-    let mut chunks = ChunkWriter::new(to)?;
+    let mut chunks = ChunkWriter::new(to);
     chunks.write(Section::Meta, &meta(program))?;
 
     let mut end = 0;

@@ -2,7 +2,7 @@
 
 use std::{fmt, ptr::NonNull};
 
-use befit_machine::Bytes;
+use befit_machine::{Bytes, ClusterId};
 
 /// What the type of a job knows to do with it.
 #[derive(Debug)]
@@ -25,7 +25,11 @@ pub(crate) struct JobHeader {
 
 /// A job to be executed once: the handle that policies keep in their queues.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JobRef(NonNull<JobHeader>);
+pub(crate) struct JobRef {
+    header: NonNull<JobHeader>,
+    /// The anchor of its task when it was given to the policy.
+    pub(super) room: ClusterId,
+}
 
 // SAFETY: a job is made only of work that is `Send` (promised to `new`), and is executed once.
 unsafe impl Send for JobRef {}
@@ -34,33 +38,35 @@ impl JobRef {
     /// A handle for the job that starts with `header`.
     ///
     /// # Safety
-    /// The job stays where it is until it has been executed; everything in it may be sent to another thread; the pointer is
-    /// good for all of the job, which is of the type that its table is for.
+    /// The job stays where it is until it has been executed; everything in it may be sent to another thread; the
+    /// pointer is good for all of the job, which is of the type that its table is for.
     pub(crate) unsafe fn new(header: NonNull<JobHeader>) -> Self {
-        Self(header)
+        Self { header, room: ClusterId::ROOT }
     }
 
     /// Runs the work, then `ended`, then tells whoever waits for it. Never unwinds.
     ///
-    /// `ended` lies between the two because a policy must learn of a task's end before the task that waits for it goes on.
+    /// `ended` lies between the two because a policy must learn of a task's end before the task that waits for it goes
+    /// on.
     ///
     /// # Safety
     /// Only once for each job, on a thread of the pool that it was given to.
     pub(crate) unsafe fn execute(self, ended: &dyn Fn()) {
         // SAFETY: not yet executed, so it is still there (promised to `new`).
-        let table = unsafe { self.0.as_ref() }.table;
+        let table = unsafe { self.header.as_ref() }.table;
         // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised by our caller.
-        unsafe { (table.execute)(self.0, ended) };
+        unsafe { (table.execute)(self.header, ended) };
     }
 }
 
 impl fmt::Debug for JobRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JobRef({:p})", self.0)
+        write!(f, "JobRef({:p})", self.header)
     }
 }
 
-/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold pointers into the stack.
+/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold pointers into the
+/// stack.
 #[derive(Debug)]
 pub(crate) struct NoUnwind;
 

@@ -1,7 +1,8 @@
 //! The upper layer: forks that other workers need, and how the policy decides about them.
 //!
-//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol asks, and lets sleepers know what
-//! the policy's answers mean for them. The lower layer ([`crate::fork`]) comes here only when it must.
+//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol asks, and lets
+//! sleepers know what the policy's answers mean for them. The lower layer ([`crate::fork`]) comes here only when it
+//! must.
 
 mod env;
 mod job;
@@ -36,6 +37,10 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
+    /// The same by the cluster that they wait at.
+    queued_at: Box<[CachePadded<AtomicUsize>]>,
+    /// Threads that sleep while they may only take what is bound to some cache.
+    restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
     holding: CachePadded<AtomicUsize>,
     /// Counts the times that the pool was stuck.
@@ -54,11 +59,13 @@ impl Engine {
             options,
             threads,
             threads_under: machine.clusters().iter().map(|c| threads_in(&c.workers)).collect(),
-            machine,
             queued: CachePadded::new(AtomicUsize::new(0)),
+            queued_at: machine.clusters().iter().map(|_| CachePadded::new(AtomicUsize::new(0))).collect(),
+            restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
             sleep: Sleep::new(threads),
+            machine,
         }
     }
 
@@ -74,8 +81,8 @@ impl Engine {
         self.threads
     }
 
-    /// The worker of the machine that thread `thread` of the pool is. Several threads are one worker where the pool has more
-    /// threads than its machine has workers.
+    /// The worker of the machine that thread `thread` of the pool is. Several threads are one worker where the pool has
+    /// more threads than its machine has workers.
     pub(crate) fn worker(&self, thread: usize) -> WorkerId {
         WorkerId((thread % self.machine.workers().len()) as u32)
     }
@@ -85,8 +92,8 @@ impl Engine {
         Thresholds::new(&self.machine, worker, self.options.sigma, |c| self.threads_under[c.index()])
     }
 
-    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room is
-    /// given back.
+    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room
+    /// is given back.
     pub(crate) fn places_by_size(&self) -> bool {
         matches!(self.kind, SchedulerKind::Sb | SchedulerKind::SbD)
     }
@@ -102,25 +109,56 @@ impl Engine {
     }
 
     /// Worker `w` made `ready` ready.
-    pub(crate) fn add(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
+    pub(crate) fn add(&self, w: WorkerId, mut ready: Ready<JobRef>, env: &mut dyn Env) {
         if self.places_by_size() {
             // Before the add: see "What is announced" in sleep/README.md.
+            ready.job.room = ready.task.anchor;
+            self.queued_at[ready.job.room.index()].fetch_add(1, SeqCst);
             self.queued.fetch_add(1, SeqCst);
         }
         let cluster = self.policy.add(w, ready, env);
         self.announce(w, cluster);
     }
 
-    /// What shall `w` run?
-    pub(crate) fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
-        let ready = self.policy.get(w, env)?;
-        if self.places_by_size() {
-            self.queued.fetch_sub(1, SeqCst);
+    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up.
+    ///
+    /// What it got would lie on top of the waiting task on its stack, which then could not go on before that ended: it
+    /// would hold its part of the cache for nothing, and the stack would grow by a task for each level of the tree of
+    /// caches, again and again. The policy cannot be asked for less than everything, so it is asked only if something
+    /// waits at `within` or below, where it looks first; if another worker was faster, what comes from further up is
+    /// put back.
+    pub(crate) fn get(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+        if !self.places_by_size() {
+            return self.policy.get(w, env);
         }
+        let depth = |cluster: ClusterId| self.machine.cluster(cluster).depth;
+        let is_within = |cluster: &ClusterId| depth(*cluster) >= depth(within);
+        let waits = |cluster: ClusterId| self.queued_at[cluster.index()].load(SeqCst) > 0;
+        if within != ClusterId::ROOT && !self.machine.path(w).take_while(is_within).any(waits) {
+            return None;
+        }
+        let ready = self.policy.get(w, env)?;
         if ready.task.maximal {
             self.holding.fetch_add(1, SeqCst);
         }
-        Some(ready)
+        if is_within(&ready.job.room) {
+            self.queued_at[ready.job.room.index()].fetch_sub(1, SeqCst);
+            self.queued.fetch_sub(1, SeqCst);
+            return Some(ready);
+        }
+        self.put_back(w, ready, env);
+        None
+    }
+
+    /// Gives back to the policy what it has just handed out to `w`: to the policy, a task that ended at once and a new
+    /// one.
+    #[cold]
+    fn put_back(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
+        self.done(w, &Strand { task: ready.task, stage: ready.stage }, env);
+        self.task_ended(w, &ready.task, env);
+        let task = Task { anchor: ready.job.room, maximal: false, ..ready.task };
+        let cluster = self.policy.add(w, Ready { task, ..ready }, env);
+        self.announce(w, cluster);
     }
 
     /// `w` goes on with a strand of `task`.
@@ -143,20 +181,33 @@ impl Engine {
         self.announce_room(w, cluster);
     }
 
-    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says.
-    pub(crate) fn sleep(&self, me: usize, w: WorkerId, seen: Seen, latch: &Latch) -> Option<ClusterId> {
-        self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w))
+    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` as for [`Self::get`].
+    pub(crate) fn sleep(
+        &self,
+        me: usize,
+        w: WorkerId,
+        within: ClusterId,
+        seen: Seen,
+        latch: &Latch,
+    ) -> Option<ClusterId> {
+        let restricted = usize::from(within != ClusterId::ROOT);
+        self.restricted.fetch_add(restricted, SeqCst);
+        let news = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
+        self.restricted.fetch_sub(restricted, SeqCst);
+        news
     }
 
     /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them, raises the alarm.
     ///
-    /// A continuation cannot leave its stack, so a waiting task can be buried: its thread took another task from further up
-    /// the tree, and that one now waits for room that the buried task, or one that waits for it, holds. No order of the policy's can
-    /// resolve that. On an alarm all waiting tasks give back what they hold of the caches, at once instead of at their end; then
-    /// nothing is held and the policy has no reason to refuse. (The space-bounded study's continuations are jobs of their own, so its
-    /// schedulers do not know this case.)
+    /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took another task, which
+    /// now waits for room that the buried task holds, or that a task holds which waits for the buried one.
+    /// [`Self::get`] avoids that where rooms are as `sb` gives them; this is the net below it for any policy that
+    /// refuses. On an alarm all waiting tasks give back what they hold of the caches, at once instead of at their end,
+    /// and their threads may take anything: then no policy has a reason to refuse. (The space-bounded study's
+    /// continuations are jobs of their own, so its schedulers do not know this case.)
     fn raise_alarm_if_stuck(&self, w: WorkerId) -> bool {
-        let stuck = self.queued.load(SeqCst) > 0 && self.holding.load(SeqCst) > 0;
+        let reason = self.holding.load(SeqCst) > 0 || self.restricted.load(SeqCst) > 0;
+        let stuck = reason && self.queued.load(SeqCst) > 0;
         if stuck {
             self.alarm.fetch_add(1, SeqCst);
             self.announce(w, ClusterId::ROOT);
@@ -164,7 +215,8 @@ impl Engine {
         stuck
     }
 
-    /// How often the alarm has been raised. A worker that sees a new value must give back what its waiting tasks hold.
+    /// How often the alarm has been raised. A worker that sees a new value must give back what its waiting tasks
+    /// hold, and is no longer held to what is bound to their anchors.
     pub(crate) fn alarm(&self) -> usize {
         self.alarm.load(SeqCst)
     }

@@ -32,8 +32,8 @@ pub(crate) struct OpenFork {
 struct Handed {
     /// Set when the work has been done.
     latch: Latch,
-    /// The owner's [`ForkList::limit`](super::list::ForkList): whoever takes the fork sets it to 0, so that the owner hands
-    /// out another.
+    /// The owner's [`ForkList::limit`](super::list::ForkList): whoever takes the fork sets it to 0, so that the owner
+    /// hands out another.
     limit: NonNull<AtomicUsize>,
 }
 
@@ -101,15 +101,16 @@ impl OpenFork {
     /// owner's.
     ///
     /// # Safety
-    /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are `Send`, which is handed out only
-    /// once and whose work has not been taken. The frame, `seat` and `limit` stay until the latch is set and seen set by the owner.
+    /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are
+    /// `Send`, which is handed out only once and whose work has not been taken. The frame, `seat` and `limit` stay
+    /// until the latch is set and seen set by the owner.
     pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, limit: &AtomicUsize) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
         let open = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
         open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, limit: NonNull::from(limit) }) });
-        // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents are
-        // `Send`; its table is made for its type in `Frame::new`.
+        // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents
+        // are `Send`; its table is made for its type in `Frame::new`.
         unsafe { JobRef::new(fork.cast()) }
     }
 

@@ -7,14 +7,14 @@ use crate::primitive::AtomicUsize;
 
 /// The open forks of one worker, the oldest first. See `README.md` for the invariants.
 ///
-/// Only the owner uses it, so pushing and popping are plain loads and stores. All that others touch is `limit`, by which
-/// they make the owner's next push take the slow path.
+/// Only the owner uses it, so pushing and popping are plain loads and stores. All that others touch is `limit`, by
+/// which they make the owner's next push take the slow path.
 #[derive(Debug)]
 pub(crate) struct ForkList {
     /// A fork at this index or above takes the slow path: the capacity, or 0 when a fork should be handed out.
     limit: AtomicUsize,
-    /// The number of open forks (below [`ONE_COUNTED`]), and above it the number of all forks since [`Self::take_count`]: one
-    /// addition for both, as each further store would be a good part of what a fork costs.
+    /// The number of open forks (below [`ONE_COUNTED`]), and above it the number of all forks since
+    /// [`Self::take_count`]: one addition for both, as each further store would be a good part of what a fork costs.
     state: Cell<u64>,
     /// The forks below this index have been handed out.
     exposed: Cell<usize>,
@@ -24,7 +24,8 @@ pub(crate) struct ForkList {
 
 type Slot = NonNull<OpenFork>;
 
-/// One fork in the counting part of the state. 2⁴⁰ can be counted: more than a worker makes before it next reaches a slow path.
+/// One fork in the counting part of the state. 2⁴⁰ can be counted: more than a worker makes before it next reaches a
+/// slow path.
 const ONE_COUNTED: u64 = 1 << 24;
 
 /// Deep enough for most programs; the list grows beyond.
@@ -57,15 +58,17 @@ impl ForkList {
     /// Links `fork` at the young end.
     ///
     /// # Safety
-    /// The list is shorter than its capacity, as [`Self::may_push`] or [`Self::make_room`] has shown. The fork stays until it
-    /// is popped.
+    /// The list is shorter than its capacity, as [`Self::may_push`] or [`Self::make_room`] has shown. The fork stays
+    /// until it is popped.
     #[inline(always)]
     pub(crate) unsafe fn push(&self, fork: NonNull<OpenFork>) {
+        // Read before the slot is written: the compiler cannot know that this does not change it.
+        let state = self.state.get();
         // SAFETY: within the allocation, as the length is below the capacity.
-        let slot = unsafe { self.slots.get().add(self.len()) };
+        let slot = unsafe { self.slots.get().add((state % ONE_COUNTED) as usize) };
         // SAFETY: only the owner's thread reads or writes slots.
         unsafe { slot.write(fork) };
-        self.state.set(self.state.get().wrapping_add(ONE_COUNTED + 1));
+        self.state.set(state.wrapping_add(ONE_COUNTED + 1));
     }
 
     /// Whether the youngest fork has been handed out.

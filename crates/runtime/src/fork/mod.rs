@@ -29,11 +29,12 @@ use crate::{
 
 /// Runs `a` and `b`, maybe in parallel, and returns both results.
 ///
-/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. Called outside
-/// a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or one with its
-/// size ([`fit`](crate::fit())).
+/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. Called
+/// outside a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or
+/// one with its size ([`fit`](crate::fit())).
 ///
-/// A fork that no other thread takes costs a few stores on the stack: no lock, no allocation, no atomic read-modify-write.
+/// A fork that no other thread takes costs a few stores on the stack: no lock, no allocation, no atomic
+/// read-modify-write.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {
@@ -89,8 +90,8 @@ where
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread has taken it.
 ///
-/// What it costs is mostly stores, those that save registers across the calls included. Therefore nothing is kept across the
-/// call of `a` that can be found again, and everything that is not a common case is out of line.
+/// What it costs is mostly stores, those that save registers across the calls included. Therefore nothing is kept
+/// across the call of `a` that can be found again, and everything that is not a common case is out of line.
 #[inline(always)]
 fn join_open<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
@@ -102,8 +103,8 @@ where
     let frame = Frame::new(b);
     let forks = worker.forks();
     if forks.may_push() {
-        // SAFETY: there is room; the frame stays on this stack until it is popped below, which nothing in between can skip:
-        // `a`'s panics are caught, and the pool's own code aborts rather than unwinds.
+        // SAFETY: there is room; the frame stays on this stack until it is popped below, which nothing in between can
+        // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds.
         unsafe { forks.push(frame.as_open()) };
     } else {
         // SAFETY: as above; further, work and output are `Send`, and the frame stays until its latch is seen set.

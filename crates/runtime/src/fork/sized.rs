@@ -29,8 +29,8 @@ where
     join_large(worker, a, b)
 }
 
-/// At least one half does not befit a private cache, or does not say so, or an idle worker asks for forks. Out of line, so that
-/// it costs the plain calls no registers.
+/// At least one half does not befit a private cache, or does not say so, or an idle worker asks for forks. Out of line,
+/// so that it costs the plain calls no registers.
 #[inline(never)]
 fn join_large<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
@@ -62,8 +62,8 @@ fn after_a_panic<B: Work>(b: B, panic: Box<dyn Any + Send>) -> ! {
     resume_unwind(panic)
 }
 
-/// The policy must place at least one half: both go through it, and this worker runs what the policy gives it until both
-/// are done.
+/// The policy must place at least one half: both go through it, and this worker runs what the policy gives it until
+/// both are done.
 #[cold]
 #[inline(never)]
 fn join_placed<A, B>(worker: &Worker, parent: &Task, a: A, b: B) -> (A::Output, B::Output)
@@ -78,8 +78,8 @@ where
     // Two frames on this stack become known to others, so it must not be unwound before both are done.
     let no_unwind = NoUnwind;
     let limit = worker.forks().limit();
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat and limit, which are the worker's; work
-    // and output are `Send`; it is handed out here only.
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat and limit, which are the
+    // worker's; work and output are `Send`; it is handed out here only.
     let job_a = unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), limit) };
     // SAFETY: as above.
     let job_b = unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), limit) };

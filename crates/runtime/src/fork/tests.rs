@@ -237,10 +237,10 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
     assert_eq!(pool.statistics().total().anchored, 4);
 }
 
-/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited for room in that L1: all
-/// threads slept for ever. See `Engine::raise_alarm_if_stuck`.
+/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited for room in that L1:
+/// all threads slept for ever; or it did so again and again, until its stack was full. See `Engine::get`.
 #[test]
-fn regression_a_buried_task_gives_its_room_back_when_nothing_else_can_go_on() {
+fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
     let numbers: Vec<u64> = (0..200_000).collect();
     within(Duration::from_secs(120), || {
         for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {

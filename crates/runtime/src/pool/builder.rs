@@ -48,8 +48,8 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// The number of threads. By default, or with 0, one for each worker of the machine, but no more than the process has
-    /// CPUs (affinity mask and cgroup quota).
+    /// The number of threads. By default, or with 0, one for each worker of the machine, but no more than the process
+    /// has CPUs (affinity mask and cgroup quota).
     ///
     /// Thread i is worker i of the machine; where there are more threads than workers, worker i modulo their number.
     pub fn num_threads(mut self, threads: usize) -> Self {
@@ -65,8 +65,9 @@ impl ThreadPoolBuilder {
 
     /// The machine that the scheduler schedules on, by default the one that this runs on.
     ///
-    /// It may be any other, also a larger one: the threads are then its first workers. That is good for tests of a scheduler's
-    /// decisions; its threads are not pinned unless [`Self::pin`] says so, as caches that are not there cannot be shared.
+    /// It may be any other, also a larger one: the threads are then its first workers. That is good for tests of a
+    /// scheduler's decisions; its threads are not pinned unless [`Self::pin`] says so, as caches that are not there
+    /// cannot be shared.
     pub fn machine(mut self, machine: Machine) -> Self {
         self.machine = Some(machine);
         self
@@ -84,8 +85,8 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`]. No thread ever runs outside the
-    /// affinity mask of the process.
+    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`]. No thread
+    /// ever runs outside the affinity mask of the process.
     pub fn pin(mut self, pin: impl Into<Pin>) -> Self {
         self.pin = pin.into();
         self
@@ -105,8 +106,8 @@ impl ThreadPoolBuilder {
 
     /// The threads' stack size in bytes; by default what [`std::thread::Builder`] gives.
     ///
-    /// A worker that waits at a join runs other tasks on top of the waiting one, so it needs more stack than one path through
-    /// the program.
+    /// A worker that waits at a join runs other tasks on top of the waiting one, so it needs more stack than one path
+    /// through the program.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -183,7 +184,8 @@ impl ThreadPoolBuilder {
     }
 }
 
-/// The machine that this runs on; where the system does not describe its caches, as many workers as it says, under none.
+/// The machine that this runs on; where the system does not describe its caches, as many workers as it says, under
+/// none.
 fn host() -> Machine {
     Host::here().detect().unwrap_or_else(|_| {
         let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);

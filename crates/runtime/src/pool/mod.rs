@@ -73,9 +73,9 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 ///
 /// # Dropping
-/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its threads have ended. There are
-/// two exceptions to "waits": the global pool is never dropped, and a pool that is dropped by one of its own threads ends
-/// behind the back of that thread.
+/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its threads have ended.
+/// There are two exceptions to "waits": the global pool is never dropped, and a pool that is dropped by one of its own
+/// threads ends behind the back of that thread.
 pub struct ThreadPool {
     registry: Arc<Registry>,
     threads: Vec<JoinHandle<()>>,
@@ -84,8 +84,8 @@ pub struct ThreadPool {
 impl ThreadPool {
     /// Runs `work` in this pool and returns its result. `join`, `scope` and `spawn` inside it use this pool.
     ///
-    /// Blocks the calling thread; a thread of another pool runs that pool's work meanwhile. A thread of this pool just calls
-    /// `work`.
+    /// Blocks the calling thread; a thread of another pool runs that pool's work meanwhile. A thread of this pool just
+    /// calls `work`.
     ///
     /// # Panics
     /// If `work` panics.

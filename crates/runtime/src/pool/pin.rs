@@ -7,8 +7,8 @@ use befit_machine::Machine;
 /// Whether a pool's threads are pinned, each to one CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pin {
-    /// If the pool owns its part of the machine: it runs on the detected machine, has no more threads than there are allowed
-    /// CPUs, and no other pool of the process is pinned to any of the CPUs that it would take.
+    /// If the pool owns its part of the machine: it runs on the detected machine, has no more threads than there are
+    /// allowed CPUs, and no other pool of the process is pinned to any of the CPUs that it would take.
     #[default]
     Auto,
     /// Always, as far as the system lets it; several threads to one CPU where there are more threads than allowed CPUs.
@@ -36,7 +36,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned. `detected`: it is this machine.
+    /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned. `detected`: it is this
+    /// machine.
     pub(super) fn new(pin: Pin, machine: &Machine, detected: bool, threads: usize) -> Option<Self> {
         let allowed = allowed_cpus();
         let possible = match pin {
@@ -76,7 +77,8 @@ impl Drop for Claim {
     }
 }
 
-/// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has inherited its place.
+/// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has inherited its
+/// place.
 pub(super) fn unpin() {
     let _ = set_affinity(&allowed_cpus());
 }

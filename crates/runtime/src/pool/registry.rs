@@ -121,8 +121,8 @@ impl Registry {
 
     // ---- Work from outside ------------------------------------------------------------------------------------------
 
-    /// Runs `op` on a worker of this pool and returns what it does: on the calling thread if it is one, else on another while
-    /// the caller waits (running its own pool's work, if it is a worker).
+    /// Runs `op` on a worker of this pool and returns what it does: on the calling thread if it is one, else on another
+    /// while the caller waits (running its own pool's work, if it is a worker).
     pub(crate) fn install<R: Send>(self: &Arc<Self>, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
         Worker::with_current(|worker| match worker {
             Some(worker) if Arc::ptr_eq(worker.registry(), self) => op(worker),
@@ -269,7 +269,8 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
     /// # Safety
     /// The job stays where it is until its latch is seen set, and is given to a policy once.
     unsafe fn as_job(&self) -> JobRef {
-        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it; the table is its own.
+        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it; the table is its
+        // own.
         unsafe { JobRef::new(NonNull::from(self).cast()) }
     }
 

@@ -25,8 +25,8 @@ impl<'s, F: FnOnce(&Scope<'s>) + Send + 's> ScopeJob<'s, F> {
     pub(super) unsafe fn into_job(work: F, scope: NonNull<Scope<'s>>) -> JobRef {
         let job = Box::new(Self { header: JobHeader { table: Self::TABLE }, scope, work });
         let header = NonNull::from(Box::leak(job)).cast();
-        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job; the table
-        // is its own.
+        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job;
+        // the table is its own.
         unsafe { JobRef::new(header) }
     }
 

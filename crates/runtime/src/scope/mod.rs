@@ -47,7 +47,8 @@ pub struct Scope<'s> {
     marker: PhantomData<fn(&'s ()) -> &'s ()>,
 }
 
-/// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it returns once all of them have ended.
+/// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it returns once all of them
+/// have ended.
 ///
 /// Called outside a pool, it runs in the global pool.
 ///
@@ -138,10 +139,11 @@ impl<'s> Scope<'s> {
         self.spawn_sized(None, work);
     }
 
-    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes (see [`fit`](crate::fit())).
+    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes (see
+    /// [`fit`](crate::fit())).
     ///
-    /// It is a function of its own, not `spawn(fit(bytes, …))`, because only a closure that is passed directly can leave
-    /// the type of its argument out.
+    /// It is a function of its own, not `spawn(fit(bytes, …))`, because only a closure that is passed directly can
+    /// leave the type of its argument out.
     ///
     /// ```
     /// let mut v = vec![1u8; 4096];

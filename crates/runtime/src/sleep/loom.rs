@@ -1,5 +1,5 @@
-//! Models of the sleep protocol: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. A lost wake-up shows as a
-//! deadlock.
+//! Models of the sleep protocol: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. A lost wake-up
+//! shows as a deadlock.
 
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Shared {
         }
     }
 
-    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it was told of and does not look for.
+    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it was told of and does
+    /// not look for.
     fn wait_for_latch(&self, me: usize) {
         let mut news = None;
         loop {

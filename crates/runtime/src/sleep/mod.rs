@@ -67,9 +67,9 @@ impl Sleep {
         }
     }
 
-    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return early. If it would be the last to
-    /// sleep it first asks `may_be_stuck`, and stays awake if that answers true. Answers the cluster of the announcement that
-    /// woke it, which it must pass on if it does not look for work now.
+    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return early. If it would be
+    /// the last to sleep it first asks `may_be_stuck`, and stays awake if that answers true. Answers the cluster of the
+    /// announcement that woke it, which it must pass on if it does not look for work now.
     pub(crate) fn sleep(
         &self,
         me: usize,

@@ -24,7 +24,8 @@ pub(super) enum Told {
     News(ClusterId),
 }
 
-/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with a condition to wait on.
+/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with a condition to wait
+/// on.
 #[derive(Debug)]
 pub(crate) struct Seat {
     state: AtomicU32,

@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Whether a fork that runs as plain calls would keep an idle worker waiting: one is idle, and nothing of this worker's
-    /// lies with the policy.
+    /// Whether a fork that runs as plain calls would keep an idle worker waiting: one is idle, and nothing of this
+    /// worker's lies with the policy.
     #[inline(always)]
     pub(crate) fn is_asked(&self) -> bool {
         self.forks.is_requested() && self.registry.has_idle()
@@ -30,8 +30,8 @@ impl Worker {
         self.engine().fork_order(parent)
     }
 
-    /// Links `fork` as [`ForkList::push`](crate::fork::ForkList::push) does; hands out the oldest fork if none of this worker's lies with
-    /// the policy.
+    /// Links `fork` as [`ForkList::push`](crate::fork::ForkList::push) does; hands out the oldest fork if none of this
+    /// worker's lies with the policy.
     ///
     /// # Safety
     /// As for `ForkList::push`, without the room; and what [`OpenFork::hand_out`] asks of the fork.
@@ -55,15 +55,16 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Gives the oldest private fork to the policy; answers whether there was one. The running strand must be suspended.
+    /// Gives the oldest private fork to the policy; answers whether there was one. The running strand must be
+    /// suspended.
     pub(super) fn hand_out_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.expose() else { return false };
         self.counters().handed_out.bump();
         // SAFETY: it is in the list and was not handed out before, so it is live and its work is there.
         let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.seat());
-        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork once;
-        // seat and limit are this worker's.
+        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork
+        // once; seat and limit are this worker's.
         let job = unsafe { OpenFork::hand_out(fork, latch, self.forks.limit()) };
         self.add(job, task);
         true

@@ -1,8 +1,8 @@
 //! One thread of a pool.
 //!
-//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls the policy as
-//! its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy gives back, `wait` does so until a
-//! latch is set, and sleeps when there is nothing.
+//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls
+//! the policy as its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy
+//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing.
 
 mod hand_out;
 mod run;
@@ -77,13 +77,13 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
-        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep the
-        // reference beyond its call, during which `run_until` does not return.
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep
+        // the reference beyond its call, during which `run_until` does not return.
         f(unsafe { worker.as_ref() })
     }
 
-    /// As [`Self::with_current`], where the calling thread is known to be a worker. A worker is found again in one load, which is
-    /// cheaper than to keep it in a register across calls.
+    /// As [`Self::with_current`], where the calling thread is known to be a worker. A worker is found again in one
+    /// load, which is cheaper than to keep it in a register across calls.
     #[inline(always)]
     pub(crate) fn with_current_again<R>(f: impl FnOnce(&Self) -> R) -> R {
         let worker = CURRENT.get();
@@ -117,7 +117,8 @@ impl Worker {
     fn task_of_fork(&self, at: usize) -> &Task {
         let mut running = self.task.get();
         loop {
-            // SAFETY: forks are made while a task runs; the tasks that are running in one another are all on this stack.
+            // SAFETY: forks are made while a task runs; the tasks that are running in one another are all on this
+            // stack.
             let node = unsafe { &*running };
             if node.first_fork <= at {
                 return &node.task;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, Strand, Task};
 
 use super::Worker;
@@ -15,6 +16,8 @@ pub(super) struct Entry {
     stage: Cell<Stage>,
     /// The policy has not been told of the task's end.
     open: Cell<bool>,
+    /// An alarm was raised while it waited.
+    freed: Cell<bool>,
     /// The entry that waits below this one.
     outer: *const Entry,
 }
@@ -26,10 +29,18 @@ impl Worker {
         unsafe { self.entry.get().as_ref() }
     }
 
-    /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would come
-    /// back to it.
+    /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would
+    /// come back to it.
     pub(super) fn may_share(&self) -> bool {
         self.entry().is_some_and(|entry| self.engine().is_shared(entry.task.anchor))
+    }
+
+    /// The cluster that what this worker runs while it waits should be bound to: see [`crate::engine::Engine::get`].
+    pub(super) fn within(&self) -> ClusterId {
+        match self.entry() {
+            Some(entry) if !entry.freed.get() => entry.task.anchor,
+            _ => ClusterId::ROOT,
+        }
     }
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
@@ -57,7 +68,13 @@ impl Worker {
             self.counters().anchored.bump();
         }
         let outer = self.entry.get();
-        let entry = Entry { task: ready.task, stage: Cell::new(ready.stage), open: Cell::new(true), outer };
+        let entry = Entry {
+            task: ready.task,
+            stage: Cell::new(ready.stage),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            outer,
+        };
         self.entry.set(&entry);
         let running = self.inner_task(entry.task);
         let running = self.enter(&running);
@@ -82,7 +99,8 @@ impl Worker {
         }
     }
 
-    /// Gives back what the waiting tasks on this stack hold of the caches, if the [alarm](crate::engine::Engine::alarm) was raised.
+    /// Gives back what the waiting tasks on this stack hold of the caches, and lifts their restrictions, if the
+    /// [alarm](crate::engine::Engine::alarm) was raised.
     pub(super) fn heed_alarm(&self) {
         let alarm = self.engine().alarm();
         if self.alarm.replace(alarm) == alarm {
@@ -90,6 +108,7 @@ impl Worker {
         }
         let mut next = self.entry();
         while let Some(entry) = next {
+            entry.freed.set(true);
             if entry.task.maximal {
                 self.end(entry);
             }

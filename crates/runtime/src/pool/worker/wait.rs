@@ -39,7 +39,7 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch) {
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
-            let found = self.engine().get(self.id, &mut self.env());
+            let found = self.get();
             match found.or_else(|| self.idle(seen, latch)) {
                 Some(ready) => self.execute(ready),
                 None => return,
@@ -47,8 +47,12 @@ impl Worker {
         }
     }
 
-    /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set (`None`). The
-    /// protocol is in `sleep/README.md`.
+    fn get(&self) -> Option<Ready<JobRef>> {
+        self.engine().get(self.id, self.within(), &mut self.env())
+    }
+
+    /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set
+    /// (`None`). The protocol is in `sleep/README.md`.
     fn idle(&self, mut seen: Seen, latch: &Latch) -> Option<Ready<JobRef>> {
         let engine = self.engine();
         let _idle = self.registry.count_idle();
@@ -68,7 +72,7 @@ impl Worker {
                 if now != seen {
                     self.heed_alarm();
                     (seen, news, round) = (now, None, 0);
-                    if let Some(ready) = engine.get(self.id, &mut self.env()) {
+                    if let Some(ready) = self.get() {
                         return Some(ready);
                     }
                 }
@@ -76,7 +80,7 @@ impl Worker {
                 round += 1;
             }
             self.counters().sleeps.bump();
-            news = engine.sleep(self.thread, self.id, seen, latch);
+            news = engine.sleep(self.thread, self.id, self.within(), seen, latch);
         }
     }
 }

@@ -1,0 +1,196 @@
+//! A group of perf events of one thread: opened together, scheduled together, read together.
+//!
+//! There are two ways to read it. Hardware events that the kernel maps into memory are read in user space with the
+//! processor's own instruction (`rdpmc` on x86: some ten nanoseconds an event). All others, and those while they are off the
+//! processor's counters, are read by one read(2) of the group's leader. Both give the same totals, so reads may alternate.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    marker::PhantomData,
+    os::fd::{AsRawFd, BorrowedFd},
+};
+
+use perf_event::{Builder, Counter, Group, Sampler};
+
+use super::reading::{LONGEST, MOST, Reading};
+use crate::{CountersError, Counts, Event};
+
+/// Whether to map counters, so that they can be read in user space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mapping {
+    /// If the kernel maps them.
+    Try,
+    /// Read through the kernel.
+    No,
+}
+
+/// An open counter. Its place in the kernel is given back when this is dropped.
+enum Kept {
+    Mapped(Sampler),
+    Plain(#[expect(dead_code, reason = "held open; its group is read through the leader")] Counter),
+}
+
+/// Events of the thread that opened the group.
+pub(super) struct PerfGroup {
+    leader: Group,
+    /// The leader's descriptor again: `Group::read` allocates on every call, which made a read half as long again.
+    answers: File,
+    kept: Vec<Kept>,
+    /// The kernel's ids of `events`.
+    ids: Vec<u64>,
+    events: Vec<Event>,
+    mapping: Mapping,
+    last: Reading,
+    /// Read in user space, a counter shows what the *calling* thread did: the group must stay with its thread.
+    of_one_thread: PhantomData<*const ()>,
+}
+
+impl PerfGroup {
+    /// An empty group of the calling thread.
+    pub(super) fn new(mapping: Mapping) -> io::Result<Self> {
+        // Its leader is the kernel's dummy event: any event may then be missing.
+        let leader = Group::new()?;
+        let descriptor = leader.as_counter().as_raw_fd();
+        // SAFETY: `descriptor` is open, and stays so while it is borrowed: `leader` owns it, and outlives this statement.
+        let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
+        let answers = File::from(borrowed.try_clone_to_owned()?);
+        Ok(Self {
+            leader,
+            answers,
+            kept: Vec::new(),
+            ids: Vec::new(),
+            events: Vec::new(),
+            mapping,
+            last: Reading::default(),
+            of_one_thread: PhantomData,
+        })
+    }
+
+    /// Adds an event, described by `event`, that `builder` opens.
+    pub(super) fn add(&mut self, event: Event, builder: &Builder<'_>) -> io::Result<()> {
+        if self.events.len() == MOST {
+            return Err(io::Error::other("the group is full"));
+        }
+        let mut counter = self.leader.add(builder)?;
+        if self.mapping == Mapping::Try {
+            let id = counter.id();
+            // 0 is rounded up to the smallest area that holds the page with the counter's state.
+            match counter.sampled(0) {
+                Ok(sampler) => {
+                    self.keep(event, id, Kept::Mapped(sampler));
+                    return Ok(());
+                }
+                // Locked memory is limited. The attempt used the counter up.
+                Err(_) => counter = self.leader.add(builder)?,
+            }
+        }
+        self.keep(event, counter.id(), Kept::Plain(counter));
+        Ok(())
+    }
+
+    fn keep(&mut self, event: Event, id: u64, kept: Kept) {
+        self.kept.push(kept);
+        self.ids.push(id);
+        self.events.push(event);
+    }
+
+    /// Starts counting. The first [`PerfGroup::read`] covers what follows.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        self.leader.enable()?;
+        self.last = self.through_the_kernel()?;
+        Ok(())
+    }
+
+    /// What is counted.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// What the thread did since the last read.
+    pub(super) fn read(&mut self) -> Result<Counts, CountersError> {
+        let now = match self.in_user_space() {
+            Some(reading) => reading,
+            None => self.through_the_kernel().map_err(CountersError::Read)?,
+        };
+        let counts = now.since(&self.last, self.events.iter().map(|event| event.quantity));
+        self.last = now;
+        Ok(counts)
+    }
+
+    /// Without a system call; `None` unless every counter can be read so just now.
+    fn in_user_space(&self) -> Option<Reading> {
+        if self.mapping == Mapping::No {
+            return None;
+        }
+        let mut reading = Reading::default();
+        for (at, kept) in self.kept.iter().enumerate() {
+            let Kept::Mapped(sampler) = kept else { return None };
+            let shown = sampler.read_user();
+            reading.values[at] = shown.count()?;
+            if at == 0 {
+                // The events of a group are put on the counters, and taken off them, together.
+                reading.enabled = shown.time_enabled().as_nanos() as u64;
+                reading.running = shown.time_running().as_nanos() as u64;
+            }
+        }
+        (!self.kept.is_empty()).then_some(reading)
+    }
+
+    fn through_the_kernel(&self) -> io::Result<Reading> {
+        let mut bytes = [0; LONGEST];
+        let length = (&self.answers).read(&mut bytes)?;
+        Reading::parse(&bytes[..length], &self.ids)
+            .ok_or_else(|| io::Error::other(format!("the kernel's answer of {length} bytes is not a group's")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Quantity;
+    use perf_event::events::Software;
+
+    fn faults(mapping: Mapping) -> PerfGroup {
+        let event = Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
+        let mut group = PerfGroup::new(mapping).unwrap();
+        group.add(event, &Builder::new(Software::PAGE_FAULTS)).unwrap();
+        group.start().unwrap();
+        group
+    }
+
+    /// Touches `count` pages that were never touched.
+    fn touch(count: usize) {
+        let mut pages = memmap2::MmapMut::map_anon(count * 4096).unwrap();
+        pages.advise(memmap2::Advice::NoHugePage).unwrap();
+        pages.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+    }
+
+    #[test]
+    fn counters_that_user_space_cannot_read_are_read_through_the_kernel() {
+        // Software events can be mapped, but their counts are never in the processor.
+        let mut group = faults(Mapping::Try);
+        assert!(matches!(group.kept[0], Kept::Mapped(_)));
+        assert_eq!(group.in_user_space(), None);
+        touch(100);
+        assert!(group.read().unwrap().page_faults >= Some(100));
+    }
+
+    #[test]
+    fn each_read_starts_a_new_interval() {
+        let mut group = faults(Mapping::No);
+        touch(100);
+        assert!(group.read().unwrap().page_faults >= Some(100));
+        assert_eq!(group.read().unwrap().page_faults, Some(0));
+    }
+
+    #[test]
+    fn a_full_group_refuses_further_events() {
+        let mut group = PerfGroup::new(Mapping::No).unwrap();
+        let event = Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
+        for _ in 0..MOST {
+            group.add(event, &Builder::new(Software::PAGE_FAULTS)).unwrap();
+        }
+        assert!(group.add(event, &Builder::new(Software::PAGE_FAULTS)).is_err());
+    }
+}

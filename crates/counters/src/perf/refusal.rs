@@ -1,0 +1,106 @@
+//! From what perf_event_open(2) answers to what can be done about it.
+
+use std::{fs, io};
+
+use crate::CountersError;
+
+// Errno values of Linux; the same on all its architectures but for ENOSYS and EOPNOTSUPP on some that Rust hardly runs on.
+const EPERM: i32 = 1;
+const ENOENT: i32 = 2;
+const EACCES: i32 = 13;
+const ENODEV: i32 = 19;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+const ENOSYS: i32 = 38;
+const EOPNOTSUPP: i32 = 95;
+
+/// What was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Asked {
+    /// Counters of the processor, in user space.
+    Hardware,
+    /// Counters of the kernel, in user space.
+    Software,
+    /// Counters of the kernel that count while the kernel works for the thread.
+    Kernel,
+}
+
+impl Asked {
+    /// The highest kernel.perf_event_paranoid that permits it to any program (perf-security.rst in the kernel's documentation;
+    /// Debian's and Ubuntu's kernels know 3 and 4, which forbid all).
+    fn needed(self) -> i32 {
+        match self {
+            Self::Hardware | Self::Software => 2,
+            Self::Kernel => 1,
+        }
+    }
+}
+
+/// Why `what` cannot be counted, the kernel having answered `error`.
+pub(super) fn refusal(asked: Asked, what: &str, error: io::Error) -> CountersError {
+    explain(asked, what, error, paranoid())
+}
+
+/// The value of kernel.perf_event_paranoid.
+fn paranoid() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) -> CountersError {
+    let needed = asked.needed();
+    let what = what.to_owned();
+    match error.raw_os_error() {
+        // The setting permits it: something else answers so, a container's seccomp profile as a rule.
+        Some(EACCES | EPERM) if paranoid.is_some_and(|value| value <= needed) => CountersError::Blocked,
+        Some(EACCES) => CountersError::Forbidden { what, paranoid, needed },
+        Some(EPERM) if paranoid.is_some() => CountersError::Forbidden { what, paranoid, needed },
+        Some(EPERM) => CountersError::Blocked,
+        Some(ENOENT | ENODEV | EOPNOTSUPP) if asked == Asked::Hardware => CountersError::NoHardware,
+        Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported { what },
+        Some(EMFILE | ENFILE) => CountersError::TooManyFiles { what },
+        _ => CountersError::Open { what, source: error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(asked: Asked, errno: i32, paranoid: Option<i32>) -> String {
+        explain(asked, "context switches", io::Error::from_raw_os_error(errno), paranoid).to_string()
+    }
+
+    #[test]
+    fn a_forbidding_setting_is_named_with_the_value_it_needs_and_how_to_set_it() {
+        let hardware = message(Asked::Hardware, EACCES, Some(4));
+        assert!(hardware.contains("perf_event_paranoid is 4, and must be 2 or less"), "{hardware}");
+        assert!(hardware.contains("sudo sysctl kernel.perf_event_paranoid=2"), "{hardware}");
+        let kernel = message(Asked::Kernel, EACCES, Some(2));
+        assert!(kernel.starts_with("context switches may not be counted"), "{kernel}");
+        assert!(kernel.contains("sudo sysctl kernel.perf_event_paranoid=1"), "{kernel}");
+    }
+
+    #[test]
+    fn a_container_that_blocks_the_system_call_is_told_from_a_forbidding_setting() {
+        assert!(message(Asked::Hardware, EPERM, Some(2)).contains("--cap-add PERFMON"));
+        assert!(message(Asked::Hardware, EPERM, None).contains("--cap-add PERFMON"));
+        assert!(message(Asked::Hardware, EPERM, Some(3)).contains("perf_event_paranoid is 3"));
+    }
+
+    #[test]
+    fn a_machine_without_a_pmu_is_named() {
+        assert!(message(Asked::Hardware, ENOENT, Some(0)).contains("usual in virtual machines"));
+    }
+
+    #[test]
+    fn every_refusal_is_one_line() {
+        for asked in [Asked::Hardware, Asked::Software, Asked::Kernel] {
+            for errno in 1..134 {
+                for paranoid in [None, Some(-1), Some(2), Some(4)] {
+                    let message = message(asked, errno, paranoid);
+                    assert!(!message.is_empty() && !message.contains('\n'), "{message}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What the kernel counts of a thread, checked against what the thread is known to do.
+//!
+//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then only look at the message.
+#![cfg(target_os = "linux")]
+
+use std::{
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+use befit_counters::{CountersError, Counts, Quantity, Software, Source};
+
+/// The thread's counters, or nothing where they are not permitted.
+fn open() -> Option<Software> {
+    match Software::open() {
+        Ok(software) => Some(software),
+        Err(why @ (CountersError::Forbidden { .. } | CountersError::Blocked | CountersError::Unsupported { .. })) => {
+            eprintln!("not tested: {why}");
+            None
+        }
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// Counts `work`, after a read that has the code of reading itself brought in.
+fn counted(software: &mut Software, work: impl FnOnce()) -> Counts {
+    software.read().unwrap();
+    work();
+    software.read().unwrap()
+}
+
+/// Pages that nothing has touched.
+struct Fresh(memmap2::MmapMut);
+
+impl Fresh {
+    const PAGE: usize = 4096;
+
+    fn new(pages: usize) -> Self {
+        let map = memmap2::MmapMut::map_anon(pages * Self::PAGE).unwrap();
+        // A huge page would take one fault for 512 of ours. Kernels without huge pages refuse the advice.
+        let _ = map.advise(memmap2::Advice::NoHugePage);
+        Self(map)
+    }
+
+    fn touch(&mut self) {
+        self.0.iter_mut().step_by(Self::PAGE).for_each(|byte| *byte = 1);
+    }
+}
+
+/// Keeps the processor busy for `time` of the wall clock.
+fn spin(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn touching_n_fresh_pages_takes_n_page_faults() {
+    let Some(mut software) = open() else { return };
+    for pages in [1, 10, 1_000] {
+        let mut fresh = Fresh::new(pages);
+        let first = counted(&mut software, || fresh.touch());
+        assert_eq!(first.page_faults, Some(pages as u64), "the first time");
+        let second = counted(&mut software, || fresh.touch());
+        assert_eq!(second.page_faults, Some(0), "the second time");
+    }
+}
+
+#[test]
+fn another_threads_page_faults_do_not_show() {
+    let Some(mut software) = open() else { return };
+    let (start, end) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut fresh = Fresh::new(1_000);
+            start.wait();
+            let mut own = open().unwrap();
+            let counts = counted(&mut own, || fresh.touch());
+            assert_eq!(counts.page_faults, Some(1_000), "on the thread that touches");
+            end.wait();
+        });
+        let counts = counted(&mut software, || {
+            start.wait();
+            end.wait();
+        });
+        assert!(counts.page_faults < Some(20), "on the thread that waits: {:?}", counts.page_faults);
+    });
+}
+
+#[test]
+fn the_task_clock_grows_with_work_and_stands_still_in_sleep() {
+    let Some(mut software) = open() else { return };
+    let clock = |counts: Counts| counts.task_clock.unwrap();
+    let asleep = clock(counted(&mut software, || thread::sleep(Duration::from_millis(50))));
+    assert!(asleep < Duration::from_millis(10), "asleep for 50 ms: {asleep:?}");
+
+    // The least of several: a processor shared with others is at times slower.
+    let mut work = |rounds| (0..5).map(|_| clock(counted(&mut software, || assert!(sum(rounds) > 0)))).min().unwrap();
+    let (little, much) = (work(1_000_000), work(20_000_000));
+    assert!(much > little * 5, "20 times the work took {much:?} against {little:?}");
+}
+
+/// Work that the compiler cannot shorten.
+fn sum(rounds: u64) -> u64 {
+    (0..rounds).fold(0, |a, b| std::hint::black_box(a + b))
+}
+
+#[test]
+fn the_task_clock_does_not_outrun_the_wall_clock() {
+    let Some(mut software) = open() else { return };
+    software.read().unwrap();
+    let start = Instant::now();
+    software.read().unwrap();
+    spin(Duration::from_millis(5));
+    let counts = software.read().unwrap();
+    // The two are different clocks: one of them may be adjusted to the world's.
+    assert!(counts.task_clock.unwrap() <= start.elapsed().mul_f64(1.01));
+}
+
+#[test]
+fn waiting_gives_the_processor_away() {
+    let Some(mut software) = open() else { return };
+    let counts = counted(&mut software, || (0..5).for_each(|_| thread::sleep(Duration::from_millis(1))));
+    match software.left_out().iter().find(|(quantity, _)| *quantity == Quantity::ContextSwitches) {
+        // Programs without privileges may not count what happens inside the kernel.
+        Some((_, why)) => {
+            assert_eq!(counts.context_switches, None);
+            assert!(why.to_string().contains("perf_event_paranoid"), "{why}");
+        }
+        None => assert!(counts.context_switches >= Some(5), "{:?}", counts.context_switches),
+    }
+}
+
+#[test]
+fn software_events_need_no_turns() {
+    let Some(mut software) = open() else { return };
+    let counts = counted(&mut software, || spin(Duration::from_millis(2)));
+    assert!(counts.coverage.is_complete());
+    assert!(counts.coverage.wanted > Duration::ZERO);
+}
+
+#[test]
+fn closing_gives_the_descriptors_back() {
+    if open().is_none() {
+        return;
+    }
+    // Six descriptors each: were they kept, the usual limit of 1,024 would end this.
+    for _ in 0..1_000 {
+        drop(Software::open().unwrap());
+    }
+}

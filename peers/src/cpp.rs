@@ -1,0 +1,93 @@
+//! The runtimes in C++: a CMake project in `cpp/` beside this crate's sources, built when it is first asked for.
+//!
+//! Nothing of it is needed for the rest: without CMake, a compiler or a library, its rows say what is missing.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::runtime::RuntimeKind;
+
+/// Where its sources are.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cpp");
+
+/// A runtime in C++, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CppRuntime {
+    /// Plain calls: what the compilers make of the programs, apart from any runtime.
+    Serial,
+    /// oneTBB: `parallel_invoke`, and a `task_group` where more are forked at once.
+    Tbb,
+    /// OpenMP tasks.
+    Openmp,
+}
+
+impl CppRuntime {
+    /// Every one.
+    pub(crate) const ALL: [Self; 3] = [Self::Serial, Self::Tbb, Self::Openmp];
+
+    /// As users type it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Serial => "serial-c++",
+            Self::Tbb => "tbb",
+            Self::Openmp => "openmp",
+        }
+    }
+
+    /// Its target in the CMake project.
+    fn target(self) -> &'static str {
+        match self {
+            Self::Serial => "peers-serial",
+            Self::Tbb => "peers-tbb",
+            Self::Openmp => "peers-openmp",
+        }
+    }
+
+    /// What it needs beside CMake and a compiler.
+    fn needs(self) -> &'static str {
+        match self {
+            Self::Serial => "a C++ compiler",
+            Self::Tbb => "oneTBB (Debian: libtbb-dev)",
+            Self::Openmp => "a C++ compiler with OpenMP",
+        }
+    }
+}
+
+/// For each of `runtimes` the program to start, or why there is none; `own` for those in this process's program.
+///
+/// Builds those in C++ beside `own`, all that can be built at once; takes some seconds the first time.
+pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBuf, String>> {
+    let folder = own.with_file_name("peers-cpp");
+    let mut built = None;
+    let mut program = |runtime: &RuntimeKind| match runtime {
+        RuntimeKind::Cpp(runtime) => {
+            built.get_or_insert_with(|| build(&folder)).clone()?;
+            let program = folder.join(runtime.target());
+            if program.exists() { Ok(program) } else { Err(format!("{} was not found", runtime.needs())) }
+        }
+        _ => Ok(own.to_owned()),
+    };
+    runtimes.iter().map(&mut program).collect()
+}
+
+/// Builds in `folder` what can be built.
+fn build(folder: &Path) -> Result<(), String> {
+    let configure = ["-S", SOURCES, "-B"].map(Path::new).into_iter().chain([folder]);
+    step("cmake", Command::new("cmake").args(configure).arg("-DCMAKE_BUILD_TYPE=Release"))?;
+    step("the C++ compiler", Command::new("cmake").arg("--build").arg(folder).arg("--parallel"))
+}
+
+fn step(what: &str, command: &mut Command) -> Result<(), String> {
+    let output = match command.stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(e) => return Err(format!("{what} cannot be started: {e}")),
+    };
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let message = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+    Err(format!("{what} failed: {}", message.trim()))
+}

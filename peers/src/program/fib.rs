@@ -1,0 +1,87 @@
+//! Fibonacci numbers by their definition: nothing but forks, so what is timed is the price of a fork.
+//!
+//! `plain` is the usual benchmark. `sized` declares that each call touches 64 bytes, which befit any private cache: a runtime that
+//! looks at sizes need not fork at all. Its leaves can do some work each, as real leaves do.
+
+use std::{hint::black_box, time::Duration};
+
+use super::{checked, timed};
+use crate::{error::Error, runtime::Runtime};
+
+/// What a call says that it touches: a line of its stack.
+const BYTES: usize = 64;
+
+/// How many [`rounds`](work) take about 100 ns: at 3 GHz, 300 cycles of 6 (multiply 3 to 4, shift 1, xor 1).
+pub(crate) const ROUNDS_OF_100_NS: u32 = 50;
+
+/// A fork per call, without sizes.
+pub(crate) fn plain<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
+    let n = size(n)?;
+    let (time, found) = timed(runtime, None, move |cx| fib::<R>(cx, black_box(n)));
+    checked(time, found, expected::<0>(n))
+}
+
+/// A fork with sizes per call; a leaf works for `ROUNDS`.
+pub(crate) fn sized<R: Runtime, const ROUNDS: u32>(runtime: &R, n: usize) -> Result<Duration, Error> {
+    let n = size(n)?;
+    let (time, found) = timed(runtime, Some(BYTES), move |cx| fib_sized::<R, ROUNDS>(cx, black_box(n)));
+    checked(time, found, expected::<ROUNDS>(n))
+}
+
+fn size(n: usize) -> Result<u32, Error> {
+    match u32::try_from(n) {
+        Ok(n @ 0..=60) => Ok(n),
+        _ => Err(Error::Size { program: "fib", n, rule: "at most 60" }),
+    }
+}
+
+fn fib<R: Runtime>(cx: &mut R::Context<'_>, n: u32) -> u64 {
+    if n < 2 {
+        return n.into();
+    }
+    let (a, b) =
+        R::join(cx, |cx: &mut R::Context<'_>| fib::<R>(cx, n - 1), |cx: &mut R::Context<'_>| fib::<R>(cx, n - 2));
+    a + b
+}
+
+fn fib_sized<R: Runtime, const ROUNDS: u32>(cx: &mut R::Context<'_>, n: u32) -> u64 {
+    if n < 2 {
+        return work::<ROUNDS>(n);
+    }
+    let (a, b) = R::join_fit(
+        cx,
+        (BYTES, |cx: &mut R::Context<'_>| fib_sized::<R, ROUNDS>(cx, n - 1)),
+        (BYTES, |cx: &mut R::Context<'_>| fib_sized::<R, ROUNDS>(cx, n - 2)),
+    );
+    a.wrapping_add(b)
+}
+
+/// A leaf: a chain of multiplications, each of which needs the one before.
+#[inline(always)]
+fn work<const ROUNDS: u32>(n: u32) -> u64 {
+    let mut x = u64::from(n);
+    for _ in 0..ROUNDS {
+        x = x.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^= x >> 32;
+    }
+    x
+}
+
+/// What the whole tree adds up to: it has fib(n) leaves with 1 and fib(n − 1) with 0.
+fn expected<const ROUNDS: u32>(n: u32) -> u64 {
+    let (mut zeros, mut ones) = (1_u64, 0_u64);
+    for _ in 0..n {
+        (zeros, ones) = (ones, zeros + ones);
+    }
+    ones.wrapping_mul(work::<ROUNDS>(1)).wrapping_add(zeros.wrapping_mul(work::<ROUNDS>(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expected_numbers_are_fibonaccis() {
+        assert_eq!([0, 1, 2, 10, 38].map(expected::<0>), [0, 1, 1, 55, 39_088_169]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Matrix product C += A·B by quadrants: four products in parallel, then the four that add to the same quadrants of C.
+//!
+//! Source: the runtime-benchmarks collection (tzcnt), with its 32-bit integers, its leaf of 32 × 32 and its loops.
+
+use std::time::Duration;
+
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+
+use super::{
+    input::{filled, random},
+    timed,
+};
+use crate::{error::Error, runtime::Runtime};
+
+/// Matrices with so many rows are multiplied by loops.
+const LEAF: usize = 32;
+
+pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
+    if !(n.is_power_of_two() && n <= 1 << 15) {
+        return Err(Error::Size { program: "matmul", n, rule: "a power of two, at most 32768" });
+    }
+    // Small numbers, so that no sum overflows.
+    let a = matrix(n, |i| (random(i as u64) & 15) as i32)?;
+    let b = matrix(n, |i| (random((n * n + i) as u64) & 15) as i32)?;
+    let mut c = matrix(n, |_| 0)?;
+    let (time, ()) =
+        timed(runtime, Some(3 * square(n)), |cx| multiply::<R>(cx, a.view(), b.view(), c.view_mut()));
+    if is_product(&a, &b, &c) { Ok(time) } else { Err(Error::WrongResult("C is not A times B".to_owned())) }
+}
+
+fn matrix(n: usize, element: impl FnMut(usize) -> i32) -> Result<Array2<i32>, Error> {
+    Ok(Array2::from_shape_vec((n, n), filled(n * n, element)?).expect("n rows of n elements"))
+}
+
+/// Bytes of a matrix with `n` rows.
+fn square(n: usize) -> usize {
+    n * n * size_of::<i32>()
+}
+
+/// Adds A·B to C.
+fn multiply<R: Runtime>(cx: &mut R::Context<'_>, a: ArrayView2<i32>, b: ArrayView2<i32>, mut c: ArrayViewMut2<i32>) {
+    if c.nrows() <= LEAF {
+        return leaf(a, b, c);
+    }
+    let half = c.nrows() / 2;
+    let [a11, a12, a21, a22] = quadrants(a, half);
+    let [b11, b12, b21, b22] = quadrants(b, half);
+    four::<R>(cx, [a11, a21], [b11, b12], c.view_mut());
+    four::<R>(cx, [a12, a22], [b21, b22], c);
+}
+
+/// Adds the products of two blocks of A, one below the other, and two of B, one beside the other, to the quadrants of C.
+fn four<R: Runtime>(
+    cx: &mut R::Context<'_>,
+    [a1, a2]: [ArrayView2<i32>; 2],
+    [b1, b2]: [ArrayView2<i32>; 2],
+    c: ArrayViewMut2<i32>,
+) {
+    let half = c.nrows() / 2;
+    let (c1, c2) = c.split_at(Axis(0), half);
+    // A block of A, two of B, two of C.
+    let bytes = 5 * square(half);
+    R::join_fit(
+        cx,
+        (bytes, |cx: &mut R::Context<'_>| two::<R>(cx, a1, [b1, b2], c1)),
+        (bytes, |cx: &mut R::Context<'_>| two::<R>(cx, a2, [b1, b2], c2)),
+    );
+}
+
+fn two<R: Runtime>(
+    cx: &mut R::Context<'_>,
+    a: ArrayView2<i32>,
+    [b1, b2]: [ArrayView2<i32>; 2],
+    c: ArrayViewMut2<i32>,
+) {
+    let half = c.nrows();
+    let (c1, c2) = c.split_at(Axis(1), half);
+    let bytes = 3 * square(half);
+    R::join_fit(
+        cx,
+        (bytes, |cx: &mut R::Context<'_>| multiply::<R>(cx, a, b1, c1)),
+        (bytes, |cx: &mut R::Context<'_>| multiply::<R>(cx, a, b2, c2)),
+    );
+}
+
+/// Upper left, upper right, lower left, lower right.
+fn quadrants(m: ArrayView2<'_, i32>, half: usize) -> [ArrayView2<'_, i32>; 4] {
+    let (upper, lower) = m.split_at(Axis(0), half);
+    let ((q1, q2), (q3, q4)) = (upper.split_at(Axis(1), half), lower.split_at(Axis(1), half));
+    [q1, q2, q3, q4]
+}
+
+fn leaf(a: ArrayView2<i32>, b: ArrayView2<i32>, mut c: ArrayViewMut2<i32>) {
+    const ROWS: &str = "rows are contiguous";
+    for (a, mut c) in a.rows().into_iter().zip(c.rows_mut()) {
+        let c = c.as_slice_mut().expect(ROWS);
+        for (a, b) in a.iter().zip(b.rows()) {
+            for (c, b) in c.iter_mut().zip(b.to_slice().expect(ROWS)) {
+                *c += a * b;
+            }
+        }
+    }
+}
+
+/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about 2⁻¹⁶ at most.
+fn is_product(a: &Array2<i32>, b: &Array2<i32>, c: &Array2<i32>) -> bool {
+    let x: Vec<i64> = (0..c.nrows() as u64).map(|i| (random(!i) & 0xffff) as i64).collect();
+    times(c, &x) == times(a, &times(b, &x))
+}
+
+fn times(m: &Array2<i32>, x: &[i64]) -> Vec<i64> {
+    m.rows().into_iter().map(|row| row.iter().zip(x).map(|(m, x)| i64::from(*m) * x).sum()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_product_is_found() {
+        let a = matrix(64, |i| (i % 7) as i32).unwrap();
+        let mut c = matrix(64, |_| 0).unwrap();
+        multiply::<crate::runtime::Serial>(&mut (), a.view(), a.view(), c.view_mut());
+        assert!(is_product(&a, &a, &c));
+        c[[63, 0]] += 1;
+        assert!(!is_product(&a, &a, &c));
+    }
+}

@@ -1,0 +1,175 @@
+//! The programs, each written once, over [`Runtime`].
+//!
+//! Each makes its input, is timed from the call into the pool to its return, and checks its result outside that time.
+
+mod fib;
+mod heat;
+mod input;
+mod matmul;
+mod nqueens;
+mod quicksort;
+mod rrm;
+mod skynet;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    str::FromStr,
+    time::{Duration, Instant},
+};
+
+use crate::{error::Error, runtime::Runtime};
+
+/// A program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Program {
+    /// [`fib::plain`]
+    Fib,
+    /// [`fib::sized`] with empty leaves
+    FibSized,
+    /// [`fib::sized`] with leaves of about 100 ns
+    Fib100ns,
+    /// [`skynet`]
+    Skynet,
+    /// [`nqueens`]
+    Nqueens,
+    /// [`matmul`]
+    Matmul,
+    /// [`rrm`]
+    Rrm,
+    /// [`quicksort`]
+    Quicksort,
+    /// [`heat`]
+    Heat,
+}
+
+impl Program {
+    /// Every program.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Fib,
+        Self::FibSized,
+        Self::Fib100ns,
+        Self::Skynet,
+        Self::Nqueens,
+        Self::Matmul,
+        Self::Rrm,
+        Self::Quicksort,
+        Self::Heat,
+    ];
+
+    /// As users type it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fib => "fib",
+            Self::FibSized => "fib-sized",
+            Self::Fib100ns => "fib-100ns",
+            Self::Skynet => "skynet",
+            Self::Nqueens => "nqueens",
+            Self::Matmul => "matmul",
+            Self::Rrm => "rrm",
+            Self::Quicksort => "quicksort",
+            Self::Heat => "heat",
+        }
+    }
+
+    /// One line on what it does.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Fib => "the n-th Fibonacci number, a fork per call",
+            Self::FibSized => "the same; each fork says that it touches less than a private cache holds",
+            Self::Fib100ns => "the same with sizes; each leaf works for about 100 ns",
+            Self::Skynet => "the sum of n leaves' numbers; every other task forks ten",
+            Self::Nqueens => "placements of n queens; a task per queen that stands",
+            Self::Matmul => "product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32",
+            Self::Rrm => "recursive repeated map of n doubles (bandwidth)",
+            Self::Quicksort => "quicksort of n doubles, partition in parallel too",
+            Self::Heat => "five-point Jacobi on n rows of 512 doubles, 100 iterations",
+        }
+    }
+
+    /// The size of its input unless another is asked for.
+    pub(crate) fn default_n(self) -> usize {
+        match self {
+            Self::Fib | Self::FibSized => 38,
+            Self::Fib100ns => 30,
+            Self::Skynet => 1_000_000,
+            Self::Nqueens => 13,
+            Self::Matmul => 1024,
+            Self::Rrm | Self::Quicksort => 10_000_000,
+            Self::Heat => 8192,
+        }
+    }
+
+    /// The size of the untimed run before the timed one, which starts the runtime's threads.
+    pub(crate) fn warm_up_n(self) -> usize {
+        match self {
+            Self::Fib | Self::FibSized => 25,
+            Self::Fib100ns => 18,
+            Self::Skynet => 10_000,
+            Self::Nqueens => 9,
+            Self::Matmul => 128,
+            Self::Rrm | Self::Quicksort => 1 << 18,
+            Self::Heat => 128,
+        }
+    }
+
+    /// Whether its data is larger than caches and its tasks say how much they touch.
+    pub(crate) fn has_large_data(self) -> bool {
+        matches!(self, Self::Matmul | Self::Rrm | Self::Quicksort | Self::Heat)
+    }
+
+    /// Whether it forks by [`Runtime::sum`].
+    pub(crate) fn sums(self) -> bool {
+        matches!(self, Self::Skynet | Self::Nqueens)
+    }
+
+    /// Runs it on `runtime`, first small and then of size `n`; how long the latter took.
+    ///
+    /// # Errors
+    /// [`Error::Size`], [`Error::Memory`] or [`Error::WrongResult`].
+    pub(crate) fn run<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {
+        self.run_once(runtime, self.warm_up_n())?;
+        self.run_once(runtime, n)
+    }
+
+    fn run_once<R: Runtime>(self, runtime: &R, n: usize) -> Result<Duration, Error> {
+        match self {
+            Self::Fib => fib::plain(runtime, n),
+            Self::FibSized => fib::sized::<R, 0>(runtime, n),
+            Self::Fib100ns => fib::sized::<R, { fib::ROUNDS_OF_100_NS }>(runtime, n),
+            Self::Skynet => skynet::run(runtime, n),
+            Self::Nqueens => nqueens::run(runtime, n),
+            Self::Matmul => matmul::run(runtime, n),
+            Self::Rrm => rrm::run(runtime, n),
+            Self::Quicksort => quicksort::run(runtime, n),
+            Self::Heat => heat::run(runtime, n),
+        }
+    }
+}
+
+impl FromStr for Program {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|program| program.name() == name);
+        found.ok_or_else(|| format!("unknown program '{name}'; known: {}", known()))
+    }
+}
+
+/// Times `work` in the pool; `bytes` is what it touches.
+fn timed<R, W, T>(runtime: &R, bytes: Option<usize>, work: W) -> (Duration, T)
+where
+    R: Runtime,
+    W: FnOnce(&mut R::Context<'_>) -> T + Send,
+    T: Send,
+{
+    let start = Instant::now();
+    let result = runtime.install(bytes, work);
+    (start.elapsed(), result)
+}
+
+/// `time`, if what was found is what must be.
+fn checked<T: PartialEq + std::fmt::Display>(time: Duration, found: T, expected: T) -> Result<Duration, Error> {
+    if found == expected { Ok(time) } else { Err(Error::WrongResult(format!("{found}, must be {expected}"))) }
+}

@@ -1,0 +1,70 @@
+//! Every program on every runtime of this process.
+
+use super::Program;
+use crate::{
+    error::Error,
+    runtime::{RuntimeKind, Serial},
+};
+
+/// Small, and of each a size that ends in every kind of leaf.
+fn small(program: Program) -> &'static [usize] {
+    match program {
+        Program::Fib | Program::FibSized => &[0, 1, 2, 18],
+        Program::Fib100ns => &[15],
+        Program::Skynet => &[1, 10, 10_000],
+        Program::Nqueens => &[0, 1, 2, 3, 8],
+        Program::Matmul => &[1, 2, 32, 64, 128],
+        Program::Rrm => &[0, 1, 8_192, 8_193, 100_001],
+        Program::Quicksort => &[0, 1, 16_383, 16_384, 200_001],
+        Program::Heat => &[3, 8, 9, 64],
+    }
+}
+
+fn every_program_is_right(threads: usize) {
+    for runtime in RuntimeKind::all() {
+        if let RuntimeKind::Cpp(_) = runtime {
+            continue;
+        }
+        for program in Program::ALL {
+            for &n in small(program) {
+                let result = runtime.run(program, n, threads);
+                assert!(result.is_ok(), "{} {n} on {runtime}, {threads} threads: {result:?}", program.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_program_is_right_on_every_runtime_with_one_thread() {
+    every_program_is_right(1);
+}
+
+#[test]
+fn every_program_is_right_on_every_runtime_with_two_threads() {
+    every_program_is_right(2);
+}
+
+#[test]
+fn every_program_is_right_on_every_runtime_with_four_threads() {
+    every_program_is_right(4);
+}
+
+#[test]
+fn a_size_that_a_program_cannot_have_is_refused() {
+    let refused = [
+        (Program::Fib, 61),
+        (Program::FibSized, usize::MAX),
+        (Program::Skynet, 0),
+        (Program::Skynet, 20),
+        (Program::Nqueens, 17),
+        (Program::Matmul, 0),
+        (Program::Matmul, 48),
+        (Program::Heat, 2),
+    ];
+    for (program, n) in refused {
+        assert!(matches!(program.run(&Serial, n), Err(Error::Size { .. })), "{} {n}", program.name());
+    }
+    for program in [Program::Rrm, Program::Quicksort, Program::Heat] {
+        assert!(matches!(program.run(&Serial, usize::MAX), Err(Error::Memory(_))), "{}", program.name());
+    }
+}

@@ -1,0 +1,53 @@
+//! befit, under any of its schedulers.
+
+use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, fit};
+
+use super::Runtime;
+use crate::error::Error;
+
+/// A befit pool with defaults but for threads and scheduler.
+pub(crate) struct Befit(ThreadPool);
+
+impl Befit {
+    pub(crate) fn new(threads: usize, scheduler: SchedulerKind) -> Result<Self, Error> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).scheduler(scheduler).build();
+        pool.map(Self).map_err(|e| Error::Setup { runtime: "befit", reason: e.to_string() })
+    }
+}
+
+impl Runtime for Befit {
+    type Context<'c> = ();
+
+    fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
+    where
+        W: FnOnce(&mut ()) -> T + Send,
+        T: Send,
+    {
+        match bytes {
+            Some(bytes) => self.0.install(fit(bytes, || work(&mut ()))),
+            None => self.0.install(|| work(&mut ())),
+        }
+    }
+
+    #[inline(always)]
+    fn join<A, B, X, Y>(_: &mut (), a: A, b: B) -> (X, Y)
+    where
+        A: FnOnce(&mut ()) -> X + Send,
+        B: FnOnce(&mut ()) -> Y + Send,
+        X: Send,
+        Y: Send,
+    {
+        befit::join(|| a(&mut ()), || b(&mut ()))
+    }
+
+    #[inline(always)]
+    fn join_fit<A, B, X, Y>(_: &mut (), (bytes_a, a): (usize, A), (bytes_b, b): (usize, B)) -> (X, Y)
+    where
+        A: FnOnce(&mut ()) -> X + Send,
+        B: FnOnce(&mut ()) -> Y + Send,
+        X: Send,
+        Y: Send,
+    {
+        befit::join(fit(bytes_a, || a(&mut ())), fit(bytes_b, || b(&mut ())))
+    }
+}

@@ -1,0 +1,42 @@
+//! chili: fork-join with heartbeats.
+
+use std::num::NonZero;
+
+use chili::{Config, Scope, ThreadPool};
+
+use super::Runtime;
+
+/// A chili pool with defaults but for the number of threads, of which the caller of `install` is one.
+pub(crate) struct Chili(ThreadPool);
+
+impl Chili {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self(ThreadPool::with_config(Config { thread_count: NonZero::new(threads), ..Config::default() }))
+    }
+}
+
+impl Runtime for Chili {
+    type Context<'c> = Scope<'c>;
+
+    fn install<W, T>(&self, _: Option<usize>, work: W) -> T
+    where
+        W: FnOnce(&mut Scope<'_>) -> T + Send,
+        T: Send,
+    {
+        work(&mut self.0.scope())
+    }
+
+    /// chili's `join` offers its *first* argument to others and runs the second itself: they are swapped here, so that every runtime
+    /// runs a program in the same order.
+    #[inline(always)]
+    fn join<A, B, X, Y>(cx: &mut Scope<'_>, a: A, b: B) -> (X, Y)
+    where
+        A: FnOnce(&mut Scope<'_>) -> X + Send,
+        B: FnOnce(&mut Scope<'_>) -> Y + Send,
+        X: Send,
+        Y: Send,
+    {
+        let (b, a) = cx.join(b, a);
+        (a, b)
+    }
+}

@@ -1,0 +1,96 @@
+//! The runtimes by name.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use befit::SchedulerKind;
+
+use super::{Befit, Chili, Rayon, RayonIter, Serial};
+use crate::{cpp::CppRuntime, error::Error, program::Program};
+
+/// A runtime, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RuntimeKind {
+    /// Plain calls, in Rust.
+    Serial,
+    /// befit under a scheduler.
+    Befit(SchedulerKind),
+    /// rayon's `join`.
+    Rayon,
+    /// rayon's parallel iterators where a program sums over many tasks.
+    RayonIter,
+    /// chili.
+    Chili,
+    /// One of those in C++.
+    Cpp(CppRuntime),
+}
+
+impl RuntimeKind {
+    /// Every runtime.
+    pub(crate) fn all() -> Vec<Self> {
+        let befit = SchedulerKind::ALL.map(Self::Befit);
+        let peers = [Self::Rayon, Self::RayonIter, Self::Chili];
+        [Self::Serial].into_iter().chain(befit).chain(peers).chain(CppRuntime::ALL.map(Self::Cpp)).collect()
+    }
+
+    /// Those that a program is timed on unless others are asked for: no two that run it in the same way.
+    pub(crate) fn usual(program: Program) -> Vec<Self> {
+        let keep = |kind: &Self| match kind {
+            Self::Befit(SchedulerKind::Ws) => true,
+            Self::Befit(SchedulerKind::Sb) => program.has_large_data(),
+            Self::Befit(_) => false,
+            Self::RayonIter => program.sums(),
+            _ => true,
+        };
+        Self::all().into_iter().filter(keep).collect()
+    }
+
+    /// Their names, as users type them.
+    pub(crate) fn names() -> String {
+        Self::all().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether it runs programs on one thread, whatever is asked for.
+    pub(crate) fn is_serial(self) -> bool {
+        matches!(self, Self::Serial | Self::Cpp(CppRuntime::Serial))
+    }
+
+    /// Builds it in this process and runs `program` of size `n` on it; how long that took. See [`Program::run`].
+    ///
+    /// # Errors
+    /// As [`Program::run`]; [`Error::Setup`]; [`Error::NotBuilt`] for those in C++, which do not run in this process.
+    pub(crate) fn run(self, program: Program, n: usize, threads: usize) -> Result<Duration, Error> {
+        match self {
+            Self::Serial => program.run(&Serial, n),
+            Self::Befit(scheduler) => program.run(&Befit::new(threads, scheduler)?, n),
+            Self::Rayon => program.run(&Rayon::new(threads)?, n),
+            Self::RayonIter => program.run(&RayonIter::new(threads)?, n),
+            Self::Chili => program.run(&Chili::new(threads), n),
+            Self::Cpp(_) => Err(Error::NotBuilt {
+                runtime: self.to_string(),
+                reason: "it is a program of its own, which `--once` does not run".to_owned(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for RuntimeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial => f.write_str("serial"),
+            Self::Befit(scheduler) => write!(f, "befit-{scheduler}"),
+            Self::Rayon => f.write_str("rayon"),
+            Self::RayonIter => f.write_str("rayon-iter"),
+            Self::Chili => f.write_str("chili"),
+            Self::Cpp(runtime) => f.write_str(runtime.name()),
+        }
+    }
+}
+
+impl FromStr for RuntimeKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::all().into_iter().find(|kind| kind.to_string() == name);
+        found.ok_or_else(|| format!("unknown runtime '{name}'; known: {}", Self::names()))
+    }
+}

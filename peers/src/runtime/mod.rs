@@ -1,0 +1,72 @@
+//! What the programs are written on: fork-join, whoever provides it.
+//!
+//! A program is one generic function over [`Runtime`]; each runtime gets its own copy by monomorphisation, with the calls below
+//! inlined, so what is timed is what the same program written directly on that runtime would be.
+
+mod befit;
+mod chili;
+mod kind;
+mod rayon;
+mod serial;
+
+pub(crate) use self::{befit::Befit, chili::Chili, kind::RuntimeKind, rayon::{Rayon, RayonIter}, serial::Serial};
+
+/// A pool of threads that runs fork-join programs.
+pub(crate) trait Runtime {
+    /// What a task must hand to a fork; nothing, for runtimes that find it by a thread-local variable.
+    type Context<'c>;
+
+    /// Calls `work` inside the pool. `bytes` is what it touches in all, for runtimes that want to know.
+    fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
+    where
+        W: FnOnce(&mut Self::Context<'_>) -> T + Send,
+        T: Send;
+
+    /// Runs both, maybe in parallel. Where it runs them itself, the calling thread runs `a` first.
+    fn join<A, B, X, Y>(cx: &mut Self::Context<'_>, a: A, b: B) -> (X, Y)
+    where
+        A: FnOnce(&mut Self::Context<'_>) -> X + Send,
+        B: FnOnce(&mut Self::Context<'_>) -> Y + Send,
+        X: Send,
+        Y: Send;
+
+    /// As [`join`](Self::join), with the number of distinct bytes that each half touches, for runtimes that want to know.
+    #[inline(always)]
+    fn join_fit<A, B, X, Y>(cx: &mut Self::Context<'_>, (_, a): (usize, A), (_, b): (usize, B)) -> (X, Y)
+    where
+        A: FnOnce(&mut Self::Context<'_>) -> X + Send,
+        B: FnOnce(&mut Self::Context<'_>) -> Y + Send,
+        X: Send,
+        Y: Send,
+    {
+        Self::join(cx, a, b)
+    }
+
+    /// The sum of `term(0)`, …, `term(n - 1)`, a task each: halves, and halves of these, down to one.
+    #[inline(always)]
+    fn sum<F>(cx: &mut Self::Context<'_>, n: usize, term: &F) -> u64
+    where
+        F: Fn(&mut Self::Context<'_>, usize) -> u64 + Sync,
+        Self: Sized,
+    {
+        if n == 0 { 0 } else { halves::<Self, F>(cx, 0, n, term) }
+    }
+}
+
+/// The sum of the terms from `low` up to, not including, `high`; there is at least one.
+fn halves<R, F>(cx: &mut R::Context<'_>, low: usize, high: usize, term: &F) -> u64
+where
+    R: Runtime,
+    F: Fn(&mut R::Context<'_>, usize) -> u64 + Sync,
+{
+    if high - low == 1 {
+        return term(cx, low);
+    }
+    let middle = low + (high - low) / 2;
+    let (a, b) = R::join(
+        cx,
+        |cx: &mut R::Context<'_>| halves::<R, F>(cx, low, middle, term),
+        |cx: &mut R::Context<'_>| halves::<R, F>(cx, middle, high, term),
+    );
+    a + b
+}
