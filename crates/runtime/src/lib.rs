@@ -39,7 +39,6 @@
 
 #[cfg(not(befit_record))]
 mod engine;
-#[cfg(not(befit_record))]
 mod error;
 mod fit;
 #[cfg(not(befit_record))]
@@ -54,7 +53,7 @@ mod primitive;
 mod scope;
 #[cfg(not(befit_record))]
 mod sleep;
-#[cfg(not(befit_record))]
+#[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
 mod testing;
@@ -65,14 +64,16 @@ mod recorded;
 pub use befit_machine::Machine;
 pub use befit_sched::SchedulerKind;
 
-pub use self::fit::{Fit, Work, fit};
 #[cfg(befit_record)]
 pub use self::recorded::*;
-#[cfg(not(befit_record))]
 pub use self::{
     error::ThreadPoolBuildError,
+    fit::{Fit, Work, fit},
+    stats::{Statistics, WorkerStatistics},
+};
+#[cfg(not(befit_record))]
+pub use self::{
     fork::join,
     pool::{Pin, ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
     scope::{Scope, scope, spawn},
-    stats::{Statistics, WorkerStatistics},
 };

@@ -52,6 +52,21 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     /// Worker `w` is idle: what shall it run? The answer's task carries the policy's notes (its anchor).
     fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>>;
 
+    /// As [`Self::get`], for a worker that waits inside a task bound to cluster `within`: only what is queued there or further down.
+    ///
+    /// A thread runs what it is given on top of the waiting task's stack. Were that a task from further up, the waiting one could not
+    /// go on, nor give its part of the cache back, before the other had ended; and the other may wait for just that part.
+    /// Policies that bind nothing to clusters need not mind.
+    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let _ = within;
+        self.get(w, env)
+    }
+
+    /// Whether the policy places tasks by their size, and so may also refuse what is ready until room is given back.
+    fn places_by_size(&self) -> bool {
+        false
+    }
+
     /// Worker `w` goes on with a strand of `task` that was not handed out by `get`: on threads a closure goes on, on the thread
     /// that called `join`, when its children have ended. The policy accounts for it and cannot refuse.
     fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {

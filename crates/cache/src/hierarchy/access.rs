@@ -203,7 +203,8 @@ impl State {
         if entry.is_some_and(|e| e & DIRTY != 0) {
             self.store.flag(lanes, &leaf.geometry, line, DIRTY, 0);
         }
-        if inner.chain != step.chain && !self.chain_has(layout, lanes, step.chain, line) {
+        let filled = inner.chain == step.chain && !inner.victims_only;
+        if !filled && !self.chain_has(layout, lanes, step.chain, line) {
             self.directory.clear(line, step.chain);
         }
     }

@@ -95,16 +95,16 @@ impl State {
             }
             let next = self.hand_up(layout, lanes, cache, line, dirty);
             written += u8::from(dirty && info.parent == NONE);
-            // The chain still has the line where another of its caches does. An inner cache's entry says that the
-            // next one has it; else look.
-            let outermost = !info.inner_of_chain;
-            if outermost && info.inner == NONE {
+            // The chain still has the line where another of its caches does. The entry of an inner cache says whether
+            // the next one has it; of the outermost it says nothing.
+            let gone = match (info.inner_of_chain, info.inner) {
+                (false, NONE) => true,
+                (false, inner) if inner_has || layout.caches[inner as usize].inner == NONE => !inner_has,
+                (true, _) if entry & ORPHAN == 0 => false,
+                _ => !self.chain_has(layout, lanes, info.chain, line),
+            };
+            if gone {
                 self.directory.clear(line, info.chain);
-            } else if (outermost && !inner_has) || entry & ORPHAN != 0 {
-                let pair = outermost && layout.caches[info.inner as usize].inner == NONE;
-                if pair || !self.chain_has(layout, lanes, info.chain, line) {
-                    self.directory.clear(line, info.chain);
-                }
             }
             (cache, entry) = (info.parent, next);
         }

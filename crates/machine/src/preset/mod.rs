@@ -3,6 +3,9 @@
 //! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures; to add one, write a file like
 //! its neighbours and list it in [`ALL`].
 //!
+//! Where a source is a manual, a datasheet or Molka et al., its figure was written down from memory and has not been compared with the
+//! text again; the web pages were. A correction is a one-line change.
+//!
 //! Clocks are base clocks: what a machine keeps up with all cores at work. Times published in nanoseconds are turned
 //! into cycles of that clock, and bandwidths into bytes per such cycle.
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, ptr::NonNull};
 
-use befit_machine::{Bytes, ClusterId};
+use befit_machine::Bytes;
 
 /// What the type of a job knows to do with it.
 #[derive(Debug)]
@@ -27,8 +27,6 @@ pub(crate) struct JobHeader {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobRef {
     header: NonNull<JobHeader>,
-    /// The anchor of its task when it was given to the policy.
-    pub(super) room: ClusterId,
 }
 
 // SAFETY: a job is made only of work that is `Send` (promised to `new`), and is executed once.
@@ -41,7 +39,7 @@ impl JobRef {
     /// The job stays where it is until it has been executed; everything in it may be sent to another thread; the
     /// pointer is good for all of the job, which is of the type that its table is for.
     pub(crate) unsafe fn new(header: NonNull<JobHeader>) -> Self {
-        Self { header, room: ClusterId::ROOT }
+        Self { header }
     }
 
     /// Runs the work, then `ended`, then tells whoever waits for it. Never unwinds.

@@ -37,8 +37,6 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
-    /// The same by the cluster that they wait at.
-    queued_at: Box<[CachePadded<AtomicUsize>]>,
     /// Threads that sleep while they may only take what is bound to some cache.
     restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
@@ -60,7 +58,6 @@ impl Engine {
             threads,
             threads_under: machine.clusters().iter().map(|c| threads_in(&c.workers)).collect(),
             queued: CachePadded::new(AtomicUsize::new(0)),
-            queued_at: machine.clusters().iter().map(|_| CachePadded::new(AtomicUsize::new(0))).collect(),
             restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
@@ -95,7 +92,7 @@ impl Engine {
     /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room
     /// is given back.
     pub(crate) fn places_by_size(&self) -> bool {
-        matches!(self.kind, SchedulerKind::Sb | SchedulerKind::SbD)
+        self.policy.places_by_size()
     }
 
     /// Whether more than one thread may run what is anchored at `cluster`.
@@ -109,56 +106,25 @@ impl Engine {
     }
 
     /// Worker `w` made `ready` ready.
-    pub(crate) fn add(&self, w: WorkerId, mut ready: Ready<JobRef>, env: &mut dyn Env) {
+    pub(crate) fn add(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
         if self.places_by_size() {
             // Before the add: see "What is announced" in sleep/README.md.
-            ready.job.room = ready.task.anchor;
-            self.queued_at[ready.job.room.index()].fetch_add(1, SeqCst);
             self.queued.fetch_add(1, SeqCst);
         }
         let cluster = self.policy.add(w, ready, env);
         self.announce(w, cluster);
     }
 
-    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up.
-    ///
-    /// What it got would lie on top of the waiting task on its stack, which then could not go on before that ended: it
-    /// would hold its part of the cache for nothing, and the stack would grow by a task for each level of the tree of
-    /// caches, again and again. The policy cannot be asked for less than everything, so it is asked only if something
-    /// waits at `within` or below, where it looks first; if another worker was faster, what comes from further up is
-    /// put back.
+    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up: what it got would
+    /// lie on top of the waiting task on its stack, which then could not go on before that ended. It would hold its part of the cache
+    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again.
     pub(crate) fn get(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
-        if !self.places_by_size() {
-            return self.policy.get(w, env);
-        }
-        let depth = |cluster: ClusterId| self.machine.cluster(cluster).depth;
-        let is_within = |cluster: &ClusterId| depth(*cluster) >= depth(within);
-        let waits = |cluster: ClusterId| self.queued_at[cluster.index()].load(SeqCst) > 0;
-        if within != ClusterId::ROOT && !self.machine.path(w).take_while(is_within).any(waits) {
-            return None;
-        }
-        let ready = self.policy.get(w, env)?;
-        if ready.task.maximal {
-            self.holding.fetch_add(1, SeqCst);
-        }
-        if is_within(&ready.job.room) {
-            self.queued_at[ready.job.room.index()].fetch_sub(1, SeqCst);
+        let ready = self.policy.get_within(w, within, env)?;
+        if self.places_by_size() {
+            self.holding.fetch_add(usize::from(ready.task.maximal), SeqCst);
             self.queued.fetch_sub(1, SeqCst);
-            return Some(ready);
         }
-        self.put_back(w, ready, env);
-        None
-    }
-
-    /// Gives back to the policy what it has just handed out to `w`: to the policy, a task that ended at once and a new
-    /// one.
-    #[cold]
-    fn put_back(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
-        self.done(w, &Strand { task: ready.task, stage: ready.stage }, env);
-        self.task_ended(w, &ready.task, env);
-        let task = Task { anchor: ready.job.room, maximal: false, ..ready.task };
-        let cluster = self.policy.add(w, Ready { task, ..ready }, env);
-        self.announce(w, cluster);
+        Some(ready)
     }
 
     /// `w` goes on with a strand of `task`.

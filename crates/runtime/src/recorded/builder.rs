@@ -5,7 +5,8 @@ use std::{any::Any, fmt, thread};
 use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
-use super::{ThreadPool, ThreadPoolBuildError, pool::PanicHandler};
+use super::{ThreadPool, pool::PanicHandler};
+use crate::ThreadPoolBuildError;
 
 /// Whether a pool's threads are pinned; without effect here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -9,23 +9,16 @@
 //! that are about threads (pinning, names, stack size) are taken and have no effect; pools count nothing.
 
 mod builder;
-#[path = "../error.rs"]
-mod error;
 mod join;
 mod pool;
 mod scope;
 mod spawn;
-#[allow(dead_code, reason = "only the counters' values are part of the API")]
-#[path = "../stats.rs"]
-mod stats;
 
 pub use builder::{Pin, ThreadPoolBuilder};
-pub use error::ThreadPoolBuildError;
 pub use join::join;
 pub use pool::{ThreadPool, current_num_threads, current_thread_index};
 pub use scope::{Scope, scope};
 pub use spawn::spawn;
-pub use stats::{Statistics, WorkerStatistics};
 
 use befit_record::inside::{self, Declared};
 

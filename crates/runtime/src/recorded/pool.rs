@@ -11,8 +11,8 @@ use befit_machine::Machine;
 use befit_record::inside;
 use befit_sched::SchedulerKind;
 
-use super::{Scope, Statistics, ThreadPoolBuilder, WorkerStatistics, declared};
-use crate::Work;
+use super::{Scope, ThreadPoolBuilder, declared};
+use crate::{Statistics, Work, WorkerStatistics};
 
 pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 

@@ -159,7 +159,10 @@ impl Ledger {
     /// The caches strictly below the anchor on worker `w`'s path. A task that runs outside its anchor breaks the anchored property.
     fn below_anchor(&self, w: WorkerId, task: &Task) -> &[ClusterId] {
         let path = self.path(w);
-        let at = path.iter().position(|c| *c == task.anchor).expect("anchored property: the worker is under the task's anchor");
+        let at = path
+            .iter()
+            .position(|c| *c == task.anchor)
+            .expect("anchored property: the worker is under the task's anchor");
         &path[..at]
     }
 

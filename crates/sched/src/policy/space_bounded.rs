@@ -92,14 +92,22 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         anchor
     }
 
-    /// Climbs from the worker's leaf to the root. A cluster with occupancy above (1−μ)M ends the walk: nothing anchored above it may pass.
+    fn places_by_size(&self) -> bool {
+        true
+    }
+
     fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.get_within(w, ClusterId::ROOT, env)
+    }
+
+    /// Climbs from the worker's leaf to `within`. A cluster with occupancy above (1−μ)M ends the walk: nothing anchored above it may pass.
+    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
         for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
             let admit = |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, step, &ready.task, ready.stage, env);
             if let Some(ready) = self.rooms[cluster.index()].take(w, admit, env) {
                 return Some(ready);
             }
-            if !self.ledger.passable(cluster) {
+            if cluster == within || !self.ledger.passable(cluster) {
                 return None;
             }
         }

@@ -71,7 +71,11 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
             if total == 0 {
                 return None;
             }
-            let class = if near_weight > 0 && (far.left() == 0 || env.random(total) < near_weight) { &mut near } else { &mut far };
+            let class = if near_weight > 0 && (far.left() == 0 || env.random(total) < near_weight) {
+                &mut near
+            } else {
+                &mut far
+            };
             let victim = class.next();
             let found = self.queues[victim as usize].pop_old(env);
             env.steal(WorkerId(victim), found.is_some());

@@ -99,8 +99,13 @@ fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) ->
     Ok(())
 }
 
+/// More than proptest's default: the machines vary a lot. `PROPTEST_CASES` asks for still more.
+fn cases() -> u32 {
+    ProptestConfig::default().cases.max(1000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
     #[test]
     fn the_fast_model_does_what_the_obvious_model_does(machine in machine(), trace in trace(48), seed: u64) {
         same(&machine, 48, &trace, seed)?;

@@ -18,9 +18,9 @@ fn a_maximal_task_is_anchored_at_its_befitting_cache() {
     let l3 = machine.last_level(W[2]);
     let l2 = machine.workers()[2].leaf;
     for (bytes, anchor) in [
-        (Bytes::kib(32), l2),        // σ · 64 KiB exactly
-        (Bytes(32 * 1024 + 1), l3),  // a byte more
-        (Bytes::kib(512), l3),       // σ · 1 MiB
+        (Bytes::kib(32), l2),       // σ · 64 KiB exactly
+        (Bytes(32 * 1024 + 1), l3), // a byte more
+        (Bytes::kib(512), l3),      // σ · 1 MiB
         (Bytes::mib(1), ClusterId::ROOT),
     ] {
         sb.add(W[0], task(1, bytes), &mut env());
@@ -97,7 +97,11 @@ fn a_task_that_skips_a_level_claims_its_share_there_until_it_ends() {
     let ready = sb.get(W[0], &mut env()).unwrap();
     assert_eq!(ready.task.anchor, machine.workers()[0].leaf);
     sb.done(W[0], &strand(&ready), &mut env());
-    assert_eq!(sb.task_ended(W[0], &ready.task, &mut env()), Some(machine.last_level(W[0])), "space was given back up to the L3");
+    assert_eq!(
+        sb.task_ended(W[0], &ready.task, &mut env()),
+        Some(machine.last_level(W[0])),
+        "space was given back up to the L3"
+    );
     sb.check();
 }
 
@@ -110,6 +114,19 @@ fn sb_d_takes_its_own_childs_newest_then_a_siblings_oldest() {
     }
     let jobs: Vec<_> = [W[0], W[1], W[1], W[0]].iter().map(|w| sb_d.get(*w, &mut env()).map(|r| r.job)).collect();
     assert_eq!(jobs, [Some(2), Some(1), Some(3), Some(4)]);
+}
+
+#[test]
+fn a_worker_that_waits_within_a_cluster_gets_nothing_from_further_up() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    let l3 = machine.last_level(W[0]);
+    sb.add(W[0], task(1, Bytes::kib(100)), &mut env());
+    assert_eq!(sb.get_within(W[0], l3, &mut env()), None, "it waits at the root");
+    let parent = sb.get(W[0], &mut env()).expect("without the restriction it is there");
+    let child = parent.task.child(0, None, None);
+    sb.add(W[0], Ready { job: 2, task: child, stage: Stage::Start }, &mut env());
+    assert_eq!(sb.get_within(W[1], l3, &mut env()).map(|r| r.job), Some(2));
 }
 
 #[test]
