@@ -57,7 +57,7 @@ impl Spread {
 /// Runs `job` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
-/// The first of [`Error::Start`] and [`Error::Child`]. A runtime that cannot be built is no error but an entry that says so.
+/// The first of [`Error::Start`], [`Error::Child`] and [`Error::Arguments`]. A runtime that cannot be built is no error but an entry that says so.
 pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result<Results, Error> {
     let own = std::env::current_exe().map_err(|source| Error::Start { what: "this program".to_owned(), source })?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
@@ -103,7 +103,12 @@ fn run(mut command: Command, runtime: RuntimeKind) -> Result<f64, Error> {
         Ok(seconds) if output.status.success() => Ok(seconds),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
-            let message = said.lines().next().unwrap_or("it said nothing").to_owned();
+            let message = said.lines().next().unwrap_or("it said nothing");
+            let message = message.strip_prefix("peers: ").unwrap_or(message).to_owned();
+            // The program cannot be run so on any runtime.
+            if output.status.code() == Some(2) {
+                return Err(Error::Arguments(message));
+            }
             Err(Error::Child { runtime, status: output.status, message })
         }
     }

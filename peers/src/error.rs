@@ -5,7 +5,7 @@ use std::{io, process::ExitStatus};
 /// What can go wrong, as one line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The command line cannot be read.
+    /// What is asked for cannot be read, or cannot be.
     #[error("{0}")]
     Arguments(String),
     /// A program cannot have this size.

@@ -27,7 +27,9 @@ pub enum CacheError {
         other_line: Bytes,
     },
     /// A cluster that is not the root has no cache.
-    #[error("cluster {cluster} has no cache: only the root may have none; leave it out and attach its children to its parent")]
+    #[error(
+        "cluster {cluster} has no cache: only the root may have none; leave it out and attach its children to its parent"
+    )]
     NoCache {
         /// Its index.
         cluster: u32,

@@ -6,8 +6,12 @@ use befit_program::{Program, StrandId, Touch, Touches};
 
 use crate::{SimError, clock::Ticks, memory::Memory};
 
-/// Touches decoded, and fetched ahead into the simulating machine's caches, at a time.
-const BATCH: usize = 64;
+/// Touches decoded ahead.
+const AHEAD: usize = 64;
+/// More are decoded when no more than these are left: each then has that many before it to be brought near by the simulating machine.
+const FAR: usize = 16;
+/// So many touches ahead, what depends on what was brought near is prepared.
+const NEAR: usize = 6;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -46,7 +50,8 @@ impl Hardware {
         let stack_lines = (program.stack_lines() >> coarser) + 1;
         let workers = machine.workers().len() as u32;
         let lines = stack_lines.checked_mul(workers).and_then(|stacks| stacks.checked_add(shared_lines));
-        let lines = lines.ok_or_else(|| SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines")))?;
+        let lines = lines
+            .ok_or_else(|| SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines")))?;
         let innermost = |c: &ClusterId| machine.cluster(*c).children.is_empty();
         let hidden = (0..machine.clusters().len() as u32).map(ClusterId).filter(innermost);
         let hidden = hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
@@ -57,7 +62,11 @@ impl Hardware {
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed).map_err(|e| SimError::Machine(e.to_string()))?,
             memory: Memory::new(machine, line, lines)?,
-            reach: machine.clusters().iter().map(|c| beyond(c.cache.map_or(machine.memory.latency.0, |c| c.latency.0))).collect(),
+            reach: machine
+                .clusters()
+                .iter()
+                .map(|c| beyond(c.cache.map_or(machine.memory.latency.0, |c| c.latency.0)))
+                .collect(),
             remote: beyond(machine.memory.remote_latency.0),
             parallelism: machine.memory.parallelism.max(1.0),
             cycles_per_operation: machine.cycles_per_operation,
@@ -83,9 +92,9 @@ impl Hardware {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
     }
 
-    /// One touch at `now`; answers how long the worker waits for it.
+    /// One touch, of a machine's line, at `now`; answers how long the worker waits for it.
     fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> Ticks {
-        let line = self.line(worker, touch);
+        let line = touch.line;
         let access = self.caches.access(worker, line, touch.write);
         // Lines that go out take their place on the bus; nobody waits for them.
         for _ in 0..access.written_back {
@@ -106,10 +115,11 @@ impl Hardware {
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
     touches: Touches<'a>,
-    batch: [Touch; BATCH],
+    /// Touches decoded ahead; from `at` on they are still to be made.
+    ahead: [Touch; AHEAD],
     at: usize,
     filled: usize,
-    /// Operations between two touches: 1/65536 of one, so that they add up to the strand's.
+    /// Operations between two touches, in 1/65536, so that they add up to the strand's.
     stride: u64,
     /// What is left of the strand's operations, in the same unit.
     left: u64,
@@ -121,7 +131,7 @@ impl<'a> Execution<'a> {
         let left = (work.loads + work.stores + work.blocks) << 16;
         Self {
             touches: program.touches(strand),
-            batch: [NO_TOUCH; BATCH],
+            ahead: [NO_TOUCH; AHEAD],
             at: 0,
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
@@ -130,25 +140,30 @@ impl<'a> Execution<'a> {
     }
 
     /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended. Answers the clock, whether it ended, and how many touches were made.
-    pub(crate) fn run(&mut self, hardware: &mut Hardware, worker: WorkerId, now: Ticks, until: Ticks) -> (Ticks, bool, u64) {
+    pub(crate) fn run(
+        &mut self,
+        hardware: &mut Hardware,
+        worker: WorkerId,
+        now: Ticks,
+        until: Ticks,
+    ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
         let sharers = f64::from(hardware.busy[core as usize].max(1));
         let ticks_per_op = Ticks::cycles(1).0 as f64 * hardware.cycles_per_operation * slowness * sharers / 65536.0;
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
         let (mut clock, mut made) = (now, 0);
         while clock <= until {
-            if self.at == self.filled {
-                self.filled = self.touches.next_batch(&mut self.batch);
-                self.at = 0;
-                if self.filled == 0 {
+            if self.filled - self.at <= FAR {
+                self.decode(hardware, worker);
+                if self.at == self.filled {
                     let (clock, ended) = self.tail(clock, until, ticks_per_op);
                     return (clock, ended, made);
                 }
-                for touch in &self.batch[..self.filled] {
-                    hardware.caches.prefetch(worker, hardware.line(worker, *touch));
-                }
             }
-            let touch = self.batch[self.at];
+            if let Some(next) = self.ahead[..self.filled].get(self.at + NEAR) {
+                hardware.caches.prepare(worker, next.line, next.write);
+            }
+            let touch = self.ahead[self.at];
             self.at += 1;
             made += 1;
             self.left -= self.stride;
@@ -156,6 +171,20 @@ impl<'a> Execution<'a> {
             clock += hardware.touch(worker, touch, clock);
         }
         (clock, false, made)
+    }
+
+    /// Decodes as many touches as there is room for behind those still to be made, and has the simulating machine fetch what they will look at.
+    fn decode(&mut self, hardware: &Hardware, worker: WorkerId) {
+        self.ahead.copy_within(self.at..self.filled, 0);
+        self.filled -= self.at;
+        self.at = 0;
+        let fresh = &mut self.ahead[self.filled..];
+        let count = self.touches.next_batch(fresh);
+        for touch in &mut fresh[..count] {
+            touch.line = hardware.line(worker, *touch);
+            hardware.caches.prefetch(worker, touch.line);
+        }
+        self.filled += count;
     }
 
     /// What is left of the work when all touches are made: all of it, for a strand that touches nothing.

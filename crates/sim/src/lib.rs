@@ -37,6 +37,11 @@ use befit_program::Program;
 ///
 /// # Panics
 /// Where the policy breaks the anchored or the bounded property: that is a defect of the policy, never of the input.
-pub fn run(program: &Program, machine: &Machine, settings: &Settings, progress: &dyn Fn(u64)) -> Result<Outcome, SimError> {
+pub fn run(
+    program: &Program,
+    machine: &Machine,
+    settings: &Settings,
+    progress: &dyn Fn(u64),
+) -> Result<Outcome, SimError> {
     engine::Engine::new(program, machine, settings, progress)?.run()
 }

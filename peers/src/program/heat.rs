@@ -42,8 +42,9 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
         let down = decay * (angle(n) * i as f64).sin();
         for (j, found) in row.iter().enumerate().take(COLUMNS - 1).skip(1) {
             let expected = down * across[j];
-            // As a negation, so that a NaN is wrong.
-            if !((found - expected).abs() <= 1e-10) {
+            // Asked this way round, a NaN is wrong.
+            let right = (found - expected).abs() <= 1e-10;
+            if !right {
                 return Err(Error::WrongResult(format!("row {i}, column {j} is {found}, must be {expected}")));
             }
         }

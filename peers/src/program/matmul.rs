@@ -23,8 +23,7 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
     let a = matrix(n, |i| (random(i as u64) & 15) as i32)?;
     let b = matrix(n, |i| (random((n * n + i) as u64) & 15) as i32)?;
     let mut c = matrix(n, |_| 0)?;
-    let (time, ()) =
-        timed(runtime, Some(3 * square(n)), |cx| multiply::<R>(cx, a.view(), b.view(), c.view_mut()));
+    let (time, ()) = timed(runtime, Some(3 * square(n)), |cx| multiply::<R>(cx, a.view(), b.view(), c.view_mut()));
     if is_product(&a, &b, &c) { Ok(time) } else { Err(Error::WrongResult("C is not A times B".to_owned())) }
 }
 
@@ -67,12 +66,7 @@ fn four<R: Runtime>(
     );
 }
 
-fn two<R: Runtime>(
-    cx: &mut R::Context<'_>,
-    a: ArrayView2<i32>,
-    [b1, b2]: [ArrayView2<i32>; 2],
-    c: ArrayViewMut2<i32>,
-) {
+fn two<R: Runtime>(cx: &mut R::Context<'_>, a: ArrayView2<i32>, [b1, b2]: [ArrayView2<i32>; 2], c: ArrayViewMut2<i32>) {
     let half = c.nrows();
     let (c1, c2) = c.split_at(Axis(1), half);
     let bytes = 3 * square(half);
@@ -104,7 +98,9 @@ fn leaf(a: ArrayView2<i32>, b: ArrayView2<i32>, mut c: ArrayViewMut2<i32>) {
 
 /// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about 2⁻¹⁶ at most.
 fn is_product(a: &Array2<i32>, b: &Array2<i32>, c: &Array2<i32>) -> bool {
-    let x: Vec<i64> = (0..c.nrows() as u64).map(|i| (random(!i) & 0xffff) as i64).collect();
+    // Numbers after those of A and B.
+    let (n, used) = (c.nrows(), 2 * c.len());
+    let x: Vec<i64> = (used..used + n).map(|i| (random(i as u64) & 0xffff) as i64).collect();
     times(c, &x) == times(a, &times(b, &x))
 }
 

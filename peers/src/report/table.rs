@@ -28,7 +28,10 @@ pub(super) fn render(results: &Results) -> String {
         }
     }
     let Results { program, n, threads, repeats, .. } = results;
-    format!("{program}, n = {n}, threads = {threads}, medians of {repeats} interleaved runs\n\n{}\n{missing}", table.trim_fmt())
+    format!(
+        "{program}, n = {n}, threads = {threads}, medians of {repeats} interleaved runs\n\n{}\n{missing}",
+        table.trim_fmt()
+    )
 }
 
 /// The medians that others are compared with.

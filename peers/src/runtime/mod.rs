@@ -9,7 +9,13 @@ mod kind;
 mod rayon;
 mod serial;
 
-pub(crate) use self::{befit::Befit, chili::Chili, kind::RuntimeKind, rayon::{Rayon, RayonIter}, serial::Serial};
+pub(crate) use self::{
+    befit::Befit,
+    chili::Chili,
+    kind::RuntimeKind,
+    rayon::{Rayon, RayonIter},
+    serial::Serial,
+};
 
 /// A pool of threads that runs fork-join programs.
 pub(crate) trait Runtime {
@@ -69,4 +75,19 @@ where
         |cx: &mut R::Context<'_>| halves::<R, F>(cx, middle, high, term),
     );
     a + b
+}
+
+#[cfg(test)]
+mod tests {
+    /// Dependencies are built with little optimisation unless the workspace says otherwise: once, rayon and chili were, and looked slow.
+    #[test]
+    fn regression_the_peers_are_optimised_as_befit_is() {
+        let manifest = include_str!("../../../Cargo.toml");
+        for package in
+            ["chili", "crossbeam-deque", "crossbeam-epoch", "crossbeam-utils", "ndarray", "rayon", "rayon-core"]
+        {
+            let section = format!("[profile.release.package.{package}]\nopt-level = 3\n");
+            assert!(manifest.contains(&section), "{package}");
+        }
+    }
 }

@@ -4,10 +4,7 @@ use super::{
     State,
     layout::{Layout, NONE, Steps},
 };
-use crate::{
-    lanes::Lanes,
-    sets::DIRTY,
-};
+use crate::{lanes::Lanes, sets::DIRTY};
 
 /// The numbers of the bits that are set.
 #[inline(always)]
@@ -27,7 +24,13 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
 impl State {
     /// A write takes the line away from the chains `others`. What was modified there goes to the writer.
     #[inline(always)]
-    pub(super) fn invalidate<L: Lanes, const H: usize>(&mut self, layout: &Layout, lanes: L, line: u32, others: &[u64; H]) {
+    pub(super) fn invalidate<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        line: u32,
+        others: &[u64; H],
+    ) {
         for chain in bits(*others) {
             for cache in &layout.chains[chain as usize].caches {
                 let info = &layout.caches[*cache as usize];

@@ -240,7 +240,11 @@ impl Layout {
                 (Role::Inner, above.geometry)
             }
             (Some(above), Some(below))
-                if !info.inner_of_chain && below.inner == NONE && !info.inclusive && !info.exclusive && above.tracked =>
+                if !info.inner_of_chain
+                    && below.inner == NONE
+                    && !info.inclusive
+                    && !info.exclusive
+                    && above.tracked =>
             {
                 (Role::Outer, below.geometry)
             }

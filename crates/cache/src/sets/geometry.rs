@@ -34,12 +34,15 @@ impl Geometry {
         if lines == 0 || lines * line != cache.size.0 {
             return Err(bad(format!("has {}, not a multiple of its line of {}", cache.size, cache.line)));
         }
-        let lines = u32::try_from(lines).ok().filter(|l| *l <= LINE).ok_or_else(|| {
-            bad(format!("has {lines} lines, more than the {LINE} that can be modelled"))
-        })?;
+        let lines = u32::try_from(lines)
+            .ok()
+            .filter(|l| *l <= LINE)
+            .ok_or_else(|| bad(format!("has {lines} lines, more than the {LINE} that can be modelled")))?;
         let ways = if cache.ways == 0 { lines } else { cache.ways };
         if !lines.is_multiple_of(ways) {
-            return Err(bad(format!("has {lines} lines, which {ways} ways do not divide: change its size or its ways")));
+            return Err(bad(format!(
+                "has {lines} lines, which {ways} ways do not divide: change its size or its ways"
+            )));
         }
         if cache.replacement == Replacement::TreePlru && !(ways.is_power_of_two() && ways <= 64) {
             return Err(bad(format!("has {ways} ways: tree-PLRU needs a power of two, at most 64")));
@@ -54,7 +57,9 @@ impl Geometry {
             lru: cache.replacement == Replacement::Lru,
         };
         if geometry.end() > u64::from(u32::MAX) {
-            return Err(bad("makes the machine's caches too large together to be modelled: more than 2³² lines".into()));
+            return Err(
+                bad("makes the machine's caches too large together to be modelled: more than 2³² lines".into()),
+            );
         }
         Ok(geometry)
     }

@@ -1,2 +1,5 @@
+mod machines;
 mod random;
 mod reference;
+mod regressions;
+mod traces;

@@ -172,8 +172,7 @@ impl<'a> Reference<'a> {
     }
 
     pub(super) fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
-        let path: Vec<usize> =
-            self.machine.path(worker).filter(|c| *c != ClusterId::ROOT).map(|c| c.index()).collect();
+        let path: Vec<usize> = self.machine.path(worker).filter(|c| *c != ClusterId::ROOT).map(|c| c.index()).collect();
         let others: Vec<usize> = (1..self.caches.len()).filter(|c| !path.contains(c) && self.has(*c, line)).collect();
         let found = path.iter().position(|c| self.has(*c, line)).unwrap_or(path.len());
         let mut written_back = 0;

@@ -1,0 +1,51 @@
+// OpenMP tasks: all but one of the tasks are offered, the calling thread runs that one, then waits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <omp.h>
+
+struct Runtime {
+    explicit Runtime(std::size_t threads)
+    {
+        omp_set_dynamic(0);
+        omp_set_num_threads(static_cast<int>(threads));
+    }
+
+    template <class Work> void install(const Work& work)
+    {
+#pragma omp parallel
+#pragma omp single
+        work();
+    }
+
+    template <class A, class B> static void join(const A& a, const B& b)
+    {
+        // By pointer: the task must not copy the closure.
+        const B* second = &b;
+#pragma omp task firstprivate(second)
+        (*second)();
+        a();
+#pragma omp taskwait
+    }
+
+    // At most 16 terms.
+    template <class Term> static std::uint64_t sum(std::size_t n, const Term& term)
+    {
+        if (n == 0) return 0;
+        std::array<std::uint64_t, 16> terms;
+        std::uint64_t* results = terms.data();
+        const Term* each = &term;
+        for (std::size_t i = 0; i + 1 < n; ++i) {
+#pragma omp task firstprivate(results, each, i)
+            results[i] = (*each)(i);
+        }
+        results[n - 1] = term(n - 1);
+#pragma omp taskwait
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < n; ++i) total += terms[i];
+        return total;
+    }
+};

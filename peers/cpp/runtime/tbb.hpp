@@ -1,0 +1,39 @@
+// oneTBB: parallel_invoke for two tasks, a task_group for several, the last of which the calling thread runs, as TBB's documentation advises.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+struct Runtime {
+    explicit Runtime(std::size_t threads)
+        : limit(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads))
+    {
+    }
+
+    template <class Work> void install(const Work& work) { arena.execute(work); }
+
+    template <class A, class B> static void join(const A& a, const B& b) { tbb::parallel_invoke(a, b); }
+
+    // At most 16 terms.
+    template <class Term> static std::uint64_t sum(std::size_t n, const Term& term)
+    {
+        if (n == 0) return 0;
+        std::array<std::uint64_t, 16> terms;
+        tbb::task_group group;
+        for (std::size_t i = 0; i + 1 < n; ++i) group.run([&terms, &term, i] { terms[i] = term(i); });
+        group.run_and_wait([&terms, &term, n] { terms[n - 1] = term(n - 1); });
+        std::uint64_t total = 0;
+        for (std::size_t i = 0; i < n; ++i) total += terms[i];
+        return total;
+    }
+
+private:
+    tbb::global_control limit;
+    tbb::task_arena arena;
+};

@@ -1,0 +1,87 @@
+//! The command as its users call it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn peers(line: &str) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_peers")).args(line.split_whitespace()).output();
+    command.expect("the command starts")
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn the_json_has_an_entry_per_runtime_in_the_order_asked_for() {
+    let output = peers("skynet --n 1000 --threads 2 --repeats 2 --runtimes chili,befit-sb,serial --format json");
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["schema"], "befit.peers/1");
+    let results = document["results"].as_array().unwrap();
+    let names: Vec<_> = results.iter().map(|r| r["runtime"].as_str().unwrap()).collect();
+    assert_eq!(names, ["chili", "befit-sb", "serial"]);
+    for (result, threads) in results.iter().zip([2, 2, 1]) {
+        assert_eq!(result["program"], "skynet");
+        assert_eq!(result["threads"], threads);
+        let seconds = |key: &str| result["seconds"][key].as_f64().unwrap();
+        assert!(0.0 < seconds("min") && seconds("min") <= seconds("median") && seconds("median") <= seconds("max"));
+    }
+}
+
+#[test]
+fn the_table_has_a_row_per_runtime() {
+    let text = stdout(&peers("nqueens --n 6 --threads 2 --repeats 1 --runtimes befit-ws,rayon,rayon-iter"));
+    for runtime in ["befit-ws", "rayon", "rayon-iter"] {
+        assert!(text.lines().any(|line| line.split_whitespace().next() == Some(runtime)), "{text}");
+    }
+}
+
+#[test]
+fn a_run_in_this_process_prints_its_seconds() {
+    let seconds: f64 = stdout(&peers("fib --n 15 --threads 2 --once rayon")).trim().parse().unwrap();
+    assert!(seconds > 0.0);
+}
+
+#[test]
+fn errors_are_one_line_and_exit_with_2_where_the_question_is_wrong() {
+    for (line, says) in [
+        ("fab", "unknown program 'fab'; known: fib, "),
+        ("fib --runtimes raion", "unknown runtime 'raion'; known: serial, "),
+        ("skynet --n 5 --once serial", "a power of ten"),
+        ("fib --once tbb", "--once"),
+    ] {
+        let output = peers(line);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        assert!(said.starts_with("peers: ") && said.contains(says) && said.lines().count() == 1, "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
+    let output = peers("matmul --n 100 --repeats 1 --runtimes rayon");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
+}
+
+/// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not, the rest is printed all the same.
+#[test]
+fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
+    let sizes =
+        "fib 15, fib-sized 15, fib-100ns 12, skynet 1000, nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
+    for program in sizes.split(", ") {
+        let (name, n) = program.split_once(' ').unwrap();
+        for threads in [1, 2, 4] {
+            let line = format!("{name} --n {n} --threads {threads} --repeats 1 --format json");
+            let output = peers(&format!("{line} --runtimes serial,serial-c++,tbb,openmp"));
+            let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+            let entries = |key: &str| document[key].as_array().unwrap().clone();
+            assert_eq!(entries("results").len() + entries("not_built").len(), 4, "{document}");
+            assert_eq!(entries("results")[0]["runtime"], "serial");
+            assert!(entries("not_built").iter().all(|m| !m["reason"].as_str().unwrap().is_empty()), "{document}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Holds the cache model against two others: PyPI's pycachesim, and valgrind's cachegrind.
+
+    tests/oracle/run.py
+
+Every case is one core, LRU, non-inclusive. A trace goes through `cargo run --example replay` and through the other model;
+the misses of each level must agree to within 0.1 %. pycachesim is installed into a virtual environment under target/ for
+this test only: it is under the AGPL, and nothing of befit may depend on it. Needs cargo, gcc, valgrind and python3 with venv.
+Exits with 1 where a case fails.
+"""
+
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+TOLERANCE = 0.001
+
+# (level, sets, ways), the innermost first; lines of 64 bytes.
+THREE_LEVELS = [(1, 64, 8), (2, 512, 8), (3, 1024, 16)]
+TWO_LEVELS = [(1, 32, 4), (2, 256, 8)]
+
+passed = failed = 0
+
+
+def compare(case, oracle, theirs, ours):
+    """Prints a row per level; counts those within the tolerance."""
+    global passed, failed
+    for level, expected in theirs.items():
+        got = ours[level]
+        ok = abs(got - expected) <= TOLERANCE * max(expected, 1)
+        passed, failed = passed + ok, failed + (not ok)
+        off = (got - expected) / expected * 100 if expected else 0.0
+        print(f"{case:24} {oracle:12} {level:6} {expected:>10} {got:>10} {off:>+9.4f} %  {'ok' if ok else 'FAILED'}")
+
+
+def replay(levels, trace):
+    """Misses per level of befit's model. `trace`: (is_write, address)."""
+    caches = " ".join(f"l{n}:1(size={sets * ways * 64} ways={ways})" for n, sets, ways in reversed(levels))
+    text = "".join(f"{'w' if write else 'r'} {address}\n" for write, address in trace)
+    command = ["cargo", "run", "--quiet", "--release", "-p", "befit-cache", "--example", "replay", "--", f"{caches} pu:1"]
+    out = subprocess.run(command, cwd=ROOT, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
+    rows = [line.split() for line in out.splitlines()]
+    return {row[0]: int(row[2]) for row in rows if row[0] != "memory"}
+
+
+def traces():
+    """Sequential and random reads, and random reads and writes, of 8-byte words."""
+    rng = random.Random(1)
+    words = (3 << 20) // 8  # 3 MiB, three times the outermost cache
+    yield "sequential", [(False, 8 * i) for _ in range(2) for i in range(words)]
+    yield "random", [(False, 8 * rng.randrange(words)) for _ in range(400_000)]
+    yield "random, 30 % writes", [(rng.random() < 0.3, 8 * rng.randrange(words)) for _ in range(400_000)]
+
+
+def against_pycachesim():
+    """Three levels."""
+    home = TARGET / "oracle-venv"
+    python = home / "bin" / "python"
+    if not (home / "ready").exists():
+        venv.create(home, with_pip=True, clear=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pycachesim==0.3.1"]
+        subprocess.run(pip, check=True)
+        (home / "ready").touch()
+    for case, trace in traces():
+        text = "".join(f"{int(write)} {address}\n" for write, address in trace)
+        command = [python, HERE / "with_pycachesim.py", repr(THREE_LEVELS)]
+        out = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
+        theirs = {row.split()[0]: int(row.split()[1]) for row in out.splitlines()}
+        compare(case, "pycachesim", theirs, replay(THREE_LEVELS, trace))
+
+
+def data_accesses(log):
+    """(is_write, address) of each data access in lackey's trace; what it calls a modification reads, then writes."""
+    for line in log:
+        match = re.match(r" ([LSM]) ([0-9a-f]+),", line)
+        if match:
+            address = int(match[2], 16)
+            if match[1] != "S":
+                yield False, address
+            if match[1] != "L":
+                yield True, address
+
+
+def against_cachegrind():
+    """Two levels; the trace is that of the same program under valgrind's lackey."""
+    with tempfile.TemporaryDirectory() as folder:
+        for case in ("sequential", "random, 25 % writes"):
+            program = pathlib.Path(folder) / f"access-{case[0]}"
+            build = ["gcc", "-O2", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-o", program, HERE / "access.c"]
+            subprocess.run(build, check=True)
+            log = pathlib.Path(folder) / "trace"
+            subprocess.run(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", program], check=True)
+            with open(log, encoding="ascii", errors="replace") as lines:
+                trace = list(data_accesses(lines))
+            # The program's stack is far away from its data: number the lines densely, in order, keeping their sets.
+            base = min(address for _, address in trace) & ~0xFFFFF
+            trace = [(write, (address - base) % (1 << 30)) for write, address in trace]
+            (_, sets1, ways1), (_, sets2, ways2) = TWO_LEVELS
+            out = pathlib.Path(folder) / "counts"
+            shapes = [f"--{name}={s * w * 64},{w},64" for name, s, w in
+                      (("I1", sets1, ways1), ("D1", sets1, ways1), ("LL", sets2, ways2))]
+            command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *shapes, f"--cachegrind-out-file={out}",
+                       "--log-file=/dev/null", program]
+            subprocess.run(command, check=True)
+            counts = dict(zip(*[re.search(rf"^{key}: (.*)$", out.read_text(), re.M)[1].split()
+                                for key in ("events", "summary")]))
+            theirs = {"L1": int(counts["D1mr"]) + int(counts["D1mw"]), "L2": int(counts["DLmr"]) + int(counts["DLmw"])}
+            compare(case, "cachegrind", theirs, replay(TWO_LEVELS, trace))
+
+
+def main():
+    print(f"{'trace':24} {'oracle':12} {'level':6} {'theirs':>10} {'befit':>10} {'off':>11}")
+    against_pycachesim()
+    against_cachegrind()
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
