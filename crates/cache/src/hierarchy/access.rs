@@ -62,8 +62,39 @@ impl State {
                 self.climb(lanes, steps, line, &mut way);
             }
         }
+        self.finish::<L, H>(layout, lanes, steps, path.private as usize, touch, way)
+    }
+
+    /// The rest of an access, once the way up has found the line at step `found` (in `entry`), or not.
+    #[inline(always)]
+    pub(super) fn after_climb<L: Lanes, const H: usize, const D: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        touch: Touch,
+        found: usize,
+        entry: u32,
+        victims: &[u32],
+    ) -> Access {
+        let path = layout.paths[touch.worker.index()];
+        let steps = layout.steps::<H, D>(path, touch.worker.index());
+        let mut way = Way { found, entry, victims: [EMPTY; MAX_DEPTH] };
+        way.victims.iter_mut().zip(victims).for_each(|(to, from)| *to = *from);
+        self.finish::<L, H>(layout, lanes, steps, path.private as usize, touch, way)
+    }
+
+    #[inline(always)]
+    fn finish<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        steps: Steps,
+        private: usize,
+        Touch { line, write, .. }: Touch,
+        mut way: Way,
+    ) -> Access {
         // Within a private chain, what is dirty is nobody else's, and what is read there needs no leave.
-        let mut access = if way.found < path.private as usize && (!write || way.entry & DIRTY != 0) {
+        let mut access = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
         } else {
             self.consult::<L, H>(layout, lanes, steps, line, write, &mut way)
@@ -71,14 +102,28 @@ impl State {
         if way.found > 0 && steps.steps.get(way.found).is_some_and(|s| s.victims_only) {
             self.leave_victim_cache::<L, H>(layout, lanes, steps, line, way.found);
         }
-        let passed = way.found.min(steps.steps.len());
-        join_victims(layout, steps, &mut way.victims, passed);
-        for i in (0..steps.steps.len()).rev() {
-            if i < passed {
-                access.written_back += self.make_room::<L, H>(layout, lanes, steps, i, way.victims[i % MAX_DEPTH]);
-            }
-        }
+        // (No victims from the step that has the line on.)
+        access.written_back += self.all_make_room::<L, H>(layout, lanes, steps, &way.victims);
         access
+    }
+
+    /// What made room in the caches of the path goes its way, the outermost first.
+    #[inline(always)]
+    pub(super) fn all_make_room<L: Lanes, const H: usize>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        steps: Steps,
+        victims: &[u32],
+    ) -> u8 {
+        let mut all = [EMPTY; MAX_DEPTH];
+        all.iter_mut().zip(victims).for_each(|(to, from)| *to = *from);
+        join_victims(layout, steps, &mut all);
+        let mut written = 0;
+        for (i, entry) in all.iter().enumerate().take(steps.steps.len()).rev() {
+            written += self.make_room::<L, H>(layout, lanes, steps, i, *entry);
+        }
+        written
     }
 
     /// Looks for the line above the innermost cache, taking it in on the way.
@@ -219,11 +264,11 @@ impl State {
 /// One line may make room in several caches at once. Under an inclusive cache it leaves but once; otherwise note that
 /// the cache above no longer has it.
 #[inline(always)]
-fn join_victims(layout: &Layout, steps: Steps, victims: &mut [u32; MAX_DEPTH], passed: usize) {
+fn join_victims(layout: &Layout, steps: Steps, victims: &mut [u32; MAX_DEPTH]) {
     for outer in 1..steps.steps.len().min(MAX_DEPTH) {
         for inner in 0..outer {
             let same = (victims[inner] ^ victims[outer]) & LINE == 0;
-            if same && outer < passed && victims[inner] != EMPTY {
+            if same && victims[inner] != EMPTY {
                 if layout.caches[steps.steps[outer].cache as usize].inclusive {
                     victims[outer] |= victims[inner] & DIRTY;
                     victims[inner] = EMPTY;

@@ -89,6 +89,12 @@ impl Directory {
         word.is_some_and(|w| w >> (bit % 64) & 1 != 0)
     }
 
+    /// The first word of a row; 0 for a line beyond the last.
+    #[inline(always)]
+    pub(super) fn first_word(&self, line: u32) -> u64 {
+        self.words.get(self.start(line)).copied().unwrap_or(0)
+    }
+
     /// Asks the host to bring the row of `line` near.
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {

@@ -11,6 +11,9 @@ const FAR: usize = 16;
 /// How many touches ahead it prepares.
 const NEAR: usize = 6;
 
+/// Caches on each path of the usual machine, see [`super::usual`].
+const USUAL: usize = 3;
+
 /// [`Hierarchy::access`].
 #[inline]
 pub(super) fn access(hierarchy: &mut Hierarchy, touch: Touch) -> Access {
@@ -36,7 +39,11 @@ impl Job for One {
     type Answer = Access;
     #[inline(always)]
     fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Access {
-        hierarchy.state.access::<L, H, D>(&hierarchy.layout, lanes, self.0)
+        let Hierarchy { layout, usual, state, .. } = hierarchy;
+        match usual.get(self.0.worker.index()) {
+            Some(usual) if D == USUAL => state.access_usual(layout, usual, lanes, self.0),
+            _ => state.access::<L, H, D>(layout, lanes, self.0),
+        }
     }
 }
 
@@ -48,7 +55,21 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     #[inline(always)]
     fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) {
         let Self(touches, mut each) = self;
-        let Hierarchy { layout, state, .. } = hierarchy;
+        let Hierarchy { layout, usual, state, .. } = hierarchy;
+        if D == USUAL {
+            let of = |touch: &Touch| &usual[touch.worker.index()];
+            touches.iter().take(FAR).for_each(|t| state.prefetch_usual(of(t), t.line));
+            for (i, touch) in touches.iter().enumerate() {
+                if let Some(next) = touches.get(i + FAR) {
+                    state.prefetch_usual(of(next), next.line);
+                }
+                if let Some(next) = touches.get(i + NEAR) {
+                    state.prepare_usual(layout, of(next), next);
+                }
+                each(touch, state.access_usual(layout, of(touch), lanes, *touch));
+            }
+            return;
+        }
         touches.iter().take(FAR).for_each(|t| state.prefetch(layout, t.worker, t.line));
         for (i, touch) in touches.iter().enumerate() {
             if let Some(next) = touches.get(i + FAR) {
@@ -69,8 +90,8 @@ fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
         Host::Avx512(lanes) => x86::on_avx512(hierarchy, lanes, job),
         #[cfg(target_arch = "x86_64")]
         Host::Avx2(lanes) => x86::on_avx2(hierarchy, lanes, job),
-        Host::Portable(lanes) => match (hierarchy.layout.words, hierarchy.layout.depth) {
-            (1, 3) => job.work::<_, 1, 3>(hierarchy, lanes),
+        Host::Portable(lanes) => match (hierarchy.layout.words, hierarchy.usual.is_empty()) {
+            (1, false) => job.work::<_, 1, USUAL>(hierarchy, lanes),
             (1, _) => job.work::<_, 1, 0>(hierarchy, lanes),
             (2..=4, _) => job.work::<_, 4, 0>(hierarchy, lanes),
             _ => job.work::<_, MAX_WORDS, 0>(hierarchy, lanes),
@@ -80,17 +101,17 @@ fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Hierarchy, Job, MAX_WORDS};
+    use super::{Hierarchy, Job, MAX_WORDS, USUAL};
     use crate::lanes::{Avx2, Avx512};
 
     macro_rules! on {
         ($name:ident, $compiled:ident, $lanes:ty, $features:literal) => {
             #[inline(always)]
             pub(super) fn $name<J: Job>(hierarchy: &mut Hierarchy, lanes: $lanes, job: J) -> J::Answer {
-                match (hierarchy.layout.words, hierarchy.layout.depth) {
+                match (hierarchy.layout.words, hierarchy.usual.is_empty()) {
                     // SAFETY: the function asks for the features that `lanes` proves: one is made only where the
                     // processor was found to have them.
-                    (1, 3) => unsafe { $compiled::<J, 1, 3>(hierarchy, lanes, job) },
+                    (1, false) => unsafe { $compiled::<J, 1, USUAL>(hierarchy, lanes, job) },
                     // SAFETY: as above.
                     (1, _) => unsafe { $compiled::<J, 1, 0>(hierarchy, lanes, job) },
                     // SAFETY: as above.

@@ -47,6 +47,8 @@ pub(super) struct Chain {
     pub(super) shared: bool,
     /// It is a single tracked cache with chains below: whether a line is dirty is in the directory only.
     pub(super) tracked: bool,
+    /// Geometry of its outermost cache.
+    pub(super) outermost: Geometry,
 }
 
 /// What has to be done with a line that makes room. The first three are short cuts of the general way for what most
@@ -101,8 +103,6 @@ pub(super) struct Layout {
     pub(super) chains: Vec<Chain>,
     pub(super) paths: Vec<Path>,
     pub(super) steps: Vec<Step>,
-    /// How many caches all workers have on their paths; 0 where they differ.
-    pub(super) depth: usize,
     /// Words of a row that name chains.
     pub(super) words: usize,
     /// Words of a row.
@@ -190,7 +190,6 @@ impl Layout {
             paths: Vec::new(),
             steps: Vec::new(),
             words,
-            depth: 0,
             others: Vec::new(),
             filled: Vec::new(),
             below_step: Vec::new(),
@@ -199,8 +198,6 @@ impl Layout {
         for (i, worker) in workers.iter().enumerate() {
             layout.add_path(i, worker)?;
         }
-        let mut depths = layout.paths.iter().map(|p| p.steps().len());
-        layout.depth = depths.next().filter(|first| depths.all(|d| d == *first)).unwrap_or(0);
         Ok(layout)
     }
 
@@ -338,7 +335,12 @@ fn chains(clusters: &[Cluster], workers: &[Worker], geometries: &[Geometry]) -> 
             chains[chain as usize].caches.insert(0, this);
             chain
         } else {
-            chains.push(Chain { caches: vec![this], shared: false, tracked: false });
+            chains.push(Chain {
+                caches: vec![this],
+                shared: false,
+                tracked: false,
+                outermost: geometries[this as usize],
+            });
             chains.len() as u32 - 1
         };
         let inclusion = cluster.cache.map(|c| c.inclusion).unwrap_or_default();

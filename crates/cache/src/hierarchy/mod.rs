@@ -12,6 +12,7 @@ mod evict;
 mod host;
 mod layout;
 mod prefetch;
+mod usual;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use crate::{
 };
 use directory::Directory;
 use layout::Layout;
+use usual::Usual;
 
 /// The caches of a machine, kept coherent.
 ///
@@ -48,6 +50,8 @@ use layout::Layout;
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     layout: Layout,
+    /// Per worker, where the machine is the usual one.
+    usual: Vec<Usual>,
     state: State,
     host: Host,
 }
@@ -116,14 +120,17 @@ impl Hierarchy {
             remote_hits: 0,
             sibling_hits: 0,
         };
-        Ok(Self { layout, state, host: Host::detect() })
+        Ok(Self { usual: usual::find(&layout), layout, state, host: Host::detect() })
     }
 
     /// Asks the host to bring near what [`Self::access`] of the same line will look at. Changes nothing; of use some
     /// ten accesses ahead.
     #[inline]
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
-        self.state.prefetch(&self.layout, worker, line);
+        match self.usual.get(worker.index()) {
+            Some(usual) => self.state.prefetch_usual(usual, line),
+            None => self.state.prefetch(&self.layout, worker, line),
+        }
     }
 
     /// Asks the host to bring near what else the access will look at: what the directory says of the lines that will
@@ -131,7 +138,10 @@ impl Hierarchy {
     /// accesses ahead, once [`Self::prefetch`] of the same line has taken effect.
     #[inline]
     pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
-        self.state.prepare(&self.layout, worker, line, write);
+        match self.usual.get(worker.index()) {
+            Some(usual) => self.state.prepare_usual(&self.layout, usual, &Touch { worker, line, write }),
+            None => self.state.prepare(&self.layout, worker, line, write),
+        }
     }
 
     /// Worker `worker` reads or writes `line`. O(ways of the caches passed).

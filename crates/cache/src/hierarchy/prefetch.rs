@@ -44,9 +44,7 @@ impl State {
         for (h, (word, mask)) in row.iter().zip(others).enumerate() {
             for bit in bits([word & mask]) {
                 let chain = &layout.chains[h * 64 + bit as usize];
-                if let Some(outermost) = chain.caches.last() {
-                    self.store.prefetch(&layout.caches[*outermost as usize].geometry, line);
-                }
+                self.store.prefetch(&chain.outermost, line);
             }
         }
     }

@@ -100,6 +100,12 @@ impl Store {
         if !of.lru {
             return self.touch_in_place(lanes, (cache, of), line, on_hit, on_miss);
         }
+        self.touch_lru(lanes, of, line, on_hit, on_miss)
+    }
+
+    /// [`Self::touch`] where the cache is known to be an LRU cache.
+    #[inline(always)]
+    pub(crate) fn touch_lru<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32, on_hit: u32, on_miss: u32) -> Touch {
         let ways = of.ways as usize;
         lanes.touch(self.set_mut(of, line), ways, line, on_hit, on_miss)
     }

@@ -70,6 +70,24 @@ fn machine() -> impl Strategy<Value = Machine> {
     })
 }
 
+/// The machines that have a short cut, now and then with workers that share an L1.
+fn usual() -> impl Strategy<Value = Machine> {
+    let lru = |level, scale| shape(level, scale).prop_map(|(l, s, w, _, _)| (l, s, w, Replacement::Lru));
+    let shapes = (lru(1, 3), lru(2, 6), lru(3, 30));
+    (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
+        "a cache is larger than the one above it",
+        |(((l1, s1, w1, r), (l2, s2, w2, _), (l3, s3, w3, _)), sockets, cores, threads)| {
+            let core = || {
+                let workers = vec![Part::worker(None); 1 + usize::from(threads)];
+                let l1 = cache((l1, s1, w1, r, Inclusion::NonInclusive), workers);
+                cache((l2, s2, w2, r, Inclusion::NonInclusive), vec![l1])
+            };
+            let socket = || cache((l3, s3, w3, r, Inclusion::Inclusive), (0..cores).map(|_| core()).collect());
+            MachineSpec::new("usual", (0..sockets).map(|_| socket()).collect()).build().ok()
+        },
+    )
+}
+
 fn trace(lines: u32) -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
     prop::collection::vec((any::<u32>(), 0..lines, prop::bool::weighted(0.3)), 1..400)
 }
@@ -109,5 +127,11 @@ proptest! {
     #[test]
     fn the_fast_model_does_what_the_obvious_model_does(machine in machine(), trace in trace(48), seed: u64) {
         same(&machine, 48, &trace, seed)?;
+    }
+
+    #[test]
+    fn the_short_cut_for_usual_machines_does_what_the_obvious_model_does(machine in usual(), trace in trace(96)) {
+        prop_assert!(!Hierarchy::new(&machine, 96, 0).unwrap().usual.is_empty());
+        same(&machine, 96, &trace, 0)?;
     }
 }
