@@ -9,6 +9,8 @@
 //! |---|---|
 //! | `uniform-96MiB` | uniformly random over 96 MiB, as much as all L3 together, in a space of 160 MiB (rrm, n = 10M) |
 //! | `uniform-64MiB`, `-160MiB`, `-1GiB` | the same over less and more |
+//! | `own-192KiB` | uniformly random over 192 KiB of the worker's own: more than its L1, less than its L2 |
+//! | `socket-16MiB` | uniformly random over 16 MiB that the workers of a socket share: more than L2, less than L3 |
 //! | `streaming` | each worker walks its own part of 160 MiB, line by line |
 //! | `mostly-L1` | 95 % of accesses to 128 lines of the worker's own, the others uniform over 96 MiB |
 //!
@@ -58,6 +60,10 @@ fn accesses(c: &mut Criterion) {
     ] {
         case(name, space, touches(workers, |_, rng| rng.u32(..mib * MIB)));
     }
+    let own = 192 * 1024 / 64;
+    case("own-192KiB", 160, touches(workers, |w, rng| w * own + rng.u32(..own)));
+    let shared = 16 * MIB;
+    case("socket-16MiB", 160, touches(workers, |w, rng| w / 8 * shared + rng.u32(..shared)));
     let part = 160 * MIB / workers;
     let mut at = vec![0; workers as usize];
     let streaming = touches(workers, |w, _| {

@@ -14,8 +14,8 @@ const NEAR: usize = 6;
 /// Caches on each path of the usual machine, see [`super::usual`].
 const USUAL: usize = 3;
 
-/// [`Hierarchy::access`].
-#[inline]
+/// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
+#[inline(never)]
 pub(super) fn access(hierarchy: &mut Hierarchy, touch: Touch) -> Access {
     on_host(hierarchy, One(touch))
 }
@@ -40,10 +40,10 @@ impl Job for One {
     #[inline(always)]
     fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Access {
         let Hierarchy { layout, usual, state, .. } = hierarchy;
-        match usual.get(self.0.worker.index()) {
-            Some(usual) if D == USUAL => state.access_usual(layout, usual, lanes, self.0),
-            _ => state.access::<L, H, D>(layout, lanes, self.0),
+        if D == USUAL {
+            return state.access_usual(layout, &usual[self.0.worker.index()], lanes, self.0);
         }
+        state.access::<L, H, D>(layout, lanes, self.0)
     }
 }
 
@@ -90,10 +90,10 @@ fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
         Host::Avx512(lanes) => x86::on_avx512(hierarchy, lanes, job),
         #[cfg(target_arch = "x86_64")]
         Host::Avx2(lanes) => x86::on_avx2(hierarchy, lanes, job),
-        Host::Portable(lanes) => match (hierarchy.layout.words, hierarchy.usual.is_empty()) {
-            (1, false) => job.work::<_, 1, USUAL>(hierarchy, lanes),
-            (1, _) => job.work::<_, 1, 0>(hierarchy, lanes),
-            (2..=4, _) => job.work::<_, 4, 0>(hierarchy, lanes),
+        Host::Portable(lanes) => match hierarchy.layout.words {
+            1 if !hierarchy.usual.is_empty() => job.work::<_, 1, USUAL>(hierarchy, lanes),
+            1 => job.work::<_, 1, 0>(hierarchy, lanes),
+            2..=4 => job.work::<_, 4, 0>(hierarchy, lanes),
             _ => job.work::<_, MAX_WORDS, 0>(hierarchy, lanes),
         },
     }
@@ -108,14 +108,14 @@ mod x86 {
         ($name:ident, $compiled:ident, $lanes:ty, $features:literal) => {
             #[inline(always)]
             pub(super) fn $name<J: Job>(hierarchy: &mut Hierarchy, lanes: $lanes, job: J) -> J::Answer {
-                match (hierarchy.layout.words, hierarchy.usual.is_empty()) {
+                match hierarchy.layout.words {
                     // SAFETY: the function asks for the features that `lanes` proves: one is made only where the
                     // processor was found to have them.
-                    (1, false) => unsafe { $compiled::<J, 1, USUAL>(hierarchy, lanes, job) },
+                    1 if !hierarchy.usual.is_empty() => unsafe { $compiled::<J, 1, USUAL>(hierarchy, lanes, job) },
                     // SAFETY: as above.
-                    (1, _) => unsafe { $compiled::<J, 1, 0>(hierarchy, lanes, job) },
+                    1 => unsafe { $compiled::<J, 1, 0>(hierarchy, lanes, job) },
                     // SAFETY: as above.
-                    (2..=4, _) => unsafe { $compiled::<J, 4, 0>(hierarchy, lanes, job) },
+                    2..=4 => unsafe { $compiled::<J, 4, 0>(hierarchy, lanes, job) },
                     // SAFETY: as above.
                     _ => unsafe { $compiled::<J, MAX_WORDS, 0>(hierarchy, lanes, job) },
                 }

@@ -12,9 +12,9 @@ mod evict;
 mod host;
 mod layout;
 mod prefetch;
-mod usual;
 #[cfg(test)]
 mod tests;
+mod usual;
 
 use befit_machine::{ClusterId, Lines, Machine, WorkerId};
 

@@ -137,7 +137,13 @@ impl State {
         let others = before & usual.others;
         let had = before & (usual.others | usual.shared) != 0;
         // Modified stays as it was for a reader of a line that somebody has.
-        let modified = if write { usual.modified } else if had { before & usual.modified } else { 0 };
+        let modified = if write {
+            usual.modified
+        } else if had {
+            before & usual.modified
+        } else {
+            0
+        };
         row[0] = before & !usual.modified | usual.pair | usual.shared | modified;
         let mut lost = [false; 3];
         for (lost, (word, mask)) in lost.iter_mut().zip(usual.lost) {

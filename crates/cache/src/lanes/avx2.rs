@@ -3,10 +3,10 @@
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8, _mm256_castsi256_ps,
     _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_storeu_si256,
+    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
-use super::{LINE, Lanes, WIDTH};
+use super::{LINE, Lanes, Touch, WIDTH};
 
 /// Proof that the processor has AVX2: only [`Avx2::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,20 @@ impl Lanes for Avx2 {
     fn rotate(self, set: &mut [u32], way: usize, front: u32) {
         // SAFETY: `rotate` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
         unsafe { rotate(set, way, front) }
+    }
+
+    #[inline(always)]
+    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+        if let Ok(set) = <&mut [u32; WIDTH]>::try_from(&mut *set) {
+            // SAFETY: `touch_8` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
+            return unsafe { touch_8(set, ways, line, on_hit, on_miss) };
+        }
+        let found = self.find(set, line);
+        let hit = found < set.len();
+        let way = if hit { found } else { ways - 1 };
+        let old = set[way];
+        self.rotate(set, way, if hit { old | on_hit } else { line | on_miss });
+        Touch { hit, old }
     }
 }
 
@@ -95,4 +109,22 @@ fn rotate(set: &mut [u32], way: usize, front: u32) {
         carry = turned;
         place = _mm256_add_epi32(place, _mm256_set1_epi32(WIDTH as i32));
     }
+}
+
+/// One step's worth of ways, without a branch on where the line is.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+    let hits = hits(set, _mm256_set1_epi32(line as i32));
+    let hit = hits != 0;
+    let way = if hit { hits.trailing_zeros() as usize } else { ways - 1 } % WIDTH;
+    let old = set[way];
+    let front = if hit { old | on_hit } else { line | on_miss };
+    let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let stays = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(way as i32));
+    // Where from: place - 1 up to `way`, place itself behind it. (A comparison that holds gives -1.)
+    let from = _mm256_sub_epi32(_mm256_setr_epi32(-1, 0, 1, 2, 3, 4, 5, 6), stays);
+    let moved = _mm256_permutevar8x32_epi32(load(set), from);
+    store(set, _mm256_blend_epi32::<1>(moved, _mm256_set1_epi32(front as i32)));
+    Touch { hit, old }
 }

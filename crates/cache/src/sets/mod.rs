@@ -35,8 +35,6 @@ const SKEW: u64 = 3 * HOST_LINE as u64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     entries: Vec<u32>,
-    /// Before the first entry in use, so that it is at a line of the host's caches.
-    skipped: usize,
     /// Per cache.
     states: Vec<State>,
 }
@@ -59,7 +57,7 @@ impl Store {
     ) -> Result<(Self, Vec<Geometry>), CacheError> {
         let mut geometries = Vec::with_capacity(caches.len());
         let mut states = Vec::with_capacity(caches.len());
-        let mut end = 0u32;
+        let mut end = HOST_LINE as u32;
         for (i, cache) in caches.iter().enumerate() {
             let geometry = Geometry::new(cache, &name(i), end)?;
             end = (geometry.end() + SKEW).min(u64::from(u32::MAX)) as u32;
@@ -70,20 +68,22 @@ impl Store {
             });
             geometries.push(geometry);
         }
-        let entries = on_huge_pages(EMPTY, end as usize + HOST_LINE);
-        let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE);
-        Ok((Self { entries, skipped, states }, geometries))
+        let entries = on_huge_pages(EMPTY, end as usize);
+        // So that the first entry in use is at a line of the host's caches. (A copy of the store may lie otherwise.)
+        let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE) as u32;
+        geometries.iter_mut().for_each(|g| g.first = g.first - HOST_LINE as u32 + skipped);
+        Ok((Self { entries, states }, geometries))
     }
 
     #[inline(always)]
     fn set(&self, of: &Geometry, line: u32) -> &[u32] {
-        let start = self.skipped + of.start(line);
+        let start = of.start(line);
         &self.entries[start..][..of.stride as usize]
     }
 
     #[inline(always)]
     fn set_mut(&mut self, of: &Geometry, line: u32) -> &mut [u32] {
-        let start = self.skipped + of.start(line);
+        let start = of.start(line);
         &mut self.entries[start..][..of.stride as usize]
     }
 
@@ -105,7 +105,14 @@ impl Store {
 
     /// [`Self::touch`] where the cache is known to be an LRU cache.
     #[inline(always)]
-    pub(crate) fn touch_lru<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+    pub(crate) fn touch_lru<L: Lanes>(
+        &mut self,
+        lanes: L,
+        of: &Geometry,
+        line: u32,
+        on_hit: u32,
+        on_miss: u32,
+    ) -> Touch {
         let ways = of.ways as usize;
         lanes.touch(self.set_mut(of, line), ways, line, on_hit, on_miss)
     }
@@ -121,7 +128,7 @@ impl Store {
     ) -> Touch {
         let ways = of.ways as usize;
         let number = of.set_of(line) as usize;
-        let start = self.skipped + of.start(line);
+        let start = of.start(line);
         let set = &mut self.entries[start..][..of.stride as usize];
         let state = &mut self.states[cache as usize];
         let found = lanes.find(set, line);
@@ -155,7 +162,7 @@ impl Store {
     /// The entry in the last way of the set of `line`: under LRU the next to make room.
     #[inline(always)]
     pub(crate) fn last_in(&self, of: &Geometry, line: u32) -> u32 {
-        let last = self.skipped + of.start(line) + of.ways as usize - 1;
+        let last = of.start(line) + of.ways as usize - 1;
         self.entries.get(last).copied().unwrap_or(EMPTY)
     }
 
@@ -184,7 +191,7 @@ impl Store {
     /// Asks the host to bring the set of `line` near.
     #[inline(always)]
     pub(crate) fn prefetch(&self, of: &Geometry, line: u32) {
-        let start = self.skipped + of.start(line);
+        let start = of.start(line);
         crate::hint::prefetch(&self.entries, start);
         if of.stride as usize > HOST_LINE {
             crate::hint::prefetch(&self.entries, start + HOST_LINE);
@@ -193,7 +200,7 @@ impl Store {
 
     /// All entries of one cache that hold a line.
     pub(crate) fn entries(&self, of: &Geometry) -> impl Iterator<Item = u32> + '_ {
-        let first = self.skipped + of.first as usize;
+        let first = of.first as usize;
         let all = &self.entries[first..][..of.sets as usize * of.stride as usize];
         all.iter().copied().filter(|e| *e != EMPTY)
     }
