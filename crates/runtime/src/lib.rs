@@ -45,6 +45,7 @@ mod fit;
 mod fork;
 #[cfg(not(befit_record))]
 mod latch;
+mod pin;
 #[cfg(not(befit_record))]
 mod pool;
 #[cfg(not(befit_record))]
@@ -69,11 +70,12 @@ pub use self::recorded::*;
 pub use self::{
     error::ThreadPoolBuildError,
     fit::{Fit, Work, fit},
+    pin::Pin,
     stats::{Statistics, WorkerStatistics},
 };
 #[cfg(not(befit_record))]
 pub use self::{
     fork::join,
-    pool::{Pin, ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
+    pool::{ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
     scope::{Scope, scope, spawn},
 };

@@ -101,8 +101,7 @@ impl Hardware {
             self.memory.transfer(worker, line, now);
         }
         let (queued, latency) = match access.found {
-            Found::Own(cluster) => (Ticks::default(), self.reach[cluster.index()]),
-            Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
+            Found::Own(cluster) | Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
             Found::Remote => (Ticks::default(), self.remote),
             Found::Memory => (self.memory.transfer(worker, line, now).since(now), self.reach[ClusterId::ROOT.index()]),
         };

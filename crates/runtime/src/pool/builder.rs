@@ -6,12 +6,12 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{
-    GLOBAL, Pin, ThreadPool,
+    GLOBAL, ThreadPool,
     pin::{self, Claim},
     registry::{PanicHandler, Registry},
     worker::Worker,
 };
-use crate::{engine::Engine, error::ThreadPoolBuildError};
+use crate::{Pin, engine::Engine, error::ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`].
 ///

@@ -16,7 +16,7 @@ use std::{
 use befit_machine::{Bytes, Machine};
 use befit_sched::{SchedulerKind, Task};
 
-pub use self::{builder::ThreadPoolBuilder, pin::Pin};
+pub use self::builder::ThreadPoolBuilder;
 pub(crate) use self::{registry::Registry, worker::Worker};
 use crate::{
     fit::Work,

@@ -6,25 +6,7 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{ThreadPool, pool::PanicHandler};
-use crate::ThreadPoolBuildError;
-
-/// Whether a pool's threads are pinned; without effect here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pin {
-    /// If the pool owns its part of the machine.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl From<bool> for Pin {
-    fn from(pin: bool) -> Self {
-        if pin { Self::Always } else { Self::Never }
-    }
-}
+use crate::{Pin, ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`].
 #[derive(Default)]

@@ -14,7 +14,7 @@ mod pool;
 mod scope;
 mod spawn;
 
-pub use builder::{Pin, ThreadPoolBuilder};
+pub use builder::ThreadPoolBuilder;
 pub use join::join;
 pub use pool::{ThreadPool, current_num_threads, current_thread_index};
 pub use scope::{Scope, scope};

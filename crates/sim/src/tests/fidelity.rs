@@ -71,12 +71,11 @@ fn an_anchored_tasks_children_stay_on_its_socket() {
 #[test]
 fn a_stack_belongs_to_the_worker_that_runs_the_strand() {
     let program = program(|b| {
-        for i in 0..40 {
+        for _ in 0..40 {
             b.fork(ScopeId(1), Declared::default()).unwrap();
             (0..8).for_each(|line| b.touch(line, true, true));
             b.work(5000, 0, 0);
             b.end().unwrap();
-            let _ = i;
         }
         b.sync(ScopeId(1)).unwrap();
     });
