@@ -27,8 +27,8 @@
 //! ```
 //!
 //! # Layers
-//! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves
-//! it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
+//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
+//! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
 //! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and
 //! `sleep` how workers wait.
 //!

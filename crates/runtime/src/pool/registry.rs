@@ -19,6 +19,7 @@ use crossbeam_utils::CachePadded;
 use super::{Worker, pin::Claim};
 use crate::{
     engine::{Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
+    fork::Asks,
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     stats::{Counters, Statistics},
@@ -31,7 +32,7 @@ pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 pub(crate) struct Registry {
     engine: Engine,
     counters: Box<[Arc<Counters>]>,
-    /// Threads that found nothing to run and look on or sleep.
+    asks: Box<[Arc<CachePadded<Asks>>]>,
     idle: CachePadded<AtomicUsize>,
     /// One for each thread: set when it shall end.
     stops: Box<[Latch]>,
@@ -69,6 +70,7 @@ impl Registry {
         let threads = engine.threads();
         Self {
             counters: (0..threads).map(|_| Arc::default()).collect(),
+            asks: (0..threads).map(|_| Arc::new(CachePadded::new(Asks::new()))).collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
@@ -89,6 +91,10 @@ impl Registry {
         &self.counters[thread]
     }
 
+    pub(super) fn asks(&self, thread: usize) -> &Arc<CachePadded<Asks>> {
+        &self.asks[thread]
+    }
+
     pub(super) fn seed(&self) -> u64 {
         self.seed
     }
@@ -101,10 +107,9 @@ impl Registry {
         Statistics { workers: self.counters.iter().map(|c| c.read()).collect() }
     }
 
-    /// Whether a thread of the pool has nothing to do.
-    #[inline(always)]
-    pub(super) fn has_idle(&self) -> bool {
-        self.idle.load(Relaxed) > 0
+    /// The number of threads that found nothing to run, and look on or sleep.
+    pub(super) fn idle(&self) -> usize {
+        self.idle.load(Relaxed)
     }
 
     /// Counts the calling thread as idle until the answer is dropped.

@@ -203,7 +203,8 @@ fn statistics_count_what_happened() {
     let statistics = pool.statistics();
     assert_eq!(statistics.workers.len(), 4);
     let total = statistics.total();
-    assert_eq!((total.forks, total.spawned), (10_945, 10));
+    assert!((1..=10_945).contains(&total.forks), "{total:?}");
+    assert_eq!(total.spawned, 10);
     assert_eq!(total.executed, total.handed_out + total.spawned + 2);
 }
 

@@ -12,12 +12,13 @@ use std::{cell::Cell, ops::Range, ptr, sync::Arc};
 
 use befit_machine::{ClusterId, WorkerId};
 use befit_sched::Task;
+use crossbeam_utils::CachePadded;
 
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
     engine::{Engine, NoUnwind, Random, ThreadEnv, Thresholds},
-    fork::ForkList,
+    fork::{Asks, ForkList, Stretches, work_as},
     latch::Latch,
     sleep::Seat,
     stats::Counters,
@@ -32,6 +33,9 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
+    /// By which others make this worker hand out a fork.
+    asks: Arc<CachePadded<Asks>>,
+    stretches: Stretches,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
     thresholds: Thresholds,
@@ -59,7 +63,9 @@ impl Worker {
             cluster => machine.cluster(cluster).workers.clone(),
         };
         Self {
-            forks: ForkList::new(),
+            forks: ForkList::default(),
+            asks: Arc::clone(registry.asks(thread)),
+            stretches: Stretches::new(),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
@@ -74,7 +80,6 @@ impl Worker {
     }
 
     /// Calls `f` with the worker that the calling thread is, if it is one.
-    #[inline(always)]
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
         // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep
@@ -82,32 +87,30 @@ impl Worker {
         f(unsafe { worker.as_ref() })
     }
 
-    /// As [`Self::with_current`], where the calling thread is known to be a worker. A worker is found again in one
-    /// load, which is cheaper than to keep it in a register across calls.
-    #[inline(always)]
-    pub(crate) fn with_current_again<R>(f: impl FnOnce(&Self) -> R) -> R {
-        let worker = CURRENT.get();
-        debug_assert!(!worker.is_null());
-        // SAFETY: as in `with_current`.
-        f(unsafe { &*worker })
-    }
-
     /// Makes the calling thread this worker until `stop` is set.
     pub(super) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
+        // SAFETY: they are this worker's.
+        let _until_end = unsafe { work_as(&self.asks) };
         self.work_until(stop);
         CURRENT.set(outer);
         no_unwind.over();
     }
 
-    #[inline(always)]
     pub(crate) fn forks(&self) -> &ForkList {
         &self.forks
     }
 
+    pub(crate) fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
+    pub(crate) fn stretches(&self) -> &Stretches {
+        &self.stretches
+    }
+
     /// The task that is running. Only while user code runs.
-    #[inline(always)]
     pub(crate) fn task(&self) -> &Task {
         // SAFETY: set while user code runs, and what is set stays on the stack for as long as it is.
         &unsafe { &*self.task.get() }.task
@@ -128,17 +131,10 @@ impl Worker {
     }
 
     /// `task`, ready to be [entered](Self::enter).
-    #[inline(always)]
     pub(crate) fn inner_task(&self, task: Task) -> Running {
         Running { task, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
-    #[inline(always)]
-    pub(crate) fn thresholds(&self) -> &Thresholds {
-        &self.thresholds
-    }
-
-    #[inline(always)]
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -165,7 +161,6 @@ impl Worker {
     }
 
     /// Makes `running` the running task until the answer is dropped.
-    #[inline(always)]
     pub(crate) fn enter<'a>(&'a self, running: &'a Running) -> Entered<'a> {
         self.task.set(running);
         Entered { worker: self, running }
@@ -190,7 +185,6 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Drop for Entered<'_> {
-    #[inline(always)]
     fn drop(&mut self) {
         self.worker.task.set(self.running.outer);
     }

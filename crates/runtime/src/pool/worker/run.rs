@@ -45,7 +45,6 @@ impl Worker {
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
     pub(super) fn suspend(&self) {
-        self.counters().forks.add(self.forks.take_count());
         if let Some(entry) = self.entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
             self.engine().done(self.id, &strand, &mut self.env());
@@ -79,7 +78,10 @@ impl Worker {
         let running = self.inner_task(entry.task);
         let running = self.enter(&running);
         let outer_forks = self.forks.begin_inner();
-        self.forks.request(self.may_share());
+        let interrupted = self.stretches.interrupt(&self.asks);
+        let shared = self.may_share();
+        self.asks.set_wanted(shared);
+        let unshared = (!shared).then(|| self.stretches.unshared(&self.asks));
         let ended = || {
             self.suspend();
             self.end(&entry);
@@ -89,7 +91,9 @@ impl Worker {
         self.forks.end_inner(outer_forks);
         self.entry.set(outer);
         drop(running);
-        self.forks.request(self.may_share());
+        drop(unshared);
+        self.stretches.go_on(&interrupted);
+        self.asks.set_wanted(self.may_share());
         no_unwind.over();
     }
 

@@ -22,6 +22,7 @@ impl Worker {
     pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [&Latch; N]) {
         // Others hold pointers into this stack until the latches are set.
         let no_unwind = NoUnwind;
+        self.stretches.waits();
         self.suspend();
         // Private forks would sleep, or wait below other work, with this worker.
         while self.may_share() && self.hand_out_oldest() {}
