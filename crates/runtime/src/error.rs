@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io};
 
+use befit_sched::SchedulerKind;
+
 /// Why [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) or
 /// [`build_global`](crate::ThreadPoolBuilder::build_global) failed.
 #[derive(Debug)]
@@ -13,6 +15,8 @@ pub enum ThreadPoolBuildError {
     Sigma(f64),
     /// μ must be above 0 and at most 1.
     Mu(f64),
+    /// The scheduler cannot hold a waiting worker to what it waits for.
+    WaitPolicy(SchedulerKind),
     /// The system refused to start a thread.
     Thread {
         /// Which thread of the pool, from 0.
@@ -30,6 +34,9 @@ impl fmt::Display for ThreadPoolBuildError {
             ),
             Self::Sigma(sigma) => write!(f, "sigma is {sigma}; it must be above 0 and at most 1"),
             Self::Mu(mu) => write!(f, "mu is {mu}; it must be above 0 and at most 1"),
+            Self::WaitPolicy(scheduler) => {
+                write!(f, "WaitPolicy::Descendants works with the schedulers ws and pws, not with {scheduler}")
+            }
             Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),
         }
     }

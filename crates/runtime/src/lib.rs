@@ -58,6 +58,7 @@ mod sleep;
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
 mod testing;
+mod wait_policy;
 
 #[cfg(befit_record)]
 mod recorded;
@@ -72,6 +73,7 @@ pub use self::{
     fit::{Fit, Work, fit},
     pin::Pin,
     stats::{Statistics, WorkerStatistics},
+    wait_policy::WaitPolicy,
 };
 #[cfg(not(befit_record))]
 pub use self::{

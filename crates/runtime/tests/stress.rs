@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, fit, join, scope};
+use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, fit, join, scope};
 
 const MACHINES: [&str; 4] = [
     "pu:4",
@@ -156,6 +156,10 @@ fn random_programs_give_their_serial_results_and_leave_nothing() {
             for machine in MACHINES {
                 let build = |threads| {
                     let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+                    let steals = matches!(scheduler, SchedulerKind::Ws | SchedulerKind::Pws);
+                    let descendants = steals && round % 2 == 1;
+                    let policy = if descendants { WaitPolicy::Descendants } else { WaitPolicy::Anything };
+                    let builder = builder.wait_policy(policy);
                     builder.num_threads(threads).seed(round).stack_size(16 << 20).build().unwrap()
                 };
                 let random = mix(round ^ 77);

@@ -12,7 +12,7 @@ use befit_sched::Task;
 
 use super::{Asks, grain::SiteId};
 use crate::{
-    engine::{JobHeader, JobRef, JobTable, Sizes},
+    engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes},
     fit::Work,
     latch::Latch,
     pool::Worker,
@@ -59,7 +59,7 @@ impl<W: Work> Frame<W> {
     /// A fork, `depth` forks below the program's start, that nobody knows of yet. The closure is dropped only by being taken or
     /// executed.
     pub(crate) fn new(work: W, depth: u32) -> Self {
-        let job = JobHeader { table: Self::TABLE };
+        let job = JobHeader::new(Self::TABLE);
         Self {
             open: OpenFork { job, depth, handed: UnsafeCell::new(MaybeUninit::uninit()) },
             work: UnsafeCell::new(ManuallyDrop::new(work)),
@@ -79,6 +79,11 @@ impl<W: Work> Frame<W> {
     pub(crate) unsafe fn take_work(&self) -> W {
         // SAFETY: nobody else knows of the frame, so there is no other access.
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
+    }
+
+    /// What descends from this fork descends from it.
+    pub(crate) fn as_ancestor(&self) -> Ancestor {
+        Ancestor::new(self)
     }
 
     /// The latch of a fork that has been handed out.
@@ -108,13 +113,15 @@ impl OpenFork {
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are
-    /// `Send`, which is handed out only once and whose work has not been taken. The frame, the latch's seat and `asks` stay
+    /// `Send`, which is handed out only once and whose work has not been taken. The frame, the latch's seat, `asks` and `lineage` (unless null) stay
     /// until the latch is set and seen set by the owner.
-    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, asks: &Asks) -> JobRef {
+    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, asks: &Asks, lineage: *const Lineage) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
         let open = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
         open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, asks: NonNull::from(asks) }) });
+        // SAFETY: promised by the caller.
+        unsafe { open.job.birthplace.set(lineage) };
         // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents
         // are `Send`; its table is made for its type in `Frame::new`.
         unsafe { JobRef::new(fork.cast()) }

@@ -168,7 +168,7 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 /// Waits for a second half that was handed out; it is the youngest open fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
     // SAFETY: it has been handed out.
-    worker.wait(unsafe { frame.latch() });
+    worker.wait(unsafe { frame.latch() }, Some(frame.as_ancestor()));
     worker.forks().pop_handed_out();
     // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes it.
     unsafe { frame.take_result() }

@@ -45,12 +45,12 @@ where
     let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
     // Two frames on this stack become known to others, so it must not be unwound before both are done.
     let no_unwind = NoUnwind;
-    let asks = worker.asks();
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat and asks, which are the
+    let (asks, lineage) = (worker.asks(), worker.lineage());
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat, asks and place, which are the
     // worker's; work and output are `Send`; it is handed out here only.
-    let job_a = unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), asks) };
+    let job_a = unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), asks, lineage) };
     // SAFETY: as above.
-    let job_b = unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), asks) };
+    let job_b = unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), asks, lineage) };
     // A worker's queue gives back what came last.
     let jobs = match worker.fork_order(parent) {
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
@@ -60,7 +60,7 @@ where
     let latch_a = unsafe { a.latch() };
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };
-    worker.give_and_wait(&jobs, [latch_a, latch_b]);
+    worker.give_and_wait(&jobs, [(latch_a, Some(a.as_ancestor())), (latch_b, Some(b.as_ancestor()))]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.
     let a = unsafe { a.take_result() };

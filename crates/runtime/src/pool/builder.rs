@@ -11,7 +11,7 @@ use super::{
     registry::{PanicHandler, Registry},
     worker::Worker,
 };
-use crate::{Pin, engine::Engine, error::ThreadPoolBuildError};
+use crate::{Pin, WaitPolicy, engine::Engine, error::ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`].
 ///
@@ -35,6 +35,7 @@ pub struct ThreadPoolBuilder {
     scheduler: SchedulerKind,
     machine: Option<Machine>,
     options: Options,
+    wait_policy: WaitPolicy,
     pin: Pin,
     seed: u64,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
@@ -85,6 +86,12 @@ impl ThreadPoolBuilder {
         self
     }
 
+    /// What a worker may run while it waits; [`WaitPolicy::Anything`] by default.
+    pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
+        self.wait_policy = policy;
+        self
+    }
+
     /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`]. No thread
     /// ever runs outside the affinity mask of the process.
     pub fn pin(mut self, pin: impl Into<Pin>) -> Self {
@@ -122,7 +129,7 @@ impl ThreadPoolBuilder {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, or a thread that the system refuses to start.
+    /// [`ThreadPoolBuildError`]: σ or μ out of range, a wait policy that the scheduler cannot follow, or a thread that the system refuses to start.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         if !(self.options.sigma > 0.0 && self.options.sigma <= 1.0) {
             return Err(ThreadPoolBuildError::Sigma(self.options.sigma));
@@ -141,7 +148,10 @@ impl ThreadPoolBuilder {
         };
         let claim = Claim::new(self.pin, &machine, detected, threads);
         let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
-        let engine = Engine::new(self.scheduler, machine, self.options, threads);
+        let engine = Engine::new(self.scheduler, machine, self.options, self.wait_policy, threads);
+        if !engine.can_wait_as_asked() {
+            return Err(ThreadPoolBuildError::WaitPolicy(self.scheduler));
+        }
         let registry = Arc::new(Registry::new(engine, self.seed, self.panic_handler.take(), claim));
         let mut pool = ThreadPool { registry, threads: Vec::with_capacity(threads) };
         for index in 0..threads {
@@ -200,6 +210,7 @@ impl fmt::Debug for ThreadPoolBuilder {
             .field("scheduler", &self.scheduler)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
             .field("options", &self.options)
+            .field("wait_policy", &self.wait_policy)
             .field("pin", &self.pin)
             .field("seed", &self.seed)
             .field("stack_size", &self.stack_size)

@@ -18,7 +18,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{Worker, pin::Claim};
 use crate::{
-    engine::{Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
+    engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
     fork::Asks,
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
@@ -142,8 +142,12 @@ impl Registry {
         let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
         let no_unwind = NoUnwind;
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
-        self.inject(unsafe { job.as_job() }, root);
-        worker.wait(&latch);
+        let injected = unsafe { job.as_job() };
+        // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
+        // SAFETY: the place is of the job that waits here.
+        unsafe { job.header.birthplace.set(worker.lineage()) };
+        self.inject(injected, root);
+        worker.wait(&latch, Some(Ancestor::new(&raw const job)));
         no_unwind.over();
         job.into_result()
     }
@@ -215,7 +219,8 @@ impl Registry {
         if alive.threads > 0 {
             alive.waiter = Some(Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) });
             drop(alive);
-            worker.wait(&latch);
+            // Whatever the last jobs there need of the worker's pool.
+            worker.wait(&latch, None);
         }
         no_unwind.over();
     }
@@ -264,7 +269,7 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
 
     fn new(op: F, done: Done) -> Self {
         Self {
-            header: JobHeader { table: Self::TABLE },
+            header: JobHeader::new(Self::TABLE),
             op: UnsafeCell::new(ManuallyDrop::new(op)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
             done,

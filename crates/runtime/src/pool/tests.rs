@@ -12,8 +12,8 @@ use std::{
 
 use super::pin::allowed_cpus;
 use crate::{
-    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, current_num_threads, current_thread_index, join,
-    scope,
+    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy, current_num_threads, current_thread_index,
+    join, scope,
     testing::{on_every_pool, pool, within},
 };
 
@@ -186,6 +186,17 @@ fn a_thread_that_cannot_be_started_is_an_error_and_ends_the_others() {
         let result = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 60).build();
         assert!(matches!(result, Err(ThreadPoolBuildError::Thread { index: 0, .. })), "{result:?}");
     });
+}
+
+#[test]
+fn only_schedulers_that_steal_can_hold_a_waiting_worker_to_descendants() {
+    for scheduler in SchedulerKind::ALL {
+        let result = ThreadPoolBuilder::new().wait_policy(WaitPolicy::Descendants).scheduler(scheduler).build();
+        match scheduler {
+            SchedulerKind::Ws | SchedulerKind::Pws => assert_eq!(result.unwrap().install(|| fib(18)), 2584),
+            _ => assert!(result.unwrap_err().to_string().contains("ws and pws")),
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{ThreadPool, pool::PanicHandler};
-use crate::{Pin, ThreadPoolBuildError};
+use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
 
 /// Sets up a [`ThreadPool`].
 #[derive(Default)]
@@ -52,6 +52,12 @@ impl ThreadPoolBuilder {
     /// μ; only checked.
     pub fn mu(mut self, mu: f64) -> Self {
         self.options.mu = mu;
+        self
+    }
+
+    /// Without effect: nothing waits.
+    pub fn wait_policy(self, policy: WaitPolicy) -> Self {
+        let _ = policy;
         self
     }
 

@@ -75,7 +75,7 @@ impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
     const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
 
     fn into_job(work: W, registry: Arc<Registry>) -> JobRef {
-        let job = Box::new(Self { header: JobHeader { table: Self::TABLE }, registry, work });
+        let job = Box::new(Self { header: JobHeader::new(Self::TABLE), registry, work });
         let header = NonNull::from(Box::leak(job)).cast();
         // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole job; the table is its
         // own.

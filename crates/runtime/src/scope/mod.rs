@@ -24,7 +24,7 @@ pub use self::detached::spawn;
 pub(crate) use self::detached::spawn_in;
 use self::job::ScopeJob;
 use crate::{
-    engine::NoUnwind,
+    engine::{Ancestor, Lineage, NoUnwind, Place},
     latch::Latch,
     pool::{Registry, Worker, global},
     primitive::{AtomicU32, AtomicUsize, Mutex, lock},
@@ -35,6 +35,8 @@ pub struct Scope<'s> {
     registry: Arc<Registry>,
     /// The task that opened the scope.
     parent: Task,
+    /// The place of what is spawned.
+    place: Place,
     /// Numbers the spawned tasks.
     spawned: AtomicU32,
     /// The body, and the tasks that have not ended.
@@ -90,7 +92,14 @@ where
 
 /// As [`scope`], on a worker.
 pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> R) -> R {
+    // By its address the scope is known to its descendants.
+    let known_as = 0u8;
+    let ancestor = Ancestor::new(&raw const known_as);
+    // SAFETY: the place is of the job that runs this, which outlives the scope.
+    let lineage = unsafe { Lineage::new(ancestor, worker.lineage()) };
     let scope = Scope {
+        // SAFETY: it lives until the scope has ended, after this function's wait.
+        place: unsafe { Place::new(&lineage) },
         registry: Arc::clone(worker.registry()),
         parent: *worker.task(),
         spawned: AtomicU32::new(0),
@@ -105,7 +114,7 @@ pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> 
     let result = result.map_err(|panic| scope.keep_panic(panic));
     // SAFETY: the scope is live, and this is the body's end.
     unsafe { Scope::end_one(NonNull::from(&scope)) };
-    worker.wait(&scope.latch);
+    worker.wait(&scope.latch, Some(ancestor));
     no_unwind.over();
     let panic = lock(&scope.panic).take();
     match (result, panic) {

@@ -74,8 +74,8 @@ impl Worker {
         let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.seat());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork
-        // once; seat and asks are this worker's.
-        let job = unsafe { OpenFork::hand_out(fork, latch, &self.asks) };
+        // once; seat and asks are this worker's; its place outlives it, as it is of the job that forked it.
+        let job = unsafe { OpenFork::hand_out(fork, latch, &self.asks, self.lineage()) };
         self.add(job, task);
         true
     }

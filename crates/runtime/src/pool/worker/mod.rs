@@ -17,7 +17,7 @@ use crossbeam_utils::CachePadded;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, Lineage, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::{Asks, ForkList, Stretches, work_as},
     latch::Latch,
     sleep::Seat,
@@ -42,6 +42,8 @@ pub(crate) struct Worker {
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,
+    /// The place of what the running code forks. Null between jobs.
+    lineage: Cell<*const Lineage>,
     /// Value of the engine's alarm that this worker has heeded.
     alarm: Cell<usize>,
     thread: usize,
@@ -70,6 +72,7 @@ impl Worker {
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
             entry: Cell::new(ptr::null()),
+            lineage: Cell::new(ptr::null()),
             alarm: Cell::new(0),
             thread,
             id,
@@ -93,13 +96,18 @@ impl Worker {
         let outer = CURRENT.replace(self);
         // SAFETY: they are this worker's.
         let _until_end = unsafe { work_as(&self.asks) };
-        self.work_until(stop);
+        self.work_until(stop, None);
         CURRENT.set(outer);
         no_unwind.over();
     }
 
     pub(crate) fn forks(&self) -> &ForkList {
         &self.forks
+    }
+
+    /// The place of what the running code forks; lives until its job has ended.
+    pub(crate) fn lineage(&self) -> *const Lineage {
+        self.lineage.get()
     }
 
     pub(crate) fn asks(&self) -> &Asks {

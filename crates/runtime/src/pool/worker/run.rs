@@ -77,6 +77,9 @@ impl Worker {
         self.entry.set(&entry);
         let running = self.inner_task(entry.task);
         let running = self.enter(&running);
+        // SAFETY: it is executed below, and the answer used until then.
+        let lineage = unsafe { ready.job.lineage() };
+        let outer_lineage = self.lineage.replace(&raw const lineage);
         let outer_forks = self.forks.begin_inner();
         let interrupted = self.stretches.interrupt(&self.asks);
         let shared = self.may_share();
@@ -89,6 +92,7 @@ impl Worker {
         // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);
+        self.lineage.set(outer_lineage);
         self.entry.set(outer);
         drop(running);
         drop(unshared);
