@@ -26,7 +26,7 @@ pub(crate) use self::{
     asks::Asks,
     frame::{Frame, OpenFork},
     list::ForkList,
-    plain::work_as,
+    plain::asks_of_this_thread,
     stretch::Stretches,
 };
 use crate::{

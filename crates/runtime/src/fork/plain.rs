@@ -1,7 +1,7 @@
 //! The innermost layer: what a fork costs where none is needed.
 //!
 //! Within a *plain stretch* (when there is one: [`super::stretch`]) `join` is two calls. Before them it compares its place on the stack with
-//! one word of the worker's, which says both how far the stretch may reach and that nobody has asked for a fork. That
+//! one word of the thread's, which says both how far the stretch may reach and that nobody has asked for a fork. That
 //! is all, so that programs need no cut-off of their own.
 
 use std::{
@@ -14,15 +14,13 @@ use crate::fit::Work;
 
 #[cfg(not(loom))]
 mod current {
-    use std::{cell::Cell, mem::MaybeUninit, ptr};
+    use std::{mem::MaybeUninit, ptr::NonNull};
 
     use super::Asks;
 
-    /// Those of a thread that is no worker: never in a stretch.
-    static NOBODYS: Asks = Asks::new();
-
     thread_local! {
-        static ASKS: Cell<*const Asks> = const { Cell::new(&raw const NOBODYS) };
+        /// Those of a thread that is no worker never change: it is in no stretch.
+        static ASKS: Asks = const { Asks::new() };
     }
 
     /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
@@ -30,9 +28,7 @@ mod current {
     pub(in super::super) fn is_plain() -> bool {
         // Its address is about the caller's stack pointer.
         let here = MaybeUninit::<u8>::uninit();
-        // SAFETY: a static's, or a worker's, of which `work_as` has promised that it lives.
-        let asks = unsafe { &*ASKS.get() };
-        asks.is_plain((&raw const here).addr())
+        ASKS.with(|asks| asks.is_plain((&raw const here).addr()))
     }
 
     /// The stack pointer, about.
@@ -42,24 +38,17 @@ mod current {
         (&raw const here).addr()
     }
 
-    /// The calling thread is the worker with these `asks`, until the answer is dropped.
-    ///
-    /// # Safety
-    /// `asks` lives until then.
-    pub(crate) unsafe fn work_as(asks: &Asks) -> impl Drop + use<> {
-        struct Until(*const Asks);
-        impl Drop for Until {
-            fn drop(&mut self) {
-                ASKS.set(self.0);
-            }
-        }
-        Until(ASKS.replace(ptr::from_ref(asks)))
+    /// The calling thread's asks; good until it ends.
+    pub(crate) fn asks_of_this_thread() -> NonNull<Asks> {
+        ASKS.with(|asks| NonNull::from(asks))
     }
 }
 
 #[cfg(loom)]
 mod current {
     //! The models have neither workers nor stretches.
+    use std::ptr::NonNull;
+
     use super::Asks;
 
     pub(in super::super) fn is_plain() -> bool {
@@ -70,10 +59,12 @@ mod current {
         usize::MAX / 2
     }
 
-    pub(crate) unsafe fn work_as(_: &Asks) {}
+    pub(crate) fn asks_of_this_thread() -> NonNull<Asks> {
+        NonNull::from(Box::leak(Box::new(Asks::new())))
+    }
 }
 
-pub(crate) use self::current::work_as;
+pub(crate) use self::current::asks_of_this_thread;
 pub(super) use self::current::{is_plain, stack_pointer};
 
 /// `a`, then `b`, also if `a` panics.

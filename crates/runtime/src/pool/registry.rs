@@ -19,7 +19,6 @@ use crossbeam_utils::CachePadded;
 use super::{Worker, pin::Claim};
 use crate::{
     engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
-    fork::Asks,
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     stats::{Counters, Statistics},
@@ -32,7 +31,6 @@ pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 pub(crate) struct Registry {
     engine: Engine,
     counters: Box<[Arc<Counters>]>,
-    asks: Box<[Arc<CachePadded<Asks>>]>,
     idle: CachePadded<AtomicUsize>,
     /// One for each thread: set when it shall end.
     stops: Box<[Latch]>,
@@ -70,7 +68,6 @@ impl Registry {
         let threads = engine.threads();
         Self {
             counters: (0..threads).map(|_| Arc::default()).collect(),
-            asks: (0..threads).map(|_| Arc::new(CachePadded::new(Asks::new()))).collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
@@ -89,10 +86,6 @@ impl Registry {
 
     pub(super) fn counters(&self, thread: usize) -> &Arc<Counters> {
         &self.counters[thread]
-    }
-
-    pub(super) fn asks(&self, thread: usize) -> &Arc<CachePadded<Asks>> {
-        &self.asks[thread]
     }
 
     pub(super) fn seed(&self) -> u64 {

@@ -45,15 +45,15 @@ impl Worker {
     /// Hands out the oldest private forks if none of this worker's lies with the policy: one for each idle thread, as the
     /// next occasion may be far.
     pub(crate) fn serve(&self) {
-        if !self.asks.is_wanted() {
+        if !self.asks().is_wanted() {
             return;
         }
         let no_unwind = NoUnwind;
         if !self.may_share() {
-            self.asks.set_wanted(false);
+            self.asks().set_wanted(false);
         } else if self.forks.has_private() {
             // Before the policy learns of it: who takes it will ask for the next.
-            self.asks.set_wanted(false);
+            self.asks().set_wanted(false);
             self.suspend();
             for _ in 0..self.registry.idle().max(1) {
                 if !self.hand_out_oldest() {
@@ -75,7 +75,7 @@ impl Worker {
         let latch = Latch::new(self.seat());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork
         // once; seat and asks are this worker's; its place outlives it, as it is of the job that forked it.
-        let job = unsafe { OpenFork::hand_out(fork, latch, &self.asks, self.lineage()) };
+        let job = unsafe { OpenFork::hand_out(fork, latch, self.asks(), self.lineage()) };
         self.add(job, task);
         true
     }

@@ -8,17 +8,21 @@ mod hand_out;
 mod run;
 mod wait;
 
-use std::{cell::Cell, ops::Range, ptr, sync::Arc};
+use std::{
+    cell::Cell,
+    ops::Range,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
 
 use befit_machine::{ClusterId, WorkerId};
 use befit_sched::Task;
-use crossbeam_utils::CachePadded;
 
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
     engine::{Engine, Lineage, NoUnwind, Random, ThreadEnv, Thresholds},
-    fork::{Asks, ForkList, Stretches, work_as},
+    fork::{Asks, ForkList, Stretches, asks_of_this_thread},
     latch::Latch,
     sleep::Seat,
     stats::Counters,
@@ -34,7 +38,7 @@ thread_local! {
 pub(crate) struct Worker {
     forks: ForkList,
     /// By which others make this worker hand out a fork.
-    asks: Arc<CachePadded<Asks>>,
+    asks: NonNull<Asks>,
     stretches: Stretches,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
@@ -66,7 +70,7 @@ impl Worker {
         };
         Self {
             forks: ForkList::default(),
-            asks: Arc::clone(registry.asks(thread)),
+            asks: asks_of_this_thread(),
             stretches: Stretches::new(),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
@@ -94,9 +98,9 @@ impl Worker {
     pub(super) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
-        // SAFETY: they are this worker's.
-        let _until_end = unsafe { work_as(&self.asks) };
+        self.asks().raise_floor();
         self.work_until(stop, None);
+        self.asks().raise_floor();
         CURRENT.set(outer);
         no_unwind.over();
     }
@@ -111,7 +115,8 @@ impl Worker {
     }
 
     pub(crate) fn asks(&self) -> &Asks {
-        &self.asks
+        // SAFETY: this thread's, on which the worker was made and is used.
+        unsafe { self.asks.as_ref() }
     }
 
     pub(crate) fn stretches(&self) -> &Stretches {

@@ -81,10 +81,10 @@ impl Worker {
         let lineage = unsafe { ready.job.lineage() };
         let outer_lineage = self.lineage.replace(&raw const lineage);
         let outer_forks = self.forks.begin_inner();
-        let interrupted = self.stretches.interrupt(&self.asks);
+        let interrupted = self.stretches.interrupt(self.asks());
         let shared = self.may_share();
-        self.asks.set_wanted(shared);
-        let unshared = (!shared).then(|| self.stretches.unshared(&self.asks));
+        self.asks().set_wanted(shared);
+        let unshared = (!shared).then(|| self.stretches.unshared(self.asks()));
         let ended = || {
             self.suspend();
             self.end(&entry);
@@ -97,7 +97,7 @@ impl Worker {
         drop(running);
         drop(unshared);
         self.stretches.go_on(&interrupted);
-        self.asks.set_wanted(self.may_share());
+        self.asks().set_wanted(self.may_share());
         no_unwind.over();
     }
 
