@@ -157,8 +157,15 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         // SAFETY: the job has been handed out.
         let handed = unsafe { frame.open.handed() };
         // SAFETY: the owner's asks live as long as the owner waits for this frame.
-        unsafe { handed.asks.as_ref() }.ask();
-        Worker::with_current(|worker| worker.map(|worker| worker.stretches().begin_at(frame.open.depth + 1)));
+        let asks = unsafe { handed.asks.as_ref() };
+        asks.ask();
+        Worker::with_current(|worker| {
+            // (In the models there is none.)
+            if let Some(worker) = worker {
+                worker.takes(asks);
+                worker.stretches().begin_at(frame.open.depth + 1);
+            }
+        });
         // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the work.
         let work = frame.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
         let result = catch_unwind(AssertUnwindSafe(|| work.run()));

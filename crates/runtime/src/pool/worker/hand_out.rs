@@ -7,9 +7,12 @@ use befit_sched::{ForkOrder, Ready, Stage, Task};
 use super::Worker;
 use crate::{
     engine::{JobRef, NoUnwind},
-    fork::OpenFork,
+    fork::{Asks, OpenFork},
     latch::Latch,
 };
+
+/// The most forks that are handed out at once unless more threads are idle.
+const LARGEST_BATCH: usize = 64;
 
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
@@ -42,8 +45,8 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Hands out the oldest private forks if none of this worker's lies with the policy: one for each idle thread, as the
-    /// next occasion may be far.
+    /// Hands out the oldest private forks if one that was handed out has been taken: one for each idle thread, and twice
+    /// as many as last time as long as none of them came back, as the next occasion may be far.
     pub(crate) fn serve(&self) {
         if !self.asks().is_wanted() {
             return;
@@ -55,7 +58,9 @@ impl Worker {
             // Before the policy learns of it: who takes it will ask for the next.
             self.asks().set_wanted(false);
             self.suspend();
-            for _ in 0..self.registry.idle().max(1) {
+            let batch = self.batch.get().max(self.registry.idle());
+            self.batch.set((2 * batch).min(LARGEST_BATCH));
+            for _ in 0..batch {
                 if !self.hand_out_oldest() {
                     break;
                 }
@@ -63,6 +68,14 @@ impl Worker {
             self.resume();
         }
         no_unwind.over();
+    }
+
+    /// A fork that was handed out with these `asks` is about to run here.
+    pub(crate) fn takes(&self, asks: &Asks) {
+        if std::ptr::eq(asks, self.asks()) {
+            // Its own: more were handed out than the others needed.
+            self.batch.set(1);
+        }
     }
 
     /// Gives the oldest private fork to the policy; answers whether there was one. The running strand must be

@@ -40,6 +40,8 @@ pub(crate) struct Worker {
     /// By which others make this worker hand out a fork.
     asks: NonNull<Asks>,
     stretches: Stretches,
+    /// How many forks to hand out when next one is wanted; at least 1.
+    batch: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
     thresholds: Thresholds,
@@ -72,6 +74,7 @@ impl Worker {
             forks: ForkList::default(),
             asks: asks_of_this_thread(),
             stretches: Stretches::new(),
+            batch: Cell::new(1),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
