@@ -13,6 +13,13 @@ pub enum ThreadPoolBuildError {
     Sigma(f64),
     /// μ must be above 0 and at most 1.
     Mu(f64),
+    /// A variable of the environment has a value that cannot be.
+    Environment {
+        /// The variable's name.
+        variable: &'static str,
+        /// What is wrong with its value, and what is known instead.
+        what: String,
+    },
     /// The system refused to start a thread.
     Thread {
         /// Which thread of the pool, from 0.
@@ -30,6 +37,7 @@ impl fmt::Display for ThreadPoolBuildError {
             ),
             Self::Sigma(sigma) => write!(f, "sigma is {sigma}; it must be above 0 and at most 1"),
             Self::Mu(mu) => write!(f, "mu is {mu}; it must be above 0 and at most 1"),
+            Self::Environment { variable, what } => write!(f, "{variable}: {what}"),
             Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),
         }
     }

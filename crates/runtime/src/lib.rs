@@ -39,6 +39,8 @@
 
 #[cfg(not(befit_record))]
 mod engine;
+#[cfg(not(befit_record))]
+mod environment;
 mod error;
 mod fit;
 #[cfg(not(befit_record))]
@@ -62,7 +64,7 @@ mod testing;
 #[cfg(befit_record)]
 mod recorded;
 
-pub use befit_machine::Machine;
+pub use befit_machine::{Level, Machine};
 pub use befit_sched::SchedulerKind;
 
 #[cfg(befit_record)]
@@ -71,7 +73,7 @@ pub use self::{
     error::ThreadPoolBuildError,
     fit::{Fit, Work, fit},
     pin::Pin,
-    stats::{Statistics, WorkerStatistics},
+    stats::{Statistics, WorkerStatistics, WorkerTime},
 };
 #[cfg(not(befit_record))]
 pub use self::{

@@ -15,7 +15,7 @@ use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stra
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
-    env::{Random, ThreadEnv},
+    env::{Near, Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes},
     thresholds::Thresholds,
 };
@@ -72,6 +72,10 @@ impl Engine {
 
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.options
     }
 
     pub(crate) fn threads(&self) -> usize {

@@ -8,15 +8,15 @@ mod hand_out;
 mod run;
 mod wait;
 
-use std::{cell::Cell, ops::Range, ptr, sync::Arc};
+use std::{cell::Cell, ptr, sync::Arc};
 
-use befit_machine::{ClusterId, WorkerId};
+use befit_machine::WorkerId;
 use befit_sched::Task;
 
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, Near, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::ForkList,
     latch::Latch,
     sleep::Seat,
@@ -42,8 +42,7 @@ pub(crate) struct Worker {
     alarm: Cell<usize>,
     thread: usize,
     id: WorkerId,
-    /// The workers under this one's last-level cache.
-    near: Range<u32>,
+    near: Near,
     random: Random,
     registry: Arc<Registry>,
 }
@@ -52,12 +51,6 @@ impl Worker {
     pub(super) fn new(registry: Arc<Registry>, thread: usize) -> Self {
         let engine = registry.engine();
         let id = engine.worker(thread);
-        let machine = engine.machine();
-        let near = match machine.last_level(id) {
-            // No cache at all: everyone is far.
-            ClusterId::ROOT => 0..0,
-            cluster => machine.cluster(cluster).workers.clone(),
-        };
         Self {
             forks: ForkList::new(),
             task: Cell::new(ptr::null()),
@@ -67,7 +60,7 @@ impl Worker {
             alarm: Cell::new(0),
             thread,
             id,
-            near,
+            near: Near::new(engine.machine(), id),
             random: Random::new(registry.seed(), thread as u64),
             registry,
         }
