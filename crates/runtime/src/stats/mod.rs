@@ -26,10 +26,10 @@ use std::{
 
 use befit_machine::Level;
 
-pub(crate) use self::{
-    counters::Counters,
-    times::{Phase, Times},
-};
+pub(crate) use self::counters::Counters;
+#[cfg(not(befit_record))]
+pub(crate) use self::times::Phase;
+use self::times::Times;
 
 /// The highest cache level that steals are told apart by; hwloc knows five.
 const fn most_levels() -> usize {
