@@ -141,7 +141,11 @@ impl NativePlan {
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<NativeResults, LabError> {
-        let job = self.prepare(source, progress)?;
+        let prepared = self.prepare(source, progress);
+        if interrupt.is_raised() {
+            return Err(LabError::Interrupted); // whatever cargo says to it
+        }
+        let job = prepared?;
         let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
         progress.running(&job.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
