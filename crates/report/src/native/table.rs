@@ -92,7 +92,8 @@ fn workers(block: &[NativeSummary]) -> String {
             rows.push(Row { scheduler, worker: at.to_string(), did });
         }
     }
-    let unit = Unit::of(block.iter().map(|s| s.pools_time.max));
+    // A digit less: the table is wide.
+    let unit = Unit::of(block.iter().map(|s| s.pools_time.max)).coarser();
     let mut columns = Columns::new(&rows, "\nscheduler", |row| row.scheduler.clone());
     columns.name("\nworker", |row| row.worker.clone());
     type Part = fn(&WorkerSummary) -> Spread<Duration>;
@@ -119,8 +120,12 @@ fn workers(block: &[NativeSummary]) -> String {
     if block.iter().any(|s| s.total.anchored.max > 0) {
         count("an-\nchored", |w| w.anchored);
     }
-    for level in stolen_levels(block) {
-        let title = if level == "memory" { "stolen,\nother socket".to_owned() } else { format!("stolen\nin {level}") };
+    for (at, level) in stolen_levels(block).into_iter().enumerate() {
+        let title = match (level, at) {
+            ("memory", 0) => "stolen,\nother socket".to_owned(),
+            ("memory", _) => "other\nsocket".to_owned(),
+            _ => format!("stolen\nin {level}"),
+        };
         let of = |row: &Row<'_>| {
             let at = row.did.steals.iter().find(|(of, _)| *of == level);
             at.map_or(0, |(_, steals)| steals.median).to_string()
@@ -221,6 +226,11 @@ impl Unit {
         let (name, per_second) = if largest >= 1.0 { ("s", 1.0) } else { ("ms", 1e3) };
         let digits = (largest * per_second).max(1e-3).log10().floor() as i32;
         Self { name, per_second, decimals: (3 - digits).clamp(0, 6) as usize }
+    }
+
+    /// With a digit less.
+    fn coarser(self) -> Self {
+        Self { decimals: self.decimals.saturating_sub(1), ..self }
     }
 
     fn show(&self, time: Duration) -> String {
