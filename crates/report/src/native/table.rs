@@ -26,8 +26,10 @@ pub(super) fn render(results: &NativeResults) -> String {
         first.threads,
         time(block)
     );
-    let _ = writeln!(text, "\n{}", workers(block));
-    for table in [anchors(block), counters(block, &results.events)].into_iter().flatten() {
+    for table in [Some(times(block)), Some(counts(block)), anchors(block), counters(block, &results.events)]
+        .into_iter()
+        .flatten()
+    {
         let _ = writeln!(text, "\n{table}");
     }
     let notes = results.notes.iter().map(|note| format!("note: {note}"));
@@ -83,8 +85,7 @@ struct Row<'a> {
     did: &'a WorkerSummary,
 }
 
-/// What each worker did.
-fn workers(block: &[NativeSummary]) -> String {
+fn rows(block: &[NativeSummary]) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for summary in block {
         for (at, did) in summary.workers.iter().enumerate() {
@@ -92,10 +93,21 @@ fn workers(block: &[NativeSummary]) -> String {
             rows.push(Row { scheduler, worker: at.to_string(), did });
         }
     }
-    // A digit less: the table is wide.
-    let unit = Unit::of(block.iter().map(|s| s.pools_time.max)).coarser();
-    let mut columns = Columns::new(&rows, "\nscheduler", |row| row.scheduler.clone());
+    rows
+}
+
+fn named<'a>(rows: &'a [Row<'a>]) -> Columns<'a, Row<'a>> {
+    let mut columns = Columns::new(rows, "\nscheduler", |row| row.scheduler.clone());
     columns.name("\nworker", |row| row.worker.clone());
+    columns
+}
+
+/// Where each worker's time went.
+fn times(block: &[NativeSummary]) -> String {
+    let rows = rows(block);
+    let mut columns = named(&rows);
+    // Calls into the scheduler are short.
+    let unit = Unit::of(block.iter().map(|s| s.pools_time.max)).finer();
     type Part = fn(&WorkerSummary) -> Spread<Duration>;
     let first = format!("active,\n{}", unit.name);
     let parts: [(&str, Part); 5] = [
@@ -108,6 +120,14 @@ fn workers(block: &[NativeSummary]) -> String {
     for (title, part) in parts {
         columns.add(title, |row| unit.show(part(row.did).median));
     }
+    columns.add("\nsleeps", |row| row.did.sleeps.median.to_string());
+    columns.table()
+}
+
+/// What each worker did.
+fn counts(block: &[NativeSummary]) -> String {
+    let rows = rows(block);
+    let mut columns = named(&rows);
     let mut count = |title: &str, of: fn(&WorkerSummary) -> Spread<u64>| {
         columns.add(title, |row| of(row.did).median.to_string());
     };
@@ -118,21 +138,20 @@ fn workers(block: &[NativeSummary]) -> String {
     }
     count("tasks\nrun", |w| w.executed);
     if block.iter().any(|s| s.total.anchored.max > 0) {
-        count("an-\nchored", |w| w.anchored);
+        count("\nanchored", |w| w.anchored);
     }
-    for (at, level) in stolen_levels(block).into_iter().enumerate() {
-        let title = match (level, at) {
-            ("memory", 0) => "stolen,\nother socket".to_owned(),
-            ("memory", _) => "other\nsocket".to_owned(),
-            _ => format!("stolen\nin {level}"),
-        };
+    for level in stolen_levels(block) {
+        let title =
+            if level == "memory" { "stolen from\nother socket".to_owned() } else { format!("stolen\nin {level}") };
         let of = |row: &Row<'_>| {
             let at = row.did.steals.iter().find(|(of, _)| *of == level);
             at.map_or(0, |(_, steals)| steals.median).to_string()
         };
         columns.add(&title, of);
     }
-    columns.add("\nsleeps", |row| row.did.sleeps.median.to_string());
+    if block.iter().any(|s| s.total.failed_steals.max > 0) {
+        columns.add("looked\nin vain", |row| row.did.failed_steals.median.to_string());
+    }
     columns.table()
 }
 
@@ -228,9 +247,9 @@ impl Unit {
         Self { name, per_second, decimals: (3 - digits).clamp(0, 6) as usize }
     }
 
-    /// With a digit less.
-    fn coarser(self) -> Self {
-        Self { decimals: self.decimals.saturating_sub(1), ..self }
+    /// With a digit more.
+    fn finer(self) -> Self {
+        Self { decimals: self.decimals + 1, ..self }
     }
 
     fn show(&self, time: Duration) -> String {
