@@ -11,8 +11,9 @@ use std::{
 use crate::common::{assert_fails, befit, command, printed};
 use serde_json::Value;
 
-/// Two sockets of one core with small caches, so that small inputs do not fit.
-const MACHINE: &str = "pack:2 l3:1(size=262144) core:1 l2:1(size=65536) pu:1";
+/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an L3: what befits it goes to the scheduler
+/// whatever the other thread does.
+const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -71,6 +72,15 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
     assert_eq!(csv.lines().count(), 3);
     assert!(csv.contains("workers.1.seconds.idle.median"), "{csv}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_machine_may_be_a_file_that_lstopo_wrote() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
+    let arguments =
+        ["run", "rrm", "--n", "50000", "--sched", "sb", "--repeats", "1", "--threads", "2", "--format", "json"];
+    let report = json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
+    assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
 }
 
 /// Where cargo puts the kernels' binary, built if need be.

@@ -14,13 +14,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 
 use befit_counters::Event;
 use befit_sched::SchedulerKind;
@@ -112,7 +106,7 @@ impl NativeSource {
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n } => recording::native_kernel(name, *n, false).map(drop),
+            Self::Kernel { name, n } => recording::native_kernel(name, *n).map(drop),
             Self::Command { .. } => Ok(()),
         }
     }
@@ -177,8 +171,7 @@ impl NativePlan {
     fn prepare(&self, source: &NativeSource, progress: &dyn Progress) -> Result<Job, LabError> {
         match source {
             NativeSource::Kernel { name, n } => {
-                let file = |machine: &String| machine.ends_with(".xml") || Path::new(machine).is_file();
-                let (build, arguments) = recording::native_kernel(name, *n, self.machine.as_ref().is_some_and(file))?;
+                let (build, arguments) = recording::native_kernel(name, *n)?;
                 progress.building_plain("befit's kernels");
                 let program = build.run().map_err(LabError::Build)?;
                 let name = arguments.join(" ");

@@ -37,10 +37,9 @@ pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
 }
 
 impl Chosen {
-    /// How it is built and run as it is: without instrumentation, on as many threads as it likes. `xml`: it must read lstopo's files.
-    pub(super) fn native(&self, xml: bool) -> Result<(Build, Vec<String>), LabError> {
-        let features = xml.then(|| "xml".to_owned());
-        Ok((Build { plain: true, features, ..self.build()? }, self.arguments()))
+    /// How it is built and run as it is: without instrumentation, on as many threads as it likes, and able to read lstopo's files.
+    pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
+        Ok((Build { plain: true, features: Some("xml".to_owned()), ..self.build()? }, self.arguments()))
     }
 
     /// How it is built and run to be recorded.

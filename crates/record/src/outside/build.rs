@@ -35,9 +35,9 @@ const FLAGS: [&str; 15] = [
     "befit_record",
 ];
 
-/// What is to be built with instrumentation: a binary of a cargo package, in the release profile.
+/// What is to be built, with instrumentation unless [`Build::plain`] is set: a binary of a cargo package, in the release profile.
 ///
-/// It goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
+/// Instrumented, it goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
 /// builds again only what has changed. The user's own flags from `RUSTFLAGS` or `CARGO_ENCODED_RUSTFLAGS` stay in force. Those from
 /// cargo's configuration files do not: cargo looks there only when neither variable is set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
