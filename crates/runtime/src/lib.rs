@@ -39,6 +39,8 @@
 
 #[cfg(not(befit_record))]
 mod engine;
+#[cfg(not(befit_record))]
+mod environment;
 mod error;
 mod fit;
 #[cfg(not(befit_record))]
@@ -63,7 +65,7 @@ mod wait_policy;
 #[cfg(befit_record)]
 mod recorded;
 
-pub use befit_machine::Machine;
+pub use befit_machine::{Level, Machine};
 pub use befit_sched::SchedulerKind;
 
 #[cfg(befit_record)]
@@ -72,7 +74,7 @@ pub use self::{
     error::ThreadPoolBuildError,
     fit::{Fit, Work, fit},
     pin::Pin,
-    stats::{Statistics, WorkerStatistics},
+    stats::{Statistics, WorkerStatistics, WorkerTime},
     wait_policy::WaitPolicy,
 };
 #[cfg(not(befit_record))]

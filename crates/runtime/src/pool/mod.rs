@@ -31,7 +31,11 @@ static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 /// The global pool; built if there is none.
 #[cold]
 pub(crate) fn global() -> &'static Arc<Registry> {
-    let build = || ThreadPoolBuilder::new().build().expect("the global thread pool can be built");
+    let build = || match ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool,
+        // `join` has no other way to say it. A program that wants to handle it calls `build_global` first.
+        Err(error) => panic!("the global thread pool cannot be built: {error}"),
+    };
     &GLOBAL.get_or_init(build).registry
 }
 

@@ -11,6 +11,7 @@ use std::{
         atomic::Ordering::{AcqRel, Relaxed},
     },
     thread,
+    time::Instant,
 };
 
 use befit_sched::{Ready, Stage, Task};
@@ -21,7 +22,7 @@ use crate::{
     engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
-    stats::{Counters, Statistics},
+    stats::{self, Counters, Statistics},
 };
 
 /// What happens to the panic of a detached job.
@@ -64,10 +65,18 @@ struct Waiter {
 unsafe impl Send for Waiter {}
 
 impl Registry {
-    pub(super) fn new(engine: Engine, seed: u64, panic_handler: Option<PanicHandler>, claim: Option<Claim>) -> Self {
+    /// `timed`: the workers' time is measured.
+    pub(super) fn new(
+        engine: Engine,
+        seed: u64,
+        panic_handler: Option<PanicHandler>,
+        claim: Option<Claim>,
+        timed: bool,
+    ) -> Self {
         let threads = engine.threads();
+        let epoch = timed.then(Instant::now);
         Self {
-            counters: (0..threads).map(|_| Arc::default()).collect(),
+            counters: (0..threads).map(|_| Arc::new(Counters::new(engine.machine(), epoch))).collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
@@ -92,12 +101,12 @@ impl Registry {
         self.seed
     }
 
-    pub(super) fn claim(&self) -> Option<&Claim> {
+    pub(crate) fn claim(&self) -> Option<&Claim> {
         self.claim.as_ref()
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
-        Statistics { workers: self.counters.iter().map(|c| c.read()).collect() }
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics::read(self.counters.iter().map(|counters| &**counters))
     }
 
     /// The number of threads that found nothing to run, and look on or sleep.
@@ -197,6 +206,8 @@ impl Registry {
         }
         let waiter = alive.waiter.take();
         drop(alive);
+        // Before anyone learns of the end: the file is there when the pool has been dropped.
+        stats::process::ended(self);
         if let Some(Waiter { latch, home }) = waiter {
             // SAFETY: it lives until it is set, here only; `home` keeps its seat.
             unsafe { Latch::set(latch.as_ptr()) };

@@ -8,7 +8,7 @@ use befit_sched::{Options, SchedulerKind};
 use super::{ThreadPool, pool::PanicHandler};
 use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
 
-/// Sets up a [`ThreadPool`].
+/// Sets up a [`ThreadPool`]. The environment is not looked at: equal programs must give equal recordings.
 #[derive(Default)]
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder {
@@ -64,6 +64,12 @@ impl ThreadPoolBuilder {
     /// Without effect.
     pub fn pin(self, pin: impl Into<Pin>) -> Self {
         let _ = pin.into();
+        self
+    }
+
+    /// Without effect: pools measure nothing.
+    pub fn timed(self, timed: bool) -> Self {
+        let _ = timed;
         self
     }
 

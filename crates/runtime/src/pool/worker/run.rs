@@ -6,7 +6,10 @@ use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, Strand, Task};
 
 use super::Worker;
-use crate::engine::{JobRef, NoUnwind};
+use crate::{
+    engine::{JobRef, NoUnwind},
+    stats::Phase,
+};
 
 /// A task that the policy handed to this worker, on the stack while it runs.
 #[derive(Debug)]
@@ -45,6 +48,7 @@ impl Worker {
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
     pub(super) fn suspend(&self) {
+        self.counters().times.enter(Phase::Done);
         if let Some(entry) = self.entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
             self.engine().done(self.id, &strand, &mut self.env());
@@ -55,8 +59,10 @@ impl Worker {
     pub(super) fn resume(&self) {
         if let Some(entry) = self.entry() {
             entry.stage.set(Stage::Continuation);
+            self.counters().times.enter(Phase::Get);
             self.engine().resume(self.id, &entry.task, &mut self.env());
         }
+        self.counters().times.enter(Phase::Active);
     }
 
     /// Runs what the policy handed out.
@@ -64,7 +70,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.counters().executed.bump();
         if ready.task.maximal {
-            self.counters().anchored.bump();
+            self.counters().anchored_at(ready.task.anchor);
         }
         let outer = self.entry.get();
         let entry = Entry {
@@ -88,7 +94,9 @@ impl Worker {
         let ended = || {
             self.suspend();
             self.end(&entry);
+            self.counters().times.end();
         };
+        self.counters().times.begin();
         // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);

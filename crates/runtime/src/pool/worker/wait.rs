@@ -54,7 +54,11 @@ impl Worker {
     }
 
     fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        self.engine().get(self.id, self.within(), awaited, &mut self.env())
+        let times = &self.counters().times;
+        let asked = times.now();
+        let ready = self.engine().get(self.id, self.within(), awaited, &mut self.env());
+        times.asked(asked, ready.is_some());
+        ready
     }
 
     /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set
