@@ -152,7 +152,7 @@ impl Steps<'_> {
 impl Path {
     /// Its steps, in [`Layout::steps`].
     #[inline(always)]
-    pub(super) fn steps(&self) -> std::ops::Range<usize> {
+    pub(super) fn range(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
@@ -201,11 +201,10 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The path of the worker with index `worker`, of `D` steps where `D` is not zero.
+    /// The path of the worker with index `worker`.
     #[inline(always)]
-    pub(super) fn steps<const H: usize, const D: usize>(&self, path: Path, worker: usize) -> Steps<'_> {
-        let start = path.start as usize;
-        let end = if D == 0 { path.end as usize } else { start + D };
+    pub(super) fn steps<const H: usize>(&self, path: Path, worker: usize) -> Steps<'_> {
+        let (start, end) = (path.start as usize, path.end as usize);
         Steps {
             steps: &self.steps[start..end],
             below: &self.below_step[start * H..end * H],

@@ -1,0 +1,150 @@
+//! The way of one access through the caches of the usual machine.
+//!
+//! The last-level cache aside, everything is written for the case that nothing is where it is looked for: an access of a
+//! large working set misses everywhere, and is the dearest.
+
+use super::{
+    PENDING, Usual,
+    rows::{CORES, MODIFIED, SOCKETS},
+    seats::{INNER, LAST, OUTER, REMOTE},
+};
+use crate::{
+    Access,
+    hierarchy::Touch,
+    lanes::{EMPTY, LINE, NO_TAG, Short},
+    sets::{DIRTY, ORPHAN},
+};
+
+impl Usual {
+    /// One access, on `lanes`.
+    ///
+    /// # Panics
+    /// Where the worker or the line is not of the machine.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn access<L: Short>(&mut self, lanes: L, Touch { worker, line, write }: Touch) -> Access {
+        let Self { shape, seats, inner, outer, last, rows, .. } = self;
+        assert!(line < shape.lines, "line {line} is beyond the {} lines of the hierarchy", shape.lines);
+        let worker = worker.index();
+        let seat = &mut seats[worker];
+        let dirty = u32::from(write) << 31;
+
+        let set = &mut inner[(seat.inner + (line & shape.inner.0)) as usize];
+        let hits = lanes.find(set, line);
+        if hits != 0 {
+            let old = lanes.to_front(set, hits, dirty);
+            seat.found[INNER] += 1;
+            let mut access = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
+            // What is dirty in a private cache is nobody else's, and what is read there needs no leave.
+            if dirty & !old != 0 {
+                access.invalidated = self.claim(lanes, worker, line);
+            }
+            return access;
+        }
+        let a = lanes.push(set, shape.inner.1, line | dirty);
+
+        let pending = dirty / (DIRTY / PENDING);
+        let set = &mut outer[(seat.outer + (line & shape.outer.0)) as usize];
+        let hits = lanes.find(set, line);
+        if hits != 0 {
+            let old = lanes.to_front(set, hits, pending);
+            seat.found[OUTER] += 1;
+            let mut access = Access { found: seat.answers[OUTER], invalidated: false, written_back: 0 };
+            if old & PENDING != 0 {
+                // The inner cache has written it back since.
+                set.0[0] = line | DIRTY | pending;
+            } else if dirty & !old != 0 {
+                access.invalidated = self.claim(lanes, worker, line);
+            }
+            if a & ORPHAN == 0 {
+                self.seats[worker].writebacks[INNER] += u64::from(a >> 31);
+            } else {
+                access.written_back = self.make_room(lanes, worker, [a, EMPTY], None);
+            }
+            return access;
+        }
+        let b = lanes.push(set, shape.outer.1, line | pending);
+
+        let (tag, number) = shape.place(line);
+        let (hit, old) = lanes.touch(&mut last[(seat.last + number) as usize], shape.last_way, tag);
+
+        let row = rows.of(u64::from(line));
+        let before = row[0];
+        let others = before & seat.others;
+        let written = u64::from(write) << 63;
+        // A reader of what another socket has modified shares it, with memory too.
+        let shared = before & !written & u64::from(others & SOCKETS != 0) << 63;
+        row[0] = (before & !(seat.lost | shared)) | seat.held | written;
+        let lost = row[1] & seat.private_lost;
+        seat.coherence_misses[LAST] += u64::from(before & seat.lost != 0);
+        let nearest = LAST + usize::from(!hit) * (REMOTE - LAST + usize::from(others == 0));
+        seat.found[nearest % seat.found.len()] += 1;
+        seat.shared += shared >> 63;
+        let mut access = Access {
+            found: seat.answers[nearest % seat.answers.len()],
+            invalidated: false,
+            written_back: (shared >> 63) as u8,
+        };
+        let c = shape.line(if hit { NO_TAG } else { old }, number);
+        // Copies that a writer has to take away; or that, for a reader, are to be made clean.
+        let writes = 0u64.wrapping_sub(u64::from(write));
+        let reads_modified = !writes & 0u64.wrapping_sub(before >> 63);
+        let (taken, cleaned) = (others & writes, others & CORES & reads_modified);
+        if taken != 0 {
+            self.invalidate(lanes, line, taken);
+            access.invalidated = true;
+        }
+        if cleaned | lost != 0 {
+            self.clean(lanes, line, cleaned);
+            self.was_lost(worker, line);
+        }
+
+        let Self { seats, rows, .. } = self;
+        let seat = &mut seats[worker];
+        let row = rows.of(c);
+        let below = row[0] & seat.below;
+        if (below != 0) | (a & ORPHAN != 0) | ((a ^ b) & LINE == 0) {
+            // Copies below the last-level cache's victim, or one line that makes room twice.
+            access.written_back += self.make_room(lanes, worker, [a, b], Some(c));
+            return access;
+        }
+        let modified = row[0] >> 63;
+        row[0] &= !(seat.held & SOCKETS | MODIFIED);
+        seat.writebacks[LAST] += modified;
+        seat.writebacks[INNER] += u64::from(a >> 31);
+        access.written_back += modified as u8;
+        self.outer_makes_room(lanes, worker, b);
+        access
+    }
+
+    /// `entry` has made room in the outer cache. The last-level cache has it, and the directory knows whether it is modified.
+    #[inline(always)]
+    pub(super) fn outer_makes_room<L: Short>(&mut self, lanes: L, worker: usize, entry: u32) {
+        let seat = &mut self.seats[worker];
+        let line = entry & LINE;
+        let set = &mut self.inner[(seat.inner + (line & self.shape.inner.0)) as usize];
+        let hits = lanes.find(set, line);
+        if hits != 0 {
+            // (Or it is an empty entry, as others are in the inner cache, which this leaves as they are.)
+            lanes.flag(set, line, ORPHAN);
+            seat.writebacks[OUTER] += u64::from(entry & DIRTY != 0 && entry != EMPTY);
+            return;
+        }
+        seat.writebacks[OUTER] += u64::from(entry & (DIRTY | PENDING) != 0 && entry != EMPTY);
+        self.rows.of(u64::from(line))[0] &= !(seat.held & CORES);
+    }
+
+    /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had it.
+    #[inline(never)]
+    fn claim<L: Short>(&mut self, lanes: L, worker: usize, line: u32) -> bool {
+        let seat = &self.seats[worker];
+        let (core, others) = (seat.core, seat.others);
+        lanes.flag(self.private(core, OUTER, line), line, PENDING);
+        let row = self.rows.of(u64::from(line));
+        let others = row[0] & others;
+        row[0] |= MODIFIED;
+        if others != 0 {
+            self.invalidate(lanes, line, others);
+        }
+        others != 0
+    }
+}
