@@ -4,7 +4,7 @@ use super::{
     Hierarchy, Model, Touch,
     general::General,
     layout::{Layout, MAX_WORDS},
-    usual::Usual,
+    usual::{Plan, Usual},
 };
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
@@ -45,7 +45,8 @@ impl Job for One {
 
     #[inline(always)]
     fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Access {
-        usual.access(lanes, self.0)
+        let plan = usual.plan(&self.0);
+        usual.access(lanes, &plan)
     }
 
     #[inline(always)]
@@ -63,15 +64,22 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     #[inline(always)]
     fn usual<L: Short>(self, usual: &mut Usual, lanes: L) {
         let Self(touches, mut each) = self;
-        touches.iter().take(FAR).for_each(|t| usual.prefetch(t.worker.index(), t.line));
+        // Plans of the next touches, each at its number modulo the length.
+        let mut plans = [Plan::default(); 2 * FAR];
+        let plan = |usual: &Usual, plans: &mut [Plan; 2 * FAR], at: usize| {
+            if let Some(touch) = touches.get(at) {
+                let plan = usual.plan(touch);
+                usual.prefetch(&plan);
+                plans[at % (2 * FAR)] = plan;
+            }
+        };
+        (0..FAR).for_each(|at| plan(usual, &mut plans, at));
         for (i, touch) in touches.iter().enumerate() {
-            if let Some(next) = touches.get(i + FAR) {
-                usual.prefetch(next.worker.index(), next.line);
+            plan(usual, &mut plans, i + FAR);
+            if i + NEAR < touches.len() {
+                usual.prepare(&plans[(i + NEAR) % (2 * FAR)]);
             }
-            if let Some(next) = touches.get(i + NEAR) {
-                usual.prepare(next);
-            }
-            each(touch, usual.access(lanes, *touch));
+            each(touch, usual.access(lanes, &plans[i % (2 * FAR)]));
         }
     }
 

@@ -104,7 +104,7 @@ impl Hierarchy {
     #[inline]
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
         match &self.model {
-            Model::Usual(usual) => usual.prefetch(worker.index(), line),
+            Model::Usual(usual) => usual.prefetch(&usual.plan(&Touch { worker, line, write: false })),
             Model::General(general) => general.prefetch(&self.layout, worker, line),
         }
     }
@@ -115,7 +115,7 @@ impl Hierarchy {
     #[inline]
     pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
         match &self.model {
-            Model::Usual(usual) => usual.prepare(&Touch { worker, line, write }),
+            Model::Usual(usual) => usual.prepare(&usual.plan(&Touch { worker, line, write })),
             Model::General(general) => general.prepare(&self.layout, worker, line, write),
         }
     }

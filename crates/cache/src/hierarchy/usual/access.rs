@@ -4,31 +4,27 @@
 //! large working set misses everywhere, and is the dearest.
 
 use super::{
-    PENDING, Usual,
+    PENDING, Plan, Usual,
     rows::{CORES, MODIFIED, SOCKETS},
     seats::{INNER, LAST, OUTER, REMOTE},
 };
 use crate::{
     Access,
-    hierarchy::Touch,
     lanes::{EMPTY, LINE, NO_TAG, Short},
     sets::{DIRTY, ORPHAN},
 };
 
 impl Usual {
     /// One access, on `lanes`.
-    ///
-    /// # Panics
-    /// Where the worker or the line is not of the machine.
     #[inline(always)]
-    pub(in crate::hierarchy) fn access<L: Short>(&mut self, lanes: L, Touch { worker, line, write }: Touch) -> Access {
+    pub(in crate::hierarchy) fn access<L: Short>(&mut self, lanes: L, plan: &Plan) -> Access {
         let Self { shape, seats, inner, outer, last, rows, .. } = self;
-        assert!(line < shape.lines, "line {line} is beyond the {} lines of the hierarchy", shape.lines);
-        let worker = worker.index();
+        let Plan { line, write, .. } = *plan;
+        let worker = plan.worker as usize;
         let seat = &mut seats[worker];
         let dirty = u32::from(write) << 31;
 
-        let set = &mut inner[(seat.inner + (line & shape.inner.0)) as usize];
+        let set = &mut inner[plan.inner as usize];
         let hits = lanes.find(set, line);
         if hits != 0 {
             let old = lanes.to_front(set, hits, dirty);
@@ -36,14 +32,14 @@ impl Usual {
             let mut access = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
             // What is dirty in a private cache is nobody else's, and what is read there needs no leave.
             if dirty & !old != 0 {
-                access.invalidated = self.claim(lanes, worker, line);
+                access.invalidated = self.claim(lanes, plan);
             }
             return access;
         }
-        let a = lanes.push(set, shape.inner.1, line | dirty);
+        let a = lanes.push(set, shape.inner_ways, line | dirty);
 
         let pending = dirty / (DIRTY / PENDING);
-        let set = &mut outer[(seat.outer + (line & shape.outer.0)) as usize];
+        let set = &mut outer[plan.outer as usize];
         let hits = lanes.find(set, line);
         if hits != 0 {
             let old = lanes.to_front(set, hits, pending);
@@ -53,7 +49,7 @@ impl Usual {
                 // The inner cache has written it back since.
                 set.0[0] = line | DIRTY | pending;
             } else if dirty & !old != 0 {
-                access.invalidated = self.claim(lanes, worker, line);
+                access.invalidated = self.claim(lanes, plan);
             }
             if a & ORPHAN == 0 {
                 self.seats[worker].writebacks[INNER] += u64::from(a >> 31);
@@ -62,17 +58,16 @@ impl Usual {
             }
             return access;
         }
-        let b = lanes.push(set, shape.outer.1, line | pending);
+        let b = lanes.push(set, shape.outer_ways, line | pending);
 
-        let (tag, number) = shape.place(line);
-        let (hit, old) = lanes.touch(&mut last[(seat.last + number) as usize], shape.last_way, tag);
+        let (hit, old) = lanes.touch(&mut last[plan.last as usize], shape.last_way, plan.tag);
 
-        let row = rows.of(u64::from(line));
+        let row = rows.at(plan.row);
         let before = row[0];
         let others = before & seat.others;
         let written = u64::from(write) << 63;
-        // A reader of what another socket has modified shares it, with memory too.
-        let shared = before & !written & u64::from(others & SOCKETS != 0) << 63;
+        // What is modified but not here another socket has modified: a reader shares it, with memory too.
+        let shared = before & !written & u64::from(!hit) << 63;
         row[0] = (before & !(seat.lost | shared)) | seat.held | written;
         let lost = row[1] & seat.private_lost;
         seat.coherence_misses[LAST] += u64::from(before & seat.lost != 0);
@@ -84,13 +79,13 @@ impl Usual {
             invalidated: false,
             written_back: (shared >> 63) as u8,
         };
-        let c = shape.line(if hit { NO_TAG } else { old }, number);
+        let c = shape.line(if hit { NO_TAG } else { old }, plan.number);
         // Copies that a writer has to take away; or that, for a reader, are to be made clean.
         let writes = 0u64.wrapping_sub(u64::from(write));
         let reads_modified = !writes & 0u64.wrapping_sub(before >> 63);
         let (taken, cleaned) = (others & writes, others & CORES & reads_modified);
         if taken != 0 {
-            self.invalidate(lanes, line, taken);
+            self.invalidate(lanes, plan, taken);
             access.invalidated = true;
         }
         if cleaned | lost != 0 {
@@ -121,7 +116,7 @@ impl Usual {
     pub(super) fn outer_makes_room<L: Short>(&mut self, lanes: L, worker: usize, entry: u32) {
         let seat = &mut self.seats[worker];
         let line = entry & LINE;
-        let set = &mut self.inner[(seat.inner + (line & self.shape.inner.0)) as usize];
+        let set = &mut self.inner[(seat.inner + (line & self.shape.inner_sets)) as usize];
         let hits = lanes.find(set, line);
         if hits != 0 {
             // (Or it is an empty entry, as others are in the inner cache, which this leaves as they are.)
@@ -135,15 +130,13 @@ impl Usual {
 
     /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had it.
     #[inline(never)]
-    fn claim<L: Short>(&mut self, lanes: L, worker: usize, line: u32) -> bool {
-        let seat = &self.seats[worker];
-        let (core, others) = (seat.core, seat.others);
-        lanes.flag(self.private(core, OUTER, line), line, PENDING);
-        let row = self.rows.of(u64::from(line));
-        let others = row[0] & others;
+    fn claim<L: Short>(&mut self, lanes: L, plan: &Plan) -> bool {
+        lanes.flag(&mut self.outer[plan.outer as usize], plan.line, PENDING);
+        let row = self.rows.at(plan.row);
+        let others = row[0] & self.seats[plan.worker as usize].others;
         row[0] |= MODIFIED;
         if others != 0 {
-            self.invalidate(lanes, line, others);
+            self.invalidate(lanes, plan, others);
         }
         others != 0
     }

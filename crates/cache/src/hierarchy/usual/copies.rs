@@ -1,7 +1,7 @@
 //! What an access does to other workers' copies of its line.
 
 use super::{
-    PENDING, Usual,
+    PENDING, Plan, Usual,
     rows::{CORES, MOST_CORES, SOCKETS, TO_LOST, bits},
     seats::{INNER, LAST, OUTER},
 };
@@ -13,16 +13,15 @@ use crate::{
 impl Usual {
     /// Takes the line away from `others`, by a write.
     #[inline(always)]
-    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, line: u32, others: u64) {
-        let (tag, number) = self.shape.place(line);
+    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, plan: &Plan, others: u64) {
         for socket in bits((others & SOCKETS) >> 32) {
-            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + number) as usize], tag);
+            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + plan.number) as usize], plan.tag);
             self.lost[LAST][socket as usize % MOST_CORES] += 1;
         }
-        let row = self.rows.of(u64::from(line));
+        let row = self.rows.at(plan.row);
         row[0] = row[0] & !others | (others & SOCKETS) << TO_LOST;
         if others & CORES != 0 {
-            self.invalidate_private(lanes, line, others & CORES);
+            self.invalidate_private(lanes, plan.line, others & CORES);
         }
     }
 
@@ -78,9 +77,9 @@ impl Usual {
     pub(super) fn private(&mut self, core: u32, at: usize, line: u32) -> &mut Entries {
         let shape = &self.shape;
         if at == INNER {
-            &mut self.inner[(core * shape.inner_stride() + (line & shape.inner.0)) as usize]
+            &mut self.inner[(core * shape.inner_stride() + (line & shape.inner_sets)) as usize]
         } else {
-            &mut self.outer[(core * shape.outer_stride() + (line & shape.outer.0)) as usize]
+            &mut self.outer[(core * shape.outer_stride() + (line & shape.outer_sets)) as usize]
         }
     }
 }

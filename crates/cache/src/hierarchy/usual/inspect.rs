@@ -12,8 +12,8 @@ impl Usual {
         let shape = &self.shape;
         let entry = |set: &Entries| set.0.get(Portable.find(set, line).trailing_zeros() as usize).copied();
         match self.places[cache] {
-            Place::Inner(core) => entry(&self.inner[(core * shape.inner_stride() + (line & shape.inner.0)) as usize]),
-            Place::Outer(core) => entry(&self.outer[(core * shape.outer_stride() + (line & shape.outer.0)) as usize])
+            Place::Inner(core) => entry(&self.inner[(core * shape.inner_stride() + (line & shape.inner_sets)) as usize]),
+            Place::Outer(core) => entry(&self.outer[(core * shape.outer_stride() + (line & shape.outer_sets)) as usize])
                 .map(|e| e & !PENDING),
             Place::Last(socket) => {
                 let (tag, number) = shape.place(line);

@@ -33,6 +33,7 @@ use crate::{
     lanes::{Entries, Tags},
     sets::ORPHAN,
 };
+pub(super) use ahead::Plan;
 use rows::{MOST_CORES, Rows};
 use seats::{Place, Seat};
 pub(super) use shape::Shape;

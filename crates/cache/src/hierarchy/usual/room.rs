@@ -62,9 +62,9 @@ impl Usual {
         if entry & ORPHAN == 0 {
             return EMPTY;
         }
-        let (last, line) = (self.shape.outer.1, entry & LINE);
+        let (ways, line) = (self.shape.outer_ways, entry & LINE);
         let core = seat.held & CORES;
-        let set = &mut self.outer[(seat.outer + (line & self.shape.outer.0)) as usize];
+        let set = &mut self.outer[(seat.outer + (line & self.shape.outer_sets)) as usize];
         if lanes.flag(set, line, entry & DIRTY) != 0 {
             return EMPTY;
         }
@@ -74,6 +74,6 @@ impl Usual {
             return EMPTY;
         }
         row[0] |= core;
-        lanes.push(set, last, line | DIRTY)
+        lanes.push(set, ways, line | DIRTY)
     }
 }

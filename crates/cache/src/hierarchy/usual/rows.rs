@@ -67,23 +67,41 @@ impl Rows {
         Self(on_huge_pages([0; 2], place(u64::from(lines)) + 1))
     }
 
+    /// Where the row of `line` is; of a line beyond the last, that of no line.
+    #[inline(always)]
+    pub(super) fn place(&self, line: u64) -> usize {
+        place(line).min(self.0.len() - 1)
+    }
+
     /// The row of `line`, or, of a line beyond the last, that of no line.
     #[inline(always)]
     pub(super) fn of(&mut self, line: u64) -> &mut [u64; 2] {
-        let none = self.0.len() - 1;
-        &mut self.0[place(line).min(none)]
+        let place = self.place(line);
+        &mut self.0[place]
+    }
+
+    /// The row at this place.
+    #[inline(always)]
+    pub(super) fn at(&mut self, place: u32) -> &mut [u64; 2] {
+        &mut self.0[place as usize]
     }
 
     /// Like [`Self::of`], to look at only.
     #[inline(always)]
     pub(super) fn look(&self, line: u64) -> &[u64; 2] {
-        &self.0[place(line).min(self.0.len() - 1)]
+        &self.0[self.place(line)]
     }
 
-    /// Asks the host to bring the row of `line` near.
+    /// Asks the host to bring the row at this place near.
     #[inline(always)]
-    pub(super) fn prefetch(&self, line: u64) {
-        prefetch(&self.0, place(line).min(self.0.len() - 1));
+    pub(super) fn prefetch(&self, place: usize) {
+        prefetch(&self.0, place);
+    }
+
+    /// The first word of the row at this place.
+    #[inline(always)]
+    pub(super) fn word(&self, place: u32) -> u64 {
+        self.0[place as usize][0]
     }
 }
 

@@ -3,7 +3,7 @@
 use super::rows::{MOST_CORES, MOST_SOCKETS};
 use crate::{
     hierarchy::layout::{Layout, Role, Step},
-    lanes::{ENTRIES, NO_TAG, TAGS},
+    lanes::{ENTRIES, NO_TAG, TAGS, Ways},
     sets::Geometry,
 };
 
@@ -16,9 +16,11 @@ const SKEW_LAST: u32 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::hierarchy) struct Shape {
     pub(super) lines: u32,
-    /// Sets less one (their number is a power of two), and ways less one.
-    pub(super) inner: (u32, usize),
-    pub(super) outer: (u32, usize),
+    /// Sets less one: their number is a power of two.
+    pub(super) inner_sets: u32,
+    pub(super) outer_sets: u32,
+    pub(super) inner_ways: Ways,
+    pub(super) outer_ways: Ways,
     pub(super) last_sets: u32,
     pub(super) last_way: usize,
     /// ⌈2⁶² / sets of the last-level cache⌉.
@@ -47,16 +49,17 @@ impl Shape {
         let sockets = layout.chains.iter().filter(|c| c.tracked).count();
         let cores = layout.chains.len() - sockets;
         let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS;
-        let private = |g: &Geometry| {
-            (g.sets.is_power_of_two() && g.ways as usize <= ENTRIES).then_some((g.sets - 1, g.ways as usize - 1))
-        };
+        let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
         let tags = lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
         // Every cache is on some worker's path: one that is on none would have no core or socket.
         let all = layout.caches.len() == 2 * cores + sockets;
-        (few && tags && all).then_some(Self {
+        let short = private(&inner.geometry) && private(&outer.geometry);
+        (few && tags && all && short).then(|| Self {
             lines,
-            inner: private(&inner.geometry)?,
-            outer: private(&outer.geometry)?,
+            inner_sets: inner.geometry.sets - 1,
+            outer_sets: outer.geometry.sets - 1,
+            inner_ways: Ways::new(inner.geometry.ways as usize),
+            outer_ways: Ways::new(outer.geometry.ways as usize),
             last_sets: last.geometry.sets,
             last_way: last.geometry.ways as usize - 1,
             inverse: (1u64 << 62).div_ceil(u64::from(last.geometry.sets)),
@@ -80,12 +83,12 @@ impl Shape {
 
     /// From one core's sets to the next one's.
     pub(super) fn inner_stride(&self) -> u32 {
-        self.inner.0 + 1 + SKEW
+        self.inner_sets + 1 + SKEW
     }
 
     /// The same of the outer caches.
     pub(super) fn outer_stride(&self) -> u32 {
-        self.outer.0 + 1 + SKEW
+        self.outer_sets + 1 + SKEW
     }
 
     /// From one socket's sets to the next one's.

@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm256_store_si256,
 };
 
-use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags};
+use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways};
 use crate::lanes::Avx2;
 
 /// Each place's number.
@@ -36,9 +36,9 @@ impl Short for Avx2 {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, last: usize, entry: u32) -> u32 {
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
         // SAFETY: `push` asks for AVX2, which `self` proves (see `find`).
-        unsafe { push(set, last, entry) }
+        unsafe { push(set, ways, entry) }
     }
 
     #[inline(always)]
@@ -129,8 +129,8 @@ fn to_front(set: &mut Entries, hits: u32, flags: u32) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn push(set: &mut Entries, last: usize, entry: u32) -> u32 {
-    let last = last % ENTRIES;
+fn push(set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    let last = ways.last();
     let old = set.0[last];
     shift(set, last, entry);
     old

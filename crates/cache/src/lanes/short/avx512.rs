@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm512_load_si512, _mm512_mask_permutexvar_epi16, _mm512_mask_set1_epi16, _mm512_set1_epi16, _mm512_store_si512,
 };
 
-use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags};
+use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways};
 use crate::lanes::Avx512;
 
 /// Each place's left neighbour.
@@ -38,9 +38,9 @@ impl Short for Avx512 {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, last: usize, entry: u32) -> u32 {
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
         // SAFETY: `push` asks for AVX-512, which `self` proves (see `find`).
-        unsafe { push(set, last, entry) }
+        unsafe { push(set, ways, entry) }
     }
 
     #[inline(always)]
@@ -106,10 +106,10 @@ fn find(set: &Entries, line: u32) -> u32 {
 /// Moves the entries in the lanes `lanes` one place back, the first of them in from `front`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,bmi1,bmi2")]
-fn shift(set: &mut Entries, lanes: u32, front: u32) {
+fn shift(set: &mut Entries, lanes: u8, front: u32) {
     let v = load(set);
     let shifted = _mm256_alignr_epi32::<7>(v, _mm256_set1_epi32(front as i32));
-    store(set, _mm256_mask_blend_epi32(lanes as u8, v, shifted));
+    store(set, _mm256_mask_blend_epi32(lanes, v, shifted));
 }
 
 #[inline]
@@ -117,16 +117,15 @@ fn shift(set: &mut Entries, lanes: u32, front: u32) {
 fn to_front(set: &mut Entries, hits: u32, flags: u32) -> u32 {
     let old = set.0[hits.trailing_zeros() as usize % ENTRIES];
     // The lanes up to the hit.
-    shift(set, hits ^ hits.wrapping_sub(1), old | flags);
+    shift(set, (hits ^ hits.wrapping_sub(1)) as u8, old | flags);
     old
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,bmi1,bmi2")]
-fn push(set: &mut Entries, last: usize, entry: u32) -> u32 {
-    let last = last % ENTRIES;
-    let old = set.0[last];
-    shift(set, (2 << last) - 1, entry);
+fn push(set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    let old = set.0[ways.last()];
+    shift(set, ways.lanes, entry);
     old
 }
 

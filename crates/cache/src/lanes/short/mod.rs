@@ -33,6 +33,29 @@ pub(crate) struct Entries(pub(crate) [u32; ENTRIES]);
 #[repr(align(64))]
 pub(crate) struct Tags(pub(crate) [u16; TAGS]);
 
+/// How many ways of a set of entries are in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    /// The last of them.
+    last: u8,
+    /// A bit for each.
+    lanes: u8,
+}
+
+impl Ways {
+    /// `ways` of them, 1 to [`ENTRIES`].
+    pub(crate) fn new(ways: usize) -> Self {
+        let last = (ways.clamp(1, ENTRIES) - 1) as u8;
+        Self { last, lanes: u8::MAX >> (ENTRIES as u8 - 1 - last) }
+    }
+
+    /// The last of them.
+    #[inline(always)]
+    pub(crate) fn last(self) -> usize {
+        self.last as usize % ENTRIES
+    }
+}
+
 /// A way to run the inner loops of short sets.
 ///
 /// A set of *hits* has bit i set where way i is of the line in question: at most one, as no set has a line twice.
@@ -43,8 +66,8 @@ pub(crate) trait Short: Copy {
     /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; answers it as it was.
     fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32;
 
-    /// Puts `entry` in front; answers the one that makes room, which is in way `last`.
-    fn push(self, set: &mut Entries, last: usize, entry: u32) -> u32;
+    /// Puts `entry` in front; answers the one that makes room, which is in the last of `ways`.
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32;
 
     /// Adds `flags` to the entry of `line`, if it is here; answers where.
     fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32;

@@ -1,6 +1,6 @@
 //! Short sets in plain Rust.
 
-use super::{ENTRIES, Entries, NO_TAG, Short, TAGS, Tags};
+use super::{ENTRIES, Entries, NO_TAG, Short, TAGS, Tags, Ways};
 use crate::lanes::{LINE, Portable};
 
 impl Short for Portable {
@@ -23,8 +23,8 @@ impl Short for Portable {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, last: usize, entry: u32) -> u32 {
-        let last = last % ENTRIES;
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+        let last = ways.last();
         let old = set.0[last];
         set.0.copy_within(..last, 1);
         set.0[0] = entry;

@@ -15,7 +15,7 @@ fn lines(most: usize) -> impl Strategy<Value = (Vec<u32>, usize)> {
     })
 }
 
-fn same_entries(lanes: impl Short, entries: &[u32], last: usize, line: u32, flags: u32) {
+fn same_entries(lanes: impl Short, entries: &[u32], ways: usize, line: u32, flags: u32) {
     let mut set = Entries([EMPTY; ENTRIES]);
     set.0[..entries.len()].copy_from_slice(entries);
     let hits = Portable.find(&set, line);
@@ -27,7 +27,7 @@ fn same_entries(lanes: impl Short, entries: &[u32], last: usize, line: u32, flag
     if hits != 0 {
         same(&|s| lanes.to_front(s, hits, flags), &|s| Portable.to_front(s, hits, flags));
     }
-    same(&|s| lanes.push(s, last, line | flags), &|s| Portable.push(s, last, line | flags));
+    same(&|s| lanes.push(s, Ways::new(ways), line | flags), &|s| Portable.push(s, Ways::new(ways), line | flags));
     same(&|s| lanes.flag(s, line, flags), &|s| Portable.flag(s, line, flags));
     same(&|s| lanes.remove(s, line), &|s| Portable.remove(s, line));
     let mut rest = set;
@@ -51,9 +51,9 @@ proptest! {
     #[test]
     fn vector_lanes_do_with_entries_what_portable_ones_do((entries, ways) in lines(ENTRIES), at in 0u32..9, flags in 0u32..3) {
         for line in [at * 37 + 5, 3] {
-            same_entries(Portable, &entries, ways - 1, line, flags << 30);
-            Avx2::detect().inspect(|lanes| same_entries(*lanes, &entries, ways - 1, line, flags << 30));
-            Avx512::detect().inspect(|lanes| same_entries(*lanes, &entries, ways - 1, line, flags << 30));
+            same_entries(Portable, &entries, ways, line, flags << 30);
+            Avx2::detect().inspect(|lanes| same_entries(*lanes, &entries, ways, line, flags << 30));
+            Avx512::detect().inspect(|lanes| same_entries(*lanes, &entries, ways, line, flags << 30));
         }
     }
 
