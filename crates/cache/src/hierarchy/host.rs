@@ -18,6 +18,10 @@ const FAR: usize = 16;
 /// How many touches ahead it prepares.
 const NEAR: usize = 6;
 
+/// Plans of the touches to come, each at its number modulo the length.
+type Plans = [Plan; PLANS];
+const PLANS: usize = 2 * FAR;
+
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
 pub(super) fn access(hierarchy: &mut Hierarchy, touch: Touch) -> Access {
@@ -46,7 +50,7 @@ impl Job for One {
     #[inline(always)]
     fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Access {
         let plan = usual.plan(&self.0);
-        usual.access(lanes, &plan)
+        usual.access(lanes, &self.0, &plan)
     }
 
     #[inline(always)]
@@ -64,22 +68,14 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     #[inline(always)]
     fn usual<L: Short>(self, usual: &mut Usual, lanes: L) {
         let Self(touches, mut each) = self;
-        // Plans of the next touches, each at its number modulo the length.
-        let mut plans = [Plan::default(); 2 * FAR];
-        let plan = |usual: &Usual, plans: &mut [Plan; 2 * FAR], at: usize| {
-            if let Some(touch) = touches.get(at) {
-                let plan = usual.plan(touch);
-                usual.prefetch(&plan);
-                plans[at % (2 * FAR)] = plan;
-            }
-        };
-        (0..FAR).for_each(|at| plan(usual, &mut plans, at));
+        let mut plans = Plans::default();
+        (0..FAR).for_each(|at| plan_ahead(usual, touches, &mut plans, at));
         for (i, touch) in touches.iter().enumerate() {
-            plan(usual, &mut plans, i + FAR);
-            if i + NEAR < touches.len() {
-                usual.prepare(&plans[(i + NEAR) % (2 * FAR)]);
+            plan_ahead(usual, touches, &mut plans, i + FAR);
+            if let Some(next) = touches.get(i + NEAR) {
+                usual.prepare(next, &plans[(i + NEAR) % PLANS]);
             }
-            each(touch, usual.access(lanes, &plans[i % (2 * FAR)]));
+            each(touch, usual.access(lanes, touch, &plans[i % PLANS]));
         }
     }
 
@@ -96,6 +92,17 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
             }
             each(touch, general.access::<L, H>(layout, lanes, *touch));
         }
+    }
+}
+
+/// Plans the touch with number `at`, if there is one, and prefetches for it. (A function, as a closure would not be
+/// inlined, nor compiled for the host's lanes.)
+#[inline(always)]
+fn plan_ahead(usual: &Usual, touches: &[Touch], plans: &mut Plans, at: usize) {
+    if let Some(touch) = touches.get(at) {
+        let plan = usual.plan(touch);
+        usual.prefetch(touch, &plan);
+        plans[at % PLANS] = plan;
     }
 }
 

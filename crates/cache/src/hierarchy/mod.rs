@@ -104,7 +104,10 @@ impl Hierarchy {
     #[inline]
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
         match &self.model {
-            Model::Usual(usual) => usual.prefetch(&usual.plan(&Touch { worker, line, write: false })),
+            Model::Usual(usual) => {
+                let touch = Touch { worker, line, write: false };
+                usual.prefetch(&touch, &usual.plan(&touch));
+            }
             Model::General(general) => general.prefetch(&self.layout, worker, line),
         }
     }
@@ -115,7 +118,10 @@ impl Hierarchy {
     #[inline]
     pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
         match &self.model {
-            Model::Usual(usual) => usual.prepare(&usual.plan(&Touch { worker, line, write })),
+            Model::Usual(usual) => {
+                let touch = Touch { worker, line, write };
+                usual.prepare(&touch, &usual.plan(&touch));
+            }
             Model::General(general) => general.prepare(&self.layout, worker, line, write),
         }
     }

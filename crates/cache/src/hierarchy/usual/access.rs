@@ -4,12 +4,13 @@
 //! large working set misses everywhere, and is the dearest.
 
 use super::{
-    PENDING, Plan, Usual,
-    rows::{CORES, MODIFIED, SOCKETS},
-    seats::{INNER, LAST, OUTER, REMOTE},
+    Caches, PENDING, Plan, Usual,
+    rows::{CORES, MODIFIED, MOST_WORKERS, SOCKETS},
+    seats::{INNER, LAST, OUTER, REMOTE, Seat},
 };
 use crate::{
     Access,
+    hierarchy::Touch,
     lanes::{EMPTY, LINE, NO_TAG, Short},
     sets::{DIRTY, ORPHAN},
 };
@@ -17,14 +18,14 @@ use crate::{
 impl Usual {
     /// One access, on `lanes`.
     #[inline(always)]
-    pub(in crate::hierarchy) fn access<L: Short>(&mut self, lanes: L, plan: &Plan) -> Access {
-        let Self { shape, seats, inner, outer, last, rows, .. } = self;
-        let Plan { line, write, .. } = *plan;
-        let worker = plan.worker as usize;
-        let seat = &mut seats[worker];
+    pub(in crate::hierarchy) fn access<L: Short>(&mut self, lanes: L, touch: &Touch, plan: &Plan) -> Access {
+        let Touch { worker, line, write } = *touch;
+        let Self { seats, caches, .. } = self;
+        let seat = &mut seats[worker.index() % MOST_WORKERS];
+        let shape = caches.shape;
         let dirty = u32::from(write) << 31;
 
-        let set = &mut inner[plan.inner as usize];
+        let set = &mut caches.inner[(seat.inner + (line & shape.inner_sets)) as usize];
         let hits = lanes.find(set, line);
         if hits != 0 {
             let old = lanes.to_front(set, hits, dirty);
@@ -32,14 +33,14 @@ impl Usual {
             let mut access = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
             // What is dirty in a private cache is nobody else's, and what is read there needs no leave.
             if dirty & !old != 0 {
-                access.invalidated = self.claim(lanes, plan);
+                access.invalidated = caches.claim(lanes, seat, (line, plan));
             }
             return access;
         }
         let a = lanes.push(set, shape.inner_ways, line | dirty);
 
         let pending = dirty / (DIRTY / PENDING);
-        let set = &mut outer[plan.outer as usize];
+        let set = &mut caches.outer[(seat.outer + (line & shape.outer_sets)) as usize];
         let hits = lanes.find(set, line);
         if hits != 0 {
             let old = lanes.to_front(set, hits, pending);
@@ -49,20 +50,20 @@ impl Usual {
                 // The inner cache has written it back since.
                 set.0[0] = line | DIRTY | pending;
             } else if dirty & !old != 0 {
-                access.invalidated = self.claim(lanes, plan);
+                access.invalidated = caches.claim(lanes, seat, (line, plan));
             }
             if a & ORPHAN == 0 {
-                self.seats[worker].writebacks[INNER] += u64::from(a >> 31);
+                seat.writebacks[INNER] += u64::from(a >> 31);
             } else {
-                access.written_back = self.make_room(lanes, worker, [a, EMPTY], None);
+                access.written_back = caches.make_room(lanes, seat, [a, EMPTY], None);
             }
             return access;
         }
         let b = lanes.push(set, shape.outer_ways, line | pending);
 
-        let (hit, old) = lanes.touch(&mut last[plan.last as usize], shape.last_way, plan.tag);
+        let (hit, old) = lanes.touch(&mut caches.last[plan.last as usize], shape.last_way, plan.tag);
 
-        let row = rows.at(plan.row);
+        let row = caches.rows.at(plan.row);
         let before = row[0];
         let others = before & seat.others;
         let written = u64::from(write) << 63;
@@ -79,27 +80,25 @@ impl Usual {
             invalidated: false,
             written_back: (shared >> 63) as u8,
         };
-        let c = shape.line(if hit { NO_TAG } else { old }, plan.number);
+        let c = shape.line(if hit { NO_TAG } else { old }, plan.last - seat.last);
         // Copies that a writer has to take away; or that, for a reader, are to be made clean.
         let writes = 0u64.wrapping_sub(u64::from(write));
         let reads_modified = !writes & 0u64.wrapping_sub(before >> 63);
         let (taken, cleaned) = (others & writes, others & CORES & reads_modified);
         if taken != 0 {
-            self.invalidate(lanes, plan, taken);
+            caches.invalidate(lanes, seat, (line, plan), taken);
             access.invalidated = true;
         }
         if cleaned | lost != 0 {
-            self.clean(lanes, line, cleaned);
-            self.was_lost(worker, line);
+            caches.clean(lanes, line, cleaned);
+            caches.was_lost(seat, line);
         }
 
-        let Self { seats, rows, .. } = self;
-        let seat = &mut seats[worker];
-        let row = rows.of(c);
+        let row = caches.rows.of(c);
         let below = row[0] & seat.below;
         if (below != 0) | (a & ORPHAN != 0) | ((a ^ b) & LINE == 0) {
             // Copies below the last-level cache's victim, or one line that makes room twice.
-            access.written_back += self.make_room(lanes, worker, [a, b], Some(c));
+            access.written_back += caches.make_room(lanes, seat, [a, b], Some(c));
             return access;
         }
         let modified = row[0] >> 63;
@@ -107,14 +106,15 @@ impl Usual {
         seat.writebacks[LAST] += modified;
         seat.writebacks[INNER] += u64::from(a >> 31);
         access.written_back += modified as u8;
-        self.outer_makes_room(lanes, worker, b);
+        caches.outer_makes_room(lanes, seat, b);
         access
     }
+}
 
+impl Caches {
     /// `entry` has made room in the outer cache. The last-level cache has it, and the directory knows whether it is modified.
     #[inline(always)]
-    pub(super) fn outer_makes_room<L: Short>(&mut self, lanes: L, worker: usize, entry: u32) {
-        let seat = &mut self.seats[worker];
+    pub(super) fn outer_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) {
         let line = entry & LINE;
         let set = &mut self.inner[(seat.inner + (line & self.shape.inner_sets)) as usize];
         let hits = lanes.find(set, line);
@@ -130,13 +130,13 @@ impl Usual {
 
     /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had it.
     #[inline(never)]
-    fn claim<L: Short>(&mut self, lanes: L, plan: &Plan) -> bool {
-        lanes.flag(&mut self.outer[plan.outer as usize], plan.line, PENDING);
+    fn claim<L: Short>(&mut self, lanes: L, seat: &Seat, (line, plan): (u32, &Plan)) -> bool {
+        lanes.flag(self.private(seat.core, OUTER, line), line, PENDING);
         let row = self.rows.at(plan.row);
-        let others = row[0] & self.seats[plan.worker as usize].others;
+        let others = row[0] & seat.others;
         row[0] |= MODIFIED;
         if others != 0 {
-            self.invalidate(lanes, plan, others);
+            self.invalidate(lanes, seat, (line, plan), others);
         }
         others != 0
     }

@@ -1,27 +1,28 @@
 //! What an access does to other workers' copies of its line.
 
 use super::{
-    PENDING, Plan, Usual,
+    Caches, PENDING, Plan,
     rows::{CORES, MOST_CORES, SOCKETS, TO_LOST, bits},
-    seats::{INNER, LAST, OUTER},
+    seats::{INNER, LAST, OUTER, Seat},
 };
 use crate::{
     lanes::{EMPTY, Entries, Short},
     sets::DIRTY,
 };
 
-impl Usual {
+impl Caches {
     /// Takes the line away from `others`, by a write.
     #[inline(always)]
-    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, plan: &Plan, others: u64) {
+    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, seat: &Seat, (line, plan): (u32, &Plan), others: u64) {
+        let number = plan.last - seat.last;
         for socket in bits((others & SOCKETS) >> 32) {
-            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + plan.number) as usize], plan.tag);
+            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + number) as usize], plan.tag);
             self.lost[LAST][socket as usize % MOST_CORES] += 1;
         }
         let row = self.rows.at(plan.row);
         row[0] = row[0] & !others | (others & SOCKETS) << TO_LOST;
         if others & CORES != 0 {
-            self.invalidate_private(lanes, plan.line, others & CORES);
+            self.invalidate_private(lanes, line, others & CORES);
         }
     }
 
@@ -53,8 +54,7 @@ impl Usual {
 
     /// A miss of a core's caches on a line that some of them lost to a write.
     #[inline(never)]
-    pub(super) fn was_lost(&mut self, worker: usize, line: u32) {
-        let seat = &mut self.seats[worker];
+    pub(super) fn was_lost(&mut self, seat: &mut Seat, line: u32) {
         let row = self.rows.of(u64::from(line));
         let lost = row[1] & seat.private_lost;
         row[1] &= !lost;

@@ -19,28 +19,32 @@ impl Usual {
             Place::Last(socket) => (LAST, socket),
         };
         let below = |s: &&Seat| if level == LAST { s.socket == number } else { s.core == number };
-        let sum = |figure: &dyn Fn(&Seat) -> u64| Lines(self.seats.iter().filter(below).map(figure).sum());
+        let sum = |figure: &dyn Fn(&Seat) -> u64| Lines(self.seats().iter().filter(below).map(figure).sum());
         Some(ClusterCounts {
             accesses: sum(&|s| s.found[level..].iter().sum()),
             misses: sum(&|s| s.found[level + 1..].iter().sum()),
             coherence_misses: sum(&|s| s.coherence_misses[level]),
             writebacks: sum(&|s| s.writebacks[level]),
-            invalidations: Lines(self.lost[level][number as usize]),
+            invalidations: Lines(self.caches.lost[level][number as usize]),
         })
     }
 
     /// Lines read from memory.
     pub(in crate::hierarchy) fn memory_reads(&self) -> u64 {
-        self.seats.iter().map(|s| s.found[MEMORY]).sum()
+        self.seats().iter().map(|s| s.found[MEMORY]).sum()
     }
 
     /// Lines written to memory.
     pub(in crate::hierarchy) fn memory_writes(&self) -> u64 {
-        self.seats.iter().map(|s| s.writebacks[LAST] + s.shared).sum()
+        self.seats().iter().map(|s| s.writebacks[LAST] + s.shared).sum()
     }
 
     /// Accesses that found their line with another socket only.
     pub(in crate::hierarchy) fn remote_hits(&self) -> u64 {
-        self.seats.iter().map(|s| s.found[REMOTE]).sum()
+        self.seats().iter().map(|s| s.found[REMOTE]).sum()
+    }
+
+    fn seats(&self) -> &[Seat] {
+        &self.seats[..self.workers as usize]
     }
 }

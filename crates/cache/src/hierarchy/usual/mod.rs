@@ -34,7 +34,7 @@ use crate::{
     sets::ORPHAN,
 };
 pub(super) use ahead::Plan;
-use rows::{MOST_CORES, Rows};
+use rows::{MOST_CORES, MOST_WORKERS, Rows};
 use seats::{Place, Seat};
 pub(super) use shape::Shape;
 
@@ -46,11 +46,19 @@ const PENDING: u32 = ORPHAN;
 /// The caches of a usual machine.
 #[derive(Clone, Debug)]
 pub(super) struct Usual {
-    shape: Shape,
-    /// Per worker.
-    seats: Vec<Seat>,
+    /// How many workers there are.
+    workers: u32,
+    /// Per worker; those beyond the last are of no worker.
+    seats: Box<[Seat; MOST_WORKERS]>,
     /// Per cache.
     places: Vec<Place>,
+    caches: Caches,
+}
+
+/// What accesses change, but for what each worker counts.
+#[derive(Clone, Debug)]
+struct Caches {
+    shape: Shape,
     /// The sets of all innermost caches, core by core.
     inner: Vec<Entries>,
     /// The same of the caches above them.

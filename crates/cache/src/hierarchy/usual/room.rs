@@ -1,23 +1,23 @@
 //! Where the lines go that make room, where that is not the common case.
 
 use super::{
-    PENDING, Usual,
+    Caches, PENDING,
     rows::{CORES, MODIFIED, SOCKETS},
-    seats::{INNER, LAST},
+    seats::{INNER, LAST, Seat},
 };
 use crate::{
     lanes::{EMPTY, LINE, Short},
     sets::{DIRTY, ORPHAN},
 };
 
-impl Usual {
+impl Caches {
     /// The inner and the outer cache's entries that made room, and the last-level cache's line, go their way, the
     /// outermost first. Answers how many lines were written to memory.
     #[inline(never)]
     pub(super) fn make_room<L: Short>(
         &mut self,
         lanes: L,
-        worker: usize,
+        seat: &mut Seat,
         [mut a, mut b]: [u32; 2],
         last: Option<u64>,
     ) -> u8 {
@@ -32,19 +32,18 @@ impl Usual {
         if let Some(line) = last {
             let gone = |entry: u32| if entry & LINE == line { EMPTY } else { entry };
             (a, b) = (gone(a), gone(b));
-            written = self.last_makes_room(lanes, worker, line);
+            written = self.last_makes_room(lanes, seat, line);
         }
-        self.outer_makes_room(lanes, worker, b);
+        self.outer_makes_room(lanes, seat, b);
         if a != EMPTY {
-            let next = self.any_inner_makes_room(lanes, worker, a);
-            self.outer_makes_room(lanes, worker, next);
+            let next = self.any_inner_makes_room(lanes, seat, a);
+            self.outer_makes_room(lanes, seat, next);
         }
         written
     }
 
     /// `line` leaves the last-level cache and with it all caches below.
-    fn last_makes_room<L: Short>(&mut self, lanes: L, worker: usize, line: u32) -> u8 {
-        let seat = &mut self.seats[worker];
+    fn last_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, line: u32) -> u8 {
         let row = self.rows.of(u64::from(line));
         let below = row[0] & seat.below;
         let dirty = row[0] >> 63;
@@ -56,8 +55,7 @@ impl Usual {
 
     /// `entry` has made room in the inner cache, and the outer one may lack it: it takes it in if it is dirty. Answers the
     /// entry that has to make room there.
-    fn any_inner_makes_room<L: Short>(&mut self, lanes: L, worker: usize, entry: u32) -> u32 {
-        let seat = &mut self.seats[worker];
+    fn any_inner_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) -> u32 {
         seat.writebacks[INNER] += u64::from(entry >> 31);
         if entry & ORPHAN == 0 {
             return EMPTY;

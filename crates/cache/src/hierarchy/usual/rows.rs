@@ -18,6 +18,8 @@ use crate::hint::{on_huge_pages, prefetch};
 /// Cores and sockets that a row has bits for.
 pub(super) const MOST_CORES: usize = 32;
 pub(super) const MOST_SOCKETS: usize = 15;
+/// Workers: a power of two.
+pub(super) const MOST_WORKERS: usize = 64;
 
 /// Memory is older.
 pub(super) const MODIFIED: u64 = 1 << 63;

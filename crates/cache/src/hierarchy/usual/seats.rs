@@ -1,8 +1,8 @@
 //! Where each worker's caches are, and what it counts.
 
 use super::{
-    Rows, Shape, Usual,
-    rows::{MOST_CORES, core_bit, lost_bit, private_lost_bits, socket_bit},
+    Caches, Rows, Shape, Usual,
+    rows::{MOST_CORES, MOST_WORKERS, core_bit, lost_bit, private_lost_bits, socket_bit},
 };
 use crate::{
     Found,
@@ -100,17 +100,18 @@ impl Usual {
             let below = all.iter().filter(|(_, socket)| *socket == seat.socket);
             seat.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
         }
+        let mut fixed = Box::new([seats[0]; MOST_WORKERS]);
+        fixed[..seats.len()].copy_from_slice(&seats);
         let sets = |count: usize, stride: u32| count * stride as usize;
-        Self {
+        let caches = Caches {
             inner: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.inner_stride())),
             outer: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.outer_stride())),
             last: on_huge_pages(Tags([NO_TAG; TAGS]), sets(sockets.len(), shape.last_stride())),
             rows: Rows::new(shape.lines),
             lost: [[0; MOST_CORES]; 3],
             shape,
-            seats,
-            places,
-        }
+        };
+        Self { workers: seats.len() as u32, seats: fixed, places, caches }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which machines are usual.
 
-use super::rows::{MOST_CORES, MOST_SOCKETS};
+use super::rows::{MOST_CORES, MOST_SOCKETS, MOST_WORKERS};
 use crate::{
     hierarchy::layout::{Layout, Role, Step},
     lanes::{ENTRIES, NO_TAG, TAGS, Ways},
@@ -48,7 +48,7 @@ impl Shape {
         }
         let sockets = layout.chains.iter().filter(|c| c.tracked).count();
         let cores = layout.chains.len() - sockets;
-        let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS;
+        let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
         let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
         let tags = lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
         // Every cache is on some worker's path: one that is on none would have no core or socket.
