@@ -31,7 +31,7 @@ pub(super) struct Info {
     pub(super) inner_of_chain: bool,
     pub(super) inclusive: bool,
     pub(super) exclusive: bool,
-    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::directory`].
+    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::general`].
     pub(super) tracked: bool,
     /// Bit of the directory's row that says that it lost the line to a write.
     pub(super) lost: u32,
@@ -52,7 +52,7 @@ pub(super) struct Chain {
 }
 
 /// What has to be done with a line that makes room. The first three are short cuts of the general way for what most
-/// machines are made of; see [`super::evict`].
+/// machines are made of; see `general/evict.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty nor an orphan it may

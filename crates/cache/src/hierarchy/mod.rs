@@ -55,7 +55,7 @@ pub struct Hierarchy {
 #[derive(Clone, Debug)]
 enum Model {
     General(General),
-    Usual(Usual),
+    Usual(Box<Usual>),
 }
 
 /// One line touch of one worker.
@@ -89,7 +89,7 @@ impl Hierarchy {
         let mut geometries = Store::geometries(&caches, name)?;
         let mut layout = Layout::new(machine, &geometries)?;
         let model = match Shape::find(&layout, lines) {
-            Some(shape) => Model::Usual(Usual::new(shape, &layout)),
+            Some(shape) => Model::Usual(Box::new(Usual::new(shape, &layout))),
             None => {
                 let store = Store::new(&caches, &mut geometries, |i| seed_of(seed, i as u64 + 1));
                 layout = Layout::new(machine, &geometries)?;

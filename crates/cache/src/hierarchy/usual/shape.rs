@@ -71,7 +71,7 @@ impl Shape {
     /// because line numbers and sets are below 2³⁰ and their product below 2⁶².)
     #[inline(always)]
     pub(super) fn place(&self, line: u32) -> (u16, u32) {
-        let tag = (u128::from(line << 2) * u128::from(self.inverse) >> 64) as u32;
+        let tag = ((u128::from(line << 2) * u128::from(self.inverse)) >> 64) as u32;
         (tag as u16, line.wrapping_sub(tag.wrapping_mul(self.last_sets)))
     }
 
