@@ -74,15 +74,15 @@ fn what_the_calling_thread_does_itself_is_not_counted() {
     assert!(counts.task_clock.unwrap() < Duration::from_millis(50), "{counts:?}");
 }
 
+/// Counters that had counted one program sometimes missed the next: the kernel had given them away with the first.
 #[test]
-fn children_add_up() {
-    let Some(mut children) = open() else { return };
-    let mut run = || {
+fn regression_each_program_is_counted_by_counters_of_its_own() {
+    for _ in 0..30 {
+        let Some(mut children) = open() else { return };
         assert!(Command::new("true").status().unwrap().success());
-        children.read().unwrap().page_faults.unwrap()
-    };
-    let (one, two) = (run(), run());
-    assert!(one > 0 && two > one, "{one}, {two}");
+        let faults = children.read().unwrap().page_faults.unwrap();
+        assert!(faults > 0);
+    }
 }
 
 #[test]

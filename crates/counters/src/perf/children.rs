@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{CountersError, Counts, Event, Quantity, SourceKind};
 
-/// Counts the programs that the calling thread starts from now on, with all their threads and all that they start themselves; each
-/// from its exec on. The calling thread itself is not counted, nor what it started before.
+/// Counts the next program that the calling thread starts, with all its threads and all that it starts itself, from its exec
+/// on. The calling thread itself is not counted, nor what it started before. Open another for another program.
 ///
 /// ```
 /// use std::process::Command;
@@ -33,6 +33,10 @@ use crate::{CountersError, Counts, Event, Quantity, SourceKind};
 /// How: the events belong to the calling thread and are switched off; a child inherits them (`inherit`), and its exec switches its own
 /// on (`enable_on_exec`; perf_event_open(2)). So nothing between fork and exec is counted, and no race is lost.
 /// Inherited events cannot be read as a group: each is read by itself.
+///
+/// Why one program only: the kernel spares itself work when it switches from a task to one that inherited all its events, by letting the two
+/// exchange them. Where it does so between fork and exec, the exec switches on the thread's own event, and takes it along; what
+/// the thread has then stays switched off, for whatever it starts next.
 ///
 /// Stays with the thread that opened it, whose children are counted:
 ///
@@ -115,7 +119,7 @@ impl Children {
         &self.left_out
     }
 
-    /// What the children have done so far, since this was opened. What has ended and been waited for is in it to the last.
+    /// What the program has done so far. What has ended and been waited for is in it to the last.
     ///
     /// # Errors
     /// [`CountersError::Read`] if the kernel does not answer; [`CountersError::StandStill`] if the machine's counters do not count.
