@@ -38,6 +38,8 @@
 //! while.
 
 #[cfg(not(befit_record))]
+mod broadcast;
+#[cfg(not(befit_record))]
 mod engine;
 mod error;
 mod fit;
@@ -67,15 +69,22 @@ pub use befit_sched::SchedulerKind;
 
 #[cfg(befit_record)]
 pub use self::recorded::*;
+#[cfg(not(befit_record))]
 pub use self::{
-    error::ThreadPoolBuildError,
+    broadcast::{BroadcastContext, broadcast},
+    fork::{FnContext, join, join_context},
+    pool::{
+        CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, Yield,
+        current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
+        yield_now,
+    },
+    scope::{
+        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo,
+    },
+};
+pub use self::{
+    error::{JoinThreadsError, ThreadPoolBuildError},
     fit::{Fit, Work, fit},
     pin::Pin,
     stats::{Statistics, WorkerStatistics},
-};
-#[cfg(not(befit_record))]
-pub use self::{
-    fork::join,
-    pool::{ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
-    scope::{Scope, scope, spawn},
 };

@@ -62,6 +62,19 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         self.get(w, env)
     }
 
+    /// As [`Self::get_within`], of what `w` finds without stealing from others' queues. Policies without queues of single workers
+    /// need not mind.
+    fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.get_within(w, within, env)
+    }
+
+    /// Whether something seems to wait that `w` would find without stealing: a hint, as others may take it at any moment. It need not
+    /// be right about what `get` would refuse.
+    fn has_own(&self, w: WorkerId) -> bool {
+        let _ = w;
+        false
+    }
+
     /// Whether the policy places tasks by their size, and so may also refuse what is ready until room is given back.
     fn places_by_size(&self) -> bool {
         false

@@ -2,6 +2,7 @@
 //!
 //! `README.md` beside this file says how forks are kept and handed out.
 
+mod context;
 mod frame;
 mod list;
 #[cfg(all(test, loom))]
@@ -18,6 +19,7 @@ use std::{
 
 use befit_sched::Task;
 
+pub use self::context::{FnContext, join_context};
 pub(crate) use self::{
     frame::{Frame, OpenFork},
     list::ForkList,

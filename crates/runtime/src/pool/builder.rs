@@ -6,9 +6,10 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{
-    GLOBAL, ThreadPool,
-    pin::{self, Claim},
-    registry::{PanicHandler, Registry},
+    GLOBAL, ThreadPool, max_num_threads,
+    pin::Claim,
+    registry::{Handlers, Registry},
+    spawn::{DefaultSpawn, SpawnThread, ThreadBuilder},
     worker::Worker,
 };
 use crate::{Pin, engine::Engine, error::ThreadPoolBuildError};
@@ -28,9 +29,10 @@ use crate::{Pin, engine::Engine, error::ThreadPoolBuildError};
 ///     .unwrap();
 /// assert_eq!(pool.machine().workers().len(), 4);
 /// ```
-#[derive(Default)]
+///
+/// The type's parameter says who starts the threads; it changes with [`Self::spawn_handler`].
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
-pub struct ThreadPoolBuilder {
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: SchedulerKind,
     machine: Option<Machine>,
@@ -39,7 +41,27 @@ pub struct ThreadPoolBuilder {
     seed: u64,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
-    panic_handler: Option<PanicHandler>,
+    handlers: Handlers,
+    use_current_thread: bool,
+    spawn: S,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            scheduler: SchedulerKind::default(),
+            machine: None,
+            options: Options::default(),
+            pin: Pin::default(),
+            seed: 0,
+            thread_name: None,
+            stack_size: None,
+            handlers: Handlers::default(),
+            use_current_thread: false,
+            spawn: DefaultSpawn,
+        }
+    }
 }
 
 impl ThreadPoolBuilder {
@@ -47,9 +69,30 @@ impl ThreadPoolBuilder {
     pub fn new() -> Self {
         Self::default()
     }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// The same, with its threads started by `spawn`.
+    pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
+        let Self { num_threads, scheduler, machine, options, pin, seed, .. } = self;
+        let Self { thread_name, stack_size, handlers, use_current_thread, .. } = self;
+        ThreadPoolBuilder {
+            num_threads,
+            scheduler,
+            machine,
+            options,
+            pin,
+            seed,
+            thread_name,
+            stack_size,
+            handlers,
+            use_current_thread,
+            spawn,
+        }
+    }
 
     /// The number of threads. By default, or with 0, one for each worker of the machine, but no more than the process
-    /// has CPUs (affinity mask and cgroup quota).
+    /// has CPUs (affinity mask and cgroup quota). Never more than [`max_num_threads`].
     ///
     /// Thread i is worker i of the machine; where there are more threads than workers, worker i modulo their number.
     pub fn num_threads(mut self, threads: usize) -> Self {
@@ -115,20 +158,75 @@ impl ThreadPoolBuilder {
 
     /// What happens to the panic of a [`spawn`](crate::spawn())ed task. Without a handler the process aborts.
     pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
-        self.panic_handler = Some(Box::new(handler));
+        self.handlers.panic = Some(Box::new(handler));
         self
     }
 
+    /// What each thread does first, given its index. Its panic is treated as that of a [`spawn`](crate::spawn())ed task;
+    /// then the thread starts all the same.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let ended = sender.clone();
+    /// let builder = befit::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .start_handler(move |i| sender.send(format!("{i} starts")).unwrap())
+    ///     .exit_handler(move |i| ended.send(format!("{i} ends")).unwrap());
+    /// drop(builder.build().unwrap());
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), ["0 starts", "0 ends"]);
+    /// ```
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.handlers.start = Some(Box::new(handler));
+        self
+    }
+
+    /// What each thread does last, given its index, when the pool ends. Its panic is treated as that of a
+    /// [`spawn`](crate::spawn())ed task. It must not wait for other threads of the pool: they may have ended.
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.handlers.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Makes the thread that calls [`Self::build`] or [`Self::build_global`] thread 0 of the pool.
+    ///
+    /// It is counted in [`Self::num_threads`]. What it calls of this library from then on, outside other pools, happens in
+    /// this pool; and while it waits in such a call, or [yields](crate::yield_now), it runs the pool's tasks. Otherwise it
+    /// runs none, so a [broadcast](crate::broadcast()) waits for it. It is not pinned, and neither of the handlers for
+    /// start and exit is called on it.
+    ///
+    /// It stays with the pool for ever: even when a pool that is not global is dropped, a few hundred bytes and what
+    /// describes the pool stay allocated.
+    ///
+    /// ```
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    /// let pool = builder.build().unwrap();
+    /// assert_eq!(befit::current_thread_index(), Some(0));
+    /// assert_eq!(befit::join(|| 1, || 2), (1, 2));
+    /// # drop(pool);
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+}
+
+impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, or a thread that the system refuses to start.
+    /// [`ThreadPoolBuildError`]: σ or μ out of range, a thread that the system refuses to start, or a current thread that
+    /// belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         if !(self.options.sigma > 0.0 && self.options.sigma <= 1.0) {
             return Err(ThreadPoolBuildError::Sigma(self.options.sigma));
         }
         if !(self.options.mu > 0.0 && self.options.mu <= 1.0) {
             return Err(ThreadPoolBuildError::Mu(self.options.mu));
+        }
+        if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
+            return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
         let given = self.machine.take();
         let detected = given.is_none();
@@ -139,35 +237,28 @@ impl ThreadPoolBuilder {
             0 => usable.min(machine.workers().len()),
             threads => threads,
         };
+        let threads = threads.min(max_num_threads());
         let claim = Claim::new(self.pin, &machine, detected, threads);
         let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
         let engine = Engine::new(self.scheduler, machine, self.options, threads);
-        let registry = Arc::new(Registry::new(engine, self.seed, self.panic_handler.take(), claim));
-        let mut pool = ThreadPool { registry, threads: Vec::with_capacity(threads) };
-        for index in 0..threads {
+        let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim));
+        let mut pool = ThreadPool::new(registry);
+        let first = usize::from(self.use_current_thread);
+        for index in first..threads {
             let name = self.thread_name.as_mut().map_or_else(|| format!("befit-{index}"), |name| name(index));
-            let mut builder = thread::Builder::new().name(name);
-            if let Some(bytes) = self.stack_size {
-                builder = builder.stack_size(bytes);
-            }
             let registry = Arc::clone(&pool.registry);
-            let main = move || {
-                match registry.claim() {
-                    Some(claim) => claim.pin(index),
-                    None if inherits_a_place => pin::unpin(),
-                    None => {}
-                }
-                Worker::new(Arc::clone(&registry), index).run_until(registry.stop_of(index));
-                registry.threads_ended(1);
-            };
-            match builder.spawn(main) {
-                Ok(thread) => pool.threads.push(thread),
+            match self.spawn.spawn(ThreadBuilder::new(registry, index, name, self.stack_size, inherits_a_place)) {
+                Ok(thread) => pool.threads.extend(thread),
                 Err(source) => {
-                    pool.registry.threads_ended(threads - index);
-                    // Dropping the pool ends the threads that did start.
+                    pool.give_up(threads - index - 1 + first);
                     return Err(ThreadPoolBuildError::Thread { index, source });
                 }
             }
+        }
+        if self.use_current_thread {
+            Worker::adopt_this_thread(Arc::clone(&pool.registry));
+            // Nobody waits for its end.
+            pool.registry.threads_ended(1);
         }
         Ok(pool)
     }
@@ -193,7 +284,7 @@ fn host() -> Machine {
     })
 }
 
-impl fmt::Debug for ThreadPoolBuilder {
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
@@ -203,6 +294,7 @@ impl fmt::Debug for ThreadPoolBuilder {
             .field("pin", &self.pin)
             .field("seed", &self.seed)
             .field("stack_size", &self.stack_size)
+            .field("use_current_thread", &self.use_current_thread)
             .finish_non_exhaustive()
     }
 }

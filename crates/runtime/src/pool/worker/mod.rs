@@ -2,11 +2,14 @@
 //!
 //! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls
 //! the policy as its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy
-//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing.
+//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing. `mail` is what runs here past the
+//! policy; `yields` looks for work because user code says so.
 
 mod hand_out;
+mod mail;
 mod run;
 mod wait;
+mod yields;
 
 use std::{cell::Cell, ops::Range, ptr, sync::Arc};
 
@@ -28,7 +31,7 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// One thread of a pool. Lives on that thread's stack; only that thread uses it.
+/// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted); only that thread uses it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
@@ -45,6 +48,8 @@ pub(crate) struct Worker {
     /// The workers under this one's last-level cache.
     near: Range<u32>,
     random: Random,
+    /// The thread belongs to the program, which has lent it to the pool.
+    adopted: bool,
     registry: Arc<Registry>,
 }
 
@@ -69,6 +74,7 @@ impl Worker {
             id,
             near,
             random: Random::new(registry.seed(), thread as u64),
+            adopted: false,
             registry,
         }
     }
@@ -77,8 +83,8 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
-        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep
-        // the reference beyond its call, during which `run_until` does not return.
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes, or a worker that
+        // is never freed; `f` cannot keep the reference beyond its call, during which `run_until` does not return.
         f(unsafe { worker.as_ref() })
     }
 
@@ -96,9 +102,29 @@ impl Worker {
     pub(super) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
+        let handlers = self.registry.handlers();
+        if handlers.start.is_some() {
+            self.call(|| self.registry.call_handler(handlers.start.as_ref(), self.thread));
+        }
         self.work_until(stop);
+        if handlers.exit.is_some() {
+            self.call(|| self.registry.call_handler(handlers.exit.as_ref(), self.thread));
+            self.work_off();
+        }
         CURRENT.set(outer);
         no_unwind.over();
+    }
+
+    /// Makes the calling thread, which is no worker, thread 0 of a pool, for ever.
+    pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
+        let worker: &'static Self = Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        worker.begin_base();
+        CURRENT.set(worker);
+    }
+
+    /// Whether this is a thread that was not started by or for the pool, and that is in none of the pool's jobs.
+    pub(super) fn is_adopted_and_free(&self) -> bool {
+        self.adopted && self.is_at_base()
     }
 
     #[inline(always)]

@@ -39,7 +39,7 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch) {
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
-            let found = self.get();
+            let found = self.mail().or_else(|| self.get());
             match found.or_else(|| self.idle(seen, latch)) {
                 Some(ready) => self.execute(ready),
                 None => return,
@@ -47,7 +47,7 @@ impl Worker {
         }
     }
 
-    fn get(&self) -> Option<Ready<JobRef>> {
+    pub(super) fn get(&self) -> Option<Ready<JobRef>> {
         self.engine().get(self.id, self.within(), &mut self.env())
     }
 
@@ -72,7 +72,7 @@ impl Worker {
                 if now != seen {
                     self.heed_alarm();
                     (seen, news, round) = (now, None, 0);
-                    if let Some(ready) = self.get() {
+                    if let Some(ready) = self.get().or_else(|| self.mail()) {
                         return Some(ready);
                     }
                 }
