@@ -57,6 +57,11 @@ pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Adds to a counter, and answers nothing.
+pub(crate) fn add(counter: &AtomicUsize, n: usize) {
+    counter.fetch_add(n, SeqCst);
+}
+
 /// Counts how many of its [`Token`]s live.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
