@@ -60,6 +60,7 @@ mod sleep;
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
 mod testing;
+mod yielded;
 
 #[cfg(befit_record)]
 mod recorded;
@@ -74,9 +75,8 @@ pub use self::{
     broadcast::{BroadcastContext, broadcast},
     fork::{FnContext, join, join_context},
     pool::{
-        CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, Yield,
-        current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
-        yield_now,
+        CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
+        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
     },
     scope::{
         Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo,
@@ -87,4 +87,5 @@ pub use self::{
     fit::{Fit, Work, fit},
     pin::Pin,
     stats::{Statistics, WorkerStatistics},
+    yielded::Yield,
 };

@@ -21,10 +21,11 @@ use befit_sched::{SchedulerKind, Task};
 pub use self::{
     builder::ThreadPoolBuilder,
     spawn::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder},
-    yields::{Yield, current_thread_has_pending_tasks, yield_local, yield_now},
+    yields::{current_thread_has_pending_tasks, yield_local, yield_now},
 };
 pub(crate) use self::{registry::Registry, worker::Worker};
 use crate::{
+    Yield,
     broadcast::{BroadcastContext, broadcast_in},
     error::JoinThreadsError,
     fit::Work,

@@ -1,15 +1,7 @@
 //! Giving way: user code that waits for something lets its thread run other tasks meanwhile.
 
 use super::Worker;
-
-/// What [`yield_now`] and [`yield_local`] found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Yield {
-    /// A task, which has been run.
-    Executed,
-    /// Nothing.
-    Idle,
-}
+use crate::Yield;
 
 /// Runs one task of the calling thread's pool, if one is ready. `None` outside a pool.
 ///

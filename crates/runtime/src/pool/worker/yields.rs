@@ -1,7 +1,7 @@
 //! Looking for work because user code says so.
 
 use super::Worker;
-use crate::{engine::NoUnwind, pool::Yield};
+use crate::{Yield, engine::NoUnwind};
 
 impl Worker {
     /// Runs one job, if there is one, within a job. `own`: only what this worker would find without stealing.
