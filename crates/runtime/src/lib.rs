@@ -56,6 +56,7 @@ mod primitive;
 mod scope;
 #[cfg(not(befit_record))]
 mod sleep;
+mod slices;
 #[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
@@ -86,6 +87,7 @@ pub use self::{
     error::{JoinThreadsError, ThreadPoolBuildError},
     fit::{Fit, Work, fit},
     pin::Pin,
+    slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
     stats::{Statistics, WorkerStatistics},
     yielded::Yield,
 };

@@ -79,6 +79,11 @@ impl Census {
         Token(self)
     }
 
+    /// Everything that was made has been dropped.
+    pub(crate) fn check_all(&self) {
+        self.check(self.made.load(SeqCst));
+    }
+
     /// Everything that was made has been dropped, once.
     pub(crate) fn check(&self, made: usize) {
         assert_eq!((self.made.load(SeqCst), self.dropped.load(SeqCst)), (made, made));
