@@ -26,11 +26,17 @@
 //! assert!(v.iter().all(|x| *x == 2.0));
 //! ```
 //!
+//! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`], [`par_chunks_mut`],
+//! [`par_map_reduce`]; [`par_for`] goes over numbers.
+//!
+//! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
+//! [`broadcast`], [`yield_now`] and so on.
+//!
 //! # Layers
 //! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves
 //! it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
-//! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and
-//! `sleep` how workers wait.
+//! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `broadcast`
+//! what runs on every thread, `latch` and `sleep` how workers wait, `slices` the loops.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler

@@ -62,7 +62,7 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(&Registry::current(), work)
+    Registry::with_current(|registry| broadcast_in(registry, work))
 }
 
 /// As [`broadcast`], in the given pool.

@@ -184,6 +184,13 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// What each thread does last, given its index, when the pool ends. Its panic is treated as that of a
     /// [`spawn`](crate::spawn())ed task. It must not wait for other threads of the pool: they may have ended.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(2);
+    /// drop(builder.exit_handler(move |i| sender.send(i).unwrap()).build().unwrap());
+    /// assert_eq!(receiver.iter().sum::<usize>(), 1);
+    /// ```
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.handlers.exit = Some(Box::new(handler));
         self

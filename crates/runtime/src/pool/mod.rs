@@ -173,6 +173,13 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut squares = [1, 2, 3];
+    /// pool.scope_fifo(|s| squares.iter_mut().for_each(|x| s.spawn_fifo(|_| *x *= *x)));
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// ```
     pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R + Send,
@@ -182,6 +189,16 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope`](crate::in_place_scope()) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut place = None;
+    /// pool.in_place_scope(|s| {
+    ///     assert_eq!(pool.current_thread_index(), None); // the caller, which is outside
+    ///     s.spawn(|_| place = pool.current_thread_index());
+    /// });
+    /// assert!(place.is_some());
+    /// ```
     pub fn in_place_scope<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&Scope<'s>) -> R,
@@ -190,6 +207,13 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut place = None;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| place = pool.current_thread_index()));
+    /// assert!(place.is_some());
+    /// ```
     pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R,
@@ -198,6 +222,13 @@ impl ThreadPool {
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_fifo(move || sender.send(befit::current_num_threads()).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(2));
+    /// ```
     pub fn spawn_fifo<F>(&self, work: F)
     where
         F: FnOnce() + Send + 'static,
@@ -206,6 +237,11 @@ impl ThreadPool {
     }
 
     /// [`broadcast`](crate::broadcast()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| 10 * context.index()), [0, 10]);
+    /// ```
     pub fn broadcast<F, R>(&self, work: F) -> Vec<R>
     where
         F: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -215,6 +251,13 @@ impl ThreadPool {
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.num_threads()).unwrap());
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [2, 2]);
+    /// ```
     pub fn spawn_broadcast<F>(&self, work: F)
     where
         F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -223,16 +266,34 @@ impl ThreadPool {
     }
 
     /// [`yield_now`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.yield_now(), None);
+    /// assert_eq!(pool.install(|| pool.yield_now()), Some(befit::Yield::Idle));
+    /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(false))
     }
 
     /// [`yield_local`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.yield_local(), None);
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(befit::Yield::Idle));
+    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(true))
     }
 
     /// [`current_thread_has_pending_tasks`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
+    /// ```
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.own_worker(Worker::has_own_work)
     }

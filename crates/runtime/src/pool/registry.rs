@@ -30,13 +30,14 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Handlers {
     /// With the panic of a detached job.
-    pub(super) panic: Option<Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>>,
+    pub(super) panic: Option<PanicHandler>,
     /// On each thread with its index, first.
     pub(super) start: Option<ThreadHandler>,
     /// On each thread with its index, last.
     pub(super) exit: Option<ThreadHandler>,
 }
 
+type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 
 /// What the threads of one pool share.
@@ -99,9 +100,12 @@ impl Registry {
         }
     }
 
-    /// The pool that the calling thread runs in; outside one: the global pool.
-    pub(crate) fn current() -> Arc<Self> {
-        Worker::with_current(|worker| worker.map_or_else(|| Arc::clone(global()), |w| Arc::clone(w.registry())))
+    /// Calls `f` with the pool that the calling thread runs in; outside one: with the global pool.
+    pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
+        Worker::with_current(|worker| match worker {
+            Some(worker) => f(worker.registry()),
+            None => f(global()),
+        })
     }
 
     pub(crate) fn engine(&self) -> &Engine {

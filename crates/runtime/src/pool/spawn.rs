@@ -46,6 +46,26 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
 }
 
 /// A thread of a pool that is to be started: what [`ThreadPoolBuilder::spawn_handler`] is given.
+///
+/// ```
+/// use std::{io, thread};
+///
+/// fn start(thread: befit::ThreadBuilder) -> io::Result<()> {
+///     let mut builder = thread::Builder::new();
+///     if let Some(name) = thread.name() {
+///         builder = builder.name(format!("{name} (number {})", thread.index()));
+///     }
+///     if let Some(bytes) = thread.stack_size() {
+///         builder = builder.stack_size(bytes);
+///     }
+///     builder.spawn(|| thread.run()).map(drop)
+/// }
+///
+/// let builder = befit::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into()).stack_size(1 << 20);
+/// let pool = builder.spawn_handler(start).build().unwrap();
+/// let name = pool.install(|| thread::current().name().map(str::to_owned));
+/// assert_eq!(name.as_deref(), Some("sum (number 0)"));
+/// ```
 pub struct ThreadBuilder {
     /// None once it runs.
     registry: Option<Arc<Registry>>,

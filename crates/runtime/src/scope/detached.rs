@@ -43,7 +43,7 @@ pub fn spawn<W>(work: W)
 where
     W: Work<Output = ()> + Send + 'static,
 {
-    spawn_in(&Registry::current(), work);
+    Registry::with_current(|registry| spawn_in(registry, work));
 }
 
 /// As [`spawn`], but of the tasks that one thread spawns by this function the oldest is started first.
@@ -70,7 +70,7 @@ pub fn spawn_fifo<F>(work: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_in(&Registry::current(), work);
+    Registry::with_current(|registry| spawn_fifo_in(registry, work));
 }
 
 /// Starts `work` on every thread of the current pool (outside one: of the global pool) and returns at once. Each thread
@@ -91,7 +91,7 @@ pub fn spawn_broadcast<F>(work: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(&Registry::current(), work);
+    Registry::with_current(|registry| spawn_broadcast_in(registry, work));
 }
 
 /// As [`spawn`], in the given pool.

@@ -139,7 +139,7 @@ pub fn in_place_scope_fifo<'s, F, R>(body: F) -> R
 where
     F: FnOnce(&ScopeFifo<'s>) -> R,
 {
-    in_place_scope_fifo_in(&Registry::current(), body)
+    Registry::with_current(|registry| in_place_scope_fifo_in(registry, body))
 }
 
 /// As [`in_place_scope_fifo`], in the given pool.

@@ -104,7 +104,7 @@ pub fn in_place_scope<'s, F, R>(body: F) -> R
 where
     F: FnOnce(&Scope<'s>) -> R,
 {
-    in_place_scope_in(&Registry::current(), body)
+    Registry::with_current(|registry| in_place_scope_in(registry, body))
 }
 
 /// As [`in_place_scope`], in the given pool.

@@ -1,6 +1,7 @@
 //! Tests of loops.
 
 use std::{
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
     thread,
@@ -16,7 +17,8 @@ use crate::{
 #[test]
 fn par_for_calls_its_body_once_with_each_number() {
     on_every_pool(|pool| {
-        for range in [0..0, 5..6, 3..40, 7..5000, 9..2] {
+        let backwards = Range { start: 9, end: 2 };
+        for range in [0..0, 5..6, 3..40, 7..5000, backwards] {
             let calls: Vec<_> = (0..5000).map(|_| AtomicUsize::new(0)).collect();
             pool.install(|| par_for(range.clone(), |i| add(&calls[i], 1)));
             for (i, calls) in calls.into_iter().enumerate() {

@@ -114,7 +114,7 @@ fn fifo_tasks_may_be_spawned_by_many_threads_at_once() {
                     outside.spawn(move || {
                         (0..20).for_each(|i| {
                             s.spawn_fifo(move |s| {
-                                s.spawn_fifo(move |_| add(&sum, i));
+                                s.spawn_fifo(move |_| add(sum, i));
                             });
                         });
                     });
