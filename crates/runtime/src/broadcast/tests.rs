@@ -26,6 +26,7 @@ fn a_broadcast_runs_once_on_every_thread_and_answers_in_their_order() {
             assert_eq!(answers, (0..threads).map(|i| (i, threads, Some(i))).collect::<Vec<_>>());
         };
         check(pool.broadcast(|c| (c.index(), c.num_threads(), current_thread_index())));
+        assert_eq!(pool.statistics().total().executed, 0, "the scheduler has no part in it");
         check(pool.install(|| broadcast(|c| (c.index(), c.num_threads(), current_thread_index()))));
     });
 }

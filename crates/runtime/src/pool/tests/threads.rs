@@ -54,8 +54,6 @@ fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
         };
         let pool = builder.start_handler(write("start")).exit_handler(write("exit")).build().unwrap();
         let ids = pool.broadcast(|_| thread::current().id());
-        let total = pool.statistics().total();
-        assert_eq!(total.executed, total.handed_out, "only forks came from the scheduler");
         drop(pool);
         let mut log = log.lock().unwrap().clone();
         // Stable: for each thread the order stays.
