@@ -36,6 +36,18 @@ use crate::pool::Worker;
 ///
 /// # Panics
 /// As [`join`].
+///
+/// # What may not be sent
+/// As with [`join`]:
+/// ```compile_fail,E0277
+/// let shared = std::rc::Rc::new(1);
+/// let copy = shared.clone();
+/// befit::join_context(move |_| *shared, move |_| *copy);
+/// ```
+/// and the context, which is about the thread that it was made on:
+/// ```compile_fail,E0277
+/// befit::join_context(|context| std::thread::scope(|s| drop(s.spawn(move || context.migrated()))), |_| ());
+/// ```
 #[inline]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

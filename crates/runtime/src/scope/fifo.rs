@@ -170,6 +170,13 @@ impl<'s> ScopeFifo<'s> {
     /// });
     /// assert_eq!(count.into_inner(), 2);
     /// ```
+    /// It may not borrow from the scope's body, which may return before it runs:
+    /// ```compile_fail,E0373
+    /// befit::scope_fifo(|s| {
+    ///     let local = 1;
+    ///     s.spawn_fifo(|_| assert_eq!(local, 1));
+    /// });
+    /// ```
     pub fn spawn_fifo<F>(&self, work: F)
     where
         F: FnOnce(&ScopeFifo<'s>) + Send + 's,

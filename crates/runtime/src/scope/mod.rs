@@ -97,6 +97,11 @@ pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> 
 /// });
 /// assert_eq!(lengths, [4, 5]);
 /// ```
+/// The tasks run on other threads all the same:
+/// ```compile_fail,E0277
+/// let words = std::rc::Rc::new(["here", "there"]);
+/// befit::in_place_scope(|s| s.spawn(|_| drop(words.clone())));
+/// ```
 ///
 /// # Panics
 /// As [`scope`].
@@ -180,6 +185,11 @@ impl<'s> Scope<'s> {
     /// let mut threads = threads.into_inner().unwrap();
     /// threads.sort();
     /// assert_eq!(threads, [0, 1, 2]);
+    /// ```
+    /// All threads use it at once, so what it uses must be [`Sync`]:
+    /// ```compile_fail,E0277
+    /// let count = std::cell::Cell::new(0);
+    /// befit::scope(|s| s.spawn_broadcast(|_, _| count.set(1)));
     /// ```
     pub fn spawn_broadcast<F>(&self, work: F)
     where

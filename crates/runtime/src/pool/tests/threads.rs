@@ -248,6 +248,27 @@ fn an_adopted_thread_runs_tasks_when_it_yields_and_what_is_left_when_the_pool_en
     });
 }
 
+/// In a process of its own: there is one global pool.
+#[test]
+fn the_current_thread_can_be_thread_0_of_the_global_pool() {
+    if std::env::var_os("BEFIT_TEST_ADOPT_GLOBAL").is_none() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let name = "pool::tests::threads::the_current_thread_can_be_thread_0_of_the_global_pool";
+        let output = command.args([name, "--exact"]).env("BEFIT_TEST_ADOPT_GLOBAL", "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    within(Duration::from_secs(60), || {
+        assert_eq!(current_thread_index(), None);
+        ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
+        assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
+        assert_eq!(broadcast(|c| c.index()), [0, 1]);
+        // This thread only waits, so the other one must do.
+        let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
+        assert_eq!(elsewhere.join().unwrap(), Some(1));
+    });
+}
+
 #[test]
 fn a_thread_can_be_given_to_one_pool_only() {
     within(Duration::from_secs(60), || {
