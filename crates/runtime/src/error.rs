@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io};
 
+use befit_sched::SchedulerKind;
+
 /// Why [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) or
 /// [`build_global`](crate::ThreadPoolBuilder::build_global) failed.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub enum ThreadPoolBuildError {
     /// The thread that [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) was to give to the pool belongs
     /// to one.
     CurrentThreadInPool,
+    /// The scheduler cannot hold a waiting worker to what it waits for.
+    WaitPolicy(SchedulerKind),
     /// The system refused to start a thread.
     Thread {
         /// Which thread of the pool, from 0.
@@ -36,6 +40,9 @@ impl fmt::Display for ThreadPoolBuildError {
             Self::CurrentThreadInPool => f.write_str(
                 "the current thread belongs to a thread pool already; build the pool on another thread, or without use_current_thread",
             ),
+            Self::WaitPolicy(scheduler) => {
+                write!(f, "WaitPolicy::Descendants works with the schedulers ws and pws, not with {scheduler}")
+            }
             Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),
         }
     }

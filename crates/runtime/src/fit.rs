@@ -2,8 +2,7 @@
 //!
 //! A closure can be given to [`join`](crate::join) as it is, or wrapped by [`fit`] with its *task size*: the number of
 //! distinct bytes that it touches, all that it forks included. A scheduler that places tasks by size (`sb`, `sb-d`)
-//! binds such a task to the smallest cache that it befits; a task that befits a core's private cache runs with plain
-//! calls under every scheduler as long as no worker is idle. A closure without a size is taken to be as large as the
+//! binds such a task to the smallest cache that it befits. A closure without a size is taken to be as large as the
 //! task that forks it.
 //!
 //! ```

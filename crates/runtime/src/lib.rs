@@ -33,10 +33,11 @@
 //! [`broadcast`], [`yield_now`] and so on.
 //!
 //! # Layers
-//! *Below*: `fork` keeps each worker's open forks in a list that only it uses; a fork that nobody needs never leaves
-//! it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
-//! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `broadcast`
-//! what runs on every thread, `latch` and `sleep` how workers wait, `slices` the loops.
+//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
+//! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
+//! scheduling policy of `befit-sched`, the same object that the simulator drives. `pool` holds threads and configuration,
+//! `scope` what lives on the heap, `broadcast` what runs on every thread, `latch` and `sleep` how workers wait, `slices` the
+//! loops.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler
@@ -67,6 +68,7 @@ mod slices;
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
 mod testing;
+mod wait_policy;
 mod yielded;
 
 #[cfg(befit_record)]
@@ -95,5 +97,6 @@ pub use self::{
     pin::Pin,
     slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
     stats::{Statistics, WorkerStatistics},
+    wait_policy::WaitPolicy,
     yielded::Yield,
 };

@@ -49,8 +49,7 @@ pub(crate) struct Counters {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct WorkerStatistics {
-    /// Calls of `join`, those left out that ran as plain calls (see [`fit`](crate::fit())). Brought up to date when a
-    /// task that the scheduler handed out waits or ends.
+    /// Calls of `join`, those left out that were plain calls (see [`join`](crate::join)).
     pub forks: u64,
     /// Forks that were given to the scheduler; all others never left their worker.
     pub handed_out: u64,

@@ -1,18 +1,22 @@
 //! Random programs: trees of joins, scopes of all kinds, broadcasts, yields and nested pools, some of which panic, under
-//! each scheduler.
-//! The results must be those of a serial run, and everything must be dropped once. `BEFIT_STRESS_SECONDS` says how
-//! long; 4 by default.
+//! each scheduler. The results must be those of a serial run, everything must be dropped once, and no memory may be left.
+//!
+//! `BEFIT_STRESS_SECONDS` says how long; 4 by default. `BEFIT_STRESS_DEPTH` makes the trees deeper by so many levels, so that
+//! more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900 BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test
+//! stress -- --nocapture`.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    env,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
 use befit::{
-    BroadcastContext, SchedulerKind, ThreadPool, ThreadPoolBuilder, broadcast, fit, join, join_context, scope,
-    scope_fifo, yield_local, yield_now,
+    BroadcastContext, SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, broadcast, fit, join, join_context,
+    scope, scope_fifo, yield_local, yield_now,
 };
 
 const MACHINES: [&str; 4] = [
@@ -21,6 +25,30 @@ const MACHINES: [&str; 4] = [
     "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) l1:1(size=16KiB) pu:1",
     "pack:2 l3:2(size=256KiB) l2:2(size=32KiB) l1:1(size=4KiB) pu:2",
 ];
+
+/// The system's allocator, counting what is allocated.
+struct Counting;
+
+/// Bytes that are allocated.
+static ALLOCATED: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as i64, Relaxed);
+        // SAFETY: promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size() as i64, Relaxed);
+        // SAFETY: promised by the caller.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// The number of living [`Held`]s.
 static LIVING: AtomicI64 = AtomicI64::new(0);
@@ -185,7 +213,9 @@ fn parallel(id: u64, depth: u32, inner: &ThreadPool) -> u64 {
 
 #[test]
 fn random_programs_give_their_serial_results_and_leave_nothing() {
-    let seconds = std::env::var("BEFIT_STRESS_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
+    let number = |name: &str, or| env::var(name).map_or(or, |value| value.parse().expect("a number"));
+    let seconds = number("BEFIT_STRESS_SECONDS", 4);
+    let deeper = number("BEFIT_STRESS_DEPTH", 0) as u32;
     let until = Instant::now() + Duration::from_secs(seconds);
     let (finished, wait) = std::sync::mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
@@ -194,28 +224,43 @@ fn random_programs_give_their_serial_results_and_leave_nothing() {
             std::process::abort();
         }
     });
-    let mut programs = 0;
+    let (mut programs, mut forks) = (0, 0);
+    // What the first round leaves behind (names of threads, what panics keep, …) it leaves once.
+    let mut allocated_before = None::<i64>;
     'all: for round in 0.. {
         for scheduler in SchedulerKind::ALL {
             for machine in MACHINES {
                 let build = |threads| {
                     let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+                    let steals = matches!(scheduler, SchedulerKind::Ws | SchedulerKind::Pws);
+                    let descendants = steals && round % 2 == 1;
+                    let policy = if descendants { WaitPolicy::Descendants } else { WaitPolicy::Anything };
+                    let builder = builder.wait_policy(policy);
                     builder.num_threads(threads).seed(round).stack_size(16 << 20).build().unwrap()
                 };
                 let random = mix(round ^ 77);
                 let (outer, inner) = (build(1 + random as usize % 5), build(1 + (random >> 8) as usize % 3));
                 for program in 0..4 {
                     let id = mix(round * 1000 + program);
-                    let depth = 6 + (id % 6) as u32;
+                    let depth = deeper + 6 + (id % 6) as u32;
                     assert_eq!(
                         outer.install(|| parallel(id, depth, &inner)),
                         serial(id, depth),
                         "{scheduler} {machine}"
                     );
                     programs += 1;
+                    forks += (1_u64 << depth) - 1;
                 }
                 drop((outer, inner));
                 assert_eq!(LIVING.load(Relaxed), 0, "{scheduler} {machine} {round}");
+                let allocated = ALLOCATED.load(Relaxed);
+                if round > 0 {
+                    let before = *allocated_before.get_or_insert(allocated);
+                    assert!(
+                        allocated <= before + 4096,
+                        "{scheduler} {machine} {round}: {before} bytes, now {allocated}"
+                    );
+                }
                 if Instant::now() > until {
                     break 'all;
                 }
@@ -224,5 +269,5 @@ fn random_programs_give_their_serial_results_and_leave_nothing() {
     }
     drop(finished);
     watchdog.join().unwrap();
-    println!("{programs} programs");
+    println!("{programs} programs, {forks} forks");
 }

@@ -75,6 +75,20 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         false
     }
 
+    /// As [`Self::get`], but only what `accepts` accepts; all else stays where it is. For a worker that waits and may run only
+    /// what it waits for. `None` also from policies that cannot choose ([`Self::can_choose`]).
+    ///
+    /// `accepts` may be called under the policy's locks; what it is given has not been handed out.
+    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let _ = (w, accepts, env);
+        None
+    }
+
+    /// Whether [`Self::get_if`] finds whatever is ready and accepted.
+    fn can_choose(&self) -> bool {
+        false
+    }
+
     /// Whether the policy places tasks by their size, and so may also refuse what is ready until room is given back.
     fn places_by_size(&self) -> bool {
         false

@@ -7,8 +7,8 @@
 //! assert!(machine.workers().iter().all(|w| w.speed <= 100));
 //! ```
 //!
-//! The workers are the online CPUs of the process's affinity mask, in the order of the caches; where a cgroup v2 limits
-//! CPU time to fewer (`cpu.max`, rounded up), the first of them by number. Caches keep their full size even where some of
+//! The workers are the online CPUs of the process's affinity mask, in the order of the caches; where a control group limits
+//! CPU time to fewer (rounded up), the first of them by number. Caches keep their full size even where some of
 //! the CPUs that share them are left out.
 //!
 //! What Linux does not tell is assumed ([`crate::assumed`]): latencies, bandwidth. Where it tells of no cache at all (some

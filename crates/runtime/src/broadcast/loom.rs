@@ -1,11 +1,11 @@
 //! Model of the mail: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`.
 
-use std::sync::Arc;
+use std::{ptr, sync::Arc};
 
 use super::Mailbox;
 use crate::{
     engine::JobRef,
-    fork::{ForkList, Frame, OpenFork},
+    fork::{Asks, Frame, OpenFork},
     latch::Latch,
     sleep::Sleep,
 };
@@ -36,10 +36,11 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
             unsafe { job.execute(&|| ()) };
         });
 
-        let forks = ForkList::new();
-        let frame = Frame::new(|| 21);
-        // SAFETY: live, `Send`, handed out here only; frame, seat and limit outlive the join below.
-        let job = unsafe { OpenFork::hand_out(frame.as_open(), Latch::new(shared.sleep.seat(1)), forks.limit()) };
+        let asks = Asks::new();
+        let frame = Frame::new(|| 21, 0);
+        let latch = Latch::new(shared.sleep.seat(1));
+        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the join below; null is a place.
+        let job = unsafe { OpenFork::hand_out(frame.as_open(), latch, &asks, ptr::null()) };
         shared.mail.post(job);
         shared.sleep.announce_mail(0);
         reading.join().unwrap();

@@ -96,7 +96,10 @@ pub struct BroadcastContext<'a> {
 impl BroadcastContext<'_> {
     /// Calls `f` with the context of the calling thread, a worker.
     pub(crate) fn with<R>(f: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
-        let (index, num_threads) = Worker::with_current_again(|w| (w.thread(), w.registry().engine().threads()));
+        let (index, num_threads) = Worker::with_current(|worker| {
+            let worker = worker.expect("jobs run on workers");
+            (worker.thread(), worker.registry().engine().threads())
+        });
         f(BroadcastContext { index, num_threads, not_send: PhantomData })
     }
 

@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPoolBuilder, broadcast, current_num_threads, current_thread_index, fit, join, scope,
-    scope_fifo, spawn_broadcast,
+    SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads, current_thread_index, fit, join,
+    scope, scope_fifo, spawn_broadcast,
     testing::{Census, add, on_every_pool, pool, within},
 };
 
@@ -69,6 +69,23 @@ fn concurrent_broadcasts_do_not_deadlock() {
             pool.scope(|s| (0..5).for_each(|_| s.spawn(|_| all())));
         });
         assert_eq!(count.into_inner(), 20 * threads);
+    });
+}
+
+/// Each waits for threads that wait for it: were a waiting worker to leave the other's part where it is, none would end.
+#[test]
+fn concurrent_broadcasts_do_not_deadlock_where_waiting_workers_are_held_to_descendants() {
+    within(Duration::from_secs(60), || {
+        for threads in [1, 2, 7] {
+            let builder = ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
+            let (pool, count) = (builder.build().unwrap(), AtomicUsize::new(0));
+            pool.scope(|s| {
+                for _ in 0..20 {
+                    s.spawn(|_| drop(broadcast(|_| broadcast(|_| add(&count, 1)))));
+                }
+            });
+            assert_eq!(count.into_inner(), 20 * threads * threads);
+        }
     });
 }
 

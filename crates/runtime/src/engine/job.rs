@@ -4,6 +4,8 @@ use std::{fmt, ptr::NonNull};
 
 use befit_machine::Bytes;
 
+use super::lineage::{Ancestor, Birthplace, Lineage};
+
 /// What the type of a job knows to do with it.
 #[derive(Debug)]
 pub(crate) struct JobTable {
@@ -21,6 +23,13 @@ pub(crate) type Sizes = (Option<Bytes>, Option<Bytes>);
 #[repr(C)]
 pub(crate) struct JobHeader {
     pub(crate) table: &'static JobTable,
+    pub(crate) birthplace: Birthplace,
+}
+
+impl JobHeader {
+    pub(crate) fn new(table: &'static JobTable) -> Self {
+        Self { table, birthplace: Birthplace::none() }
+    }
 }
 
 /// A job to be executed once: the handle that policies keep in their queues.
@@ -54,6 +63,29 @@ impl JobRef {
         let table = unsafe { self.header.as_ref() }.table;
         // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised by our caller.
         unsafe { (table.execute)(self.header, ended) };
+    }
+}
+
+impl JobRef {
+    /// Its place, for what it forks.
+    ///
+    /// # Safety
+    /// The job has not been executed; the answer is used only until it has been.
+    pub(crate) unsafe fn lineage(self) -> Lineage {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let birthplace = unsafe { self.header.as_ref() }.birthplace.get();
+        // SAFETY: it lives until the job has ended (promised to `Birthplace::set`).
+        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace) }
+    }
+
+    /// Whether the job is `ancestor`, or was forked below it.
+    ///
+    /// # Safety
+    /// It has not been executed, and nobody can begin to before this returns.
+    pub(crate) unsafe fn is_or_descends_from(self, ancestor: Ancestor) -> bool {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let header = unsafe { self.header.as_ref() };
+        Ancestor::new(self.header.as_ptr()) == ancestor || header.birthplace.is_below(ancestor)
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod env;
 mod job;
+mod lineage;
 mod thresholds;
 
 use std::{ops::Range, sync::atomic::Ordering::SeqCst};
@@ -17,9 +18,11 @@ use crossbeam_utils::CachePadded;
 pub(crate) use self::{
     env::{Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes},
+    lineage::{Ancestor, Lineage, Place},
     thresholds::Thresholds,
 };
 use crate::{
+    WaitPolicy,
     latch::Latch,
     primitive::AtomicUsize,
     sleep::{Seen, Sleep},
@@ -32,6 +35,7 @@ pub(crate) struct Engine {
     policy: Box<dyn Scheduler<JobRef>>,
     machine: Machine,
     options: Options,
+    wait_policy: WaitPolicy,
     threads: usize,
     /// Threads of the pool under each cluster.
     threads_under: Vec<usize>,
@@ -47,7 +51,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(kind: SchedulerKind, machine: Machine, options: Options, threads: usize) -> Self {
+    pub(crate) fn new(
+        kind: SchedulerKind,
+        machine: Machine,
+        options: Options,
+        wait_policy: WaitPolicy,
+        threads: usize,
+    ) -> Self {
         let policy = kind.build(&machine, options);
         let workers = machine.workers().len();
         let threads_in = |range: &Range<u32>| (0..threads).filter(|t| range.contains(&((t % workers) as u32))).count();
@@ -55,6 +65,7 @@ impl Engine {
             kind,
             policy,
             options,
+            wait_policy,
             threads,
             threads_under: machine.clusters().iter().map(|c| threads_in(&c.workers)).collect(),
             queued: CachePadded::new(AtomicUsize::new(0)),
@@ -95,6 +106,16 @@ impl Engine {
         self.policy.places_by_size()
     }
 
+    /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
+    pub(crate) fn can_wait_as_asked(&self) -> bool {
+        self.wait_policy == WaitPolicy::Anything || self.policy.can_choose()
+    }
+
+    /// Whether some workers may be unable to run what others can.
+    fn is_choosy(&self) -> bool {
+        self.places_by_size() || self.wait_policy == WaitPolicy::Descendants
+    }
+
     /// Whether more than one thread may run what is anchored at `cluster`.
     pub(crate) fn is_shared(&self, cluster: ClusterId) -> bool {
         self.threads_under[cluster.index()] > 1
@@ -117,8 +138,22 @@ impl Engine {
 
     /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up: what it got would
     /// lie on top of the waiting task on its stack, which then could not go on before that ended. It would hold its part of the cache
-    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again.
-    pub(crate) fn get(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again. What it waits for is
+    /// `awaited`: see [`WaitPolicy`].
+    pub(crate) fn get(
+        &self,
+        w: WorkerId,
+        within: ClusterId,
+        awaited: Option<Ancestor>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
+        if self.wait_policy == WaitPolicy::Descendants
+            && let Some(awaited) = awaited
+        {
+            // SAFETY: what a policy shows has not been handed out, and will not be before the call returns.
+            let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
+            return self.policy.get_if(w, &accepts, env);
+        }
         self.taken(self.policy.get_within(w, within, env))
     }
 
@@ -214,6 +249,6 @@ impl Engine {
         let range = &self.machine.cluster(cluster).workers;
         let under = |thread: &usize| range.contains(&self.worker(*thread).0);
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
-        self.sleep.announce(cluster, threads, self.places_by_size());
+        self.sleep.announce(cluster, threads, self.is_choosy());
     }
 }

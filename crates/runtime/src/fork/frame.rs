@@ -4,18 +4,19 @@ use std::{
     mem::{ManuallyDrop, MaybeUninit},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
-    sync::atomic::Ordering::Relaxed,
     thread,
 };
 
 use befit_machine::Bytes;
 use befit_sched::Task;
 
+use super::{Asks, grain::SiteId};
 use crate::{
-    engine::{JobHeader, JobRef, JobTable, Sizes},
+    engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes},
     fit::Work,
     latch::Latch,
-    primitive::{AtomicUsize, UnsafeCell},
+    pool::Worker,
+    primitive::UnsafeCell,
 };
 
 /// What the list of open forks knows of a frame, whatever its work is.
@@ -23,7 +24,9 @@ use crate::{
 #[repr(C)]
 pub(crate) struct OpenFork {
     job: JobHeader,
-    /// Written when the fork is handed out, and not before: the fast path does not touch it.
+    /// How many forks it lies below, from the program's start on.
+    depth: u32,
+    /// Written when the fork is handed out, and not before.
     handed: UnsafeCell<MaybeUninit<Handed>>,
 }
 
@@ -32,9 +35,8 @@ pub(crate) struct OpenFork {
 struct Handed {
     /// Set when the work has been done.
     latch: Latch,
-    /// The owner's [`ForkList::limit`](super::list::ForkList): whoever takes the fork sets it to 0, so that the owner
-    /// hands out another.
-    limit: NonNull<AtomicUsize>,
+    /// The owner's: whoever takes the fork asks for another.
+    asks: NonNull<Asks>,
 }
 
 /// The second half of a fork: a closure, and room for its result.
@@ -49,18 +51,23 @@ pub(crate) struct Frame<W: Work> {
 impl<W: Work> Frame<W> {
     const TABLE: &'static JobTable = &JobTable { execute: execute::<W>, sizes: sizes::<W> };
 
-    /// A fork that nobody knows of yet. The closure is dropped only by being taken or executed.
-    #[inline(always)]
-    pub(crate) fn new(work: W) -> Self {
+    /// The `join` that makes frames of this type.
+    pub(super) fn site() -> SiteId {
+        SiteId(std::ptr::from_ref(Self::TABLE).addr())
+    }
+
+    /// A fork, `depth` forks below the program's start, that nobody knows of yet. The closure is dropped only by being taken or
+    /// executed.
+    pub(crate) fn new(work: W, depth: u32) -> Self {
+        let job = JobHeader::new(Self::TABLE);
         Self {
-            open: OpenFork { job: JobHeader { table: Self::TABLE }, handed: UnsafeCell::new(MaybeUninit::uninit()) },
+            open: OpenFork { job, depth, handed: UnsafeCell::new(MaybeUninit::uninit()) },
             work: UnsafeCell::new(ManuallyDrop::new(work)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
     /// For the list of open forks. The pointer is good for the whole frame.
-    #[inline(always)]
     pub(crate) fn as_open(&self) -> NonNull<OpenFork> {
         NonNull::from(self).cast()
     }
@@ -69,10 +76,14 @@ impl<W: Work> Frame<W> {
     ///
     /// # Safety
     /// Only by the owner, once, of a fork that has not been handed out.
-    #[inline(always)]
     pub(crate) unsafe fn take_work(&self) -> W {
         // SAFETY: nobody else knows of the frame, so there is no other access.
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
+    }
+
+    /// What descends from this fork descends from it.
+    pub(crate) fn as_ancestor(&self) -> Ancestor {
+        Ancestor::new(self)
     }
 
     /// The latch of a fork that has been handed out.
@@ -97,18 +108,20 @@ impl<W: Work> Frame<W> {
 }
 
 impl OpenFork {
-    /// Makes a fork known to others: a job that any thread may execute, on which the owner then waits. `limit` is the
+    /// Makes a fork known to others: a job that any thread may execute, on which the owner then waits. `asks` is the
     /// owner's.
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are
-    /// `Send`, which is handed out only once and whose work has not been taken. The frame, `seat` and `limit` stay
+    /// `Send`, which is handed out only once and whose work has not been taken. The frame, the latch's seat, `asks` and `lineage` (unless null) stay
     /// until the latch is set and seen set by the owner.
-    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, limit: &AtomicUsize) -> JobRef {
+    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, asks: &Asks, lineage: *const Lineage) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
         let open = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
-        open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, limit: NonNull::from(limit) }) });
+        open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, asks: NonNull::from(asks) }) });
+        // SAFETY: promised by the caller.
+        unsafe { open.job.birthplace.set(lineage) };
         // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents
         // are `Send`; its table is made for its type in `Frame::new`.
         unsafe { JobRef::new(fork.cast()) }
@@ -143,8 +156,16 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
         // SAFETY: the job has been handed out.
         let handed = unsafe { frame.open.handed() };
-        // SAFETY: the owner's list lives as long as the owner waits for this frame.
-        unsafe { handed.limit.as_ref() }.store(0, Relaxed);
+        // SAFETY: the owner's asks live as long as the owner waits for this frame.
+        let asks = unsafe { handed.asks.as_ref() };
+        asks.ask();
+        Worker::with_current(|worker| {
+            // (In the models there is none.)
+            if let Some(worker) = worker {
+                worker.takes(asks);
+                worker.stretches().begin_at(frame.open.depth + 1);
+            }
+        });
         // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the work.
         let work = frame.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
         let result = catch_unwind(AssertUnwindSafe(|| work.run()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ForkList, Frame, OpenFork};
+use super::{Asks, ForkList, Frame, OpenFork};
 use crate::{
     engine::JobRef,
     latch::Latch,
@@ -34,15 +34,14 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         let thief = Arc::clone(&shared);
         let stealing = ::loom::thread::spawn(move || thief.help());
 
-        let forks = ForkList::new();
+        let (forks, asks) = (ForkList::default(), Asks::new());
         let captured = Box::new(20);
-        let frame = Frame::new(move || *captured + 1);
-        // SAFETY: a new list has room; the frame stays until it is popped.
-        unsafe { forks.push(frame.as_open()) };
-        forks.request(false);
+        let frame = Frame::new(move || *captured + 1, 0);
+        forks.push(frame.as_open());
+        asks.set_wanted(false);
         let (_, fork) = forks.expose().unwrap();
-        // SAFETY: live, `Send`, handed out here only; frame, seat and limit outlive the wait below.
-        let job = unsafe { OpenFork::hand_out(fork, Latch::new(shared.sleep.seat(0)), forks.limit()) };
+        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the wait below.
+        let job = unsafe { OpenFork::hand_out(fork, Latch::new(shared.sleep.seat(0)), &asks, std::ptr::null()) };
         *lock(&shared.job) = Some(job);
 
         assert!(forks.youngest_is_handed_out());
@@ -56,7 +55,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         forks.pop_handed_out();
         // SAFETY: its latch is set; taken here only.
         assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
-        assert!(forks.is_requested(), "who took it has asked for another");
+        assert!(asks.is_wanted(), "who took it has asked for another");
         stealing.join().unwrap();
     });
 }
@@ -64,15 +63,25 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
 #[test]
 fn a_fork_that_stays_private_is_run_by_its_owner() {
     ::loom::model(|| {
-        let forks = ForkList::new();
+        let forks = ForkList::default();
         let captured = Box::new(20);
-        let frame = Frame::new(move || *captured + 1);
-        assert!(forks.may_push());
-        // SAFETY: there is room; the frame stays until it is popped.
-        unsafe { forks.push(frame.as_open()) };
+        let frame = Frame::new(move || *captured + 1, 0);
+        forks.push(frame.as_open());
         assert!(!forks.youngest_is_handed_out());
         forks.pop();
         // SAFETY: not handed out, and taken here only.
         assert_eq!(unsafe { frame.take_work() }(), 21);
+    });
+}
+
+#[test]
+fn no_ask_is_lost_to_a_plain_stretch_that_begins_at_the_same_time() {
+    ::loom::model(|| {
+        let asks = Arc::new(Asks::new());
+        let others = Arc::clone(&asks);
+        let asking = ::loom::thread::spawn(move || others.ask());
+        asks.lower_floor(0);
+        asking.join().unwrap();
+        assert!(!asks.is_plain(1), "the next join will see it");
     });
 }

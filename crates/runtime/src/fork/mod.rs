@@ -1,13 +1,17 @@
-//! The lower layer: [`join`], as cheap as a fork can be while nobody needs its second half.
+//! The lower layer: [`join`], two plain calls where no fork is needed, and a frame on the stack where nobody takes it.
 //!
 //! `README.md` beside this file says how forks are kept and handed out.
 
+mod asks;
 mod context;
 mod frame;
+mod grain;
 mod list;
 #[cfg(all(test, loom))]
 mod loom;
+mod plain;
 mod sized;
+mod stretch;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -21,8 +25,11 @@ use befit_sched::Task;
 
 pub use self::context::{FnContext, join_context};
 pub(crate) use self::{
+    asks::Asks,
     frame::{Frame, OpenFork},
     list::ForkList,
+    plain::asks_of_this_thread,
+    stretch::Stretches,
 };
 use crate::{
     fit::Work,
@@ -35,8 +42,9 @@ use crate::{
 /// outside a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or
 /// one with its size ([`fit`](crate::fit())).
 ///
-/// A fork that no other thread takes costs a few stores on the stack: no lock, no allocation, no atomic
-/// read-modify-write.
+/// Fork as finely as the program is written: where halves take less than is worth a fork, and nobody is out of work,
+/// `join` calls them one after the other. It finds out where that is by itself. A fork that no other thread takes
+/// costs a frame on the stack: no allocation, no atomic read-modify-write.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {
@@ -72,6 +80,21 @@ where
     A::Output: Send,
     B::Output: Send,
 {
+    if plain::is_plain() {
+        return plain::calls(a, b);
+    }
+    join_at_length(a, b)
+}
+
+/// [`join`] where a fork may be needed. Out of line, so that plain calls pay for nothing but themselves.
+#[inline(never)]
+fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
     Worker::with_current(|worker| match worker {
         Some(worker) => join_on(worker, a, b),
         None => global().install_outside(Task::root(None, None), |worker| join_on(worker, a, b)),
@@ -79,7 +102,6 @@ where
 }
 
 /// As [`join`], on a worker.
-#[inline(always)]
 pub(crate) fn join_on<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -87,46 +109,37 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if A::SIZED || B::SIZED { sized::join(worker, a, b) } else { join_open(worker, a, b) }
+    if A::SIZED || B::SIZED { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread has taken it.
-///
-/// What it costs is mostly stores, those that save registers across the calls included. Therefore nothing is kept
-/// across the call of `a` that can be found again, and everything that is not a common case is out of line.
-#[inline(always)]
-fn join_open<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
+/// `may_be_plain`: both halves may run without forks if they are foreseen to take little time.
+fn join_open<A, B>(worker: &Worker, a: A, b: B, may_be_plain: bool) -> (A::Output, B::Output)
 where
     A: Work + Send,
     B: Work + Send,
     A::Output: Send,
     B::Output: Send,
 {
-    let frame = Frame::new(b);
-    let forks = worker.forks();
-    if forks.may_push() {
-        // SAFETY: there is room; the frame stays on this stack until it is popped below, which nothing in between can
-        // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds.
-        unsafe { forks.push(frame.as_open()) };
-    } else {
-        // SAFETY: as above; further, work and output are `Send`, and the frame stays until its latch is seen set.
-        unsafe { worker.push_slowly(frame.as_open()) };
-    }
-
-    let a = match catch_unwind(AssertUnwindSafe(|| run_child(0, a))) {
+    let frame = Frame::new(b, worker.stretches().depth());
+    // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can skip: `a`'s panics are
+    // caught, and the pool's own code aborts rather than unwinds; work and output are `Send`; should it be handed out, the
+    // frame stays until its latch is seen set.
+    unsafe { worker.open(frame.as_open()) };
+    let _forked = worker.stretches().forked(worker.asks(), may_be_plain.then(Frame::<B>::site));
+    let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
-        Err(panic) => after_a_panic(&frame, panic),
+        Err(panic) => after_a_panic(worker, &frame, panic),
     };
-
-    Worker::with_current_again(|worker| {
-        if worker.forks().youngest_is_handed_out() {
-            return after_handing_out(worker, &frame, a);
-        }
-        worker.forks().pop();
-        // SAFETY: this is its owner, and it has not been handed out.
-        let b = unsafe { frame.take_work() };
-        (a, run_child(1, b))
-    })
+    if worker.forks().youngest_is_handed_out() {
+        return after_handing_out(worker, &frame, a);
+    }
+    worker.forks().pop();
+    // SAFETY: this is its owner, and it has not been handed out.
+    let b = unsafe { frame.take_work() };
+    // Forks that are older may be wanted, and `b` may make none.
+    worker.serve();
+    (a, run_child(worker, 1, b))
 }
 
 /// The end of a fork whose second half was handed out.
@@ -142,31 +155,28 @@ fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A,
 /// The end of a fork whose first half panicked.
 #[cold]
 #[inline(never)]
-fn after_a_panic<B: Work>(frame: &Frame<B>, panic: Box<dyn Any + Send>) -> ! {
-    Worker::with_current_again(|worker| {
-        if worker.forks().youngest_is_handed_out() {
-            drop(wait_for(worker, frame));
-        } else {
-            worker.forks().pop();
-            // SAFETY: this is its owner, and it has not been handed out.
-            let b = unsafe { frame.take_work() };
-            drop(catch_unwind(AssertUnwindSafe(|| run_child(1, b))));
-        }
-    });
+fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any + Send>) -> ! {
+    if worker.forks().youngest_is_handed_out() {
+        drop(wait_for(worker, frame));
+    } else {
+        worker.forks().pop();
+        // SAFETY: this is its owner, and it has not been handed out.
+        let b = unsafe { frame.take_work() };
+        drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, 1, b))));
+    }
     resume_unwind(panic)
 }
 
 /// Waits for a second half that was handed out; it is the youngest open fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
     // SAFETY: it has been handed out.
-    worker.wait(unsafe { frame.latch() });
+    worker.wait(unsafe { frame.latch() }, Some(frame.as_ancestor()));
     worker.forks().pop_handed_out();
     // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes it.
     unsafe { frame.take_result() }
 }
 
-/// Runs a fork's half as a plain call. Where it declares its size, what it forks is a child of that.
-#[inline(always)]
-fn run_child<W: Work>(index: u32, work: W) -> W::Output {
-    if W::SIZED { sized::run_child(index, work) } else { work.run() }
+/// Runs a fork's half. Where it declares its size, what it forks is a child of that.
+fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
+    if W::SIZED { sized::run_child(worker, index, work) } else { work.run() }
 }

@@ -1,8 +1,12 @@
 //! Tests of `join`.
 
 use std::{
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
     thread,
     time::Duration,
 };
@@ -207,23 +211,58 @@ fn the_list_of_open_forks_grows() {
     });
 }
 
-#[test]
-fn small_tasks_with_sizes_are_no_forks_while_nobody_is_idle() {
-    let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 1);
-    let numbers: Vec<u64> = (0..1000).collect();
-    pool.install(|| sized_sum(&numbers));
-    assert_eq!(pool.statistics().total().forks, 0);
-    pool.install(|| fib(5));
-    assert_eq!(pool.statistics().total().forks, 7);
+/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; answers how many forks there were.
+fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
+    let ready = Barrier::new(2);
+    let before = pool.statistics().total().forks;
+    let busy = || {
+        ready.wait();
+        work();
+        ready.wait();
+    };
+    pool.join(busy, busy);
+    pool.statistics().total().forks - before - 1
 }
 
 #[test]
-fn a_one_thread_pool_never_hands_out_a_fork() {
+fn forks_that_take_little_time_become_plain_calls() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
+        // 2 × 28,656 calls that fork, and some milliseconds.
+        let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
+        assert!(forks < 28_656, "{forks}");
+    });
+}
+
+/// What was learned of `down` while its leaves were short must not keep long leaves from other threads.
+#[test]
+fn forks_that_no_longer_take_little_time_become_forks_again() {
+    fn down(depth: u32, leaf: &(dyn Fn() + Sync)) {
+        if depth > 0 {
+            join(|| down(depth - 1, leaf), leaf);
+        }
+    }
+    within(Duration::from_secs(120), || {
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
+        let threads = Mutex::new(HashMap::new());
+        let long = || {
+            thread::sleep(Duration::from_millis(1));
+            *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+        };
+        pool.install(|| down(300, &long));
+        let threads = threads.into_inner().unwrap();
+        assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
+    });
+}
+
+#[test]
+fn in_a_one_thread_pool_there_are_no_forks() {
     for scheduler in SchedulerKind::ALL {
         let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1);
         pool.install(|| fib(10));
         let total = pool.statistics().total();
-        assert_eq!((total.handed_out, total.executed), (0, 1), "{scheduler}");
+        assert_eq!((total.forks, total.handed_out, total.executed), (0, 0, 1), "{scheduler}");
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     spawn::{DefaultSpawn, SpawnThread, ThreadBuilder},
     worker::Worker,
 };
-use crate::{Pin, engine::Engine, error::ThreadPoolBuildError};
+use crate::{Pin, WaitPolicy, engine::Engine, error::ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`].
 ///
@@ -37,6 +37,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     scheduler: SchedulerKind,
     machine: Option<Machine>,
     options: Options,
+    wait_policy: WaitPolicy,
     pin: Pin,
     seed: u64,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
@@ -53,6 +54,7 @@ impl Default for ThreadPoolBuilder {
             scheduler: SchedulerKind::default(),
             machine: None,
             options: Options::default(),
+            wait_policy: WaitPolicy::default(),
             pin: Pin::default(),
             seed: 0,
             thread_name: None,
@@ -74,13 +76,14 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, options, pin, seed, .. } = self;
+        let Self { num_threads, scheduler, machine, options, wait_policy, pin, seed, .. } = self;
         let Self { thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
             num_threads,
             scheduler,
             machine,
             options,
+            wait_policy,
             pin,
             seed,
             thread_name,
@@ -125,6 +128,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`, `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
         self.options.mu = mu;
+        self
+    }
+
+    /// What a worker may run while it waits; [`WaitPolicy::Anything`] by default.
+    pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
+        self.wait_policy = policy;
         self
     }
 
@@ -223,8 +232,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, a thread that the system refuses to start, or a current thread that
-    /// belongs to a pool already.
+    /// [`ThreadPoolBuildError`]: σ or μ out of range, a wait policy that the scheduler cannot follow, a thread that the
+    /// system refuses to start, or a current thread that belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         if !(self.options.sigma > 0.0 && self.options.sigma <= 1.0) {
             return Err(ThreadPoolBuildError::Sigma(self.options.sigma));
@@ -247,7 +256,10 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let threads = threads.min(max_num_threads());
         let claim = Claim::new(self.pin, &machine, detected, threads);
         let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
-        let engine = Engine::new(self.scheduler, machine, self.options, threads);
+        let engine = Engine::new(self.scheduler, machine, self.options, self.wait_policy, threads);
+        if !engine.can_wait_as_asked() {
+            return Err(ThreadPoolBuildError::WaitPolicy(self.scheduler));
+        }
         let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim));
         let mut pool = ThreadPool::new(registry);
         let first = usize::from(self.use_current_thread);
@@ -298,6 +310,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("scheduler", &self.scheduler)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
             .field("options", &self.options)
+            .field("wait_policy", &self.wait_policy)
             .field("pin", &self.pin)
             .field("seed", &self.seed)
             .field("stack_size", &self.stack_size)

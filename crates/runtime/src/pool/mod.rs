@@ -390,7 +390,7 @@ impl ThreadPool {
                     return Err(JoinThreadsError::InsidePool { index: worker.thread() });
                 }
                 // What only this thread can run keeps the pool running.
-                worker.wait(self.registry.stop_of(worker.thread()));
+                worker.wait(self.registry.stop_of(worker.thread()), None);
                 self.registry.wait_for_end(Some(worker));
                 Ok(())
             }

@@ -19,7 +19,7 @@ use crossbeam_utils::CachePadded;
 use super::{Worker, global, pin::Claim};
 use crate::{
     broadcast::Mailbox,
-    engine::{Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
+    engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     scope::Fifos,
@@ -44,7 +44,6 @@ type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 pub(crate) struct Registry {
     engine: Engine,
     counters: Box<[Arc<Counters>]>,
-    /// Threads that found nothing to run and look on or sleep.
     idle: CachePadded<AtomicUsize>,
     /// One for each thread: set when it shall end.
     stops: Box<[Latch]>,
@@ -128,10 +127,9 @@ impl Registry {
         Statistics { workers: self.counters.iter().map(|c| c.read()).collect() }
     }
 
-    /// Whether a thread of the pool has nothing to do.
-    #[inline(always)]
-    pub(super) fn has_idle(&self) -> bool {
-        self.idle.load(Relaxed) > 0
+    /// The number of threads that found nothing to run, and look on or sleep.
+    pub(super) fn idle(&self) -> usize {
+        self.idle.load(Relaxed)
     }
 
     /// Counts the calling thread as idle until the answer is dropped.
@@ -164,8 +162,12 @@ impl Registry {
         let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
         let no_unwind = NoUnwind;
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
-        self.inject(unsafe { job.as_job() }, root);
-        worker.wait(&latch);
+        let injected = unsafe { job.as_job() };
+        // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
+        // SAFETY: the place is of the job that waits here.
+        unsafe { job.header.birthplace.set(worker.lineage()) };
+        self.inject(injected, root);
+        worker.wait(&latch, Some(Ancestor::new(&raw const job)));
         no_unwind.over();
         job.into_result()
     }
@@ -257,7 +259,8 @@ impl Registry {
         let no_unwind = NoUnwind;
         let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
         if self.tell_of_end(Done::Worker(waiter)) {
-            worker.wait(&latch);
+            // Whatever the last jobs there need of the worker's pool.
+            worker.wait(&latch, None);
         }
         no_unwind.over();
     }
@@ -346,7 +349,7 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
 
     fn new(op: F, done: Done) -> Self {
         Self {
-            header: JobHeader { table: Self::TABLE },
+            header: JobHeader::new(Self::TABLE),
             op: UnsafeCell::new(ManuallyDrop::new(op)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
             done,

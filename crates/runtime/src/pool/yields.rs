@@ -9,6 +9,9 @@ use crate::Yield;
 /// run. It does not block, and does not give up the processor: where it answers [`Yield::Idle`] time and again,
 /// [`std::thread::yield_now`] or sleep is in order.
 ///
+/// The second half of a [`join`](crate::join()) may be such a task, but need not: a fork that is not worth its price is two
+/// calls. So the first half must not wait for the second, not even in this way.
+///
 /// The task runs on top of the caller's stack, and may be any, also one that takes long, or that needs a lock which the
 /// caller holds.
 ///
@@ -54,9 +57,11 @@ pub fn yield_local() -> Option<Yield> {
 /// ```
 /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
 /// let pending = || befit::current_thread_has_pending_tasks();
-/// assert_eq!(pool.install(pending), Some(false));
-/// let (while_forked, afterwards) = pool.join(pending, pending);
-/// assert_eq!((while_forked, afterwards), (Some(true), Some(false)));
+/// pool.scope(|s| {
+///     assert_eq!(pending(), Some(false));
+///     s.spawn(|_| ());
+///     assert_eq!(pending(), Some(true));
+/// });
 /// assert_eq!(pending(), None);
 /// ```
 pub fn current_thread_has_pending_tasks() -> Option<bool> {

@@ -9,7 +9,7 @@ use super::{
     DefaultSpawn, SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
-use crate::{Pin, ThreadPoolBuildError};
+use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
 
 /// Sets up a [`ThreadPool`].
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
@@ -79,6 +79,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// μ; only checked.
     pub fn mu(mut self, mu: f64) -> Self {
         self.options.mu = mu;
+        self
+    }
+
+    /// Without effect: nothing waits.
+    pub fn wait_policy(self, policy: WaitPolicy) -> Self {
+        let _ = policy;
         self
     }
 

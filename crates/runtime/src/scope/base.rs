@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr::NonNull,
+    ptr::{self, NonNull},
     sync::{
         Arc,
         atomic::Ordering::{AcqRel, Relaxed},
@@ -16,7 +16,7 @@ use befit_sched::Task;
 use super::job::ScopeJob;
 use crate::{
     broadcast::BroadcastContext,
-    engine::{JobRef, NoUnwind},
+    engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
     latch::{Latch, ThreadLatch},
     pool::{Registry, Worker},
     primitive::{AtomicU32, AtomicUsize, Mutex, lock},
@@ -37,6 +37,10 @@ pub(super) struct Base {
     registry: Arc<Registry>,
     /// The task that opened the scope.
     parent: Task,
+    /// The place of what is spawned.
+    place: Place,
+    /// What the scope is known by to its descendants.
+    known_as: Ancestor,
     /// Numbers the spawned tasks.
     spawned: AtomicU32,
     /// The body, and the tasks that have not ended.
@@ -55,29 +59,8 @@ enum Over {
 }
 
 impl Base {
-    /// Of a scope whose tasks run in the pool of `worker`, the calling thread.
-    pub(super) fn on(worker: &Worker) -> Self {
-        let over = Over::Worker(Latch::new(worker.seat()), None);
-        Self::new(Arc::clone(worker.registry()), *worker.task(), over)
-    }
-
-    /// Of a scope whose tasks run in the pool `registry`, wherever the calling thread belongs.
-    pub(super) fn in_place(registry: &Arc<Registry>) -> Self {
-        Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), registry) => Self::on(worker),
-            Some(worker) => {
-                let over = Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry())));
-                Self::new(Arc::clone(registry), Task::root(None, None), over)
-            }
-            None => {
-                let over = Over::Thread(Arc::new(ThreadLatch::new()));
-                Self::new(Arc::clone(registry), Task::root(None, None), over)
-            }
-        })
-    }
-
-    fn new(registry: Arc<Registry>, parent: Task, over: Over) -> Self {
-        Self { registry, parent, spawned: AtomicU32::new(0), open: AtomicUsize::new(1), over, panic: Mutex::new(None) }
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
     pub(super) fn registry(&self) -> &Arc<Registry> {
@@ -138,23 +121,76 @@ impl Base {
     /// Waits until everything has ended. On the thread that opened the scope.
     fn wait(&self) {
         match &self.over {
-            Over::Worker(latch, _) => {
-                Worker::with_current(|worker| {
-                    worker.expect("a thread stays a worker while it runs user code").wait(latch)
-                });
+            Over::Worker(latch, home) => {
+                // In another pool the tasks may need anything of the worker's.
+                let awaited = home.is_none().then_some(self.known_as);
+                let still = "a thread stays a worker while it runs user code";
+                Worker::with_current(|worker| worker.expect(still).wait(latch, awaited));
             }
             Over::Thread(latch) => latch.wait(),
         }
     }
 }
 
-/// Runs `body` with `scope`, waits for all that it spawned, and returns what it returned; or goes on with the first
-/// panic.
-pub(super) fn run<S: Kind, R>(scope: &S, body: impl FnOnce(&S) -> R) -> R {
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool of `worker`, the calling thread.
+pub(super) fn run_on<S: Kind, R>(worker: &Worker, kind: impl FnOnce(Base) -> S, body: impl FnOnce(&S) -> R) -> R {
+    let over = Over::Worker(Latch::new(worker.seat()), None);
+    // SAFETY: the place is of the job that runs this, which outlives the scope.
+    unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, kind, body) }
+}
+
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool `registry`, wherever the calling thread belongs.
+pub(super) fn run_in_place<S, R>(
+    registry: &Arc<Registry>,
+    kind: impl FnOnce(Base) -> S,
+    body: impl FnOnce(&S) -> R,
+) -> R
+where
+    S: Kind,
+{
+    Worker::with_current(|worker| {
+        let over = match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), registry) => return run_on(worker, kind, body),
+            Some(worker) => Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry()))),
+            None => Over::Thread(Arc::new(ThreadLatch::new())),
+        };
+        // SAFETY: null is a place.
+        unsafe { run(registry, Task::root(None, None), ptr::null(), over, kind, body) }
+    })
+}
+
+/// Runs `body` with a scope, waits for all that it spawned, and returns what it returned; or goes on with the first panic.
+///
+/// # Safety
+/// `above`, the place where the scope is opened, is null or lives until this returns.
+unsafe fn run<S: Kind, R>(
+    registry: &Arc<Registry>,
+    parent: Task,
+    above: *const Lineage,
+    over: Over,
+    kind: impl FnOnce(Base) -> S,
+    body: impl FnOnce(&S) -> R,
+) -> R {
+    // By its address the scope is known to its descendants.
+    let address = 0u8;
+    let known_as = Ancestor::new(&raw const address);
+    // SAFETY: promised by the caller.
+    let lineage = unsafe { Lineage::new(known_as, above) };
+    let scope = kind(Base {
+        registry: Arc::clone(registry),
+        parent,
+        // SAFETY: it lives until the scope has ended, after this function's wait.
+        place: unsafe { Place::new(&lineage) },
+        known_as,
+        spawned: AtomicU32::new(0),
+        open: AtomicUsize::new(1),
+        over,
+        panic: Mutex::new(None),
+    });
     let base = scope.base();
     // Spawned tasks hold pointers to the scope.
     let no_unwind = NoUnwind;
-    let result = catch_unwind(AssertUnwindSafe(|| body(scope)));
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     let result = result.map_err(|panic| base.keep_panic(panic));
     // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or waits for it.
     unsafe { Base::end_one(NonNull::from(base)) };

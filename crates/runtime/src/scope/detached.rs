@@ -149,7 +149,7 @@ impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
     /// Puts `work` on the heap; from now on it keeps the pool running.
     fn into_job(work: W, registry: Arc<Registry>) -> JobRef {
         registry.keep();
-        let job = Box::new(Self { header: JobHeader { table: Self::TABLE }, registry, work });
+        let job = Box::new(Self { header: JobHeader::new(Self::TABLE), registry, work });
         let header = NonNull::from(Box::leak(job)).cast();
         // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole job; the table is its
         // own.

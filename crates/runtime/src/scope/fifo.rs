@@ -8,7 +8,7 @@ use std::{collections::VecDeque, fmt, marker::PhantomData, ptr::NonNull, sync::A
 use super::base::{self, Base, Kind};
 use crate::{
     broadcast::BroadcastContext,
-    engine::{JobHeader, JobRef, JobTable},
+    engine::{JobHeader, JobRef, JobTable, Place},
     pool::{Registry, Worker, current_or_global},
     primitive::{Mutex, lock},
 };
@@ -20,11 +20,17 @@ pub(crate) struct Fifo {
     tasks: Mutex<VecDeque<JobRef>>,
 }
 
+// SAFETY: the header is written before the queue is shared, and then only read; the place that it points to lives as long as
+// there are tickets (promised to `Fifos::at`); the tasks are behind a lock, and `JobRef` is `Send`.
+unsafe impl Send for Fifo {}
+// SAFETY: as above.
+unsafe impl Sync for Fifo {}
+
 impl Fifo {
     const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
 
     fn new() -> Self {
-        Self { header: JobHeader { table: Self::TABLE }, tasks: Mutex::new(VecDeque::new()) }
+        Self { header: JobHeader::new(Self::TABLE), tasks: Mutex::new(VecDeque::new()) }
     }
 
     /// Adds a task; answers the ticket for one.
@@ -57,6 +63,19 @@ impl Fifos {
     /// For a pool of so many threads.
     pub(crate) fn new(threads: usize) -> Self {
         Self((0..=threads).map(|_| Fifo::new()).collect())
+    }
+
+    /// As [`Self::new`]; the tasks are spawned at `place`.
+    ///
+    /// # Safety
+    /// It lives until all tickets have been executed.
+    unsafe fn at(place: Place, threads: usize) -> Self {
+        let fifos = Self::new(threads);
+        for fifo in &fifos.0 {
+            // SAFETY: promised by the caller.
+            unsafe { fifo.header.birthplace.set(place.as_ptr()) };
+        }
+        fifos
     }
 
     /// Adds a task to the calling thread's queue; answers the ticket for one.
@@ -125,7 +144,7 @@ where
 
 /// As [`scope_fifo`], on a worker.
 pub(crate) fn scope_fifo_on<'s, R>(worker: &Worker, body: impl FnOnce(&ScopeFifo<'s>) -> R) -> R {
-    base::run(&ScopeFifo::new(Base::on(worker)), body)
+    base::run_on(worker, ScopeFifo::new, body)
 }
 
 /// [`scope_fifo`] whose body runs on the calling thread. See [`in_place_scope`](crate::in_place_scope()).
@@ -144,12 +163,13 @@ where
 
 /// As [`in_place_scope_fifo`], in the given pool.
 pub(crate) fn in_place_scope_fifo_in<'s, R>(registry: &Arc<Registry>, body: impl FnOnce(&ScopeFifo<'s>) -> R) -> R {
-    base::run(&ScopeFifo::new(Base::in_place(registry)), body)
+    base::run_in_place(registry, ScopeFifo::new, body)
 }
 
 impl<'s> ScopeFifo<'s> {
     fn new(base: Base) -> Self {
-        let fifos = Fifos::new(base.registry().engine().threads());
+        // SAFETY: a scope's place lives as long as the scope, which waits for all its tasks.
+        let fifos = unsafe { Fifos::at(base.place(), base.registry().engine().threads()) };
         Self { base, fifos, marker: PhantomData }
     }
 

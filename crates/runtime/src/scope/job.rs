@@ -23,7 +23,11 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
     /// # Safety
     /// `scope` has counted the task, and stays until it has ended, as does what `work` borrows.
     pub(super) unsafe fn into_job(work: F, scope: NonNull<S>) -> JobRef {
-        let job = Box::new(Self { header: JobHeader { table: Self::TABLE }, scope, work });
+        let job = Box::new(Self { header: JobHeader::new(Self::TABLE), scope, work });
+        // SAFETY: the scope stays (promised by the caller).
+        let place = unsafe { scope.as_ref() }.base().place();
+        // SAFETY: it lives as long as the scope.
+        unsafe { job.header.birthplace.set(place.as_ptr()) };
         let header = NonNull::from(Box::leak(job)).cast();
         // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job; the
         // table is its own.

@@ -79,7 +79,7 @@ where
 
 /// As [`scope`], on a worker.
 pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> R) -> R {
-    base::run(&Scope { base: Base::on(worker), marker: PhantomData }, body)
+    base::run_on(worker, Scope::new, body)
 }
 
 /// [`scope`] whose body runs on the calling thread, also outside a pool; only the tasks run in the current pool, or the
@@ -114,10 +114,14 @@ where
 
 /// As [`in_place_scope`], in the given pool.
 pub(crate) fn in_place_scope_in<'s, R>(registry: &Arc<Registry>, body: impl FnOnce(&Scope<'s>) -> R) -> R {
-    base::run(&Scope { base: Base::in_place(registry), marker: PhantomData }, body)
+    base::run_in_place(registry, Scope::new, body)
 }
 
 impl<'s> Scope<'s> {
+    fn new(base: Base) -> Self {
+        Self { base, marker: PhantomData }
+    }
+
     /// Spawns a task into the scope. It may spawn more into the same scope, which it is given.
     ///
     /// A task costs an allocation and a call into the scheduler: prefer [`join`](crate::join) for small ones.

@@ -36,15 +36,8 @@ pub use self::{
 };
 use crate::{current_num_threads, fit, join};
 
-/// The most bytes that a piece of several elements has.
+/// The most bytes that a piece of several elements has. Of a half that is smaller the size tells nobody anything.
 const LEAF_BYTES: usize = 16 << 10;
-
-/// A half of at least so many bytes declares its size.
-///
-/// A smaller one befits a private cache of any machine. Threads would learn from its size only that they may run it
-/// without forks while nobody is idle, which saves nothing here, and costs balance where few elements take long. A simulated
-/// machine may tell apart smaller caches.
-const SIZED_FROM: usize = if cfg!(befit_record) { LEAF_BYTES } else { 128 << 10 };
 
 /// There are at least so many pieces for each thread, if there are enough elements.
 const LEAVES_PER_THREAD: usize = 16;
@@ -107,7 +100,7 @@ impl<L, M> Division<L, M> {
         let (left, right) = input.halve();
         let bytes = (left.bytes(), right.bytes());
         let (left, right) = (|| self.run(left), || self.run(right));
-        let (a, b) = if bytes.0.min(bytes.1) >= SIZED_FROM {
+        let (a, b) = if bytes.0.min(bytes.1) >= LEAF_BYTES {
             let strand = self.strand;
             join(fit(bytes.0, left).strand(strand), fit(bytes.1, right).strand(strand))
         } else {

@@ -42,7 +42,27 @@ impl<T> Queue<T> {
         self.pop(env, VecDeque::pop_front)
     }
 
-    fn pop(&self, env: &mut dyn Env, take: fn(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>) -> Option<Ready<T>> {
+    /// The newest of the jobs that `accepts` accepts.
+    pub(super) fn take_new(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.pop(env, |entries| {
+            let at = entries.iter().rposition(|ready| accepts(&ready.job))?;
+            entries.remove(at)
+        })
+    }
+
+    /// The oldest of the jobs that `accepts` accepts.
+    pub(super) fn take_old(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.pop(env, |entries| {
+            let at = entries.iter().position(|ready| accepts(&ready.job))?;
+            entries.remove(at)
+        })
+    }
+
+    fn pop(
+        &self,
+        env: &mut dyn Env,
+        take: impl FnOnce(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>,
+    ) -> Option<Ready<T>> {
         if self.seems_empty() {
             return None;
         }

@@ -62,7 +62,13 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         }
     }
 
-    fn steal(&self, thief: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    /// Takes from another's queue, by `take`.
+    fn steal(
+        &self,
+        thief: WorkerId,
+        take: impl Fn(&Queue<T>, &mut dyn Env) -> Option<Ready<T>>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let mut near = Round::new(&self.near[thief.index()], env);
         let mut far = Round::new(&self.far[thief.index()], env);
         loop {
@@ -77,7 +83,7 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
                 &mut far
             };
             let victim = class.next();
-            let found = self.queues[victim as usize].pop_old(env);
+            let found = take(&self.queues[victim as usize], env);
             env.steal(WorkerId(victim), found.is_some());
             if found.is_some() {
                 return found;
@@ -121,7 +127,16 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
     }
 
     fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.queues[w.index()].pop_new(env).or_else(|| self.steal(w, env))
+        self.queues[w.index()].pop_new(env).or_else(|| self.steal(w, Queue::pop_old, env))
+    }
+
+    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let own = self.queues[w.index()].take_new(accepts, env);
+        own.or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
+    }
+
+    fn can_choose(&self) -> bool {
+        true
     }
 
     fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {

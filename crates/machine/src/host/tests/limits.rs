@@ -57,6 +57,25 @@ fn a_quota_leaves_the_first_allowed_cpus() {
 }
 
 #[test]
+fn a_quota_of_version_1_counts_as_well() {
+    let fake = |groups: &str, folder: &str| {
+        two_sockets()
+            .with("proc/self/cgroup", groups)
+            .with(&format!("sys/fs/cgroup/{folder}/cpu.cfs_quota_us"), "150000\n")
+            .with(&format!("sys/fs/cgroup/{folder}/cpu.cfs_period_us"), "100000\n")
+    };
+    for (groups, folder) in [("4:memory:/\n1:cpu:/a\n0::/", "cpu/a"), ("1:cpuacct,cpu:/a/b", "cpu,cpuacct/a")] {
+        assert_eq!(cpus(&fake(groups, folder).host().detect().unwrap()), [0, 1], "{groups}");
+    }
+    // Another group's, and another controller's.
+    for groups in ["1:cpu:/b\n0::/", "3:cpuset:/a"] {
+        assert_eq!(cpus(&fake(groups, "cpu/a").host().detect().unwrap()).len(), 8, "{groups}");
+    }
+    let unlimited = fake("1:cpu:/a", "cpu/a").with("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "-1\n");
+    assert_eq!(cpus(&unlimited.host().detect().unwrap()).len(), 8);
+}
+
+#[test]
 fn of_several_limits_on_the_way_up_the_tightest_counts() {
     assert_eq!(quota("/a/b", &[("/a/b", "600000 100000"), ("/a", "200000 100000")]), [0, 1]);
     assert_eq!(quota("/a/b", &[("/a/b", "200000 100000"), ("/a", "600000 100000")]), [0, 1]);

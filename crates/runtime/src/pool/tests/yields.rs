@@ -23,17 +23,38 @@ fn nothing_can_be_yielded_to_outside_the_pool() {
     });
 }
 
+/// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is there.
+fn beside_a_busy_thread(test: impl Fn() + Sync) {
+    within(Duration::from_secs(60), || {
+        for scheduler in SchedulerKind::ALL {
+            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
+            let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
+            let wait_for = |flag: &AtomicBool| {
+                while !flag.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            pool.in_place_scope(|s| {
+                s.spawn(|_| {
+                    busy.store(true, SeqCst);
+                    wait_for(&over);
+                });
+                wait_for(&busy);
+                pool.install(&test);
+                over.store(true, SeqCst);
+            });
+        }
+    });
+}
+
 #[test]
-fn the_second_half_of_a_fork_runs_when_the_first_yields_until_it_has() {
+fn open_forks_run_when_their_thread_yields_until_they_have() {
     for yields in [yield_now, yield_local] {
-        on_every_pool(|pool| {
+        beside_a_busy_thread(|| {
             let done = AtomicBool::new(false);
             let wait = || {
                 while !done.load(SeqCst) {
-                    if yields().unwrap() == Yield::Idle {
-                        // Another thread has taken it.
-                        thread::yield_now();
-                    }
+                    assert_eq!(yields(), Some(Yield::Executed), "there is something to do until it is done");
                 }
                 "first"
             };
@@ -42,8 +63,7 @@ fn the_second_half_of_a_fork_runs_when_the_first_yields_until_it_has() {
                 "second"
             };
             // Deep down, so that some forks are private and others with the scheduler.
-            let both = pool.install(|| join(|| join(|| join(wait, || ()), || ()).0.0, set));
-            assert_eq!(both, ("first", "second"));
+            assert_eq!(join(|| join(|| join(wait, || ()), || ()).0.0, set), ("first", "second"));
         });
     }
 }
@@ -83,10 +103,11 @@ fn on_one_thread_a_yield_runs_one_task_at_a_time_until_there_is_none() {
 }
 
 #[test]
-fn a_fork_is_pending_while_its_first_half_runs() {
-    let pool = pool(SchedulerKind::Ws, "pu:1", 1);
-    let pending = current_thread_has_pending_tasks;
-    assert_eq!(pool.install(|| (pending(), join(pending, pending))), (Some(false), (Some(true), Some(false))));
+fn an_open_fork_is_pending_while_its_first_half_runs() {
+    beside_a_busy_thread(|| {
+        let pending = current_thread_has_pending_tasks;
+        assert_eq!((pending(), join(pending, pending)), (Some(false), (Some(true), Some(false))));
+    });
 }
 
 #[test]

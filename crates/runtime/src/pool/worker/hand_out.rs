@@ -7,18 +7,14 @@ use befit_sched::{ForkOrder, Ready, Stage, Task};
 use super::Worker;
 use crate::{
     engine::{JobRef, NoUnwind},
-    fork::OpenFork,
+    fork::{Asks, OpenFork},
     latch::Latch,
 };
 
-impl Worker {
-    /// Whether a fork that runs as plain calls would keep an idle worker waiting: one is idle, and nothing of this
-    /// worker's lies with the policy.
-    #[inline(always)]
-    pub(crate) fn is_asked(&self) -> bool {
-        self.forks.is_requested() && self.registry.has_idle()
-    }
+/// The most forks that are handed out at once unless more threads are idle.
+const LARGEST_BATCH: usize = 64;
 
+impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
     pub(crate) fn places(&self, parent: &Task, child: &Task) -> bool {
         self.engine().places_by_size()
@@ -26,33 +22,60 @@ impl Worker {
             && self.engine().is_shared(parent.anchor)
     }
 
+    /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy that places by size, what does
+    /// not befit a private cache may contain forks that the policy must see.
+    pub(crate) fn may_be_plain(&self, size: u64) -> bool {
+        size <= self.thresholds.private.0 || !self.engine().places_by_size()
+    }
+
     pub(crate) fn fork_order(&self, parent: &Task) -> ForkOrder {
         self.engine().fork_order(parent)
     }
 
-    /// Links `fork` as [`ForkList::push`](crate::fork::ForkList::push) does; hands out the oldest fork if none of this
-    /// worker's lies with the policy.
+    /// Links `fork` into the list of open forks, and serves who has asked.
     ///
     /// # Safety
-    /// As for `ForkList::push`, without the room; and what [`OpenFork::hand_out`] asks of the fork.
-    #[cold]
-    #[inline(never)]
-    pub(crate) unsafe fn push_slowly(&self, fork: NonNull<OpenFork>) {
+    /// The fork stays until it is popped; and what [`OpenFork::hand_out`] asks of it.
+    pub(crate) unsafe fn open(&self, fork: NonNull<OpenFork>) {
         // The list points into this stack.
         let no_unwind = NoUnwind;
-        self.forks.make_room();
-        // SAFETY: there is room now; the rest is promised by the caller.
-        unsafe { self.forks.push(fork) };
-        if self.forks.is_requested() {
-            // Before the policy learns of it: who takes it will request the next.
-            self.forks.request(false);
-            if self.may_share() {
-                self.suspend();
-                self.hand_out_oldest();
-                self.resume();
+        self.forks.push(fork);
+        self.counters().forks.bump();
+        self.serve();
+        no_unwind.over();
+    }
+
+    /// Hands out the oldest private forks if one that was handed out has been taken: one for each idle thread, and twice
+    /// as many as last time as long as none of them came back, as the next occasion may be far.
+    pub(crate) fn serve(&self) {
+        if !self.asks().is_wanted() {
+            return;
+        }
+        let no_unwind = NoUnwind;
+        if !self.may_share() {
+            self.asks().set_wanted(false);
+        } else if self.forks.has_private() {
+            // Before the policy learns of it: who takes it will ask for the next.
+            self.asks().set_wanted(false);
+            self.suspend();
+            let batch = self.batch.get().max(self.registry.idle());
+            self.batch.set((2 * batch).min(LARGEST_BATCH));
+            for _ in 0..batch {
+                if !self.hand_out_oldest() {
+                    break;
+                }
             }
+            self.resume();
         }
         no_unwind.over();
+    }
+
+    /// A fork that was handed out with these `asks` is about to run here.
+    pub(crate) fn takes(&self, asks: &Asks) {
+        if std::ptr::eq(asks, self.asks()) {
+            // Its own: more were handed out than the others needed.
+            self.batch.set(1);
+        }
     }
 
     /// Gives the oldest private fork to the policy; answers whether there was one. The running strand must be
@@ -64,8 +87,8 @@ impl Worker {
         let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.seat());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork
-        // once; seat and limit are this worker's.
-        let job = unsafe { OpenFork::hand_out(fork, latch, self.forks.limit()) };
+        // once; seat and asks are this worker's; its place outlives it, as it is of the job that forked it.
+        let job = unsafe { OpenFork::hand_out(fork, latch, self.asks(), self.lineage()) };
         self.add(job, task);
         true
     }

@@ -26,7 +26,7 @@ impl Worker {
 
     /// Calls `f`, which must not unwind, as the user code of a task of its own. Only while no other runs.
     pub(super) fn call(&self, f: impl FnOnce()) {
-        let job = Call { header: JobHeader { table: Call::table_of(&f) }, f: Cell::new(Some(f)) };
+        let job = Call { header: JobHeader::new(Call::table_of(&f)), f: Cell::new(Some(f)) };
         // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer is to all of it; the table
         // is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
@@ -36,7 +36,7 @@ impl Worker {
 
     /// Runs what is left, at the very end: what the handler of the exit has spawned.
     pub(super) fn work_off(&self) {
-        while let Some(ready) = self.mail().or_else(|| self.get()) {
+        while let Some(ready) = self.mail().or_else(|| self.get(None)) {
             self.execute(ready);
         }
     }

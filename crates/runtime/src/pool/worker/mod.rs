@@ -11,7 +11,12 @@ mod run;
 mod wait;
 mod yields;
 
-use std::{cell::Cell, ops::Range, ptr, sync::Arc};
+use std::{
+    cell::Cell,
+    ops::Range,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
 
 use befit_machine::{ClusterId, WorkerId};
 use befit_sched::Task;
@@ -19,8 +24,8 @@ use befit_sched::Task;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, NoUnwind, Random, ThreadEnv, Thresholds},
-    fork::ForkList,
+    engine::{Engine, Lineage, NoUnwind, Random, ThreadEnv, Thresholds},
+    fork::{Asks, ForkList, Stretches, asks_of_this_thread},
     latch::Latch,
     sleep::Seat,
     stats::Counters,
@@ -35,12 +40,19 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
+    /// By which others make this worker hand out a fork.
+    asks: NonNull<Asks>,
+    stretches: Stretches,
+    /// How many forks to hand out when next one is wanted; at least 1.
+    batch: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
     thresholds: Thresholds,
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,
+    /// The place of what the running code forks. Null between jobs.
+    lineage: Cell<*const Lineage>,
     /// Value of the engine's alarm that this worker has heeded.
     alarm: Cell<usize>,
     thread: usize,
@@ -64,11 +76,15 @@ impl Worker {
             cluster => machine.cluster(cluster).workers.clone(),
         };
         Self {
-            forks: ForkList::new(),
+            forks: ForkList::default(),
+            asks: asks_of_this_thread(),
+            stretches: Stretches::new(),
+            batch: Cell::new(1),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
             entry: Cell::new(ptr::null()),
+            lineage: Cell::new(ptr::null()),
             alarm: Cell::new(0),
             thread,
             id,
@@ -80,7 +96,6 @@ impl Worker {
     }
 
     /// Calls `f` with the worker that the calling thread is, if it is one.
-    #[inline(always)]
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
         // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes, or a worker that
@@ -88,29 +103,21 @@ impl Worker {
         f(unsafe { worker.as_ref() })
     }
 
-    /// As [`Self::with_current`], where the calling thread is known to be a worker. A worker is found again in one
-    /// load, which is cheaper than to keep it in a register across calls.
-    #[inline(always)]
-    pub(crate) fn with_current_again<R>(f: impl FnOnce(&Self) -> R) -> R {
-        let worker = CURRENT.get();
-        debug_assert!(!worker.is_null());
-        // SAFETY: as in `with_current`.
-        f(unsafe { &*worker })
-    }
-
     /// Makes the calling thread this worker until `stop` is set.
     pub(super) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
+        self.asks().raise_floor();
         let handlers = self.registry.handlers();
         if handlers.start.is_some() {
             self.call(|| self.registry.call_handler(handlers.start.as_ref(), self.thread));
         }
-        self.work_until(stop);
+        self.work_until(stop, None);
         if handlers.exit.is_some() {
             self.call(|| self.registry.call_handler(handlers.exit.as_ref(), self.thread));
             self.work_off();
         }
+        self.asks().raise_floor();
         CURRENT.set(outer);
         no_unwind.over();
     }
@@ -118,6 +125,7 @@ impl Worker {
     /// Makes the calling thread, which is no worker, thread 0 of a pool, for ever.
     pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
         let worker: &'static Self = Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        worker.asks().raise_floor();
         worker.begin_base();
         CURRENT.set(worker);
     }
@@ -127,13 +135,25 @@ impl Worker {
         self.adopted && self.is_at_base()
     }
 
-    #[inline(always)]
     pub(crate) fn forks(&self) -> &ForkList {
         &self.forks
     }
 
+    /// The place of what the running code forks; lives until its job has ended.
+    pub(crate) fn lineage(&self) -> *const Lineage {
+        self.lineage.get()
+    }
+
+    pub(crate) fn asks(&self) -> &Asks {
+        // SAFETY: this thread's, on which the worker was made and is used.
+        unsafe { self.asks.as_ref() }
+    }
+
+    pub(crate) fn stretches(&self) -> &Stretches {
+        &self.stretches
+    }
+
     /// The task that is running. Only while user code runs.
-    #[inline(always)]
     pub(crate) fn task(&self) -> &Task {
         // SAFETY: set while user code runs, and what is set stays on the stack for as long as it is.
         &unsafe { &*self.task.get() }.task
@@ -154,17 +174,10 @@ impl Worker {
     }
 
     /// `task`, ready to be [entered](Self::enter).
-    #[inline(always)]
     pub(crate) fn inner_task(&self, task: Task) -> Running {
         Running { task, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
-    #[inline(always)]
-    pub(crate) fn thresholds(&self) -> &Thresholds {
-        &self.thresholds
-    }
-
-    #[inline(always)]
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -191,7 +204,6 @@ impl Worker {
     }
 
     /// Makes `running` the running task until the answer is dropped.
-    #[inline(always)]
     pub(crate) fn enter<'a>(&'a self, running: &'a Running) -> Entered<'a> {
         self.task.set(running);
         Entered { worker: self, running }
@@ -216,7 +228,6 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Drop for Entered<'_> {
-    #[inline(always)]
     fn drop(&mut self) {
         self.worker.task.set(self.running.outer);
     }

@@ -42,7 +42,7 @@ impl Worker {
         self.entry.set(Box::leak(Box::new(entry)));
         let running: &Running = Box::leak(Box::new(self.inner_task(task)));
         self.task.set(running);
-        self.forks.request(self.may_share());
+        self.asks().set_wanted(self.may_share());
         self.engine().resume(self.id, &task, &mut self.env());
     }
 
@@ -73,7 +73,6 @@ impl Worker {
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
     pub(super) fn suspend(&self) {
-        self.counters().forks.add(self.forks.take_count());
         if let Some(entry) = self.entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
             self.engine().done(self.id, &strand, &mut self.env());
@@ -109,8 +108,14 @@ impl Worker {
         self.entry.set(&entry);
         let running = self.inner_task(entry.task);
         let running = self.enter(&running);
+        // SAFETY: it is executed below, and the answer used until then.
+        let lineage = unsafe { ready.job.lineage() };
+        let outer_lineage = self.lineage.replace(&raw const lineage);
         let outer_forks = self.forks.begin_inner();
-        self.forks.request(self.may_share());
+        let interrupted = self.stretches.interrupt(self.asks());
+        let shared = self.may_share();
+        self.asks().set_wanted(shared);
+        let unshared = (!shared).then(|| self.stretches.unshared(self.asks()));
         let ended = || {
             self.suspend();
             self.end(&entry);
@@ -118,9 +123,12 @@ impl Worker {
         // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);
+        self.lineage.set(outer_lineage);
         self.entry.set(outer);
         drop(running);
-        self.forks.request(self.may_share());
+        drop(unshared);
+        self.stretches.go_on(&interrupted);
+        self.asks().set_wanted(self.may_share());
         no_unwind.over();
     }
 

@@ -4,56 +4,62 @@ use befit_sched::{Ready, Task};
 
 use super::Worker;
 use crate::{
-    engine::{JobRef, NoUnwind},
+    engine::{Ancestor, JobRef, NoUnwind},
     latch::Latch,
     primitive::spin_loop,
     sleep::Seen,
 };
 
 impl Worker {
-    /// Runs other work until `latch` is set, within a job.
-    pub(crate) fn wait(&self, latch: &Latch) {
+    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if it was made by this pool's
+    /// workers.
+    pub(crate) fn wait(&self, latch: &Latch, awaited: Option<Ancestor>) {
         if !latch.probe() {
-            self.give_and_wait(&[], [latch]);
+            self.give_and_wait(&[], [(latch, awaited)]);
         }
     }
 
-    /// Gives `jobs` to the policy and runs other work until all `latches` are set, within a job.
-    pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [&Latch; N]) {
+    /// Gives `jobs` to the policy and runs other work until all `latches` are set, within a job. With each latch comes what will set it.
+    pub(crate) fn give_and_wait<const N: usize>(
+        &self,
+        jobs: &[(JobRef, Task)],
+        latches: [(&Latch, Option<Ancestor>); N],
+    ) {
         // Others hold pointers into this stack until the latches are set.
         let no_unwind = NoUnwind;
+        self.stretches.waits();
         self.suspend();
         // Private forks would sleep, or wait below other work, with this worker.
         while self.may_share() && self.hand_out_oldest() {}
         for (job, task) in jobs {
             self.add(*job, *task);
         }
-        for latch in latches {
-            self.work_until(latch);
+        for (latch, awaited) in latches {
+            self.work_until(latch, awaited);
         }
         self.resume();
         no_unwind.over();
     }
 
-    /// Runs what the policy has for this worker until `latch` is set.
-    pub(super) fn work_until(&self, latch: &Latch) {
+    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something.
+    pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
-            let found = self.mail().or_else(|| self.get());
-            match found.or_else(|| self.idle(seen, latch)) {
+            let found = self.mail().or_else(|| self.get(awaited));
+            match found.or_else(|| self.idle(seen, latch, awaited)) {
                 Some(ready) => self.execute(ready),
                 None => return,
             }
         }
     }
 
-    pub(super) fn get(&self) -> Option<Ready<JobRef>> {
-        self.engine().get(self.id, self.within(), &mut self.env())
+    pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        self.engine().get(self.id, self.within(), awaited, &mut self.env())
     }
 
     /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set
     /// (`None`). The protocol is in `sleep/README.md`.
-    fn idle(&self, mut seen: Seen, latch: &Latch) -> Option<Ready<JobRef>> {
+    fn idle(&self, mut seen: Seen, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         let engine = self.engine();
         let _idle = self.registry.count_idle();
         // The cluster whose news woke this worker, until it has looked for work since.
@@ -72,7 +78,7 @@ impl Worker {
                 if now != seen {
                     self.heed_alarm();
                     (seen, news, round) = (now, None, 0);
-                    if let Some(ready) = self.get().or_else(|| self.mail()) {
+                    if let Some(ready) = self.get(awaited).or_else(|| self.mail()) {
                         return Some(ready);
                     }
                 }

@@ -8,10 +8,11 @@ impl Worker {
     pub(crate) fn run_one(&self, own: bool) -> Yield {
         // Others may come to hold pointers into this stack.
         let no_unwind = NoUnwind;
+        self.stretches.waits();
         self.suspend();
         // The open forks of the running task are ready, too. This thread may be the only one that can run them.
         while self.hand_out_oldest() {}
-        let get = || if own { self.engine().get_own(self.id, self.within(), &mut self.env()) } else { self.get() };
+        let get = || if own { self.engine().get_own(self.id, self.within(), &mut self.env()) } else { self.get(None) };
         let found = self.mail().or_else(get);
         let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
@@ -24,8 +25,6 @@ impl Worker {
 
     /// Whether there seems to be work that this worker would find without stealing.
     pub(crate) fn has_own_work(&self) -> bool {
-        !self.forks.youngest_is_handed_out()
-            || self.registry.mailbox(self.thread).has_mail()
-            || self.engine().has_own(self.id)
+        self.forks.has_private() || self.registry.mailbox(self.thread).has_mail() || self.engine().has_own(self.id)
     }
 }

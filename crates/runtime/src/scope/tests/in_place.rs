@@ -3,13 +3,17 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     rc::Rc,
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     thread,
     time::Duration,
 };
 
 use crate::{
-    SchedulerKind, current_thread_index, in_place_scope, in_place_scope_fifo,
+    SchedulerKind, ThreadPoolBuilder, WaitPolicy, current_thread_index, in_place_scope, in_place_scope_fifo, scope,
+    scope_fifo,
     testing::{add, on_every_pool, pool, within},
 };
 
@@ -113,5 +117,41 @@ fn an_in_place_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
         };
         assert_eq!((run(false), run(true)), ("a task", "the body"));
         assert_eq!(count.load(SeqCst), 20);
+    });
+}
+
+#[test]
+fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_to_descendants() {
+    within(Duration::from_secs(60), || {
+        for threads in [1, 2, 7] {
+            let builder = ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
+            let pool = builder.build().unwrap();
+            let sum = Mutex::new(0);
+            let count = |kind: usize| {
+                let mut sum = sum.lock().unwrap();
+                let part = AtomicUsize::new(0);
+                let one = || add(&part, 1);
+                match kind % 4 {
+                    0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
+                    1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
+                    2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
+                    _ => in_place_scope_fifo(|s| s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))),
+                }
+                *sum += part.into_inner();
+            };
+            pool.scope_fifo(|s| {
+                for kind in 0..100 {
+                    let count = &count;
+                    s.spawn_fifo(move |_| count(kind));
+                }
+            });
+            pool.scope(|s| {
+                for kind in 0..100 {
+                    let count = &count;
+                    s.spawn(move |_| count(kind));
+                }
+            });
+            assert_eq!(sum.into_inner().unwrap(), 200);
+        }
     });
 }

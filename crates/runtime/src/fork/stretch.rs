@@ -1,0 +1,173 @@
+//! Plain stretches: parts of a program that run without forks, and how they begin and end.
+//!
+//! A stretch begins at a fork whose halves are foreseen to take less than is worth a fork ([`super::grain`]), and lasts until both
+//! have ended; or it is a whole job that forks nothing that any other worker may run. Whoever asks for a fork meanwhile is served by the next
+//! `join`, which hands out the oldest open fork, if need be its own; then the stretch goes on.
+//!
+//! The second halves of plain calls cannot be handed out afterwards. So a stretch reaches only [`REACH`] bytes down the stack, and
+//! forks below are forks again; and one that turns out to be long is given up at the next fork. What lies on that much of stack is
+//! all that the others may have to wait for, where a program's tasks are suddenly of another kind than they were before.
+
+use std::{cell::Cell, time::Instant};
+
+use super::{
+    Asks,
+    grain::{Advice, Grain, SiteId},
+    plain::stack_pointer,
+};
+
+/// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced tree of calls is deep
+/// that does not take long.
+const REACH: usize = 8 << 10;
+
+/// What one worker knows of its stretches.
+#[derive(Debug)]
+pub(crate) struct Stretches {
+    active: Cell<Option<Active>>,
+    /// How many forks lie in one another above what runs now, from the program's start on, other workers' included.
+    depth: Cell<u32>,
+    /// Counts what makes a time meaningless: each wait, in which other tasks may run.
+    waits: Cell<u32>,
+    grain: Grain,
+}
+
+/// The stretch that is active.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    /// How far down the stack it reaches.
+    floor: usize,
+    /// Why it was foreseen to be short, and since when it lasts; `None` if it does not end before its job.
+    foreseen: Option<(SiteId, Instant)>,
+}
+
+/// What [`Stretches::interrupt`] keeps for [`Stretches::go_on`].
+#[derive(Debug)]
+pub(crate) struct Interrupted {
+    active: Option<Active>,
+    depth: u32,
+}
+
+/// A fork between its push and its end.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Forked<'a> {
+    stretches: &'a Stretches,
+    depth: u32,
+    stretch: Option<Stretch<'a>>,
+    watch: Option<Watch>,
+}
+
+/// A stretch that began here, and ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Stretch<'a> {
+    stretches: &'a Stretches,
+    asks: &'a Asks,
+}
+
+/// A measurement.
+#[derive(Debug)]
+struct Watch {
+    site: SiteId,
+    advice: Advice,
+    waits: u32,
+    since: Instant,
+}
+
+impl Stretches {
+    pub(crate) fn new() -> Self {
+        Self { active: Cell::new(None), depth: Cell::new(0), waits: Cell::new(0), grain: Grain::new() }
+    }
+
+    /// How deep below the program's start the running code is, counted in forks; plain calls do not count.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth.get()
+    }
+
+    /// A job begins, forked at `depth`.
+    pub(crate) fn begin_at(&self, depth: u32) {
+        self.depth.set(depth);
+    }
+
+    /// The worker waits.
+    pub(crate) fn waits(&self) {
+        self.waits.set(self.waits.get().wrapping_add(1));
+    }
+
+    /// A fork has been pushed, and a fork was handed out if one was wanted. It lasts until the answer is dropped. `site` is where a
+    /// stretch may begin.
+    pub(super) fn forked<'a>(&'a self, asks: &'a Asks, site: Option<SiteId>) -> Forked<'a> {
+        let depth = self.depth.replace(self.depth.get() + 1);
+        let mut fork = Forked { stretches: self, depth, stretch: None, watch: None };
+        let Some(site) = site.filter(|_| !self.goes_on(asks)) else { return fork };
+        let advice = self.grain.advice(site, depth);
+        if advice == Advice::Fork {
+            return fork;
+        }
+        let since = Instant::now();
+        fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since });
+        fork.stretch = (advice == Advice::Plain).then(|| self.begin(asks, REACH, Some((site, since))));
+        fork
+    }
+
+    /// A stretch to the end of the job begins, as nobody else may run what it forks.
+    pub(crate) fn unshared<'a>(&'a self, asks: &'a Asks) -> Stretch<'a> {
+        // All of the stack.
+        self.begin(asks, usize::MAX, None)
+    }
+
+    fn begin<'a>(&'a self, asks: &'a Asks, reach: usize, foreseen: Option<(SiteId, Instant)>) -> Stretch<'a> {
+        let floor = stack_pointer().saturating_sub(reach);
+        self.active.set(Some(Active { floor, foreseen }));
+        asks.lower_floor(floor);
+        Stretch { stretches: self, asks }
+    }
+
+    /// Whether a stretch is active, and worth going on with; then whoever asked for a fork has been served.
+    fn goes_on(&self, asks: &Asks) -> bool {
+        let Some(Active { floor, foreseen }) = self.active.get() else { return false };
+        if let Some((site, since)) = foreseen
+            && Grain::is_surprised(since.elapsed())
+        {
+            self.grain.forget(site);
+            self.active.set(None);
+            asks.raise_floor();
+            return false;
+        }
+        asks.lower_floor(floor);
+        true
+    }
+
+    /// Another job begins, on top of what runs.
+    pub(crate) fn interrupt(&self, asks: &Asks) -> Interrupted {
+        asks.raise_floor();
+        Interrupted { active: self.active.take(), depth: self.depth.replace(0) }
+    }
+
+    /// That job has ended. The interrupted stretch, if there was one, goes on at the next fork.
+    pub(crate) fn go_on(&self, interrupted: &Interrupted) {
+        self.active.set(interrupted.active);
+        self.depth.set(interrupted.depth);
+    }
+}
+
+impl Drop for Stretch<'_> {
+    fn drop(&mut self) {
+        self.asks.raise_floor();
+        self.stretches.active.set(None);
+    }
+}
+
+impl Drop for Forked<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let stretches = self.stretches;
+        stretches.depth.set(self.depth);
+        drop(self.stretch.take());
+        if let Some(watch) = &self.watch
+            && watch.waits == stretches.waits.get()
+        {
+            stretches.grain.learn(watch.site, self.depth, watch.advice, watch.since.elapsed());
+        }
+    }
+}

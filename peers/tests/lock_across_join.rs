@@ -1,0 +1,93 @@
+//! A lock held across a fork: rayon's issue 592, where a thread that waits for a fork runs another task, which wants the lock that the
+//! thread holds. The same program hangs on rayon and on befit's default, and ends under `WaitPolicy::Descendants`.
+
+use std::{
+    env,
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
+
+use befit::{SchedulerKind, ThreadPoolBuilder, WaitPolicy};
+
+/// Says which runtime a process that this test has started shall use.
+const RUNTIME: &str = "PEERS_TEST_LOCK_ACROSS_JOIN";
+
+const TASKS: usize = 64;
+
+/// Long enough for a fork to be taken before its other half has ended.
+fn work() {
+    thread::sleep(Duration::from_millis(1));
+}
+
+fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
+    let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler).build().unwrap();
+    let done = Mutex::new(0);
+    pool.scope(|s| {
+        for _ in 0..TASKS {
+            s.spawn(|_| {
+                let mut done = done.lock().unwrap();
+                befit::join(work, work);
+                *done += 1;
+            });
+        }
+    });
+    assert_eq!(done.into_inner().unwrap(), TASKS);
+}
+
+fn rayon() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    let done = Mutex::new(0);
+    pool.scope(|s| {
+        for _ in 0..TASKS {
+            s.spawn(|_| {
+                let mut done = done.lock().unwrap();
+                rayon::join(work, work);
+                *done += 1;
+            });
+        }
+    });
+    assert_eq!(done.into_inner().unwrap(), TASKS);
+}
+
+/// Runs the program on `runtime` in a process of its own; whether it ended within a time that is ample.
+fn ends(runtime: &str) -> bool {
+    let test = env::current_exe().unwrap();
+    let mut command = Command::new(test);
+    command.args(["--exact", "the_program", "--nocapture"]).env(RUNTIME, runtime);
+    let mut child: Child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(5) {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{runtime}");
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
+/// No test by itself: what [`ends`] starts.
+#[test]
+fn the_program() {
+    match env::var(RUNTIME).as_deref() {
+        Ok("rayon") => rayon(),
+        Ok("anything") => befit(WaitPolicy::Anything, SchedulerKind::Ws),
+        Ok("descendants ws") => befit(WaitPolicy::Descendants, SchedulerKind::Ws),
+        Ok("descendants pws") => befit(WaitPolicy::Descendants, SchedulerKind::Pws),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_lock_held_across_a_fork_hangs_unless_waiting_workers_run_descendants_only() {
+    for _ in 0..5 {
+        assert!(ends("descendants ws"));
+        assert!(ends("descendants pws"));
+    }
+    assert!(!ends("rayon"), "rayon no longer hangs: its issue 592 is solved");
+    assert!(!ends("anything"), "then this test shows nothing");
+}
