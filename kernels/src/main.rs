@@ -11,7 +11,7 @@ struct Run {
     kernel: Kernel,
     input: Input,
     threads: Option<usize>,
-    scheduler: SchedulerKind,
+    scheduler: Option<SchedulerKind>,
 }
 
 /// What `--help` prints.
@@ -24,7 +24,12 @@ impl fmt::Display for Help {
         writeln!(f, "  NAME            which one; see below")?;
         writeln!(f, "  --n N           size of its input in elements [default: its source's, see below]")?;
         writeln!(f, "  --threads T     threads to run it on [default: as many as there are cores]")?;
-        writeln!(f, "  --scheduler S   {} [default: {}]", SchedulerKind::names().join(", "), SchedulerKind::default())?;
+        writeln!(
+            f,
+            "  --scheduler S   {} [default: what BEFIT_SCHEDULER says, or {}]",
+            SchedulerKind::names().join(", "),
+            SchedulerKind::default()
+        )?;
         writeln!(f, "  --seed X        seeds whatever is random in its input [default: 1]\n")?;
         for kernel in Kernel::ALL {
             writeln!(f, "  {:<15} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
@@ -50,27 +55,30 @@ fn run() -> Result<String, Box<dyn Error>> {
     let Some(Run { kernel, input, threads, scheduler }) = parse(Parser::from_env())? else {
         return Ok(Help.to_string());
     };
-    let mut builder = ThreadPoolBuilder::new().scheduler(scheduler);
+    let mut builder = ThreadPoolBuilder::new();
+    if let Some(scheduler) = scheduler {
+        builder = builder.scheduler(scheduler);
+    }
     if let Some(threads) = threads {
         builder = builder.num_threads(threads);
     }
     let pool = builder.build()?;
     kernel.run(&pool, input)?;
-    let threads = pool.current_num_threads();
+    let (threads, scheduler) = (pool.current_num_threads(), pool.scheduler());
     Ok(format!("{}: n = {}, {threads} threads, {scheduler}: the result is right", kernel.name, input.n))
 }
 
 /// `None` stands for a request for help.
 fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
     let mut kernel = None;
-    let (mut n, mut seed, mut threads, mut scheduler) = (None, 1, None, SchedulerKind::default());
+    let (mut n, mut seed, mut threads, mut scheduler) = (None, 1, None, None);
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(None),
             Arg::Long("n") => n = Some(arguments.value()?.parse()?),
             Arg::Long("seed") => seed = arguments.value()?.parse()?,
             Arg::Long("threads") => threads = Some(arguments.value()?.parse()?),
-            Arg::Long("scheduler") => scheduler = arguments.value()?.parse()?,
+            Arg::Long("scheduler") => scheduler = Some(arguments.value()?.parse()?),
             Arg::Value(name) if kernel.is_none() => kernel = Some(Kernel::find(&name.string()?)?),
             other => return Err(other.unexpected().into()),
         }
@@ -92,7 +100,10 @@ mod tests {
         let run = parsed("rgm").unwrap().unwrap();
         assert_eq!((run.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1 }));
         let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d").unwrap().unwrap();
-        assert_eq!((run.input, run.threads, run.scheduler), (Input { n: 5, seed: 7 }, Some(3), SchedulerKind::SbD));
+        assert_eq!(
+            (run.input, run.threads, run.scheduler),
+            (Input { n: 5, seed: 7 }, Some(3), Some(SchedulerKind::SbD))
+        );
     }
 
     #[test]

@@ -56,8 +56,9 @@ impl Cache {
     /// [`CacheError::Shape`] where its line or ways do not divide its size, or tree-PLRU is asked of ways that are no power
     /// of two or above 64.
     pub fn new(shape: &Shape, seed: u64) -> Result<Self, CacheError> {
-        let (store, mut geometries) =
-            Store::new(std::slice::from_ref(shape), |_| format!("the {} cache", shape.level), |_| seed)?;
+        let shapes = std::slice::from_ref(shape);
+        let mut geometries = Store::geometries(shapes, |_| format!("the {} cache", shape.level))?;
+        let store = Store::new(shapes, &mut geometries, |_| seed);
         Ok(Self { geometry: geometries.remove(0), store })
     }
 

@@ -16,6 +16,9 @@ pub(crate) enum Failure {
     /// Something went wrong on the way: exit code 1.
     #[error("{0}")]
     Other(String),
+    /// Ctrl-C, or a polite kill: exit code 130, as shells have it.
+    #[error("interrupted")]
+    Interrupted,
     /// Whoever read our output has gone, as `head` does: no error.
     #[error("nobody reads the output")]
     ReaderGone,
@@ -30,6 +33,7 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::Interrupted => ExitCode::from(130),
             Self::Usage(_) => ExitCode::from(2),
             Self::Other(_) => ExitCode::from(1),
         };
@@ -40,6 +44,9 @@ impl Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
+        if matches!(error, LabError::Interrupted) {
+            return Self::Interrupted;
+        }
         if error.is_usage() { Self::Usage(error.to_string()) } else { Self::other(error) }
     }
 }

@@ -23,6 +23,11 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "befit: {}", text.lines().collect::<Vec<_>>().join(" "));
 }
 
+/// On stderr, as it is.
+pub(crate) fn pass_on(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// Where results go: stdout, or a file that appears whole or not at all.
 pub(crate) struct Destination<'a>(Option<(&'a Path, OutputFile)>);
 

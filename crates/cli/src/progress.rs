@@ -5,9 +5,11 @@ use std::{io::IsTerminal, path::Path, time::Duration};
 use befit_lab::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::complain;
+use crate::output::{complain, pass_on};
 
 const BAR: &str = "{msg} {wide_bar} {human_pos} of {human_len} line touches, {eta} left";
+
+const RUNS: &str = "{msg} {wide_bar} {human_pos} of {human_len} runs, {eta} left";
 
 /// Shows what the lab is doing.
 pub(crate) struct Display {
@@ -36,6 +38,19 @@ impl Display {
         self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
+    /// A stage of known length begins.
+    fn count(&self, message: String, template: &str, length: u64) {
+        if !self.terminal {
+            return complain(&message);
+        }
+        self.hide(); // till all is set, so that nothing half set is drawn
+        self.bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_message(message);
+        self.bar.set_length(length);
+        self.bar.reset();
+        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+
     /// Leaves stderr to others.
     fn hide(&self) {
         self.bar.disable_steady_tick();
@@ -47,6 +62,24 @@ impl Progress for Display {
     fn building(&self, what: &str) {
         self.hide(); // cargo shows its own progress
         complain(&format!("building {what} with instrumentation"));
+    }
+    fn building_plain(&self, what: &str) {
+        self.hide(); // cargo shows its own progress
+        complain(&format!("building {what}"));
+    }
+    fn running(&self, what: &str, runs: usize) {
+        let message = if self.terminal { format!("running {what}") } else { format!("running {what} {runs} times") };
+        self.count(message, RUNS, runs as u64);
+    }
+    fn ran(&self) {
+        self.bar.inc(1);
+    }
+    fn ran_all(&self) {
+        self.bar.finish_and_clear();
+    }
+    fn said(&self, text: &str) {
+        self.bar.finish_and_clear();
+        pass_on(text);
     }
     fn recording(&self, what: &str, shown: bool) {
         let message = format!("recording {what}");
@@ -60,16 +93,7 @@ impl Progress for Display {
         self.note(&format!("{what} was recorded before: {}", file.display()));
     }
     fn simulating(&self, runs: usize, touches: u64) {
-        let message = format!("simulating {runs} runs");
-        if !self.terminal {
-            return complain(&message);
-        }
-        self.hide(); // till all is set, so that nothing half set is drawn
-        self.bar.set_style(ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar()));
-        self.bar.set_message(message);
-        self.bar.set_length(touches);
-        self.bar.reset();
-        self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        self.count(format!("simulating {runs} runs"), BAR, touches);
     }
     fn advance(&self, touches: u64) {
         self.bar.inc(touches);

@@ -50,3 +50,47 @@ not_available!(
     Software,
     "software"
 );
+
+/// Counters of whole processes: on Linux only.
+pub struct Children(Infallible);
+
+impl Children {
+    /// Not available on this system.
+    ///
+    /// # Errors
+    /// Always [`CountersError::NotLinux`].
+    pub fn hardware() -> Result<Self, CountersError> {
+        Err(CountersError::NotLinux { what: "hardware" })
+    }
+
+    /// Not available on this system.
+    ///
+    /// # Errors
+    /// Always [`CountersError::NotLinux`].
+    pub fn software() -> Result<Self, CountersError> {
+        Err(CountersError::NotLinux { what: "software" })
+    }
+
+    /// Where the counts come from.
+    pub fn kind(&self) -> SourceKind {
+        match self.0 {}
+    }
+
+    /// What is counted, and by which event exactly.
+    pub fn events(&self) -> &[Event] {
+        match self.0 {}
+    }
+
+    /// What could not be counted, and why.
+    pub fn left_out(&self) -> &[(Quantity, CountersError)] {
+        match self.0 {}
+    }
+
+    /// What the children have done so far.
+    ///
+    /// # Errors
+    /// None.
+    pub fn read(&mut self) -> Result<Counts, CountersError> {
+        match self.0 {}
+    }
+}

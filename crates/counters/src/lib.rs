@@ -27,6 +27,8 @@
 //! | [`Declared`] | the sizes that the program declares, in cache lines | everywhere |
 //! | others' | a simulated cache, for one, implements [`Source`] | |
 //!
+//! [`Children`] counts whole processes, with the same events: what a command did, from its start to its end.
+//!
 //! [`Hardware`] and [`Software`] are groups of the kernel's perf events, read by one and the same code, so that the code
 //! is tested on machines that have no hardware events.
 
@@ -44,8 +46,8 @@ pub use chosen::Chosen;
 pub use counts::{Counts, Coverage};
 pub use declared::Declared;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Hardware, Software};
+pub use elsewhere::{Children, Hardware, Software};
 pub use error::CountersError;
 #[cfg(target_os = "linux")]
-pub use perf::{Hardware, Software};
+pub use perf::{Children, Hardware, Software};
 pub use source::{Event, Quantity, Source, SourceKind};

@@ -60,6 +60,47 @@ pub enum LabError {
         /// Why.
         source: RecordError,
     },
+    /// A program cannot be started.
+    #[error("cannot start {name}: {source}")]
+    Start {
+        /// The command.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A program failed. What it wrote to stderr was shown.
+    #[error("{name} failed under {scheduler} ({status})")]
+    CommandFailed {
+        /// The command.
+        name: String,
+        /// The policy's name.
+        scheduler: &'static str,
+        /// How it ended.
+        status: std::process::ExitStatus,
+    },
+    /// A program ended well but left no statistics.
+    #[error(
+        "{name} left no statistics: it uses no befit of this version, runs nothing in a pool, or ends without exit handlers (_exit)"
+    )]
+    NoStatistics {
+        /// The command.
+        name: String,
+    },
+    /// A program's statistics cannot be understood.
+    #[error("cannot read the program's statistics: {what}")]
+    Statistics {
+        /// Why.
+        what: String,
+    },
+    /// No temporary file.
+    #[error("cannot make a temporary file: {source}")]
+    Temporary {
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Someone ended it: [`crate::Interrupt::raise`].
+    #[error("interrupted")]
+    Interrupted,
     /// A simulation failed.
     #[error("{scheduler} on {machine} with seed {seed}: {source}")]
     Simulation {
@@ -78,7 +119,7 @@ pub enum LabError {
 fn without_output(error: &BuildError) -> String {
     match error {
         BuildError::Cargo { status, .. } => {
-            format!("cargo could not build the program with instrumentation ({status}); what it said stands above")
+            format!("cargo could not build the program ({status}); what it said stands above")
         }
         other => other.to_string(),
     }
@@ -87,6 +128,6 @@ fn without_output(error: &BuildError) -> String {
 impl LabError {
     /// Whether what was asked for cannot be, as opposed to what went wrong on the way.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::UnknownKernel { .. } | Self::BadSize { .. } | Self::NoManifest { .. })
+        matches!(self, Self::UnknownKernel { .. } | Self::BadSize { .. } | Self::NoManifest { .. } | Self::Start { .. })
     }
 }

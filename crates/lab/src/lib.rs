@@ -22,6 +22,8 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
 #[cfg(doctest)]
@@ -29,6 +31,7 @@
 struct Readme;
 
 mod error;
+mod native;
 mod output;
 mod parallel;
 mod progress;
@@ -39,6 +42,10 @@ mod summary;
 mod testing;
 
 pub use error::LabError;
+pub use native::{
+    ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource, NativeSummary,
+    Pinning, TimeSummary, WorkerSummary,
+};
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, Target, kernels, record};

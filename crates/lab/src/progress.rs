@@ -8,6 +8,22 @@ pub trait Progress: Sync {
     fn building(&self, what: &str) {
         let _ = what;
     }
+    /// `what` is being built as it is; cargo writes its own progress to stderr meanwhile.
+    fn building_plain(&self, what: &str) {
+        let _ = what;
+    }
+    /// `what` will be run `runs` times, on this machine.
+    fn running(&self, what: &str, runs: usize) {
+        let _ = (what, runs);
+    }
+    /// One of these runs has ended.
+    fn ran(&self) {}
+    /// All of them have ended.
+    fn ran_all(&self) {}
+    /// What a program that failed wrote to stderr, lines and all.
+    fn said(&self, text: &str) {
+        let _ = text;
+    }
     /// `what` runs once, serially, and is recorded. `shown`: what it writes goes to stderr meanwhile.
     fn recording(&self, what: &str, shown: bool) {
         let _ = (what, shown);

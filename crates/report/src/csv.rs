@@ -5,12 +5,14 @@
 
 use serde_json::Value;
 
-use crate::{ReportError, json::Report};
+use serde::Serialize;
 
-pub(crate) fn render(report: &Report) -> Result<String, ReportError> {
-    let mut rows = Vec::with_capacity(report.results.len());
+use crate::ReportError;
+
+pub(crate) fn render(results: &[impl Serialize]) -> Result<String, ReportError> {
+    let mut rows = Vec::with_capacity(results.len());
     let mut columns: Vec<String> = Vec::new();
-    for result in &report.results {
+    for result in results {
         let mut row = Vec::new();
         flatten(&serde_json::to_value(result)?, String::new(), &mut row);
         add_columns(&mut columns, &row);
@@ -50,6 +52,13 @@ fn flatten(value: &Value, name: String, row: &mut Vec<(String, String)>) {
                 flatten(field, name, row);
             }
         }
+        // A list's entries are named by their places, from 0.
+        Value::Array(entries) => {
+            for (at, entry) in entries.iter().enumerate() {
+                flatten(entry, format!("{name}.{at}"), row);
+            }
+        }
+        Value::Null => row.push((name, String::new())),
         Value::String(text) => row.push((name, text.clone())),
         scalar => row.push((name, scalar.to_string())),
     }
@@ -76,5 +85,9 @@ mod tests {
         let mut row = Vec::new();
         flatten(&serde_json::json!({"misses": {"L3": {"median": 5}}}), String::new(), &mut row);
         assert_eq!(row, [("misses.L3.median".to_owned(), "5".to_owned())]);
+        let mut row = Vec::new();
+        flatten(&serde_json::json!({"workers": [{"forks": 1}, {"forks": null}]}), String::new(), &mut row);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(row, [pair("workers.0.forks", "1"), pair("workers.1.forks", "")]);
     }
 }

@@ -9,14 +9,18 @@
 //! assert_eq!(text, "{\n  \"schema\": \"befit.compare/1\",\n  \"results\": []\n}\n");
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
+//!
+//! Native runs have a contract of their own: [`native_json`], written by [`render_native`].
 
 mod csv;
 pub mod json;
 mod names;
+mod native;
 mod recording;
 mod table;
 
 pub use names::names;
+pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
 
 use befit_lab::Summary;
@@ -57,6 +61,6 @@ pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError
             text.push('\n');
             Ok(text)
         }
-        Format::Csv => csv::render(&json::Report::from(results)),
+        Format::Csv => csv::render(&json::Report::from(results).results),
     }
 }

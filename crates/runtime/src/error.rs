@@ -20,6 +20,13 @@ pub enum ThreadPoolBuildError {
     CurrentThreadInPool,
     /// The scheduler cannot hold a waiting worker to what it waits for.
     WaitPolicy(SchedulerKind),
+    /// A variable of the environment has a value that cannot be.
+    Environment {
+        /// The variable's name.
+        variable: &'static str,
+        /// What is wrong with its value, and what is known instead.
+        what: String,
+    },
     /// The system refused to start a thread.
     Thread {
         /// Which thread of the pool, from 0.
@@ -43,6 +50,7 @@ impl fmt::Display for ThreadPoolBuildError {
             Self::WaitPolicy(scheduler) => {
                 write!(f, "WaitPolicy::Descendants works with the schedulers ws and pws, not with {scheduler}")
             }
+            Self::Environment { variable, what } => write!(f, "{variable}: {what}"),
             Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),
         }
     }

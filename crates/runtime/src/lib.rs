@@ -48,6 +48,8 @@
 mod broadcast;
 #[cfg(not(befit_record))]
 mod engine;
+#[cfg(not(befit_record))]
+mod environment;
 mod error;
 mod fit;
 #[cfg(not(befit_record))]
@@ -74,7 +76,7 @@ mod yielded;
 #[cfg(befit_record)]
 mod recorded;
 
-pub use befit_machine::Machine;
+pub use befit_machine::{Level, Machine};
 pub use befit_sched::SchedulerKind;
 
 #[cfg(befit_record)]
@@ -96,7 +98,7 @@ pub use self::{
     fit::{Fit, Work, fit},
     pin::Pin,
     slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
-    stats::{Statistics, WorkerStatistics},
+    stats::{Statistics, WorkerStatistics, WorkerTime},
     wait_policy::WaitPolicy,
     yielded::Yield,
 };

@@ -1,6 +1,6 @@
 //! What must always hold between accesses.
 
-use super::{Hierarchy, layout::NONE};
+use super::{Hierarchy, Model, layout::NONE};
 use crate::{
     lanes::Portable,
     sets::{DIRTY, ORPHAN, Store},
@@ -14,20 +14,19 @@ impl Hierarchy {
     /// has, a line is in one cache twice, or a modified line has a copy that is neither above nor below the modified one.
     pub fn check(&self) {
         let mut in_caches = 0;
-        for (i, info) in self.layout.caches.iter().enumerate() {
-            let mut lines: Vec<u32> = self.state.store.entries(&info.geometry).map(Store::line_of).collect();
+        for i in 0..self.layout.caches.len() {
+            let mut lines = self.contents(i);
             in_caches += lines.len();
             lines.sort_unstable();
             assert!(lines.windows(2).all(|w| w[0] != w[1]), "cache {i} has a line twice");
         }
         let mut seen = 0;
-        for line in 0..self.state.lines {
-            let entries: Vec<Option<u32>> =
-                self.layout.caches.iter().map(|c| self.state.store.peek(Portable, &c.geometry, line)).collect();
+        for line in 0..self.lines {
+            let entries: Vec<Option<u32>> = (0..self.layout.caches.len()).map(|c| self.entry(c, line)).collect();
             seen += entries.iter().flatten().count();
             for (c, chain) in self.layout.chains.iter().enumerate() {
                 let has = chain.caches.iter().any(|cache| entries[*cache as usize].is_some());
-                assert_eq!(self.state.directory.bit(line, c as u32), has, "directory: line {line}, chain {c}");
+                assert_eq!(self.held(line, c), has, "directory: line {line}, chain {c}");
             }
             for (i, entry) in entries.iter().enumerate() {
                 if let Some(entry) = entry {
@@ -50,10 +49,44 @@ impl Hierarchy {
         if entry & DIRTY == 0 || info.tracked {
             return;
         }
-        assert!(self.state.directory.modified(line), "line {line} is dirty in {cache}, not so in the directory");
+        assert!(self.modified(line), "line {line} is dirty in {cache}, not so in the directory");
         for other in (0..entries.len()).filter(|o| entries[*o].is_some() && *o != cache) {
             let related = self.above(cache).any(|a| a == other) || self.above(other).any(|a| a == cache);
             assert!(related, "line {line}: dirty in {cache}, and in {other}");
+        }
+    }
+
+    /// The lines in cache number `cache`.
+    fn contents(&self, cache: usize) -> Vec<u32> {
+        match &self.model {
+            Model::Usual(usual) => usual.contents(cache),
+            Model::General(general) => {
+                general.store.entries(&self.layout.caches[cache].geometry).map(Store::line_of).collect()
+            }
+        }
+    }
+
+    /// The entry of `line` in cache number `cache`.
+    fn entry(&self, cache: usize, line: u32) -> Option<u32> {
+        match &self.model {
+            Model::Usual(usual) => usual.entry(cache, line),
+            Model::General(general) => general.store.peek(Portable, &self.layout.caches[cache].geometry, line),
+        }
+    }
+
+    /// Whether the directory says that `chain` has `line`.
+    fn held(&self, line: u32, chain: usize) -> bool {
+        match &self.model {
+            Model::Usual(usual) => usual.held(self.layout.chains[chain].caches[0] as usize, line),
+            Model::General(general) => general.directory.bit(line, chain as u32),
+        }
+    }
+
+    /// Whether the directory says that memory is older than some cache.
+    fn modified(&self, line: u32) -> bool {
+        match &self.model {
+            Model::Usual(usual) => usual.modified(line),
+            Model::General(general) => general.directory.modified(line),
         }
     }
 

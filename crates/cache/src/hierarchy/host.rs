@@ -1,9 +1,16 @@
 //! Picks the compiled copy of the access path that suits the host's lanes and the machine.
 
-use super::{Hierarchy, Touch, layout::MAX_WORDS};
+use super::{
+    Hierarchy, Model, Touch,
+    general::General,
+    layout::{Layout, MAX_WORDS},
+    usual::{Plan, Usual},
+};
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{Avx2, Avx512};
 use crate::{
     Access,
-    lanes::{Host, Lanes},
+    lanes::{Host, Lanes, Short},
 };
 
 /// How many touches ahead [`run`] prefetches.
@@ -11,8 +18,9 @@ const FAR: usize = 16;
 /// How many touches ahead it prepares.
 const NEAR: usize = 6;
 
-/// Caches on each path of the usual machine, see [`super::usual`].
-const USUAL: usize = 3;
+/// Plans of the touches to come, each at its number modulo the length.
+type Plans = [Plan; PLANS];
+const PLANS: usize = 2 * FAR;
 
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
@@ -25,11 +33,12 @@ pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], each: impl FnMut
     on_host(hierarchy, Many(touches, each));
 }
 
-/// Something to do with a hierarchy, compiled for each kind of lanes, each width `H` of the
-/// directory, and for paths of `D` caches (any number of them where `D` is 0).
+/// Something to do with a hierarchy, compiled for each kind of lanes, and for each width `H` of the general model's
+/// directory.
 trait Job {
     type Answer;
-    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Self::Answer;
+    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Self::Answer;
+    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) -> Self::Answer;
 }
 
 /// One access.
@@ -37,13 +46,16 @@ struct One(Touch);
 
 impl Job for One {
     type Answer = Access;
+
     #[inline(always)]
-    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) -> Access {
-        let Hierarchy { layout, usual, state, .. } = hierarchy;
-        if D == USUAL {
-            return state.access_usual(layout, &usual[self.0.worker.index()], lanes, self.0);
-        }
-        state.access::<L, H, D>(layout, lanes, self.0)
+    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Access {
+        let plan = usual.plan(&self.0);
+        usual.access(lanes, &self.0, &plan)
+    }
+
+    #[inline(always)]
+    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) -> Access {
+        general.access::<L, H>(layout, lanes, self.0)
     }
 }
 
@@ -52,86 +64,84 @@ struct Many<'a, F>(&'a [Touch], F);
 
 impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     type Answer = ();
+
     #[inline(always)]
-    fn work<L: Lanes, const H: usize, const D: usize>(self, hierarchy: &mut Hierarchy, lanes: L) {
+    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) {
         let Self(touches, mut each) = self;
-        let Hierarchy { layout, usual, state, .. } = hierarchy;
-        if D == USUAL {
-            let of = |touch: &Touch| &usual[touch.worker.index()];
-            touches.iter().take(FAR).for_each(|t| state.prefetch_usual(of(t), t.line));
-            for (i, touch) in touches.iter().enumerate() {
-                if let Some(next) = touches.get(i + FAR) {
-                    state.prefetch_usual(of(next), next.line);
-                }
-                if let Some(next) = touches.get(i + NEAR) {
-                    state.prepare_usual(layout, of(next), next);
-                }
-                each(touch, state.access_usual(layout, of(touch), lanes, *touch));
+        let mut plans = Plans::default();
+        (0..FAR).for_each(|at| plan_ahead(usual, touches, &mut plans, at));
+        for (i, touch) in touches.iter().enumerate() {
+            plan_ahead(usual, touches, &mut plans, i + FAR);
+            if let Some(next) = touches.get(i + NEAR) {
+                usual.prepare(next, &plans[(i + NEAR) % PLANS]);
             }
-            return;
+            each(touch, usual.access(lanes, touch, &plans[i % PLANS]));
         }
-        touches.iter().take(FAR).for_each(|t| state.prefetch(layout, t.worker, t.line));
+    }
+
+    #[inline(always)]
+    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) {
+        let Self(touches, mut each) = self;
+        touches.iter().take(FAR).for_each(|t| general.prefetch(layout, t.worker, t.line));
         for (i, touch) in touches.iter().enumerate() {
             if let Some(next) = touches.get(i + FAR) {
-                state.prefetch(layout, next.worker, next.line);
+                general.prefetch(layout, next.worker, next.line);
             }
             if let Some(next) = touches.get(i + NEAR) {
-                state.prepare(layout, next.worker, next.line, next.write);
+                general.prepare(layout, next.worker, next.line, next.write);
             }
-            each(touch, state.access::<L, H, D>(layout, lanes, *touch));
+            each(touch, general.access::<L, H>(layout, lanes, *touch));
         }
+    }
+}
+
+/// Plans the touch with number `at`, if there is one, and prefetches for it. (A function, as a closure would not be
+/// inlined, nor compiled for the host's lanes.)
+#[inline(always)]
+fn plan_ahead(usual: &Usual, touches: &[Touch], plans: &mut Plans, at: usize) {
+    if let Some(touch) = touches.get(at) {
+        let plan = usual.plan(touch);
+        usual.prefetch(touch, &plan);
+        plans[at % PLANS] = plan;
+    }
+}
+
+/// The copy for the machine, of those for `lanes`.
+#[inline(always)]
+fn on_lanes<J: Job, L: Lanes + Short>(hierarchy: &mut Hierarchy, lanes: L, job: J) -> J::Answer {
+    let Hierarchy { layout, model, .. } = hierarchy;
+    match model {
+        Model::Usual(usual) => job.usual(usual, lanes),
+        Model::General(general) => match layout.words {
+            1 => job.general::<L, 1>(layout, general, lanes),
+            2..=4 => job.general::<L, 4>(layout, general, lanes),
+            _ => job.general::<L, MAX_WORDS>(layout, general, lanes),
+        },
     }
 }
 
 #[inline(always)]
 fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
     match hierarchy.host {
+        // SAFETY: the function asks for the features that `lanes` proves: one is made only where the processor was found
+        // to have them.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx512(lanes) => x86::on_avx512(hierarchy, lanes, job),
+        Host::Avx512(lanes) => unsafe { on_avx512(hierarchy, lanes, job) },
+        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2(lanes) => x86::on_avx2(hierarchy, lanes, job),
-        Host::Portable(lanes) => match hierarchy.layout.words {
-            1 if !hierarchy.usual.is_empty() => job.work::<_, 1, USUAL>(hierarchy, lanes),
-            1 => job.work::<_, 1, 0>(hierarchy, lanes),
-            2..=4 => job.work::<_, 4, 0>(hierarchy, lanes),
-            _ => job.work::<_, MAX_WORDS, 0>(hierarchy, lanes),
-        },
+        Host::Avx2(lanes) => unsafe { on_avx2(hierarchy, lanes, job) },
+        Host::Portable(lanes) => on_lanes(hierarchy, lanes, job),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{Hierarchy, Job, MAX_WORDS, USUAL};
-    use crate::lanes::{Avx2, Avx512};
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn on_avx2<J: Job>(hierarchy: &mut Hierarchy, lanes: Avx2, job: J) -> J::Answer {
+    on_lanes(hierarchy, lanes, job)
+}
 
-    macro_rules! on {
-        ($name:ident, $compiled:ident, $lanes:ty, $features:literal) => {
-            #[inline(always)]
-            pub(super) fn $name<J: Job>(hierarchy: &mut Hierarchy, lanes: $lanes, job: J) -> J::Answer {
-                match hierarchy.layout.words {
-                    // SAFETY: the function asks for the features that `lanes` proves: one is made only where the
-                    // processor was found to have them.
-                    1 if !hierarchy.usual.is_empty() => unsafe { $compiled::<J, 1, USUAL>(hierarchy, lanes, job) },
-                    // SAFETY: as above.
-                    1 => unsafe { $compiled::<J, 1, 0>(hierarchy, lanes, job) },
-                    // SAFETY: as above.
-                    2..=4 => unsafe { $compiled::<J, 4, 0>(hierarchy, lanes, job) },
-                    // SAFETY: as above.
-                    _ => unsafe { $compiled::<J, MAX_WORDS, 0>(hierarchy, lanes, job) },
-                }
-            }
-
-            #[target_feature(enable = $features)]
-            fn $compiled<J: Job, const H: usize, const D: usize>(
-                hierarchy: &mut Hierarchy,
-                lanes: $lanes,
-                job: J,
-            ) -> J::Answer {
-                job.work::<_, H, D>(hierarchy, lanes)
-            }
-        };
-    }
-
-    on!(on_avx2, compiled_for_avx2, Avx2, "avx2,bmi1,bmi2,lzcnt");
-    on!(on_avx512, compiled_for_avx512, Avx512, "avx512f,avx512vl,avx2,bmi1,bmi2,lzcnt");
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx2,bmi1,bmi2,lzcnt")]
+fn on_avx512<J: Job>(hierarchy: &mut Hierarchy, lanes: Avx512, job: J) -> J::Answer {
+    on_lanes(hierarchy, lanes, job)
 }

@@ -31,7 +31,7 @@ pub(super) struct Info {
     pub(super) inner_of_chain: bool,
     pub(super) inclusive: bool,
     pub(super) exclusive: bool,
-    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::directory`].
+    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::general`].
     pub(super) tracked: bool,
     /// Bit of the directory's row that says that it lost the line to a write.
     pub(super) lost: u32,
@@ -52,7 +52,7 @@ pub(super) struct Chain {
 }
 
 /// What has to be done with a line that makes room. The first three are short cuts of the general way for what most
-/// machines are made of; see [`super::evict`].
+/// machines are made of; see `general/evict.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty nor an orphan it may
@@ -152,7 +152,7 @@ impl Steps<'_> {
 impl Path {
     /// Its steps, in [`Layout::steps`].
     #[inline(always)]
-    pub(super) fn steps(&self) -> std::ops::Range<usize> {
+    pub(super) fn range(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
@@ -201,11 +201,10 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The path of the worker with index `worker`, of `D` steps where `D` is not zero.
+    /// The path of the worker with index `worker`.
     #[inline(always)]
-    pub(super) fn steps<const H: usize, const D: usize>(&self, path: Path, worker: usize) -> Steps<'_> {
-        let start = path.start as usize;
-        let end = if D == 0 { path.end as usize } else { start + D };
+    pub(super) fn steps<const H: usize>(&self, path: Path, worker: usize) -> Steps<'_> {
+        let (start, end) = (path.start as usize, path.end as usize);
         Steps {
             steps: &self.steps[start..end],
             below: &self.below_step[start * H..end * H],

@@ -1,17 +1,13 @@
 //! A coherent hierarchy of caches: one per cluster of a machine.
 //!
-//! The files: [`layout`] flattens the machine's tree, [`directory`] knows who has which line, [`access`] is the way of
-//! one access through the caches, [`coherence`] what it does to other workers' copies, [`evict`] where the lines go
-//! that make room, [`check`] asserts what must always hold. `README.md` of the crate describes the protocol.
+//! [`layout`] flattens the machine's tree; [`general`] takes any machine's accesses through its caches, [`usual`] those of most
+//! machines with an inclusive last-level cache, several times faster; [`host`] picks the copy compiled for the host's lanes;
+//! [`check`] asserts what must always hold. `README.md` of the crate describes the protocol.
 
-mod access;
 mod check;
-mod coherence;
-mod directory;
-mod evict;
+mod general;
 mod host;
 mod layout;
-mod prefetch;
 #[cfg(test)]
 mod tests;
 mod usual;
@@ -23,9 +19,9 @@ use crate::{
     lanes::{Host, LINE},
     sets::Store,
 };
-use directory::Directory;
+use general::General;
 use layout::Layout;
-use usual::Usual;
+use usual::{Shape, Usual};
 
 /// The caches of a machine, kept coherent.
 ///
@@ -50,34 +46,16 @@ use usual::Usual;
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     layout: Layout,
-    /// Per worker, where the machine is the usual one.
-    usual: Vec<Usual>,
-    state: State,
+    model: Model,
+    lines: u32,
     host: Host,
 }
 
-/// What accesses change. (The layout is apart so that the access path can hold on to parts of it.)
+/// The caches, modelled the way that suits the machine.
 #[derive(Clone, Debug)]
-struct State {
-    store: Store,
-    directory: Directory,
-    tallies: Vec<Tally>,
-    lines: u32,
-    memory_reads: u64,
-    memory_writes: u64,
-    remote_hits: u64,
-    sibling_hits: u64,
-}
-
-/// What is counted of one cache while it runs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    /// Accesses of workers that stand directly under it; the others are its children's misses.
-    direct: u64,
-    misses: u64,
-    coherence_misses: u64,
-    writebacks: u64,
-    invalidations: u64,
+enum Model {
+    General(General),
+    Usual(Box<Usual>),
 }
 
 /// One line touch of one worker.
@@ -108,28 +86,29 @@ impl Hierarchy {
         let clusters = machine.clusters();
         let caches = layout::caches(clusters)?;
         let name = |i: usize| layout::name(i + 1, &clusters[i + 1]);
-        let (store, geometries) = Store::new(&caches, name, |i| seed_of(seed, i as u64 + 1))?;
-        let layout = Layout::new(machine, &geometries)?;
-        let state = State {
-            directory: Directory::new(&layout, lines),
-            tallies: vec![Tally::default(); caches.len()],
-            store,
-            lines,
-            memory_reads: 0,
-            memory_writes: 0,
-            remote_hits: 0,
-            sibling_hits: 0,
+        let mut geometries = Store::geometries(&caches, name)?;
+        let mut layout = Layout::new(machine, &geometries)?;
+        let model = match Shape::find(&layout, lines) {
+            Some(shape) => Model::Usual(Box::new(Usual::new(shape, &layout))),
+            None => {
+                let store = Store::new(&caches, &mut geometries, |i| seed_of(seed, i as u64 + 1));
+                layout = Layout::new(machine, &geometries)?;
+                Model::General(General::new(&layout, store, lines))
+            }
         };
-        Ok(Self { usual: usual::find(&layout), layout, state, host: Host::detect() })
+        Ok(Self { layout, model, lines, host: Host::detect() })
     }
 
     /// Asks the host to bring near what [`Self::access`] of the same line will look at. Changes nothing; of use some
     /// ten accesses ahead.
     #[inline]
     pub fn prefetch(&self, worker: WorkerId, line: u32) {
-        match self.usual.get(worker.index()) {
-            Some(usual) => self.state.prefetch_usual(usual, line),
-            None => self.state.prefetch(&self.layout, worker, line),
+        match &self.model {
+            Model::Usual(usual) => {
+                let touch = Touch { worker, line, write: false };
+                usual.prefetch(&touch, &usual.plan(&touch));
+            }
+            Model::General(general) => general.prefetch(&self.layout, worker, line),
         }
     }
 
@@ -138,9 +117,12 @@ impl Hierarchy {
     /// accesses ahead, once [`Self::prefetch`] of the same line has taken effect.
     #[inline]
     pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
-        match self.usual.get(worker.index()) {
-            Some(usual) => self.state.prepare_usual(&self.layout, usual, &Touch { worker, line, write }),
-            None => self.state.prepare(&self.layout, worker, line, write),
+        match &self.model {
+            Model::Usual(usual) => {
+                let touch = Touch { worker, line, write };
+                usual.prepare(&touch, &usual.plan(&touch));
+            }
+            Model::General(general) => general.prepare(&self.layout, worker, line, write),
         }
     }
 
@@ -163,36 +145,45 @@ impl Hierarchy {
 
     /// Counts of the cache of `cluster` since the start; zeros for the root. O(caches).
     pub fn counts(&self, cluster: ClusterId) -> ClusterCounts {
-        let this = cluster.0.wrapping_sub(1);
-        let Some(tally) = self.state.tallies.get(this as usize) else { return ClusterCounts::default() };
-        let children = self.layout.caches.iter().zip(&self.state.tallies).filter(|(info, _)| info.parent == this);
-        ClusterCounts {
-            accesses: Lines(tally.direct + children.map(|(_, child)| child.misses).sum::<u64>()),
-            misses: Lines(tally.misses),
-            coherence_misses: Lines(tally.coherence_misses),
-            writebacks: Lines(tally.writebacks),
-            invalidations: Lines(tally.invalidations),
-        }
+        let cache = cluster.0.wrapping_sub(1) as usize;
+        let counts = match &self.model {
+            Model::Usual(usual) => usual.counts(cache),
+            Model::General(general) => general.counts(&self.layout, cache),
+        };
+        counts.unwrap_or_default()
     }
 
-    /// Lines read from memory.
+    /// Lines read from memory. O(caches), as those below.
     pub fn memory_reads(&self) -> Lines {
-        Lines(self.state.memory_reads)
+        Lines(match &self.model {
+            Model::Usual(usual) => usual.memory_reads(),
+            Model::General(general) => general.memory_reads,
+        })
     }
 
     /// Lines written to memory.
     pub fn memory_writes(&self) -> Lines {
-        Lines(self.state.memory_writes)
+        Lines(match &self.model {
+            Model::Usual(usual) => usual.memory_writes(),
+            Model::General(general) => general.memory_writes,
+        })
     }
 
     /// Accesses that found their line under another child of the root only.
     pub fn remote_hits(&self) -> Lines {
-        Lines(self.state.remote_hits)
+        Lines(match &self.model {
+            Model::Usual(usual) => usual.remote_hits(),
+            Model::General(general) => general.remote_hits,
+        })
     }
 
     /// Accesses that found their line only in another worker's cache under a common cache that did not have it.
     pub fn sibling_hits(&self) -> Lines {
-        Lines(self.state.sibling_hits)
+        Lines(match &self.model {
+            // The last-level cache has all that is below it.
+            Model::Usual(_) => 0,
+            Model::General(general) => general.sibling_hits,
+        })
     }
 }
 

@@ -9,14 +9,16 @@ use std::arch::x86_64::{
 
 use super::{Avx2, EMPTY, LINE, Lanes, Touch, WIDTH};
 
-/// Proof that the processor has AVX-512 (F and VL) and what [`Avx2`] needs: only [`Avx512::detect`] makes one.
+/// Proof that the processor has AVX-512 (F, VL and BW) and what [`Avx2`] needs: only [`Avx512::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Avx2);
 
 impl Avx512 {
     /// The proof, where the processor has it all.
     pub(crate) fn detect() -> Option<Self> {
-        let all = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512bw");
         Avx2::detect().filter(|_| all).map(Self)
     }
 }

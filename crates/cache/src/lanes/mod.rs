@@ -4,17 +4,19 @@
 //! no line). Nearly all the time of the model goes into three things: *where is this line* ([`Lanes::find`]), *use it*
 //! ([`Lanes::touch`]) and *take it out* ([`Lanes::remove`]), where the order of the entries is the order of recency.
 //! [`Portable`] does them in plain Rust on every host; [`Avx2`] eight and [`Avx512`] sixteen lanes at a time where the
-//! processor can. Property tests hold them against each other.
+//! processor can. Property tests hold them against each other. [`Short`] has the same for sets of a fixed length.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+mod short;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::{avx2::Avx2, avx512::Avx512};
 pub(crate) use portable::Portable;
+pub(crate) use short::{ENTRIES, Entries, NO_TAG, Short, TAGS, Tags, Ways};
 
 /// The length of a set is a multiple of it.
 pub(crate) const WIDTH: usize = 8;
@@ -99,7 +101,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{Avx2, Avx512, EMPTY, LINE, Lanes, Portable, WIDTH};
 
     /// A set with distinct lines (as in life) in the first of its ways, and a way of it.
     fn set() -> impl Strategy<Value = (Vec<u32>, usize, usize)> {

@@ -48,31 +48,32 @@ enum State {
 }
 
 impl Store {
-    /// The store for `caches`, empty, and the geometry of each. `name` names the i-th in errors; `seed` seeds its
-    /// random choices.
-    pub(crate) fn new(
-        caches: &[Cache],
-        name: impl Fn(usize) -> String,
-        seed: impl Fn(usize) -> u64,
-    ) -> Result<(Self, Vec<Geometry>), CacheError> {
-        let mut geometries = Vec::with_capacity(caches.len());
-        let mut states = Vec::with_capacity(caches.len());
-        let mut end = HOST_LINE as u32;
-        for (i, cache) in caches.iter().enumerate() {
+    /// The geometry of each of `caches`, one behind the other in a store. `name` names the i-th in errors.
+    pub(crate) fn geometries(caches: &[Cache], name: impl Fn(usize) -> String) -> Result<Vec<Geometry>, CacheError> {
+        let mut end = 0;
+        let geometry = |(i, cache)| {
             let geometry = Geometry::new(cache, &name(i), end)?;
             end = (geometry.end() + SKEW).min(u64::from(u32::MAX)) as u32;
-            states.push(match cache.replacement {
-                Replacement::Lru => State::Lru,
-                Replacement::TreePlru => State::TreePlru(vec![0; geometry.sets as usize]),
-                Replacement::Random => State::Random(fastrand::Rng::with_seed(seed(i))),
-            });
-            geometries.push(geometry);
-        }
-        let entries = on_huge_pages(EMPTY, end as usize);
-        // So that the first entry in use is at a line of the host's caches. (A copy of the store may lie otherwise.)
+            Ok(geometry)
+        };
+        caches.iter().enumerate().map(geometry).collect()
+    }
+
+    /// The store for `caches` of these `geometries`, which it moves so that sets start where lines of the host's caches do;
+    /// empty. `seed` seeds the random choices of the i-th.
+    pub(crate) fn new(caches: &[Cache], geometries: &mut [Geometry], seed: impl Fn(usize) -> u64) -> Self {
+        let state = |(i, (cache, geometry)): (usize, (&Cache, &Geometry))| match cache.replacement {
+            Replacement::Lru => State::Lru,
+            Replacement::TreePlru => State::TreePlru(vec![0; geometry.sets as usize]),
+            Replacement::Random => State::Random(fastrand::Rng::with_seed(seed(i))),
+        };
+        let states = caches.iter().zip(&*geometries).enumerate().map(state).collect();
+        let length = geometries.last().map_or(0, |g| g.end() as usize);
+        let entries = on_huge_pages(EMPTY, length + HOST_LINE);
+        // (A copy of the store may lie otherwise.)
         let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE) as u32;
-        geometries.iter_mut().for_each(|g| g.first = g.first - HOST_LINE as u32 + skipped);
-        Ok((Self { entries, states }, geometries))
+        geometries.iter_mut().for_each(|g| g.first += skipped);
+        Self { entries, states }
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! The command line, as clap sees it.
 
+mod run;
 mod source;
 mod values;
 
@@ -9,6 +10,7 @@ use befit_machine::Machine;
 use befit_sched::SchedulerKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use run::RunArgs;
 pub(crate) use source::SourceArgs;
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
@@ -24,6 +26,7 @@ Examples:
   befit compare rrm                           a kernel under four schedulers on a machine of 4 sockets x 8 cores
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
                                               a program of yours that uses befit
+  befit run rrm                               a kernel on this machine, under four schedulers in turn
   befit topo --machine host                   the caches of this machine
   befit list                                  the kernels, machines and schedulers";
 
@@ -31,6 +34,8 @@ Examples:
 pub(crate) enum Command {
     /// Record a program once, simulate it under several schedulers, and print the comparison
     Compare(CompareArgs),
+    /// Run a program on this machine under several schedulers, and print where its workers' time went
+    Run(RunArgs),
     /// Record a program into a file
     Record(RecordArgs),
     /// Simulate a recorded program
@@ -130,7 +135,7 @@ pub(crate) enum Format {
     /// For reading
     #[default]
     Table,
-    /// For programs: the schema befit.compare/1
+    /// For programs: the schema befit.compare/1; of `befit run` befit.run/1
     Json,
     /// The fields of the JSON, one row a result
     Csv,

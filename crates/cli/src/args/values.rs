@@ -9,6 +9,11 @@ pub(super) fn machine(text: &str) -> Result<Machine, MachineError> {
     Machine::find(text)
 }
 
+/// The same, as it was typed.
+pub(super) fn machine_name(text: &str) -> Result<String, MachineError> {
+    Machine::find(text).map(|_| text.to_owned())
+}
+
 /// A share: above 0 and up to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -20,6 +25,11 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
 /// A number of seeds.
 pub(super) fn seeds(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| "a whole number from 1 up is needed".to_owned())
+}
+
+/// How often, or how many.
+pub(super) fn repeats(text: &str) -> Result<NonZeroU32, String> {
+    seeds(text)
 }
 
 /// A number of things, with `_` between digits where one likes.

@@ -3,6 +3,7 @@
 mod compare;
 mod list;
 mod record;
+mod run;
 mod sim;
 mod topo;
 
@@ -19,6 +20,7 @@ use crate::{
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Compare(args) => compare::run(args),
+        Command::Run(args) => run::run(args),
         Command::Record(args) => record::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Topo(args) => topo::run(args),

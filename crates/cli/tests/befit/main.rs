@@ -4,4 +4,5 @@ mod common;
 mod end_to_end;
 mod errors;
 mod help;
+mod run;
 mod sim;

@@ -30,7 +30,7 @@ pub struct Hardware {
 }
 
 /// A way to count something: what it is, and how to ask for it.
-type Way = (Event, Builder<'static>);
+pub(super) type Way = (Event, Builder<'static>);
 
 impl Hardware {
     /// Counts the calling thread from now on: as many of the four quantities as the machine can.
@@ -108,7 +108,7 @@ impl Source for Hardware {
 }
 
 /// Each quantity with the ways to count it, the best first. Misses come first: counters may not suffice for all.
-fn ways(processor: Option<Processor>) -> [(Quantity, Vec<Way>); 4] {
+pub(super) fn ways(processor: Option<Processor>) -> [(Quantity, Vec<Way>); 4] {
     let raw = |raw: table::RawEvent| (raw.event, Builder::new(Raw::new(raw.config)));
     let read_misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
     let event = |quantity, level, name| Event { quantity, level, name };

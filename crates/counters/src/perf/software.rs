@@ -4,6 +4,7 @@ use perf_event::{Builder, events::Software as Kernel};
 
 use super::{
     group::{Mapping, PerfGroup},
+    hardware::Way,
     refusal::{Asked, refusal},
 };
 use crate::{CountersError, Counts, Event, Quantity, Source, SourceKind};
@@ -29,6 +30,15 @@ const EVENTS: [(Quantity, &str, Kernel, Asked); 4] = [
     (Quantity::Migrations, "cpu-migrations", Kernel::CPU_MIGRATIONS, Asked::Kernel),
 ];
 
+/// Each quantity with the way to count it.
+pub(super) fn ways() -> impl Iterator<Item = (Quantity, Asked, Vec<Way>)> {
+    EVENTS.into_iter().map(|(quantity, name, kernel, asked)| {
+        let mut builder = Builder::new(kernel);
+        builder.exclude_kernel(asked != Asked::Kernel);
+        (quantity, asked, vec![(Event { quantity, level: None, name }, builder)])
+    })
+}
+
 impl Software {
     /// Counts the calling thread from now on: as many of the four quantities as the kernel permits. Costs some ten system
     /// calls and six file descriptors.
@@ -40,11 +50,11 @@ impl Software {
         let software = |error| refusal(Asked::Software, "software events", error);
         let mut group = PerfGroup::new(Mapping::No).map_err(software)?;
         let mut left_out = Vec::new();
-        for (quantity, name, kernel, asked) in EVENTS {
-            let mut builder = Builder::new(kernel);
-            builder.exclude_kernel(asked != Asked::Kernel);
-            if let Err(error) = group.add(Event { quantity, level: None, name }, &builder) {
-                left_out.push((quantity, refusal(asked, &quantity.to_string(), error)));
+        for (quantity, asked, ways) in ways() {
+            for (event, builder) in ways {
+                if let Err(error) = group.add(event, &builder) {
+                    left_out.push((quantity, refusal(asked, &quantity.to_string(), error)));
+                }
             }
         }
         if group.events().is_empty() {

@@ -37,19 +37,31 @@ pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
 }
 
 impl Chosen {
-    /// How it is built and run.
+    /// How it is built and run as it is: without instrumentation, on as many threads as it likes, and able to read lstopo's files.
+    pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
+        Ok((Build { plain: true, features: Some("xml".to_owned()), ..self.build()? }, self.arguments()))
+    }
+
+    /// How it is built and run to be recorded.
     pub(super) fn job(&self) -> Result<Job, LabError> {
+        let (build, arguments) = (self.build()?, self.arguments());
+        let name = arguments.join(" ");
+        // One thread: a recorded run is serial, and its pool need not have more.
+        let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
+        Ok(Job { build, arguments, name: Some(name), shown: false, folder: None })
+    }
+
+    fn build(&self) -> Result<Build, LabError> {
         let folder = sources();
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
             return Err(LabError::SourcesGone { folder });
         }
-        let build = Build { manifest_path: Some(manifest), bin: Some("befit-kernels".to_owned()), ..Build::default() };
-        let arguments = vec![self.kernel.name.to_owned(), "--n".to_owned(), self.n.to_string()];
-        let name = arguments.join(" ");
-        // One thread: a recorded run is serial, and its pool need not have more.
-        let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(Job { build, arguments, name: Some(name), shown: false, folder: None })
+        Ok(Build { manifest_path: Some(manifest), bin: Some("befit-kernels".to_owned()), ..Build::default() })
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        vec![self.kernel.name.to_owned(), "--n".to_owned(), self.n.to_string()]
     }
 }
 

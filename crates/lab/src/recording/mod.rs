@@ -21,6 +21,11 @@ use store::Store;
 pub use kernels::kernels;
 pub use source::{Source, Target};
 
+/// How the kernel `name` at size `n` is built, and run, as it is.
+pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
+    kernels::find(name, n)?.native()
+}
+
 /// Part of every key: to be raised when the same instrumented run is to give another recording than before.
 const GENERATION: u32 = 1;
 

@@ -35,9 +35,9 @@ const FLAGS: [&str; 15] = [
     "befit_record",
 ];
 
-/// What is to be built with instrumentation: a binary of a cargo package, in the release profile.
+/// What is to be built, with instrumentation unless [`Build::plain`] is set: a binary of a cargo package, in the release profile.
 ///
-/// It goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
+/// Instrumented, it goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
 /// builds again only what has changed. The user's own flags from `RUSTFLAGS` or `CARGO_ENCODED_RUSTFLAGS` stay in force. Those from
 /// cargo's configuration files do not: cargo looks there only when neither variable is set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,6 +54,8 @@ pub struct Build {
     pub features: Option<String>,
     /// Cargo's own output is not shown (it is kept for the error message).
     pub quiet: bool,
+    /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be run, not recorded.
+    pub plain: bool,
 }
 
 /// Why there is no instrumented binary.
@@ -61,7 +63,7 @@ pub struct Build {
 #[non_exhaustive]
 pub enum BuildError {
     /// A tool did not start.
-    #[error("cannot run {tool}: {error}; the program to record is built with it, so it must be installed")]
+    #[error("cannot run {tool}: {error}; the program is built with it, so it must be installed")]
     Tool {
         /// `cargo` or `rustc`.
         tool: String,
@@ -69,7 +71,7 @@ pub enum BuildError {
         error: io::Error,
     },
     /// Cargo answered with an error.
-    #[error("cargo could not build the program with instrumentation ({status}):\n{stderr}")]
+    #[error("cargo could not build the program ({status}):\n{stderr}")]
     Cargo {
         /// Its exit status.
         status: ExitStatus,
@@ -101,12 +103,11 @@ impl Build {
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self) -> Result<PathBuf, BuildError> {
-        let host = host_triple()?;
-        let target_dir = self.target_dir()?.join("befit-record");
         let mut cargo = self.cargo("build");
         cargo.args(["--release", "--message-format=json-render-diagnostics"]);
-        // With a target named, cargo keeps the flags from build scripts and procedural macros, which could not be linked with them.
-        cargo.args(["--target", &host]).arg("--target-dir").arg(target_dir);
+        if !self.plain {
+            self.instrument(&mut cargo)?;
+        }
         match (&self.example, &self.bin) {
             (Some(example), _) => cargo.args(["--example", example]),
             (None, Some(bin)) => cargo.args(["--bin", bin]),
@@ -118,11 +119,19 @@ impl Build {
         if let Some(features) = &self.features {
             cargo.args(["--features", features]);
         }
+        let messages = answer_of(cargo, self.quiet)?;
+        binary_in(&messages)
+    }
+
+    /// Has cargo build with instrumentation, in a folder of its own.
+    fn instrument(&self, cargo: &mut Command) -> Result<(), BuildError> {
+        let host = host_triple()?;
+        // With a target named, cargo keeps the flags from build scripts and procedural macros, which could not be linked with them.
+        cargo.args(["--target", &host]).arg("--target-dir").arg(self.target_dir()?.join("befit-record"));
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags());
         // With link-time optimisation, also the local kind that is the default, the pass would run before most optimisations.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
-        let messages = answer_of(cargo, self.quiet)?;
-        binary_in(&messages)
+        Ok(())
     }
 
     /// The package's usual target folder.

@@ -3,16 +3,17 @@
 //! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians over the seeds; ± is half the
 //! distance from the smallest to the largest, in percent of the median.
 
+mod columns;
 mod numbers;
 
 use std::fmt::Write;
 
 use befit_lab::{Spread, Summary};
 use befit_machine::Lines;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use numbers::{Scale, change, half_range, percent};
 
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+pub(crate) use columns::Columns;
+use numbers::half_range;
+pub(crate) use numbers::{Scale, change, percent};
 
 pub(crate) fn render(results: &[Summary]) -> String {
     let mut text = String::new();
@@ -48,7 +49,7 @@ fn write_block(text: &mut String, block: &[Summary]) {
 /// Time, where it went, and what the scheduler did.
 fn time(block: &[Summary]) -> String {
     let first = &block[0];
-    let mut columns = Columns::new(block);
+    let mut columns = rows(block);
     let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
     columns.add("time,\nM cycles", |s| scale.show(s.time.median.0));
     if first.seeds > 1 {
@@ -77,7 +78,7 @@ fn time(block: &[Summary]) -> String {
 /// Cache misses and memory traffic.
 fn misses(block: &[Summary]) -> String {
     let first = &block[0];
-    let mut columns = Columns::new(block);
+    let mut columns = rows(block);
     let last = first.levels.len().saturating_sub(1);
     // One number of decimals for the whole table, so that columns can be compared: what the last level's misses need.
     let scale = Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
@@ -97,29 +98,10 @@ fn misses(block: &[Summary]) -> String {
     columns.table()
 }
 
-/// A table built column by column: rows are the block's schedulers.
-struct Columns<'a> {
-    block: &'a [Summary],
-    header: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
-impl<'a> Columns<'a> {
-    fn new(block: &'a [Summary]) -> Self {
-        let rows = block.iter().map(|s| vec![s.scheduler.to_string()]).collect();
-        Self { block, header: vec!["\nscheduler".to_owned()], rows }
-    }
-
-    fn add(&mut self, title: &str, cell: impl Fn(&Summary) -> String) {
-        self.header.push(title.to_owned());
-        for (row, summary) in self.rows.iter_mut().zip(self.block) {
-            row.push(cell(summary));
-        }
-    }
-
+impl Columns<'_, Summary> {
     /// A column of changes against the baseline.
     fn versus(&mut self, of: impl Fn(&Summary) -> u64) {
-        let first = &self.block[0];
+        let first = &self.items()[0];
         let title = format!("vs\n{}", first.scheduler);
         self.add(&title, |s| if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) });
     }
@@ -128,17 +110,8 @@ impl<'a> Columns<'a> {
     fn lines(&mut self, title: &str, scale: Scale, of: impl Fn(&Summary) -> Spread<Lines>) {
         self.add(title, |s| scale.show(of(s).median.0));
     }
+}
 
-    fn table(self) -> String {
-        let align = |i: usize| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
-        let cells = |row: Vec<String>| -> Vec<Cell> {
-            row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))).collect()
-        };
-        let mut table = Table::new();
-        table.load_style(STYLE).set_header(cells(self.header));
-        for row in self.rows {
-            table.add_row(cells(row));
-        }
-        table.trim_fmt()
-    }
+fn rows(block: &[Summary]) -> Columns<'_, Summary> {
+    Columns::new(block, "\nscheduler", |s| s.scheduler.to_string())
 }

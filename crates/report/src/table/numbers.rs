@@ -4,23 +4,23 @@ use befit_lab::Spread;
 
 /// Shows counts in millions, all with the same number of decimals: four digits of the largest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     decimals: usize,
 }
 
 impl Scale {
-    pub(super) fn millions(values: impl Iterator<Item = u64>) -> Self {
+    pub(crate) fn millions(values: impl Iterator<Item = u64>) -> Self {
         let largest = values.max().unwrap_or(0).max(1) as f64 / 1e6;
         Self { decimals: (3 - largest.log10().floor() as i32).clamp(0, 6) as usize }
     }
 
-    pub(super) fn show(self, value: u64) -> String {
+    pub(crate) fn show(self, value: u64) -> String {
         if value == 0 { "0".to_owned() } else { format!("{:.*}", self.decimals, value as f64 / 1e6) }
     }
 }
 
 /// The change from `base` to `value`, signed: `-42.1%`; `-` where there is nothing to compare with.
-pub(super) fn change(base: u64, value: u64) -> String {
+pub(crate) fn change(base: u64, value: u64) -> String {
     match (base, value) {
         (0, 0) => "0.0%".to_owned(),
         (0, _) => "-".to_owned(),
@@ -41,7 +41,7 @@ pub(super) fn half_range(spread: Spread<u64>) -> String {
 }
 
 /// A share of 0 to 1 as percent.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 

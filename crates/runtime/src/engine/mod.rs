@@ -16,7 +16,7 @@ use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stra
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
-    env::{Random, ThreadEnv},
+    env::{Near, Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes},
     lineage::{Ancestor, Lineage, Place},
     thresholds::Thresholds,
@@ -83,6 +83,10 @@ impl Engine {
 
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.options
     }
 
     pub(crate) fn threads(&self) -> usize {

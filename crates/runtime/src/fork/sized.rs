@@ -60,6 +60,8 @@ where
     let latch_a = unsafe { a.latch() };
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };
+    worker.counters().forks.bump();
+    worker.counters().handed_out.add(2);
     worker.give_and_wait(&jobs, [(latch_a, Some(a.as_ancestor())), (latch_b, Some(b.as_ancestor()))]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.

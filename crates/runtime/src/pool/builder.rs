@@ -12,7 +12,7 @@ use super::{
     spawn::{DefaultSpawn, SpawnThread, ThreadBuilder},
     worker::Worker,
 };
-use crate::{Pin, WaitPolicy, engine::Engine, error::ThreadPoolBuildError};
+use crate::{Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError, stats};
 
 /// Sets up a [`ThreadPool`].
 ///
@@ -31,14 +31,29 @@ use crate::{Pin, WaitPolicy, engine::Engine, error::ThreadPoolBuildError};
 /// ```
 ///
 /// The type's parameter says who starts the threads; it changes with [`Self::spawn_handler`].
+///
+/// # The environment
+/// Where the program does not decide, by calling the method, these variables do, if they are set and not empty. A value that cannot
+/// be is an error of [`Self::build`], which names the variable.
+///
+/// | variable | method | values |
+/// |---|---|---|
+/// | `BEFIT_SCHEDULER` | [`Self::scheduler`] | `ws`, `pws`, `sb`, `sb-d` |
+/// | `BEFIT_MACHINE` | [`Self::machine`] | a preset's name, `host`, an hwloc synthetic string; with this crate's feature `xml` also a file that `lstopo machine.xml` wrote |
+/// | `BEFIT_PIN` | [`Self::pin`] | `auto`, `always`, `never` |
+/// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
+/// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
+/// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
-    scheduler: SchedulerKind,
+    scheduler: Option<SchedulerKind>,
     machine: Option<Machine>,
-    options: Options,
+    sigma: Option<f64>,
+    mu: Option<f64>,
     wait_policy: WaitPolicy,
-    pin: Pin,
+    pin: Option<Pin>,
+    timed: Option<bool>,
     seed: u64,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
@@ -51,11 +66,13 @@ impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
             num_threads: 0,
-            scheduler: SchedulerKind::default(),
+            scheduler: None,
             machine: None,
-            options: Options::default(),
+            sigma: None,
+            mu: None,
             wait_policy: WaitPolicy::default(),
-            pin: Pin::default(),
+            pin: None,
+            timed: None,
             seed: 0,
             thread_name: None,
             stack_size: None,
@@ -76,15 +93,17 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, options, wait_policy, pin, seed, .. } = self;
-        let Self { thread_name, stack_size, handlers, use_current_thread, .. } = self;
+        let Self { num_threads, scheduler, machine, sigma, mu, wait_policy, pin, timed, .. } = self;
+        let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
             num_threads,
             scheduler,
             machine,
-            options,
+            sigma,
+            mu,
             wait_policy,
             pin,
+            timed,
             seed,
             thread_name,
             stack_size,
@@ -105,7 +124,7 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// The scheduler; [`SchedulerKind::Ws`] by default.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
-        self.scheduler = scheduler;
+        self.scheduler = Some(scheduler);
         self
     }
 
@@ -121,13 +140,13 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Dilation σ, 0 < σ ≤ 1; 0.5 by default: a task befits the smallest cache M with size ≤ σM.
     pub fn sigma(mut self, sigma: f64) -> Self {
-        self.options.sigma = sigma;
+        self.sigma = Some(sigma);
         self
     }
 
     /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`, `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
-        self.options.mu = mu;
+        self.mu = Some(mu);
         self
     }
 
@@ -140,7 +159,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`]. No thread
     /// ever runs outside the affinity mask of the process.
     pub fn pin(mut self, pin: impl Into<Pin>) -> Self {
-        self.pin = pin.into();
+        self.pin = Some(pin.into());
+        self
+    }
+
+    /// Whether the pool measures where its workers' time goes ([`WorkerStatistics::time`](crate::WorkerStatistics::time)); by default
+    /// only if `BEFIT_STATS` is set. It costs a look at the clock, some 25 ns, at each call into the scheduler, and nothing at forks
+    /// that never reach it.
+    pub fn timed(mut self, timed: bool) -> Self {
+        self.timed = Some(timed);
         self
     }
 
@@ -232,36 +259,48 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, a wait policy that the scheduler cannot follow, a thread that the
-    /// system refuses to start, or a current thread that belongs to a pool already.
+    /// [`ThreadPoolBuildError`]: σ or μ out of range, a bad value in the environment, a wait policy that the scheduler cannot
+    /// follow, a thread that the system refuses to start, or a current thread that belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        if !(self.options.sigma > 0.0 && self.options.sigma <= 1.0) {
-            return Err(ThreadPoolBuildError::Sigma(self.options.sigma));
-        }
-        if !(self.options.mu > 0.0 && self.options.mu <= 1.0) {
-            return Err(ThreadPoolBuildError::Mu(self.options.mu));
-        }
+        let options = self.options()?;
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let given = self.machine.take();
+        let scheduler = match self.scheduler {
+            Some(scheduler) => scheduler,
+            None => PROCESS.scheduler()?.unwrap_or_default(),
+        };
+        let pin = match self.pin {
+            Some(pin) => pin,
+            None => PROCESS.pin()?.unwrap_or_default(),
+        };
+        let wanted = stats::process::wanted()?;
+        let given = match self.machine.take() {
+            Some(machine) => Some(machine),
+            None => PROCESS.machine()?,
+        };
+        let asked_for = match self.num_threads {
+            0 => PROCESS.threads()?.unwrap_or(0),
+            threads => threads,
+        };
         let detected = given.is_none();
         let here = host();
         let usable = here.workers().len();
         let machine = given.unwrap_or(here);
-        let threads = match self.num_threads {
+        let threads = match asked_for {
             0 => usable.min(machine.workers().len()),
             threads => threads,
         };
         let threads = threads.min(max_num_threads());
-        let claim = Claim::new(self.pin, &machine, detected, threads);
+        let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
-        let engine = Engine::new(self.scheduler, machine, self.options, self.wait_policy, threads);
+        let engine = Engine::new(scheduler, machine, options, self.wait_policy, threads);
         if !engine.can_wait_as_asked() {
-            return Err(ThreadPoolBuildError::WaitPolicy(self.scheduler));
+            return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
         }
-        let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim));
-        let mut pool = ThreadPool::new(registry);
+        let timed = self.timed.unwrap_or(wanted);
+        let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
+        let mut pool = ThreadPool::new(registry, self.use_current_thread);
         let first = usize::from(self.use_current_thread);
         for index in first..threads {
             let name = self.thread_name.as_mut().map_or_else(|| format!("befit-{index}"), |name| name(index));
@@ -276,10 +315,29 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         }
         if self.use_current_thread {
             Worker::adopt_this_thread(Arc::clone(&pool.registry));
-            // Nobody waits for its end.
-            pool.registry.threads_ended(1);
         }
+        stats::process::began(&pool.registry);
         Ok(pool)
+    }
+
+    /// The policies' options, from here or from the environment.
+    fn options(&self) -> Result<Options, ThreadPoolBuildError> {
+        let defaults = Options::default();
+        let sigma = match self.sigma {
+            Some(sigma) => sigma,
+            None => PROCESS.sigma()?.unwrap_or(defaults.sigma),
+        };
+        let mu = match self.mu {
+            Some(mu) => mu,
+            None => PROCESS.mu()?.unwrap_or(defaults.mu),
+        };
+        if !(sigma > 0.0 && sigma <= 1.0) {
+            return Err(ThreadPoolBuildError::Sigma(sigma));
+        }
+        if !(mu > 0.0 && mu <= 1.0) {
+            return Err(ThreadPoolBuildError::Mu(mu));
+        }
+        Ok(Options { sigma, mu, ..defaults })
     }
 
     /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside a pool.
@@ -309,7 +367,8 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("num_threads", &self.num_threads)
             .field("scheduler", &self.scheduler)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
-            .field("options", &self.options)
+            .field("sigma", &self.sigma)
+            .field("mu", &self.mu)
             .field("wait_policy", &self.wait_policy)
             .field("pin", &self.pin)
             .field("seed", &self.seed)

@@ -43,7 +43,11 @@ static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 /// The global pool; built if there is none.
 #[cold]
 pub(crate) fn global() -> &'static Arc<Registry> {
-    let build = || ThreadPoolBuilder::new().build().expect("the global thread pool can be built");
+    let build = || match ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool,
+        // `join` has no other way to say it. A program that wants to handle it calls `build_global` first.
+        Err(error) => panic!("the global thread pool cannot be built: {error}"),
+    };
     &GLOBAL.get_or_init(build).registry
 }
 
@@ -112,12 +116,14 @@ pub struct ThreadPool {
     threads: Vec<JoinHandle<()>>,
     /// The handle still keeps the pool running.
     open: bool,
+    /// Thread 0 was lent by the program, which does not end with the pool.
+    adopted: bool,
 }
 
 impl ThreadPool {
     /// A handle for a pool whose threads are about to be started.
-    fn new(registry: Arc<Registry>) -> Self {
-        Self { registry, threads: Vec::new(), open: true }
+    fn new(registry: Arc<Registry>, adopted: bool) -> Self {
+        Self { registry, threads: Vec::new(), open: true, adopted }
     }
 
     /// Runs `work` in this pool and returns its result. `join`, `scope` and `spawn` inside it use this pool.
@@ -362,12 +368,20 @@ impl ThreadPool {
     pub fn detach(mut self) {
         self.open = false;
         self.registry.release();
+        self.let_go();
     }
 
     /// Calls `f` with the worker that the calling thread is, if it is one of this pool's.
     fn own_worker<R>(&self, f: impl FnOnce(&Worker) -> R) -> Option<R> {
         let own = |worker: &&Worker| Arc::ptr_eq(worker.registry(), &self.registry);
         Worker::with_current(|worker| worker.filter(own).map(f))
+    }
+
+    /// Nobody waits for the end of a thread that was lent to the pool.
+    fn let_go(&self) {
+        if self.adopted {
+            self.registry.threads_ended(1);
+        }
     }
 
     /// Of its threads `missing` were never started: ends those that were.
@@ -387,15 +401,18 @@ impl ThreadPool {
         Worker::with_current(|worker| match worker {
             Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
                 if !worker.is_adopted_and_free() {
+                    self.let_go();
                     return Err(JoinThreadsError::InsidePool { index: worker.thread() });
                 }
                 // What only this thread can run keeps the pool running.
                 worker.wait(self.registry.stop_of(worker.thread()), None);
+                self.let_go();
                 self.registry.wait_for_end(Some(worker));
                 Ok(())
             }
             // The pool's last jobs may need this worker's pool.
             worker => {
+                self.let_go();
                 self.registry.wait_for_end(worker);
                 Ok(())
             }

@@ -11,6 +11,7 @@ use std::{
         atomic::Ordering::{AcqRel, Relaxed},
     },
     thread,
+    time::Instant,
 };
 
 use befit_sched::{Ready, Stage, Task};
@@ -23,7 +24,7 @@ use crate::{
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     scope::Fifos,
-    stats::{Counters, Statistics},
+    stats::{self, Counters, Statistics},
 };
 
 /// What the user has said to be called.
@@ -81,10 +82,12 @@ struct Waiter {
 unsafe impl Send for Waiter {}
 
 impl Registry {
-    pub(super) fn new(engine: Engine, seed: u64, handlers: Handlers, claim: Option<Claim>) -> Self {
+    /// `timed`: the workers' time is measured.
+    pub(super) fn new(engine: Engine, seed: u64, handlers: Handlers, claim: Option<Claim>, timed: bool) -> Self {
         let threads = engine.threads();
+        let epoch = timed.then(Instant::now);
         Self {
-            counters: (0..threads).map(|_| Arc::default()).collect(),
+            counters: (0..threads).map(|_| Arc::new(Counters::new(engine.machine(), epoch))).collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
@@ -119,12 +122,12 @@ impl Registry {
         self.seed
     }
 
-    pub(super) fn claim(&self) -> Option<&Claim> {
+    pub(crate) fn claim(&self) -> Option<&Claim> {
         self.claim.as_ref()
     }
 
-    pub(super) fn statistics(&self) -> Statistics {
-        Statistics { workers: self.counters.iter().map(|c| c.read()).collect() }
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics::read(self.counters.iter().map(|counters| &**counters))
     }
 
     /// The number of threads that found nothing to run, and look on or sleep.
@@ -239,6 +242,8 @@ impl Registry {
         }
         let waiter = alive.waiter.take();
         drop(alive);
+        // Before anyone learns of the end: the file is there when the pool has been dropped.
+        stats::process::ended(self);
         if let Some(waiter) = waiter {
             // SAFETY: a waiter's latch lives until it is set; taken out, so set here only.
             unsafe { waiter.tell() };

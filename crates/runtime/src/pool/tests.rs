@@ -223,6 +223,47 @@ fn statistics_count_what_happened() {
     assert_eq!(total.executed, total.handed_out + total.spawned + 2);
 }
 
+#[test]
+fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() {
+    within(Duration::from_secs(60), || {
+        for scheduler in SchedulerKind::ALL {
+            for threads in [1, 3] {
+                let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1".parse().unwrap();
+                let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine).num_threads(threads);
+                let pool = builder.timed(true).build().unwrap();
+                // Before the first job and after the last nothing counts.
+                thread::sleep(Duration::from_millis(20));
+                let start = Instant::now();
+                pool.install(|| fib(22));
+                thread::sleep(Duration::from_millis(5));
+                pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
+                let wall = start.elapsed();
+                thread::sleep(Duration::from_millis(20));
+                let statistics = pool.statistics();
+                let span = statistics.span.unwrap();
+                assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
+                for worker in &statistics.workers {
+                    let time = worker.time.unwrap();
+                    let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
+                    assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
+                }
+                let all = statistics.total().time.unwrap();
+                assert!(all.active > Duration::ZERO && all.get > Duration::ZERO && all.add > Duration::ZERO);
+                // All wait in the pause.
+                assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_pool_that_was_not_asked_to_measures_no_time() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).timed(false).build().unwrap();
+    pool.install(|| fib(5));
+    let statistics = pool.statistics();
+    assert_eq!((statistics.span, statistics.workers[0].time), (None, None));
+}
+
 #[cfg(target_os = "linux")]
 mod on_linux {
     use super::*;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
 
-/// Sets up a [`ThreadPool`].
+/// Sets up a [`ThreadPool`]. The environment is not looked at: equal programs must give equal recordings.
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
@@ -91,6 +91,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// Without effect.
     pub fn pin(self, pin: impl Into<Pin>) -> Self {
         let _ = pin.into();
+        self
+    }
+
+    /// Without effect: pools measure nothing.
+    pub fn timed(self, timed: bool) -> Self {
+        let _ = timed;
         self
     }
 

@@ -263,7 +263,8 @@ impl ThreadPool {
 
     /// Zeros.
     pub fn statistics(&self) -> Statistics {
-        Statistics { workers: vec![WorkerStatistics::default(); self.0.threads] }
+        let workers = vec![WorkerStatistics::default(); self.0.threads];
+        Statistics { workers, anchors: vec![0; self.0.machine.clusters().len()], ..Statistics::default() }
     }
 }
 

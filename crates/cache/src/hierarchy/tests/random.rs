@@ -3,7 +3,10 @@
 use befit_machine::{Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, Replacement, WorkerId};
 use proptest::prelude::*;
 
-use super::{super::Hierarchy, reference::Reference};
+use super::{
+    super::{Hierarchy, Model},
+    reference::Reference,
+};
 use crate::lanes::Host;
 
 const LINE: u64 = 64;
@@ -70,19 +73,20 @@ fn machine() -> impl Strategy<Value = Machine> {
     })
 }
 
-/// The machines that have a short cut, now and then with workers that share an L1.
+/// The machines that have a model of their own, now and then with workers that share an L1.
 fn usual() -> impl Strategy<Value = Machine> {
-    let lru = |level, scale| shape(level, scale).prop_map(|(l, s, w, _, _)| (l, s, w, Replacement::Lru));
-    let shapes = (lru(1, 3), lru(2, 6), lru(3, 30));
+    let shapes = ((0u32..=2, 1u32..=3), (0u32..=3, 1u32..=4), (1u64..=30, 1u32..=8));
     (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
         "a cache is larger than the one above it",
-        |(((l1, s1, w1, r), (l2, s2, w2, _), (l3, s3, w3, _)), sockets, cores, threads)| {
+        |(((s1, w1), (s2, w2), (s3, w3)), sockets, cores, threads)| {
+            let lru =
+                |level, sets, ways, inclusion, parts| cache((level, sets, ways, Replacement::Lru, inclusion), parts);
             let core = || {
                 let workers = vec![Part::worker(None); 1 + usize::from(threads)];
-                let l1 = cache((l1, s1, w1, r, Inclusion::NonInclusive), workers);
-                cache((l2, s2, w2, r, Inclusion::NonInclusive), vec![l1])
+                let l1 = lru(1, 1 << s1, w1, Inclusion::NonInclusive, workers);
+                lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1])
             };
-            let socket = || cache((l3, s3, w3, r, Inclusion::Inclusive), (0..cores).map(|_| core()).collect());
+            let socket = || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
             MachineSpec::new("usual", (0..sockets).map(|_| socket()).collect()).build().ok()
         },
     )
@@ -130,8 +134,8 @@ proptest! {
     }
 
     #[test]
-    fn the_short_cut_for_usual_machines_does_what_the_obvious_model_does(machine in usual(), trace in trace(96)) {
-        prop_assert!(!Hierarchy::new(&machine, 96, 0).unwrap().usual.is_empty());
+    fn the_model_of_usual_machines_does_what_the_obvious_model_does(machine in usual(), trace in trace(96)) {
+        prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Usual(_)));
         same(&machine, 96, &trace, 0)?;
     }
 }

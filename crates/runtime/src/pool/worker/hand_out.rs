@@ -9,6 +9,7 @@ use crate::{
     engine::{JobRef, NoUnwind},
     fork::{Asks, OpenFork},
     latch::Latch,
+    stats::Phase,
 };
 
 /// The most forks that are handed out at once unless more threads are idle.
@@ -95,6 +96,7 @@ impl Worker {
 
     /// Gives a job to the policy. The running strand must be suspended.
     pub(super) fn add(&self, job: JobRef, task: Task) {
+        self.counters().times.enter(Phase::Add);
         self.engine().add(self.id, Ready { job, task, stage: Stage::Start }, &mut self.env());
     }
 

@@ -5,7 +5,10 @@ use std::{cell::Cell, ptr::NonNull};
 use befit_sched::{Ready, Stage};
 
 use super::Worker;
-use crate::engine::{JobHeader, JobRef, JobTable};
+use crate::{
+    engine::{JobHeader, JobRef, JobTable},
+    stats::Phase,
+};
 
 impl Worker {
     /// A job that this worker must run, if there is one. To be [executed](Self::execute) next.
@@ -19,6 +22,7 @@ impl Worker {
     /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the same cluster, so what it
     /// forks cannot bury the waiting task (see [`crate::engine::Engine::get`]).
     fn unasked(&self, job: JobRef) -> Ready<JobRef> {
+        self.counters().times.enter(Phase::Get);
         let task = self.unasked_task();
         self.engine().resume(self.id, &task, &mut self.env());
         Ready { job, task, stage: Stage::Continuation }

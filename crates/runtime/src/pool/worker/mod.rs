@@ -13,18 +13,17 @@ mod yields;
 
 use std::{
     cell::Cell,
-    ops::Range,
     ptr::{self, NonNull},
     sync::Arc,
 };
 
-use befit_machine::{ClusterId, WorkerId};
+use befit_machine::WorkerId;
 use befit_sched::Task;
 
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, Lineage, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, Lineage, Near, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::{Asks, ForkList, Stretches, asks_of_this_thread},
     latch::Latch,
     sleep::Seat,
@@ -57,8 +56,7 @@ pub(crate) struct Worker {
     alarm: Cell<usize>,
     thread: usize,
     id: WorkerId,
-    /// The workers under this one's last-level cache.
-    near: Range<u32>,
+    near: Near,
     random: Random,
     /// The thread belongs to the program, which has lent it to the pool.
     adopted: bool,
@@ -69,12 +67,6 @@ impl Worker {
     pub(super) fn new(registry: Arc<Registry>, thread: usize) -> Self {
         let engine = registry.engine();
         let id = engine.worker(thread);
-        let machine = engine.machine();
-        let near = match machine.last_level(id) {
-            // No cache at all: everyone is far.
-            ClusterId::ROOT => 0..0,
-            cluster => machine.cluster(cluster).workers.clone(),
-        };
         Self {
             forks: ForkList::default(),
             asks: asks_of_this_thread(),
@@ -88,7 +80,7 @@ impl Worker {
             alarm: Cell::new(0),
             thread,
             id,
-            near,
+            near: Near::new(engine.machine(), id),
             random: Random::new(registry.seed(), thread as u64),
             adopted: false,
             registry,

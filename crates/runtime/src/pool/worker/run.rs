@@ -6,7 +6,10 @@ use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, Strand, Task};
 
 use super::{Running, Worker};
-use crate::engine::{JobRef, NoUnwind};
+use crate::{
+    engine::{JobRef, NoUnwind},
+    stats::Phase,
+};
 
 /// A task that the policy handed to this worker, on the stack while it runs.
 #[derive(Debug)]
@@ -43,6 +46,7 @@ impl Worker {
         let running: &Running = Box::leak(Box::new(self.inner_task(task)));
         self.task.set(running);
         self.asks().set_wanted(self.may_share());
+        self.counters().times.begin();
         self.engine().resume(self.id, &task, &mut self.env());
     }
 
@@ -73,6 +77,7 @@ impl Worker {
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
     pub(super) fn suspend(&self) {
+        self.counters().times.enter(Phase::Done);
         if let Some(entry) = self.entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
             self.engine().done(self.id, &strand, &mut self.env());
@@ -83,8 +88,10 @@ impl Worker {
     pub(super) fn resume(&self) {
         if let Some(entry) = self.entry() {
             entry.stage.set(Stage::Continuation);
+            self.counters().times.enter(Phase::Get);
             self.engine().resume(self.id, &entry.task, &mut self.env());
         }
+        self.counters().times.enter(Phase::Active);
     }
 
     /// Runs what the policy handed out.
@@ -95,7 +102,7 @@ impl Worker {
             self.counters().executed.bump();
         }
         if ready.task.maximal {
-            self.counters().anchored.bump();
+            self.counters().anchored_at(ready.task.anchor);
         }
         let outer = self.entry.get();
         let entry = Entry {
@@ -119,7 +126,9 @@ impl Worker {
         let ended = || {
             self.suspend();
             self.end(&entry);
+            self.counters().times.end();
         };
+        self.counters().times.begin();
         // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);

@@ -54,7 +54,20 @@ impl Worker {
     }
 
     pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        self.engine().get(self.id, self.within(), awaited, &mut self.env())
+        self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
+    }
+
+    /// As [`Self::get`], of what is found without stealing.
+    pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
+        self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
+    }
+
+    fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
+        let times = &self.counters().times;
+        let asked = times.now();
+        let ready = get();
+        times.asked(asked, ready.is_some());
+        ready
     }
 
     /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set

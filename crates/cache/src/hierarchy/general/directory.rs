@@ -7,11 +7,13 @@
 //! last-level cache is inclusive it is exact too and stands for that cache's own dirty flag (the cache is `tracked`):
 //! what is modified below such a cache is always also in it, so a write-back into it need not search it.
 
-use super::layout::Layout;
-use crate::hint::{on_huge_pages, prefetch};
+use crate::{
+    hierarchy::layout::Layout,
+    hint::{on_huge_pages, prefetch},
+};
 
 #[derive(Clone, Debug)]
-pub(super) struct Directory {
+pub(in crate::hierarchy) struct Directory {
     words: Vec<u64>,
     row: usize,
     modified: u32,
@@ -49,7 +51,7 @@ impl Directory {
     }
 
     #[inline(always)]
-    pub(super) fn bit(&self, line: u32, bit: u32) -> bool {
+    pub(in crate::hierarchy) fn bit(&self, line: u32, bit: u32) -> bool {
         self.words[self.start(line) + (bit / 64) as usize] >> (bit % 64) & 1 != 0
     }
 
@@ -65,7 +67,7 @@ impl Directory {
 
     /// Whether some cache may be newer than memory.
     #[inline(always)]
-    pub(super) fn modified(&self, line: u32) -> bool {
+    pub(in crate::hierarchy) fn modified(&self, line: u32) -> bool {
         self.bit(line, self.modified)
     }
 
@@ -87,12 +89,6 @@ impl Directory {
     pub(super) fn glance(&self, line: u32, bit: u32) -> bool {
         let word = self.words.get(self.start(line) + (bit / 64) as usize);
         word.is_some_and(|w| w >> (bit % 64) & 1 != 0)
-    }
-
-    /// The first word of a row; 0 for a line beyond the last.
-    #[inline(always)]
-    pub(super) fn first_word(&self, line: u32) -> u64 {
-        self.words.get(self.start(line)).copied().unwrap_or(0)
     }
 
     /// Asks the host to bring the row of `line` near.

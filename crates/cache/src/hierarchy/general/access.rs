@@ -1,12 +1,15 @@
 //! The way of one access through the caches.
 
 use super::{
-    State, Touch, cluster_of,
+    General,
     directory::{assign, take},
-    layout::{Layout, MAX_DEPTH, Steps},
 };
 use crate::{
     Access, Found,
+    hierarchy::{
+        Touch, cluster_of,
+        layout::{Layout, MAX_DEPTH, Steps},
+    },
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
@@ -27,14 +30,13 @@ fn own(cache: u32) -> Access {
     Access { found: Found::Own(cluster_of(cache)), invalidated: false, written_back: 0 }
 }
 
-impl State {
-    /// One access, on `lanes`, with `H` words of chains in a row of the directory, and `D` caches on each path (any
-    /// number where `D` is 0).
+impl General {
+    /// One access, on `lanes`, with `H` words of chains in a row of the directory.
     ///
     /// All caches that miss take the line in at once, each picking the entry that makes room; then other workers'
     /// copies are dealt with; then the entries that made room go their way, the outermost first.
     #[inline(always)]
-    pub(super) fn access<L: Lanes, const H: usize, const D: usize>(
+    pub(in crate::hierarchy) fn access<L: Lanes, const H: usize>(
         &mut self,
         layout: &Layout,
         lanes: L,
@@ -43,7 +45,7 @@ impl State {
         let Touch { worker, line, write } = touch;
         assert!(line < self.lines, "line {line} is beyond the {} lines of the hierarchy", self.lines);
         let path = layout.paths[worker.index()];
-        let steps = layout.steps::<H, D>(path, worker.index());
+        let steps = layout.steps::<H>(path, worker.index());
         let mut way = Way { found: steps.steps.len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
         if let Some(step) = steps.steps.first() {
             let dirty = if write { DIRTY } else { 0 };
@@ -62,24 +64,6 @@ impl State {
                 self.climb(lanes, steps, line, &mut way);
             }
         }
-        self.finish::<L, H>(layout, lanes, steps, path.private as usize, touch, way)
-    }
-
-    /// The rest of an access, once the way up has found the line at step `found` (in `entry`), or not.
-    #[inline(always)]
-    pub(super) fn after_climb<L: Lanes, const H: usize, const D: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        touch: Touch,
-        found: usize,
-        entry: u32,
-        victims: &[u32],
-    ) -> Access {
-        let path = layout.paths[touch.worker.index()];
-        let steps = layout.steps::<H, D>(path, touch.worker.index());
-        let mut way = Way { found, entry, victims: [EMPTY; MAX_DEPTH] };
-        way.victims.iter_mut().zip(victims).for_each(|(to, from)| *to = *from);
         self.finish::<L, H>(layout, lanes, steps, path.private as usize, touch, way)
     }
 
@@ -103,27 +87,11 @@ impl State {
             self.leave_victim_cache::<L, H>(layout, lanes, steps, line, way.found);
         }
         // (No victims from the step that has the line on.)
-        access.written_back += self.all_make_room::<L, H>(layout, lanes, steps, &way.victims);
-        access
-    }
-
-    /// What made room in the caches of the path goes its way, the outermost first.
-    #[inline(always)]
-    pub(super) fn all_make_room<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        steps: Steps,
-        victims: &[u32],
-    ) -> u8 {
-        let mut all = [EMPTY; MAX_DEPTH];
-        all.iter_mut().zip(victims).for_each(|(to, from)| *to = *from);
-        join_victims(layout, steps, &mut all);
-        let mut written = 0;
-        for (i, entry) in all.iter().enumerate().take(steps.steps.len()).rev() {
-            written += self.make_room::<L, H>(layout, lanes, steps, i, *entry);
+        join_victims(layout, steps, &mut way.victims);
+        for (i, entry) in way.victims.iter().enumerate().take(steps.steps.len()).rev() {
+            access.written_back += self.make_room::<L, H>(layout, lanes, steps, i, *entry);
         }
-        written
+        access
     }
 
     /// Looks for the line above the innermost cache, taking it in on the way.

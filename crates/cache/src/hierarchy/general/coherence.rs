@@ -1,10 +1,11 @@
 //! What an access does to other workers' copies of its line.
 
-use super::{
-    State,
-    layout::{Layout, NONE, Steps},
+use super::General;
+use crate::{
+    hierarchy::layout::{Layout, NONE, Steps},
+    lanes::Lanes,
+    sets::DIRTY,
 };
-use crate::{lanes::Lanes, sets::DIRTY};
 
 /// The numbers of the bits that are set.
 #[inline(always)]
@@ -21,7 +22,7 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
     })
 }
 
-impl State {
+impl General {
     /// A write takes the line away from the chains `others`. What was modified there goes to the writer.
     #[inline(always)]
     pub(super) fn invalidate<L: Lanes, const H: usize>(

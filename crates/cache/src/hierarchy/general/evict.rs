@@ -1,16 +1,13 @@
 //! Where the lines go that make room.
 
-use super::{
-    State,
-    directory::take,
-    layout::{Layout, NONE, Role, Steps},
-};
+use super::{General, directory::take};
 use crate::{
+    hierarchy::layout::{Layout, NONE, Role, Steps},
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
 
-impl State {
+impl General {
     /// `entry` has made room in the cache of step `step`. Answers how many lines were written to memory.
     ///
     /// What [`Self::evict`] does, with short cuts for the usual roles.

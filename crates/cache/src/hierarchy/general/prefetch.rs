@@ -6,13 +6,13 @@
 
 use befit_machine::WorkerId;
 
-use super::{State, coherence::bits, layout::Layout};
-use crate::sets::Store;
+use super::{General, coherence::bits};
+use crate::{hierarchy::layout::Layout, sets::Store};
 
-impl State {
+impl General {
     /// The sets and the row of `line`.
     #[inline(always)]
-    pub(super) fn prefetch(&self, layout: &Layout, worker: WorkerId, line: u32) {
+    pub(in crate::hierarchy) fn prefetch(&self, layout: &Layout, worker: WorkerId, line: u32) {
         let Some(path) = layout.paths.get(worker.index()) else { return };
         self.directory.prefetch(line);
         for step in &layout.steps[path.far()] {
@@ -23,7 +23,7 @@ impl State {
     /// The rows of the lines that will make room and, for a write, the sets of other copies. Looks at what
     /// [`Self::prefetch`] brought near.
     #[inline(always)]
-    pub(super) fn prepare(&self, layout: &Layout, worker: WorkerId, line: u32, write: bool) {
+    pub(in crate::hierarchy) fn prepare(&self, layout: &Layout, worker: WorkerId, line: u32, write: bool) {
         let Some(path) = layout.paths.get(worker.index()) else { return };
         if path.private > 0 && self.directory.glance(line, layout.steps[path.start as usize].chain) {
             // It will be found near, and little will have to make room.

@@ -1,0 +1,115 @@
+//! Who has which line: two words per line, found by the line's number.
+//!
+//! | first word | |
+//! |---|---|
+//! | 0 to 31 | the core's private pair has the line, in one cache or both |
+//! | 32 to 46 | the socket's last-level cache has it |
+//! | 48 to 62 | the socket's last-level cache had it until another socket's write took it away |
+//! | 63 | modified: memory is older. Exactly one socket has it then |
+//!
+//! | second word | |
+//! |---|---|
+//! | 0 to 31, 32 to 63 | the core's inner, outer cache had the line until another worker's write took it away |
+//!
+//! All of it is exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
+
+use crate::hint::{on_huge_pages, prefetch};
+
+/// Cores and sockets that a row has bits for.
+pub(super) const MOST_CORES: usize = 32;
+pub(super) const MOST_SOCKETS: usize = 15;
+/// Workers: a power of two.
+pub(super) const MOST_WORKERS: usize = 64;
+
+/// Memory is older.
+pub(super) const MODIFIED: u64 = 1 << 63;
+/// The bits of all cores.
+pub(super) const CORES: u64 = (1 << 32) - 1;
+/// The bits of all sockets.
+pub(super) const SOCKETS: u64 = ((1 << 15) - 1) << 32;
+/// From a socket's bit to that of its having lost the line.
+pub(super) const TO_LOST: u32 = 16;
+
+pub(super) const fn core_bit(core: u32) -> u64 {
+    1 << core
+}
+
+pub(super) const fn socket_bit(socket: u32) -> u64 {
+    1 << (32 + socket)
+}
+
+pub(super) const fn lost_bit(socket: u32) -> u64 {
+    socket_bit(socket) << TO_LOST
+}
+
+/// In the second word.
+pub(super) const fn private_lost_bits(core: u32) -> u64 {
+    1 << core | 1 << (32 + core)
+}
+
+/// The numbers of the bits that are set.
+#[inline(always)]
+pub(super) fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        // Clears the lowest bit.
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit
+        })
+    })
+}
+
+/// The rows of all lines, and behind them one of no line, which stays 0.
+#[derive(Clone, Debug)]
+pub(super) struct Rows(Vec<[u64; 2]>);
+
+impl Rows {
+    pub(super) fn new(lines: u32) -> Self {
+        Self(on_huge_pages([0; 2], place(u64::from(lines)) + 1))
+    }
+
+    /// Where the row of `line` is; of a line beyond the last, that of no line.
+    #[inline(always)]
+    pub(super) fn place(&self, line: u64) -> usize {
+        place(line).min(self.0.len() - 1)
+    }
+
+    /// The row of `line`, or, of a line beyond the last, that of no line.
+    #[inline(always)]
+    pub(super) fn of(&mut self, line: u64) -> &mut [u64; 2] {
+        let place = self.place(line);
+        &mut self.0[place]
+    }
+
+    /// The row at this place.
+    #[inline(always)]
+    pub(super) fn at(&mut self, place: u32) -> &mut [u64; 2] {
+        &mut self.0[place as usize]
+    }
+
+    /// Like [`Self::of`], to look at only.
+    #[inline(always)]
+    pub(super) fn look(&self, line: u64) -> &[u64; 2] {
+        &self.0[self.place(line)]
+    }
+
+    /// Asks the host to bring the row at this place near.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, place: usize) {
+        prefetch(&self.0, place);
+    }
+
+    /// The first word of the row at this place.
+    #[inline(always)]
+    pub(super) fn word(&self, place: u32) -> u64 {
+        self.0[place as usize][0]
+    }
+}
+
+/// Where the row of `line` is. Four rows are skipped every 4,096, so that rows a power of two apart (workers that walk
+/// equal parts of an array) do not all fall into the same set of the host's caches.
+#[inline(always)]
+fn place(line: u64) -> usize {
+    (line + (line >> 12) * 4) as usize
+}

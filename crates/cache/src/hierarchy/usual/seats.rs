@@ -1,0 +1,125 @@
+//! Where each worker's caches are, and what it counts.
+
+use super::{
+    Caches, Rows, Shape, Usual,
+    rows::{MOST_CORES, MOST_WORKERS, core_bit, lost_bit, private_lost_bits, socket_bit},
+};
+use crate::{
+    Found,
+    hierarchy::{cluster_of, layout::Layout},
+    hint::on_huge_pages,
+    lanes::{EMPTY, ENTRIES, Entries, NO_TAG, TAGS, Tags},
+};
+
+/// Levels of the caches, as places in [`Seat`]'s figures.
+pub(super) const INNER: usize = 0;
+pub(super) const OUTER: usize = 1;
+pub(super) const LAST: usize = 2;
+/// Where else a line may be found.
+pub(super) const REMOTE: usize = 3;
+pub(super) const MEMORY: usize = 4;
+
+/// One worker.
+///
+/// It counts for itself what happens in its caches on its own account, so that an access has one address for all it needs;
+/// [`super::counts`] adds it up.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Seat {
+    /// Where the sets of its caches start.
+    pub(super) inner: u32,
+    pub(super) outer: u32,
+    pub(super) last: u32,
+    pub(super) core: u32,
+    pub(super) socket: u32,
+    /// In the first word of a row, the bits of all cores and sockets but its own.
+    pub(super) others: u64,
+    /// The bits of its own core and socket.
+    pub(super) held: u64,
+    /// The bits of its socket's cores.
+    pub(super) below: u64,
+    /// The bit of a line that its socket lost to a write.
+    pub(super) lost: u64,
+    /// In the second word, the bits of a line that its core lost.
+    pub(super) private_lost: u64,
+    /// What to answer, by where the line was found.
+    pub(super) answers: [Found; 5],
+    /// Its accesses, by where they found their line.
+    pub(super) found: [u64; 5],
+    /// Dirty lines that made room for its lines, by level.
+    pub(super) writebacks: [u64; 3],
+    /// Its misses on lines that were lost to another worker's write, by level.
+    pub(super) coherence_misses: [u64; 3],
+    /// Modified lines of other sockets that it read: they went to memory then.
+    pub(super) shared: u64,
+}
+
+/// One cache: which core's or socket's.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Inner(u32),
+    Outer(u32),
+    Last(u32),
+}
+
+impl Usual {
+    /// Empty caches of a machine of this shape.
+    pub(in crate::hierarchy) fn new(shape: Shape, layout: &Layout) -> Self {
+        let mut places = vec![Place::Inner(0); layout.caches.len()];
+        let (mut cores, mut sockets) = (Vec::new(), Vec::new());
+        let mut seats: Vec<Seat> = Vec::new();
+        for path in &layout.paths {
+            let [inner, outer, last] = [0, 1, 2].map(|i| layout.steps[path.start as usize + i].cache);
+            let (core, socket) = (number(&mut cores, inner), number(&mut sockets, last));
+            places[inner as usize] = Place::Inner(core);
+            places[outer as usize] = Place::Outer(core);
+            places[last as usize] = Place::Last(socket);
+            let own = |cache| Found::Own(cluster_of(cache));
+            seats.push(Seat {
+                inner: core * shape.inner_stride(),
+                outer: core * shape.outer_stride(),
+                last: socket * shape.last_stride(),
+                core,
+                socket,
+                others: 0,
+                held: core_bit(core) | socket_bit(socket),
+                below: 0,
+                lost: lost_bit(socket),
+                private_lost: private_lost_bits(core),
+                answers: [own(inner), own(outer), own(last), Found::Remote, Found::Memory],
+                found: [0; 5],
+                writebacks: [0; 3],
+                coherence_misses: [0; 3],
+                shared: 0,
+            });
+        }
+        let all: Vec<(u32, u32)> = seats.iter().map(|s| (s.core, s.socket)).collect();
+        let held = seats.iter().fold(0, |held, s| held | s.held);
+        for seat in &mut seats {
+            seat.others = held & !seat.held;
+            let below = all.iter().filter(|(_, socket)| *socket == seat.socket);
+            seat.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
+        }
+        let mut fixed = Box::new([seats[0]; MOST_WORKERS]);
+        fixed[..seats.len()].copy_from_slice(&seats);
+        let sets = |count: usize, stride: u32| count * stride as usize;
+        let caches = Caches {
+            inner: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.inner_stride())),
+            outer: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.outer_stride())),
+            last: on_huge_pages(Tags([NO_TAG; TAGS]), sets(sockets.len(), shape.last_stride())),
+            rows: Rows::new(shape.lines),
+            lost: [[0; MOST_CORES]; 3],
+            shape,
+        };
+        Self { workers: seats.len() as u32, seats: fixed, places, caches }
+    }
+}
+
+/// The number of `cache` in order of appearance.
+fn number(seen: &mut Vec<u32>, cache: u32) -> u32 {
+    let number = seen.iter().position(|c| *c == cache).unwrap_or(seen.len());
+    if number == seen.len() {
+        seen.push(cache);
+    }
+    number as u32
+}

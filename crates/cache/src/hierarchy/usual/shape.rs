@@ -1,0 +1,98 @@
+//! Which machines are usual.
+
+use super::rows::{MOST_CORES, MOST_SOCKETS, MOST_WORKERS};
+use crate::{
+    hierarchy::layout::{Layout, Role, Step},
+    lanes::{ENTRIES, NO_TAG, TAGS, Ways},
+    sets::Geometry,
+};
+
+/// Sets left out between the caches of two cores, and of two sockets (192 bytes): equal sets of equal caches shall not all
+/// fall into the same set of the host's.
+const SKEW: u32 = 6;
+const SKEW_LAST: u32 = 3;
+
+/// The caches, all of a level alike.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::hierarchy) struct Shape {
+    pub(super) lines: u32,
+    /// Sets less one: their number is a power of two.
+    pub(super) inner_sets: u32,
+    pub(super) outer_sets: u32,
+    pub(super) inner_ways: Ways,
+    pub(super) outer_ways: Ways,
+    pub(super) last_sets: u32,
+    pub(super) last_way: usize,
+    /// ⌈2⁶² / sets of the last-level cache⌉.
+    inverse: u64,
+}
+
+impl Shape {
+    /// The machine's shape, where it is the usual one: everything private is alike, with sets a power of two and no more than
+    /// eight ways; the last-level caches are alike, with no more than 32 ways; and line numbers divided by their sets fit a tag.
+    pub(in crate::hierarchy) fn find(layout: &Layout, lines: u32) -> Option<Self> {
+        let first = layout.paths.first()?;
+        let [inner, outer, last] = &layout.steps[first.range()] else { return None };
+        let alike = |a: &Geometry, b: &Geometry| (a.sets, a.ways, a.lru) == (b.sets, b.ways, true);
+        let usual = |steps: &[Step]| match steps {
+            [i, o, l] => {
+                [i.role, o.role, l.role] == [Role::Inner, Role::Outer, Role::Tracked]
+                    && alike(&i.geometry, &inner.geometry)
+                    && alike(&o.geometry, &outer.geometry)
+                    && alike(&l.geometry, &last.geometry)
+            }
+            _ => false,
+        };
+        if !layout.paths.iter().all(|p| p.private == 2 && usual(&layout.steps[p.range()])) {
+            return None;
+        }
+        let sockets = layout.chains.iter().filter(|c| c.tracked).count();
+        let cores = layout.chains.len() - sockets;
+        let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
+        let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
+        let tags = lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
+        // Every cache is on some worker's path: one that is on none would have no core or socket.
+        let all = layout.caches.len() == 2 * cores + sockets;
+        let short = private(&inner.geometry) && private(&outer.geometry);
+        (few && tags && all && short).then(|| Self {
+            lines,
+            inner_sets: inner.geometry.sets - 1,
+            outer_sets: outer.geometry.sets - 1,
+            inner_ways: Ways::new(inner.geometry.ways as usize),
+            outer_ways: Ways::new(outer.geometry.ways as usize),
+            last_sets: last.geometry.sets,
+            last_way: last.geometry.ways as usize - 1,
+            inverse: (1u64 << 62).div_ceil(u64::from(last.geometry.sets)),
+        })
+    }
+
+    /// The tag of `line` in the last-level caches, and its set: the quotient and the remainder of the line number and the number of sets.
+    /// (The quotient by a multiplication, as in Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019, section 3: exact,
+    /// because line numbers and sets are below 2³⁰ and their product below 2⁶².)
+    #[inline(always)]
+    pub(super) fn place(&self, line: u32) -> (u16, u32) {
+        let tag = ((u128::from(line << 2) * u128::from(self.inverse)) >> 64) as u32;
+        (tag as u16, line.wrapping_sub(tag.wrapping_mul(self.last_sets)))
+    }
+
+    /// The line with this tag in this set. Of [`NO_TAG`], one beyond the last line.
+    #[inline(always)]
+    pub(super) fn line(&self, tag: u16, set: u32) -> u64 {
+        u64::from(tag) * u64::from(self.last_sets) + u64::from(set)
+    }
+
+    /// From one core's sets to the next one's.
+    pub(super) fn inner_stride(&self) -> u32 {
+        self.inner_sets + 1 + SKEW
+    }
+
+    /// The same of the outer caches.
+    pub(super) fn outer_stride(&self) -> u32 {
+        self.outer_sets + 1 + SKEW
+    }
+
+    /// From one socket's sets to the next one's.
+    pub(super) fn last_stride(&self) -> u32 {
+        self.last_sets + SKEW_LAST
+    }
+}

@@ -1,0 +1,187 @@
+//! Short sets on AVX2: a set of entries is one vector, a set of tags two.
+
+use std::arch::x86_64::{
+    __m256i, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8, _mm256_castsi256_ps,
+    _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_load_si256,
+    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
+    _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi32,
+    _mm256_store_si256,
+};
+
+use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways};
+use crate::lanes::Avx2;
+
+/// Each place's number.
+static PLACES: Tags = {
+    let mut places = [0; TAGS];
+    let mut i = 0;
+    while i < TAGS {
+        places[i] = i as u16;
+        i += 1;
+    }
+    Tags(places)
+};
+
+impl Short for Avx2 {
+    #[inline(always)]
+    fn find(self, set: &Entries, line: u32) -> u32 {
+        // SAFETY: `find` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
+        unsafe { find(set, line) }
+    }
+
+    #[inline(always)]
+    fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32 {
+        // SAFETY: `to_front` asks for AVX2, which `self` proves (see `find`).
+        unsafe { to_front(set, hits, flags) }
+    }
+
+    #[inline(always)]
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+        // SAFETY: `push` asks for AVX2, which `self` proves (see `find`).
+        unsafe { push(set, ways, entry) }
+    }
+
+    #[inline(always)]
+    fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32 {
+        // SAFETY: `flag` asks for AVX2, which `self` proves (see `find`).
+        unsafe { flag(set, line, flags) }
+    }
+
+    #[inline(always)]
+    fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
+        // SAFETY: `touch` asks for AVX2, which `self` proves (see `find`).
+        unsafe { touch(set, last, tag) }
+    }
+
+    #[inline(always)]
+    fn take_out(self, set: &mut Tags, tag: u16) {
+        // SAFETY: `take_out` asks for AVX2, which `self` proves (see `find`).
+        unsafe { take_out(set, tag) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(from: &Entries) -> __m256i {
+    // SAFETY: `from` is valid for reads of its 32 bytes and aligned to them.
+    unsafe { _mm256_load_si256(from.0.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(to: &mut Entries, v: __m256i) {
+    // SAFETY: `to` is borrowed mutably, valid for writes of its 32 bytes, and aligned to them.
+    unsafe { _mm256_store_si256(to.0.as_mut_ptr().cast(), v) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_tags(from: &Tags) -> (__m256i, __m256i) {
+    let (low, high) = from.0.split_at(TAGS / 2);
+    // SAFETY: `low` is valid for reads of its 32 bytes, and aligned to them as its set is to 64.
+    let low = unsafe { _mm256_load_si256(low.as_ptr().cast()) };
+    // SAFETY: `high` is valid for reads of its 32 bytes, and aligned to them: it starts 32 after the set.
+    (low, unsafe { _mm256_load_si256(high.as_ptr().cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_tags(to: &mut Tags, low: __m256i, high: __m256i) {
+    let (to_low, to_high) = to.0.split_at_mut(TAGS / 2);
+    // SAFETY: `to_low` is borrowed mutably and valid for writes of its 32 bytes, and aligned to them as its set is to 64.
+    unsafe { _mm256_store_si256(to_low.as_mut_ptr().cast(), low) }
+    // SAFETY: `to_high` is borrowed mutably and valid for writes of its 32 bytes, and aligned: it starts 32 after the set.
+    unsafe { _mm256_store_si256(to_high.as_mut_ptr().cast(), high) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn equal(v: __m256i, line: u32) -> __m256i {
+    let lines = _mm256_and_si256(v, _mm256_set1_epi32(LINE as i32));
+    _mm256_cmpeq_epi32(lines, _mm256_set1_epi32(line as i32))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn find(set: &Entries, line: u32) -> u32 {
+    _mm256_movemask_ps(_mm256_castsi256_ps(equal(load(set), line))) as u32
+}
+
+/// Moves the entries before `way` one place back, over the one at `way`, and puts `front` in front.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn shift(set: &mut Entries, way: usize, front: u32) {
+    let v = load(set);
+    let turned = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
+    let shifted = _mm256_blend_epi32::<1>(turned, _mm256_set1_epi32(front as i32));
+    let stays = _mm256_cmpgt_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(way as i32));
+    store(set, _mm256_blendv_epi8(shifted, v, stays));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn to_front(set: &mut Entries, hits: u32, flags: u32) -> u32 {
+    let way = hits.trailing_zeros() as usize % ENTRIES;
+    let old = set.0[way];
+    shift(set, way, old | flags);
+    old
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn push(set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    let last = ways.last();
+    let old = set.0[last];
+    shift(set, last, entry);
+    old
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn flag(set: &mut Entries, line: u32, flags: u32) -> u32 {
+    let v = load(set);
+    let equal = equal(v, line);
+    store(set, _mm256_or_si256(v, _mm256_and_si256(equal, _mm256_set1_epi32(flags as i32))));
+    _mm256_movemask_ps(_mm256_castsi256_ps(equal)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn hits((low, high): (__m256i, __m256i), tags: __m256i) -> u32 {
+    let equal = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, tags), _mm256_cmpeq_epi16(high, tags));
+    // (Packing takes the vectors' halves in turn.)
+    _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(equal)) as u32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
+    let (low, high) = load_tags(set);
+    let tags = _mm256_set1_epi16(tag as i16);
+    let hits = hits((low, high), tags);
+    // The lowest bit is the hit's or else the last way's.
+    let way = (hits | 1 << (last % TAGS)).trailing_zeros() as usize % TAGS;
+    let old = set.0[way];
+    let shifted_low = _mm256_alignr_epi8::<14>(low, _mm256_permute2x128_si256::<0x20>(tags, low));
+    let shifted_high = _mm256_alignr_epi8::<14>(high, _mm256_permute2x128_si256::<0x21>(low, high));
+    let (places_low, places_high) = load_tags(&PLACES);
+    let end = _mm256_set1_epi16(way as i16);
+    let low = _mm256_blendv_epi8(shifted_low, low, _mm256_cmpgt_epi16(places_low, end));
+    store_tags(set, low, _mm256_blendv_epi8(shifted_high, high, _mm256_cmpgt_epi16(places_high, end)));
+    (hits != 0, old)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn take_out(set: &mut Tags, tag: u16) {
+    let (low, high) = load_tags(set);
+    let hits = hits((low, high), _mm256_set1_epi16(tag as i16));
+    let none = _mm256_set1_epi16(NO_TAG as i16);
+    let shifted_low = _mm256_alignr_epi8::<2>(_mm256_permute2x128_si256::<0x21>(low, high), low);
+    let shifted_high = _mm256_alignr_epi8::<2>(_mm256_permute2x128_si256::<0x21>(high, none), high);
+    let (places_low, places_high) = load_tags(&PLACES);
+    // Without a hit there are 32 zeros: all stay.
+    let start = _mm256_set1_epi16(hits.trailing_zeros() as i16);
+    let low = _mm256_blendv_epi8(shifted_low, low, _mm256_cmpgt_epi16(start, places_low));
+    store_tags(set, low, _mm256_blendv_epi8(shifted_high, high, _mm256_cmpgt_epi16(start, places_high)));
+}

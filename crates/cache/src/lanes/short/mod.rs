@@ -1,0 +1,94 @@
+//! Sets of a fixed length: eight entries, or 32 tags of two bytes.
+//!
+//! What [`Lanes`](super::Lanes) does for sets of any length, for the two that the usual machine needs. With the length known a
+//! set is one vector and every step one instruction, without a loop and without a branch on where the line is.
+//!
+//! The order of the ways is the order of recency, as in all LRU sets here; ways that hold nothing and the places beyond
+//! the last way hold [`EMPTY`] (or [`NO_TAG`]).
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
+use super::{EMPTY, LINE};
+
+/// Ways of a set of entries, at most.
+pub(crate) const ENTRIES: usize = 8;
+/// Ways of a set of tags, at most.
+pub(crate) const TAGS: usize = 32;
+/// No line here.
+pub(crate) const NO_TAG: u16 = u16::MAX;
+
+/// Up to eight entries. Half of a line of the host's caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(32))]
+pub(crate) struct Entries(pub(crate) [u32; ENTRIES]);
+
+/// Up to 32 tags: line numbers divided by the number of sets, without flags. One line of the host's caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(64))]
+pub(crate) struct Tags(pub(crate) [u16; TAGS]);
+
+/// How many ways of a set of entries are in use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    /// The last of them.
+    last: u8,
+    /// A bit for each.
+    lanes: u8,
+}
+
+impl Ways {
+    /// `ways` of them, 1 to [`ENTRIES`].
+    pub(crate) fn new(ways: usize) -> Self {
+        let last = (ways.clamp(1, ENTRIES) - 1) as u8;
+        Self { last, lanes: u8::MAX >> (ENTRIES as u8 - 1 - last) }
+    }
+
+    /// The last of them.
+    #[inline(always)]
+    pub(crate) fn last(self) -> usize {
+        self.last as usize % ENTRIES
+    }
+}
+
+/// A way to run the inner loops of short sets.
+///
+/// A set of *hits* has bit i set where way i is of the line in question: at most one, as no set has a line twice.
+pub(crate) trait Short: Copy {
+    /// Where `line` is.
+    fn find(self, set: &Entries, line: u32) -> u32;
+
+    /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; answers it as it was.
+    fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32;
+
+    /// Puts `entry` in front; answers the one that makes room, which is in the last of `ways`.
+    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32;
+
+    /// Adds `flags` to the entry of `line`, if it is here; answers where.
+    fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32;
+
+    /// Brings `tag` to the front; where it is not here, lets the one in way `last` make room for it. Answers whether it
+    /// was here, and the tag that it took the place of.
+    fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16);
+
+    /// Takes `tag` out and closes the gap; nothing where it is not here.
+    fn take_out(self, set: &mut Tags, tag: u16);
+
+    /// Takes the entry of `line` out and closes the gap; answers it, [`EMPTY`] where there is none.
+    #[inline(always)]
+    fn remove(self, set: &mut Entries, line: u32) -> u32 {
+        let Some(&old) = set.0.get(self.find(set, line).trailing_zeros() as usize) else { return EMPTY };
+        let mut place = 0;
+        for entry in set.0 {
+            set.0[place] = entry;
+            place += usize::from(entry & LINE != line);
+        }
+        set.0[ENTRIES - 1] = EMPTY;
+        old
+    }
+}

@@ -1,0 +1,68 @@
+//! Vector lanes do what portable ones do.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::lanes::{Avx2, Avx512, Portable};
+
+/// `full` of `ways` places hold distinct lines with some flags; their lines.
+fn lines(most: usize) -> impl Strategy<Value = (Vec<u32>, usize)> {
+    (1..=most).prop_flat_map(|ways| {
+        (prop::collection::vec(0u32..3, 0..=ways), Just(ways)).prop_map(|(flags, ways)| {
+            let entries = flags.iter().zip(0..).map(|(f, i)| f << 30 | (i * 37 + 5));
+            (entries.collect(), ways)
+        })
+    })
+}
+
+fn same_entries(lanes: impl Short, entries: &[u32], ways: usize, line: u32, flags: u32) {
+    let mut set = Entries([EMPTY; ENTRIES]);
+    set.0[..entries.len()].copy_from_slice(entries);
+    let hits = Portable.find(&set, line);
+    assert_eq!(lanes.find(&set, line), hits);
+    let same = |a: &dyn Fn(&mut Entries) -> u32, b: &dyn Fn(&mut Entries) -> u32| {
+        let (mut x, mut y) = (set, set);
+        assert_eq!((a(&mut x), x), (b(&mut y), y));
+    };
+    if hits != 0 {
+        same(&|s| lanes.to_front(s, hits, flags), &|s| Portable.to_front(s, hits, flags));
+    }
+    same(&|s| lanes.push(s, Ways::new(ways), line | flags), &|s| Portable.push(s, Ways::new(ways), line | flags));
+    same(&|s| lanes.flag(s, line, flags), &|s| Portable.flag(s, line, flags));
+    same(&|s| lanes.remove(s, line), &|s| Portable.remove(s, line));
+    let mut rest = set;
+    lanes.remove(&mut rest, line);
+    let kept: Vec<u32> = entries.iter().copied().filter(|e| e & LINE != line).collect();
+    assert_eq!(rest.0[..kept.len()], kept);
+}
+
+fn same_tags(lanes: impl Short, tags: &[u16], last: usize, tag: u16) {
+    let mut set = Tags([NO_TAG; TAGS]);
+    set.0[..tags.len()].copy_from_slice(tags);
+    let (mut x, mut y) = (set, set);
+    assert_eq!((lanes.touch(&mut x, last, tag), x), (Portable.touch(&mut y, last, tag), y));
+    let (mut x, mut y) = (set, set);
+    lanes.take_out(&mut x, tag);
+    Portable.take_out(&mut y, tag);
+    assert_eq!(x, y);
+}
+
+proptest! {
+    #[test]
+    fn vector_lanes_do_with_entries_what_portable_ones_do((entries, ways) in lines(ENTRIES), at in 0u32..9, flags in 0u32..3) {
+        for line in [at * 37 + 5, 3] {
+            same_entries(Portable, &entries, ways, line, flags << 30);
+            Avx2::detect().inspect(|lanes| same_entries(*lanes, &entries, ways, line, flags << 30));
+            Avx512::detect().inspect(|lanes| same_entries(*lanes, &entries, ways, line, flags << 30));
+        }
+    }
+
+    #[test]
+    fn vector_lanes_do_with_tags_what_portable_ones_do((entries, ways) in lines(TAGS), at in 0u32..33) {
+        let tags: Vec<u16> = entries.iter().map(|e| (e & LINE) as u16).collect();
+        for tag in [(at * 37 + 5) as u16, 3] {
+            Avx2::detect().inspect(|lanes| same_tags(*lanes, &tags, ways - 1, tag));
+            Avx512::detect().inspect(|lanes| same_tags(*lanes, &tags, ways - 1, tag));
+        }
+    }
+}

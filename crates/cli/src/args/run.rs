@@ -1,0 +1,152 @@
+//! The command line of `befit run`.
+
+use std::{ffi::OsString, num::NonZeroU32};
+
+use befit_lab::{NativePlan, NativeSource, Pinning};
+use befit_sched::SchedulerKind;
+use clap::{Args, ValueEnum};
+
+use super::{OutputArgs, values};
+
+const EXAMPLES: &str = "\
+Examples:
+  befit run rrm
+  befit run rrm --n 1000000 --sched ws,sb --threads 2 --repeats 11
+  befit run rgm --machine 'pack:2 l3:1(size=1048576) core:1 l2:1(size=65536) pu:1' --pin never
+  befit run --format json --output mine.json -- target/release/mine input.txt
+
+Each run is a process of its own; the schedulers take turns, and each is compared with the first of the list. Figures are
+medians. A command of yours must use befit and leave the choice of the scheduler to the environment (BEFIT_SCHEDULER), as
+pools do that are not told otherwise. docs/run.md says what the columns mean.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, override_usage = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- COMMAND [ARGS]...")]
+pub(crate) struct RunArgs {
+    /// A kernel (see `befit list`)
+    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    kernel: Option<String>,
+    /// The kernel's size, as it counts it: elements, say
+    #[arg(long, value_name = "N", conflicts_with = "command", value_parser = values::count)]
+    n: Option<u64>,
+    /// The schedulers, separated by commas; the first is what the others are compared with
+    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "ws,pws,sb,sb-d")]
+    schedulers: Vec<SchedulerKind>,
+    /// How often each runs
+    #[arg(long, value_name = "K", default_value = "7", value_parser = values::repeats)]
+    repeats: NonZeroU32,
+    /// Threads of a pool; by default as many as the process may use CPUs
+    #[arg(long, value_name = "N", value_parser = values::repeats)]
+    threads: Option<NonZeroU32>,
+    /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc synthetic string; by default this one
+    #[arg(long, value_name = "MACHINE", value_parser = values::machine_name)]
+    machine: Option<String>,
+    /// Whether threads are pinned: by default if the pool has the machine to itself
+    #[arg(long, value_enum)]
+    pin: Option<Pin>,
+    /// Dilation of the space-bounded schedulers, above 0 and up to 1 [default: 0.5]
+    #[arg(long, value_parser = values::share)]
+    sigma: Option<f64>,
+    /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1 [default: 0.2]
+    #[arg(long, value_parser = values::share)]
+    mu: Option<f64>,
+    /// Show what the program writes, on stderr
+    #[arg(long)]
+    show_output: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The program to run, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Pin {
+    /// If the pool has the machine to itself
+    Auto,
+    /// As far as the system lets it
+    Always,
+    /// Never
+    Never,
+}
+
+impl RunArgs {
+    /// What to run.
+    pub(crate) fn source(&self) -> NativeSource {
+        match self.command.split_first() {
+            Some((program, arguments)) => {
+                NativeSource::Command { program: program.clone(), arguments: arguments.to_vec() }
+            }
+            // clap requires one of the two.
+            None => NativeSource::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n },
+        }
+    }
+
+    /// How.
+    pub(crate) fn plan(&self) -> NativePlan {
+        NativePlan {
+            schedulers: self.schedulers.clone(),
+            repeats: self.repeats,
+            threads: self.threads,
+            machine: self.machine.clone(),
+            pin: self.pin.map(|pin| match pin {
+                Pin::Auto => Pinning::Auto,
+                Pin::Always => Pinning::Always,
+                Pin::Never => Pinning::Never,
+            }),
+            sigma: self.sigma,
+            mu: self.mu,
+            show_output: self.show_output,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_lab::NativeSource;
+    use clap::Parser;
+
+    use crate::args::{Cli, Command};
+
+    fn parsed(line: &[&str]) -> Result<super::RunArgs, String> {
+        match Cli::try_parse_from([&["befit", "run"], line].concat()).map_err(|error| error.to_string())?.command {
+            Command::Run(args) => Ok(args),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_kernel_has_its_defaults() {
+        let args = parsed(&["rrm"]).unwrap();
+        assert_eq!(args.source(), NativeSource::Kernel { name: "rrm".to_owned(), n: None });
+        let plan = args.plan();
+        let names: Vec<_> = plan.schedulers.iter().map(|scheduler| scheduler.name()).collect();
+        assert_eq!((names, plan.repeats.get()), (vec!["ws", "pws", "sb", "sb-d"], 7));
+        assert!(plan.threads.is_none() && plan.machine.is_none() && plan.pin.is_none() && plan.sigma.is_none());
+    }
+
+    #[test]
+    fn options_are_taken() {
+        let line = "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never --sigma 1 --mu 0.1";
+        let args = parsed(&line.split(' ').collect::<Vec<_>>()).unwrap();
+        assert_eq!(args.source(), NativeSource::Kernel { name: "rgm".to_owned(), n: Some(5_000) });
+        let plan = args.plan();
+        assert_eq!((plan.schedulers[0].name(), plan.repeats.get(), plan.threads.unwrap().get()), ("sb", 3, 2));
+        assert_eq!((plan.machine.as_deref(), plan.pin.map(|pin| pin.name())), (Some("pu:4"), Some("never")));
+        assert_eq!((plan.sigma, plan.mu), (Some(1.0), Some(0.1)));
+    }
+
+    #[test]
+    fn what_follows_two_dashes_is_the_command_whatever_it_looks_like() {
+        let args = parsed(&["--repeats", "1", "--", "./mine", "--n", "5", "--", "-x"]).unwrap();
+        let arguments = ["--n", "5", "--", "-x"].map(Into::into).to_vec();
+        assert_eq!(args.source(), NativeSource::Command { program: "./mine".into(), arguments });
+    }
+
+    #[test]
+    fn a_kernel_and_a_command_exclude_each_other() {
+        assert!(parsed(&["rrm", "--", "./mine"]).is_err());
+        assert!(parsed(&["--n", "5", "--", "./mine"]).is_err());
+        assert!(parsed(&[]).unwrap_err().contains("KERNEL"));
+        assert!(parsed(&["--"]).is_err());
+    }
+}

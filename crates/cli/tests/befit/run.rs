@@ -1,0 +1,191 @@
+//! `befit run`: kernels and commands on real threads, formats, failures, Ctrl-C.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::common::{assert_fails, befit, command, printed};
+use serde_json::Value;
+
+/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an L3: what befits it goes to the scheduler
+/// whatever the other thread does.
+const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
+    let arguments = ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
+    let report = json(&printed(&befit(&[&arguments[..], &["--format", "json"]].concat())));
+    assert_eq!(report["schema"], "befit.run/1");
+    let results = report["results"].as_array().unwrap();
+    let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
+    assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);
+    assert_eq!(number(&results[0]["ratio"]), 1.0);
+    for result in results {
+        assert_eq!((&result["program"], &result["measured"]), (&"rrm".into(), &"pools".into()));
+        assert_eq!(result["command"], "rrm --n 200000");
+        let pools = number(&result["pools_seconds"]["median"]);
+        assert_eq!(number(&result["seconds"]["median"]), pools);
+        assert!(pools > 0.0 && pools < number(&result["process_seconds"]["median"]));
+        let workers = result["workers"].as_array().unwrap();
+        assert_eq!((workers.len(), &result["threads"]), (2, &2.into()));
+        for worker in workers {
+            let parts = worker["seconds"].as_object().unwrap();
+            let total: f64 = parts.values().map(|part| number(&part["median"])).sum();
+            assert!((total - pools).abs() <= 0.01 * pools, "{total} of {pools}: {worker}");
+        }
+        assert!(number(&result["total"]["forks"]["median"]) > 0.0);
+        assert!(number(&result["total"]["executed"]["median"]) > 0.0);
+        let anchors = result["anchors"].as_array().unwrap();
+        let space_bounded = result["scheduler"].as_str().unwrap().starts_with("sb");
+        assert_eq!(anchors.iter().any(|at| at["level"] == "L3"), space_bounded, "{result}");
+    }
+    // Either the kernel counts, or it is said why not.
+    let counted = results.iter().all(|r| r["counters"]["page_faults"]["median"].as_u64() > Some(0));
+    assert!(counted || !report["not_counted"].as_array().unwrap().is_empty(), "{report}");
+}
+
+#[test]
+fn the_table_and_the_csv_name_every_scheduler_and_worker() {
+    let arguments = ["run", "rgm", "--n", "100000", "--threads", "2", "--sched", "sb,ws", "--repeats", "2"];
+    let text = printed(&befit(&arguments));
+    for word in ["rgm --n 100000 on host (2 threads", "medians of 2 runs", " sb ", " ws ", "idle", "handed", "vs"] {
+        assert!(text.contains(word), "'{word}' is not in:\n{text}");
+    }
+    assert!(!text.contains('\x1b'));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("results.csv");
+    let output = ["--format", "csv", "--output", file.to_str().unwrap()];
+    assert_eq!(printed(&befit(&[&arguments[..], &output].concat())), "");
+    let csv = fs::read_to_string(&file).unwrap();
+    assert_eq!(csv.lines().count(), 3);
+    assert!(csv.contains("workers.1.seconds.idle.median"), "{csv}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_machine_may_be_a_file_that_lstopo_wrote() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
+    let arguments =
+        ["run", "rrm", "--n", "50000", "--sched", "sb", "--repeats", "1", "--threads", "2", "--format", "json"];
+    let report = json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
+    assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
+}
+
+/// Where cargo puts the kernels' binary, built if need be.
+fn kernels() -> String {
+    printed(&befit(&["run", "rrm", "--n", "1", "--sched", "ws", "--repeats", "1"]));
+    let target = Path::new(env!("CARGO_BIN_EXE_befit")).ancestors().nth(2).unwrap();
+    let binary = target.join("release/befit-kernels");
+    assert!(binary.is_file(), "{}", binary.display());
+    binary.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_command_is_run_as_it_is_and_timed_as_a_process() {
+    let binary = kernels();
+    let arguments = ["run", "--sched", "sb-d", "--repeats", "1", "--threads", "1", "--format", "json"];
+    let run = |more: &[&str]| befit(&[&arguments[..], &["--", &binary, "rrm", "--n", "50000"], more].concat());
+    let output = run(&[]);
+    let report = json(&printed(&output));
+    let result = &report["results"][0];
+    assert_eq!((&result["measured"], &result["seconds"]), (&"process".into(), &result["process_seconds"]));
+    assert_eq!((&result["scheduler"], &result["threads"]), (&"sb-d".into(), &1.into()));
+    assert!(report["notes"].as_array().unwrap().is_empty());
+    // What a program decides itself is not overruled, but said.
+    let report = json(&printed(&run(&["--scheduler", "ws"])));
+    assert!(report["notes"][0].as_str().unwrap().contains("under ws"), "{report}");
+    // What it writes is shown on request only.
+    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said(&output).contains("the result is right"));
+    let shown =
+        befit(&["run", "--sched", "ws", "--repeats", "1", "--show-output", "--", &binary, "rrm", "--n", "50000"]);
+    assert!(said(&shown).contains("the result is right"), "{}", said(&shown));
+}
+
+#[test]
+fn a_command_that_fails_is_an_error_after_its_own_words() {
+    let output = befit(&["run", "--", "sh", "-c", "echo oh no >&2; exit 3"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
+    let lines: Vec<_> = stderr.lines().collect();
+    let last = "befit: sh -c echo oh no >&2; exit 3 failed under ws (exit status: 3)";
+    assert_eq!(lines[lines.len() - 2..], ["oh no", last], "{stderr}");
+    let killed = befit(&["run", "--sched", "sb", "--", "sh", "-c", "kill -9 $$"]);
+    let stderr = String::from_utf8_lossy(&killed.stderr);
+    assert!(killed.status.code() == Some(1) && stderr.contains("failed under sb (signal: 9"), "{stderr}");
+}
+
+#[test]
+fn a_command_without_befit_is_an_error() {
+    let output = befit(&["run", "--", "true"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("true left no statistics"), "{stderr}");
+}
+
+#[test]
+fn a_bad_variable_in_the_environment_is_named() {
+    let output = command(&["run", "rrm", "--n", "1000"]).env("BEFIT_PIN", "sometimes").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never"), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    assert_fails(&befit(&["run", "rmm"]), 2, &["'rmm'", "rrm", "rgm", "rgm-leaf"]);
+    assert_fails(&befit(&["run", "rrm", "--sched", "ws,cilk"]), 2, &["'cilk'", "ws, pws, sb, sb-d"]);
+    assert_fails(&befit(&["run", "rrm", "--machine", "xeon"]), 2, &["`xeon`", "xeon-7560", "host"]);
+    assert_fails(&befit(&["run", "rrm", "--pin", "yes"]), 2, &["'yes'", "auto", "always", "never"]);
+    assert_fails(&befit(&["run", "rrm", "--n", "0"]), 2, &["--n", "from 1 up"]);
+    assert_fails(&befit(&["run", "rrm", "--repeats", "0"]), 2, &["--repeats", "from 1 up"]);
+    assert_fails(&befit(&["run", "rrm", "--threads", "none"]), 2, &["--threads", "from 1 up"]);
+    assert_fails(&befit(&["run", "rrm", "--sigma", "2"]), 2, &["--sigma", "above 0 and up to 1"]);
+    assert_fails(&befit(&["run", "rrm", "--", "true"]), 2, &["KERNEL"]);
+    assert_fails(&befit(&["run"]), 2, &["KERNEL"]);
+    assert_fails(&befit(&["run", "rrm", "--output", "/nowhere/results"]), 1, &["/nowhere/results"]);
+    let output = befit(&["run", "--", "/nowhere/program", "x"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && stderr.contains("cannot start /nowhere/program x: "), "{stderr}");
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let temporary = folder.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let script = format!("sleep 60 & echo $! > {}; wait", started.display());
+    let results = folder.path().join("results");
+    let mut befit = command(&["run", "--output", results.to_str().unwrap(), "--", "sh", "-c", &script]);
+    let mut child = befit.env("TMPDIR", &temporary).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while fs::read_to_string(&started).unwrap_or_default().trim().is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    let sleeper = fs::read_to_string(&started).unwrap();
+    let lives = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
+        !stat.rsplit(')').next().is_none_or(|state| state.trim().is_empty() || state.trim().starts_with('Z'))
+    };
+    while lives() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{sleeper} is still there");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,227 @@
+//! Runs programs on this machine's own threads, under each scheduler in turn, and puts together what their workers counted.
+//!
+//! ```text
+//! A B C A B C …   each run a process of its own, told by BEFIT_SCHEDULER and its like what to do ──BEFIT_STATS──► statistics ─┐
+//!                 counted from its exec on by befit-counters ─────────────────────────────────────────────────────────────────┴► medians
+//! ```
+//!
+//! The schedulers take turns, so that what disturbs the machine for a while disturbs them all alike.
+
+mod child;
+mod interrupt;
+mod stats;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
+
+use befit_counters::Event;
+use befit_sched::SchedulerKind;
+
+pub use interrupt::Interrupt;
+pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
+
+use crate::{LabError, Progress, recording};
+
+/// What to run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NativeSource {
+    /// A kernel of befit's own.
+    Kernel {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default.
+        n: Option<u64>,
+    },
+    /// Any program that uses befit, as it is.
+    Command {
+        /// What to start.
+        program: OsString,
+        /// With what.
+        arguments: Vec<OsString>,
+    },
+}
+
+/// Whether the threads of pools are pinned, as `BEFIT_PIN` has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pinning {
+    /// If the pool owns its part of the machine.
+    Auto,
+    /// As far as the system lets it.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Pinning {
+    /// As in the environment.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+}
+
+/// How to run it. What is `None` is left to the program, and to what the environment says already.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NativePlan {
+    /// The policies, in this order in each round; the first is the baseline of tables.
+    pub schedulers: Vec<SchedulerKind>,
+    /// How often each runs.
+    pub repeats: NonZeroU32,
+    /// Threads of a pool.
+    pub threads: Option<NonZeroU32>,
+    /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
+    pub machine: Option<String>,
+    /// Whether threads are pinned.
+    pub pin: Option<Pinning>,
+    /// Dilation σ.
+    pub sigma: Option<f64>,
+    /// μ.
+    pub mu: Option<f64>,
+    /// What the program writes goes to stderr, instead of nowhere.
+    pub show_output: bool,
+}
+
+/// What all runs gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NativeResults {
+    /// One for each scheduler, as asked for.
+    pub summaries: Vec<NativeSummary>,
+    /// How each quantity was counted.
+    pub events: Vec<Event>,
+    /// What was not counted, and why: a line each.
+    pub not_counted: Vec<String>,
+    /// What whoever reads the figures should know: a line each.
+    pub notes: Vec<String>,
+}
+
+impl NativeSource {
+    /// Checks what can be checked without building or running anything.
+    ///
+    /// # Errors
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have.
+    pub fn check(&self) -> Result<(), LabError> {
+        match self {
+            Self::Kernel { name, n } => recording::native_kernel(name, *n).map(drop),
+            Self::Command { .. } => Ok(()),
+        }
+    }
+}
+
+/// What is started, and what it is called.
+struct Job {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    /// As one would type it.
+    name: String,
+    measured: Measured,
+}
+
+impl NativePlan {
+    /// Runs `source` as planned: builds it first, if it is a kernel. `interrupt` ends it early, and whatever it has started.
+    ///
+    /// Takes as long as cargo does, then schedulers × repeats times as long as the program.
+    ///
+    /// # Errors
+    /// As [`NativeSource::check`]; when the program cannot be built or started, or fails, or leaves no statistics;
+    /// [`LabError::Interrupted`].
+    pub fn run(
+        &self,
+        source: &NativeSource,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<NativeResults, LabError> {
+        let prepared = self.prepare(source, progress);
+        if interrupt.is_raised() {
+            return Err(LabError::Interrupted); // whatever cargo says to it
+        }
+        let job = prepared?;
+        let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
+        progress.running(&job.name, self.schedulers.len() * self.repeats.get() as usize);
+        let mut runs = vec![Vec::new(); self.schedulers.len()];
+        let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
+        for _ in 0..self.repeats.get() {
+            for (scheduler, runs) in self.schedulers.iter().zip(&mut runs) {
+                let mut command = self.command(&job, *scheduler);
+                let child = child::Child { name: &job.name, scheduler: scheduler.name(), show: self.show_output };
+                let run = child.run(&mut command, folder.path(), interrupt, progress)?;
+                events.clone_from(&run.events);
+                not_counted.extend(run.not_counted.iter().cloned());
+                runs.push(run);
+                progress.ran();
+            }
+        }
+        progress.ran_all();
+        let notes = notes(&self.schedulers, &runs);
+        let summaries = self.schedulers.iter().zip(runs);
+        let summaries =
+            summaries.filter_map(|(scheduler, runs)| NativeSummary::of(&job.name, *scheduler, job.measured, &runs));
+        Ok(NativeResults {
+            summaries: summaries.collect(),
+            events,
+            not_counted: not_counted.into_iter().collect(),
+            notes,
+        })
+    }
+
+    fn prepare(&self, source: &NativeSource, progress: &dyn Progress) -> Result<Job, LabError> {
+        match source {
+            NativeSource::Kernel { name, n } => {
+                let (build, arguments) = recording::native_kernel(name, *n)?;
+                progress.building_plain("befit's kernels");
+                let program = build.run().map_err(LabError::Build)?;
+                let name = arguments.join(" ");
+                let arguments = arguments.into_iter().map(OsString::from).collect();
+                Ok(Job { program, arguments, name, measured: Measured::Pools })
+            }
+            NativeSource::Command { program, arguments } => {
+                let words = std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
+                let name = words.collect::<Vec<_>>().join(" ");
+                let (program, arguments) = (PathBuf::from(program), arguments.clone());
+                Ok(Job { program, arguments, name, measured: Measured::Process })
+            }
+        }
+    }
+
+    fn command(&self, job: &Job, scheduler: SchedulerKind) -> Command {
+        let mut command = Command::new(&job.program);
+        command.args(&job.arguments).env("BEFIT_SCHEDULER", scheduler.name());
+        let mut set = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        };
+        set("BEFIT_THREADS", self.threads.map(|threads| threads.to_string()));
+        set("BEFIT_MACHINE", self.machine.clone());
+        set("BEFIT_PIN", self.pin.map(|pin| pin.name().to_owned()));
+        set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
+        set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
+        command
+    }
+}
+
+/// What the user should know of how the program was run.
+fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::Run>]) -> Vec<String> {
+    let mut notes = BTreeSet::new();
+    for (asked, runs) in schedulers.iter().zip(runs) {
+        for pool in runs.iter().flat_map(|run| &run.pools) {
+            if pool.scheduler != asked.name() {
+                notes.insert(format!(
+                    "the program builds a pool of its own choice under {}: there --sched has no effect",
+                    pool.scheduler
+                ));
+            }
+            if pool.span_seconds.is_none() {
+                notes.insert("the program has a pool measure no time (timed(false)); it is missing below".to_owned());
+            }
+        }
+        if runs.iter().any(|run| run.pools_left_out > 0) {
+            notes.insert("the program builds very many pools; only the first thousand are counted".to_owned());
+        }
+    }
+    notes.into_iter().collect()
+}

@@ -1,0 +1,183 @@
+//! Tests of native runs, on shell scripts that stand for programs.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    sync::Mutex,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::*;
+use crate::{LabError, Silent};
+
+/// What a process of two pools would write, with its scheduler's name in it; `$1` is what the first worker's forks are.
+const PROGRAM: &str = r#"#!/bin/sh
+echo "$BEFIT_SCHEDULER" >> "$0.order"
+file=$(echo "$BEFIT_STATS" | sed "s/%p/$$/")
+worker='"handed_out": 2, "spawned": 0, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
+pool='"scheduler": "'$BEFIT_SCHEDULER'", "machine": "m", "threads": 2, "pinned": false, "sigma": 0.5, "mu": 0.2, "ended": true'
+one='{"seconds": {"active": 0.5, "add": 0.1, "get": 0.1, "done": 0.1, "idle": 0.2}, "forks": '$1', "steals": {"L3": 1, "memory": 2}, '$worker'}'
+two='{"seconds": {"active": 1, "add": 0, "get": 0, "done": 0, "idle": 0}, "forks": 1, "steals": {"L3": 0, "memory": 7}, '$worker'}'
+anchors='"anchors": [{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 1, "tasks": 6}]'
+echo '{"schema": "befit.stats/1", "program": "p", "process": 1, "pools_left_out": 0, "pools": [
+{'$pool', "span_seconds": 1.0, "workers": ['$one', '$two'], '$anchors'},
+{'$pool', "span_seconds": 1.0, "workers": ['$one'], "anchors": []}]}' > "$file"
+"#;
+
+struct Script(tempfile::TempDir);
+
+impl Script {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.0.path().join("program")
+    }
+
+    fn source(&self, arguments: &[&str]) -> NativeSource {
+        let arguments = arguments.iter().map(OsString::from).collect();
+        NativeSource::Command { program: self.path().into(), arguments }
+    }
+}
+
+fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
+    NativePlan {
+        schedulers: schedulers.iter().map(|name| name.parse().unwrap()).collect(),
+        repeats: repeats.try_into().unwrap(),
+        threads: None,
+        machine: None,
+        pin: None,
+        sigma: None,
+        mu: None,
+        show_output: false,
+    }
+}
+
+#[test]
+fn schedulers_take_turns_and_pools_are_put_together() {
+    let script = Script::new(PROGRAM);
+    let results = plan(&["ws", "sb"], 3).run(&script.source(&["10"]), &Interrupt::default(), &Silent).unwrap();
+    let order = std::fs::read_to_string(script.path().with_extension("order")).unwrap();
+    assert_eq!(order.lines().collect::<Vec<_>>(), ["ws", "sb", "ws", "sb", "ws", "sb"]);
+
+    assert_eq!((results.summaries.len(), results.notes.len()), (2, 0));
+    let sb = &results.summaries[1];
+    assert_eq!((sb.scheduler.name(), sb.threads, sb.repeats, sb.pools.median), ("sb", 2, 3, 2));
+    assert_eq!(sb.pools_time.median, Duration::from_secs(2));
+    assert_eq!((sb.measured, sb.time()), (Measured::Process, sb.process));
+    assert_eq!((sb.workers[0].forks.median, sb.workers[1].forks.median, sb.total.forks.median), (20, 1, 21));
+    assert_eq!(
+        (sb.total.time.active.median, sb.total.time.add.median),
+        (Duration::from_secs(2), Duration::from_millis(200))
+    );
+    let steals: Vec<_> = sb.total.steals.iter().map(|(level, steals)| (level.as_str(), steals.max)).collect();
+    assert_eq!(steals, [("L3", 2), ("memory", 11)]);
+    assert_eq!((sb.clusters.len(), sb.clusters[0].tasks.median), (1, 6));
+    // Either they are counted or it is said why not.
+    assert!(sb.counts.page_faults.is_some() || !results.not_counted.is_empty());
+    assert!(sb.counts.page_faults.is_none_or(|faults| faults.min > 0));
+}
+
+#[test]
+fn settings_reach_the_program() {
+    let script = Script::new(&format!("{PROGRAM}env | grep ^BEFIT_ | grep -v STATS | sort > \"$0.env\"\n"));
+    let plan = NativePlan {
+        threads: Some(3.try_into().unwrap()),
+        machine: Some("pu:4".to_owned()),
+        pin: Some(Pinning::Never),
+        sigma: Some(0.25),
+        mu: Some(1.0),
+        ..plan(&["pws"], 1)
+    };
+    plan.run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
+    let said = std::fs::read_to_string(script.path().with_extension("env")).unwrap();
+    let expected = [
+        "BEFIT_MACHINE=pu:4",
+        "BEFIT_MU=1",
+        "BEFIT_PIN=never",
+        "BEFIT_SCHEDULER=pws",
+        "BEFIT_SIGMA=0.25",
+        "BEFIT_THREADS=3",
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_pool_that_chose_its_scheduler_itself_is_named() {
+    let script = Script::new(&PROGRAM.replace("'$BEFIT_SCHEDULER'", "pws"));
+    let results = plan(&["ws"], 1).run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
+    assert!(results.notes[0].contains("of its own choice under pws"), "{:?}", results.notes);
+}
+
+/// Keeps what failed programs said.
+#[derive(Default)]
+struct Said(Mutex<String>);
+
+impl Progress for Said {
+    fn said(&self, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
+}
+
+#[test]
+fn a_program_that_fails_is_an_error_and_its_words_are_shown() {
+    let script = Script::new("#!/bin/sh\necho out\necho oh no >&2\nexit 3\n");
+    let said = Said::default();
+    let error = plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &said).unwrap_err();
+    assert!(matches!(error, LabError::CommandFailed { .. }) && !error.is_usage());
+    assert!(error.to_string().ends_with("program failed under ws (exit status: 3)"), "{error}");
+    assert_eq!(*said.0.lock().unwrap(), "oh no\n");
+}
+
+#[test]
+fn a_program_without_befit_is_an_error() {
+    let script = Script::new("#!/bin/sh\n");
+    let error = plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    assert!(matches!(error, LabError::NoStatistics { .. }), "{error}");
+    let other = Script::new(
+        "#!/bin/sh\necho '{\"schema\": \"befit.stats/9\", \"pools_left_out\": 0, \"pools\": []}' > $(echo $BEFIT_STATS | sed s/%p/1/)\n",
+    );
+    let error = plan(&["ws"], 1).run(&other.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    assert!(error.to_string().contains("befit.stats/9"), "{error}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_a_usage_error() {
+    let source = NativeSource::Command { program: "/nowhere/program".into(), arguments: vec!["x".into()] };
+    let error = plan(&["ws"], 1).run(&source, &Interrupt::default(), &Silent).unwrap_err();
+    assert!(error.is_usage() && error.to_string().starts_with("cannot start /nowhere/program x: "), "{error}");
+}
+
+#[test]
+fn an_interrupt_ends_the_program_with_all_that_it_started() {
+    // Both ignore the polite signal.
+    let script = Script::new("#!/bin/sh\ntrap '' TERM\nsleep 60 &\necho $! > \"$0.pid\"\nwait\nsleep 60\n");
+    let (interrupt, start) = (Interrupt::default(), Instant::now());
+    let raise = interrupt.clone();
+    let pid = script.path().with_extension("pid");
+    let there = pid.clone();
+    let handler = thread::spawn(move || {
+        while std::fs::read_to_string(&there).unwrap_or_default().is_empty() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        raise.raise();
+    });
+    let error = plan(&["ws"], 5).run(&script.source(&[]), &interrupt, &Silent).unwrap_err();
+    handler.join().unwrap();
+    assert!(matches!(error, LabError::Interrupted), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+    let grandchild = std::fs::read_to_string(&pid).unwrap();
+    let gone = || match std::fs::read_to_string(format!("/proc/{}/stat", grandchild.trim())) {
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    };
+    while !gone() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{grandchild} is still there");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

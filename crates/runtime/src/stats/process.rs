@@ -1,0 +1,152 @@
+//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/1`, see docs/json.md).
+//!
+//! Written when a pool ends, so that a process that is killed later leaves something, and when the process ends, for the global pool
+//! and for others that are still there. A process that ends without exit handlers (a signal, `abort`, `_exit`) leaves what was written
+//! when the last pool ended, at most a moment ([`PAUSE`]) old.
+
+use std::{
+    env,
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, Weak},
+    time::{Duration, Instant},
+};
+
+use super::{
+    file::Target,
+    json::{self, About},
+};
+use crate::{ThreadPoolBuildError, pool::Registry};
+
+/// More pools than that are counted, but not listed.
+const MOST_POOLS: usize = 1000;
+
+/// Pools that end quicker than that, one after the other, are not each worth a file.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What is to be written, once wanted.
+#[derive(Debug)]
+struct State {
+    pools: Vec<Pool>,
+    left_out: usize,
+    target: Target,
+    process: u32,
+    written: Option<Instant>,
+}
+
+#[derive(Debug)]
+enum Pool {
+    Living(Weak<Registry>),
+    /// Its JSON.
+    Ended(String),
+}
+
+/// Set by the first pool of the process; `None` inside if nothing is wanted.
+static STATE: OnceLock<Option<Mutex<State>>> = OnceLock::new();
+
+fn state() -> Option<MutexGuard<'static, State>> {
+    let state = STATE.get()?.as_ref()?;
+    Some(state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+/// Whether statistics are wanted. The first call decides.
+///
+/// # Errors
+/// If they cannot be written where the variable says.
+pub(crate) fn wanted() -> Result<bool, ThreadPoolBuildError> {
+    if let Some(decided) = STATE.get() {
+        return Ok(decided.is_some());
+    }
+    let process = std::process::id();
+    let error = |what| ThreadPoolBuildError::Environment { variable: "BEFIT_STATS", what };
+    let state = match env::var_os("BEFIT_STATS").filter(|value| !value.is_empty()) {
+        None => None,
+        Some(value) => {
+            let value = value.to_str().ok_or_else(|| error("it is not UTF-8".to_owned()))?;
+            let target = Target::new(value, process).map_err(error)?;
+            Some(Mutex::new(State { pools: Vec::new(), left_out: 0, target, process, written: None }))
+        }
+    };
+    if STATE.set(state).is_ok() && STATE.get().is_some_and(Option::is_some) {
+        // Where it is refused, the file is written when pools end, and no later.
+        let _ = call_at_exit(at_exit);
+    }
+    Ok(STATE.get().is_some_and(Option::is_some))
+}
+
+/// A pool has been built.
+pub(crate) fn began(pool: &Arc<Registry>) {
+    let Some(mut state) = state() else { return };
+    if state.pools.len() < MOST_POOLS {
+        state.pools.push(Pool::Living(Arc::downgrade(pool)));
+    } else {
+        state.left_out += 1;
+    }
+}
+
+/// All threads of a pool have ended.
+pub(crate) fn ended(pool: &Registry) {
+    let Some(mut state) = state() else { return };
+    let is_it = |listed: &&mut Pool| matches!(listed, Pool::Living(living) if std::ptr::eq(living.as_ptr(), pool));
+    let Some(listed) = state.pools.iter_mut().find(is_it) else { return };
+    *listed = Pool::Ended(show(pool, true));
+    if state.target.is_file() && state.written.is_none_or(|at| at.elapsed() >= PAUSE) {
+        state.write();
+        state.written = Some(Instant::now());
+    }
+}
+
+extern "C" fn at_exit() {
+    // Nothing may unwind into C.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        if let Some(mut state) = state()
+            // Not in a process that was forked from this one: the pools and the file are its parent's.
+            && state.process == std::process::id()
+        {
+            state.write();
+        }
+    }));
+}
+
+impl State {
+    fn write(&mut self) {
+        let show = |pool: &Pool| match pool {
+            Pool::Ended(json) => Some(json.clone()),
+            Pool::Living(pool) => Some(show(&*pool.upgrade()?, false)),
+        };
+        let pools: Vec<String> = self.pools.iter().filter_map(show).collect();
+        let program = env::args_os().next().unwrap_or_default();
+        let text =
+            json::document(&program.to_string_lossy(), self.process, self.left_out, pools.iter().map(String::as_str));
+        match self.target.write(&text) {
+            Ok(None) => {}
+            // Where even that fails there is nobody left to tell.
+            Ok(Some(note)) => drop(writeln!(std::io::stderr(), "befit: {note}")),
+            Err(error) => drop(writeln!(std::io::stderr(), "befit: statistics: {error}")),
+        }
+    }
+}
+
+fn show(pool: &Registry, ended: bool) -> String {
+    let engine = pool.engine();
+    let about = About {
+        scheduler: engine.kind(),
+        machine: engine.machine(),
+        options: engine.options(),
+        threads: engine.threads(),
+        pinned: pool.claim().is_some(),
+        ended,
+    };
+    json::pool(&about, &pool.statistics())
+}
+
+/// Has the C library call `hook` when the process ends by `exit` or the return of `main`; answers whether it will.
+fn call_at_exit(hook: extern "C" fn()) -> bool {
+    // SAFETY: this is the C standard's `int atexit(void (*)(void))`, which every C library that `std` is linked with has.
+    unsafe extern "C" {
+        fn atexit(hook: extern "C" fn()) -> std::ffi::c_int;
+    }
+    // SAFETY: the declaration above is the C standard's; `hook` is a function of this program, so it is there until the process
+    // ends, and it does not unwind: its only caller gives `at_exit`, which catches every panic.
+    unsafe { atexit(hook) == 0 }
+}

@@ -1,0 +1,216 @@
+//! Where a worker's time goes, measured only in pools that want it.
+//!
+//! A worker is always in one of five phases. Each change of phase reads the clock once and books the time since the last change on the
+//! phase that ends, so nothing is lost between phases and nothing is counted twice.
+//!
+//! What is shown is the time from the start of the pool's first job to the end of its last one, the same for all workers:
+//!
+//! ```text
+//!                first                               last
+//! worker 0         |active|done|idle|get|active|done··|         ·  open: booked when read, up to `last`
+//! worker 1  (idle) |······|get|active|add|active|done|··|
+//!                   leading: idle, booked when read
+//! ```
+//!
+//! A worker does not know when its first idle time begins to count, nor whether a last one will be followed by a job. So neither is
+//! booked by the worker; both are worked out when the pool is [read](read).
+
+use std::time::{Duration, Instant};
+
+use super::{WorkerTime, counters::Counter};
+
+/// What a worker is doing. The numbers are places in [`Times::booked`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Running the program.
+    Active,
+    /// In the policy, making work known.
+    Add,
+    /// In the policy, being given work: a task, or what goes on after a wait.
+    Get,
+    /// In the policy, giving strands and tasks back.
+    Done,
+    /// Without work: looking in vain, or waiting.
+    Idle,
+}
+
+const PHASES: [Phase; 5] = [Phase::Active, Phase::Add, Phase::Get, Phase::Done, Phase::Idle];
+
+/// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread calls what changes it.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// None: nothing is measured.
+    epoch: Option<Instant>,
+    booked: [Counter; PHASES.len()],
+    phase: Counter,
+    /// Start of the phase.
+    since: Counter,
+    /// Start of the worker's first job; 0 before. Nothing is booked before.
+    first: Counter,
+    /// End of the worker's last job.
+    last: Counter,
+}
+
+impl Times {
+    pub(super) fn new(epoch: Option<Instant>) -> Self {
+        Self { epoch, ..Self::default() }
+    }
+
+    /// The time, if it is measured.
+    #[inline]
+    pub(crate) fn now(&self) -> Option<u64> {
+        self.epoch.map(since)
+    }
+
+    /// Begins a phase now.
+    #[inline]
+    pub(crate) fn enter(&self, phase: Phase) {
+        if let Some(now) = self.now() {
+            self.enter_at(phase, now);
+        }
+    }
+
+    /// The policy, asked at `asked`, handed out a task, or had none.
+    #[inline]
+    pub(crate) fn asked(&self, asked: Option<u64>, found: bool) {
+        let Some(asked) = asked else { return };
+        match found {
+            true => self.enter_at(Phase::Get, asked),
+            // Looking again and again is one idle time, which ends only with a find.
+            false if self.phase.get() == Phase::Idle as u64 => {}
+            false => self.enter_at(Phase::Idle, asked),
+        }
+    }
+
+    /// A job begins.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        let Some(now) = self.now() else { return };
+        self.enter_at(Phase::Active, now);
+        if self.first.get() == 0 {
+            self.first.set(now);
+        }
+    }
+
+    /// A job has ended, as far as the policy is concerned.
+    #[inline]
+    pub(crate) fn end(&self) {
+        let Some(now) = self.now() else { return };
+        self.enter_at(Phase::Idle, now);
+        self.last.set(now);
+    }
+
+    fn enter_at(&self, phase: Phase, now: u64) {
+        if self.first.get() != 0 {
+            self.booked[self.phase.get() as usize].add(now.saturating_sub(self.since.get()));
+        }
+        self.since.set(now);
+        self.phase.set(phase as u64);
+    }
+
+    /// The open phase, if it is one in which the worker has something to do.
+    fn is_busy(&self) -> bool {
+        let busy = [Phase::Active, Phase::Add, Phase::Done];
+        self.first.get() != 0 && busy.iter().any(|phase| *phase as u64 == self.phase.get())
+    }
+
+    /// What the worker did from `first` to `last`.
+    fn between(&self, first: u64, last: u64) -> WorkerTime {
+        let mut booked: [u64; PHASES.len()] = std::array::from_fn(|phase| self.booked[phase].get());
+        let own_first = match self.first.get() {
+            0 => last,
+            own => own,
+        };
+        booked[Phase::Idle as usize] += own_first.saturating_sub(first);
+        let open = if self.is_busy() { self.phase.get() as usize } else { Phase::Idle as usize };
+        if self.first.get() != 0 {
+            booked[open] += last.saturating_sub(self.since.get());
+        }
+        let [active, add, get, done, idle] = booked.map(Duration::from_nanos);
+        WorkerTime { active, add, get, done, idle }
+    }
+}
+
+/// Nanoseconds since `epoch`, from 1 up.
+fn since(epoch: Instant) -> u64 {
+    epoch.elapsed().as_nanos() as u64 + 1
+}
+
+/// From the start of the first job of `workers` to the end of their last, and what each did in that time. None if nothing is measured.
+pub(super) fn read<'a>(workers: impl Iterator<Item = &'a Times> + Clone) -> Option<(Duration, Vec<WorkerTime>)> {
+    let epoch = workers.clone().find_map(|worker| worker.epoch)?;
+    let first = workers.clone().map(|worker| worker.first.get()).filter(|first| *first != 0).min();
+    let ended = workers.clone().map(|worker| worker.last.get()).max().unwrap_or(0);
+    let last = if workers.clone().any(Times::is_busy) { since(epoch) } else { ended };
+    let first = first.unwrap_or(last);
+    let span = Duration::from_nanos(last.saturating_sub(first));
+    Some((span, workers.map(|worker| worker.between(first, last)).collect()))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn worker(changes: &[(Option<Phase>, u64)]) -> Times {
+        let times = Times::new(Some(Instant::now()));
+        for (phase, at) in changes {
+            match phase {
+                Some(phase) => times.enter_at(*phase, *at),
+                // A job begins.
+                None => {
+                    times.enter_at(Phase::Active, *at);
+                    if times.first.get() == 0 {
+                        times.first.set(*at);
+                    }
+                }
+            }
+        }
+        times
+    }
+
+    fn ended(changes: &[(Option<Phase>, u64)], last: u64) -> Times {
+        let times = worker(changes);
+        times.enter_at(Phase::Idle, last);
+        times.last.set(last);
+        times
+    }
+
+    fn nanoseconds(time: &WorkerTime) -> [u64; 5] {
+        [time.active, time.add, time.get, time.done, time.idle].map(|t| t.as_nanos() as u64)
+    }
+
+    #[test]
+    fn every_worker_accounts_for_the_time_from_the_first_job_to_the_end_of_the_last() {
+        use Phase::*;
+        let one = ended(&[(Some(Get), 5), (None, 10), (Some(Done), 40), (Some(Add), 42), (Some(Active), 47)], 60);
+        let two = ended(&[(Some(Get), 20), (None, 30)], 90);
+        two.asked(Some(500), false);
+        let three = worker(&[(Some(Idle), 3)]);
+        let (span, times) = read([&one, &two, &three].into_iter()).unwrap();
+        assert_eq!(span.as_nanos(), 80);
+        assert_eq!(nanoseconds(&times[0]), [43, 5, 0, 2, 30]);
+        assert_eq!(nanoseconds(&times[1]), [60, 0, 0, 0, 20]);
+        assert_eq!(nanoseconds(&times[2]), [0, 0, 0, 0, 80]);
+        assert!(times.iter().all(|time| time.total() == span));
+    }
+
+    #[test]
+    fn a_search_that_finds_something_is_get_and_all_before_it_is_idle() {
+        let times = ended(&[(None, 10)], 20);
+        times.asked(Some(30), false);
+        times.asked(Some(40), false);
+        times.asked(Some(50), true);
+        times.enter_at(Phase::Active, 53);
+        times.enter_at(Phase::Idle, 60);
+        times.last.set(60);
+        let (_, read) = read([&times].into_iter()).unwrap();
+        assert_eq!(nanoseconds(&read[0]), [17, 0, 3, 0, 30]);
+    }
+
+    #[test]
+    fn a_pool_without_a_job_has_no_time() {
+        let (span, times) = read([&worker(&[])].into_iter()).unwrap();
+        assert_eq!((span, nanoseconds(&times[0])), (Duration::ZERO, [0; 5]));
+        assert!(read([&Times::new(None)].into_iter()).is_none());
+    }
+}

@@ -1,0 +1,201 @@
+//! The variables that pools look at, each in a process of its own: the test runs its own binary again, as the program that its name
+//! says.
+#![cfg(not(any(loom, befit_record)))]
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+    time::Duration,
+};
+
+use befit::{Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
+use serde_json::Value;
+
+const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
+
+/// Runs the test `name` again, with `variables`, as a program.
+fn again(name: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
+    for variable in
+        ["BEFIT_SCHEDULER", "BEFIT_MACHINE", "BEFIT_PIN", "BEFIT_THREADS", "BEFIT_SIGMA", "BEFIT_MU", "BEFIT_STATS"]
+    {
+        command.env_remove(variable);
+    }
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+fn is_program() -> bool {
+    std::env::var_os(PROGRAM).is_some()
+}
+
+fn succeeded(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}\n{}", String::from_utf8_lossy(&output.stdout));
+    stderr
+}
+
+fn read(file: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn fib(n: u32) -> u64 {
+    if n < 2 {
+        return n.into();
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// Work that says how large it is, so that space-bounded schedulers anchor it.
+fn halves(bytes: usize) -> u64 {
+    if bytes < 4096 {
+        return fib(10);
+    }
+    let (a, b) = join(fit(bytes / 2, || halves(bytes / 2)), fit(bytes / 2, || halves(bytes / 2)));
+    a + b
+}
+
+#[test]
+fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
+    if is_program() {
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        assert_eq!((pool.scheduler(), pool.current_num_threads()), (SchedulerKind::Sb, 3));
+        assert_eq!(pool.machine().workers().len(), 4);
+        assert!(pool.is_pinned());
+        let decided = ThreadPoolBuilder::new().num_threads(1).scheduler(SchedulerKind::Ws).pin(Pin::Never);
+        let decided = decided.machine("pu:2".parse().unwrap()).sigma(0.5).mu(0.5).build().unwrap();
+        assert_eq!((decided.scheduler(), decided.current_num_threads()), (SchedulerKind::Ws, 1));
+        assert_eq!((decided.machine().workers().len(), decided.is_pinned()), (2, false));
+        assert_eq!(befit::current_num_threads(), 3);
+        return;
+    }
+    let name = "a_pool_that_does_not_decide_takes_what_the_environment_says";
+    let machine = "pack:2 l3:1(size=1MiB) core:2 pu:1";
+    succeeded(&again(
+        name,
+        &[
+            ("BEFIT_SCHEDULER", "sb"),
+            ("BEFIT_MACHINE", machine),
+            ("BEFIT_PIN", "always"),
+            ("BEFIT_THREADS", "3"),
+            ("BEFIT_SIGMA", "1"),
+            ("BEFIT_MU", "0.1"),
+        ],
+    ));
+}
+
+#[test]
+fn a_bad_value_fails_the_build_and_names_the_variable() {
+    if is_program() {
+        let error = ThreadPoolBuilder::new().build().map(drop).map_err(|error| error.to_string());
+        eprintln!("error: {}", error.unwrap_err());
+        // Where the program has decided, nobody looks.
+        let decided = ThreadPoolBuilder::new().scheduler(SchedulerKind::Ws).num_threads(1).sigma(0.5).mu(0.5);
+        let _ = decided.pin(false).machine("pu:1".parse().unwrap()).build();
+        join(|| (), || ());
+        return;
+    }
+    let name = "a_bad_value_fails_the_build_and_names_the_variable";
+    for (variable, value, said) in [
+        ("BEFIT_SCHEDULER", "cilk", "unknown scheduler 'cilk'; known: ws, pws, sb, sb-d"),
+        ("BEFIT_MACHINE", "xeon", "unknown machine `xeon`; known are"),
+        ("BEFIT_PIN", "yes", "unknown choice 'yes'; known: auto, always, never"),
+        ("BEFIT_THREADS", "0", "'0' is not a whole number from 1 up"),
+        ("BEFIT_SIGMA", "2", "'2' is not a number above 0 and at most 1"),
+        ("BEFIT_MU", "x", "'x' is not a number above 0 and at most 1"),
+        ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
+    ] {
+        let output = again(name, &[(variable, value)]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
+        // `join` cannot answer an error.
+        assert!(!output.status.success());
+        assert!(stderr.contains(&format!("the global thread pool cannot be built: {variable}: ")), "{stderr}");
+    }
+}
+
+#[test]
+fn the_statistics_of_two_pools_and_the_global_one_are_written() {
+    if is_program() {
+        let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
+        for scheduler in [SchedulerKind::Sb, SchedulerKind::Pws] {
+            let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+            let pool = builder.num_threads(4).build().unwrap();
+            pool.install(fit(1 << 20, || halves(1 << 20)));
+        }
+        assert_eq!(join(|| fib(15), || ()).0, 610);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    let name = "the_statistics_of_two_pools_and_the_global_one_are_written";
+    let said = succeeded(&again(name, &[("BEFIT_STATS", file.to_str().unwrap())]));
+    assert!(!said.contains("befit:"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let document = read(&file);
+    assert_eq!((&document["schema"], &document["pools_left_out"]), (&"befit.stats/1".into(), &0.into()));
+    assert!(document["program"].as_str().unwrap().contains("environment"));
+    let pools = document["pools"].as_array().unwrap();
+    assert_eq!(pools.len(), 3);
+    let each = |field: &str| pools.iter().map(|pool| pool[field].to_string()).collect::<Vec<_>>().join(" ");
+    assert_eq!((each("scheduler"), each("ended")), (r#""sb" "pws" "ws""#.to_owned(), "true true false".to_owned()));
+    let anchors = pools[0]["anchors"].as_array().unwrap();
+    assert!(anchors.iter().any(|at| at["level"] == "L3" && at["tasks"].as_u64() > Some(0)), "{anchors:?}");
+    assert_eq!(pools[1]["anchors"].as_array().unwrap().len(), 0);
+    for pool in pools {
+        let workers = pool["workers"].as_array().unwrap();
+        assert_eq!(workers.len() as u64, pool["threads"].as_u64().unwrap());
+        let sum = |field: &str| workers.iter().map(|w| w[field].as_u64().unwrap()).sum::<u64>();
+        assert!(sum("forks") > 0 && sum("executed") > 0, "{pool}");
+        for worker in workers {
+            let seconds = worker["seconds"].as_object().unwrap();
+            let total: f64 = seconds.values().map(|s| s.as_f64().unwrap()).sum();
+            let span = pool["span_seconds"].as_f64().unwrap();
+            assert!((total - span).abs() <= 0.01 * span, "{total} of {span}");
+        }
+    }
+}
+
+#[test]
+fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
+    if is_program() {
+        join(|| fib(10), || ());
+        // Both have begun before either ends.
+        std::thread::sleep(Duration::from_millis(500));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    let name = "processes_that_run_at_once_do_not_lose_each_other_s_statistics";
+    let run = || again(name, &[("BEFIT_STATS", file.to_str().unwrap())]);
+    let said: Vec<String> = std::thread::scope(|scope| {
+        let runs = [(); 3].map(|()| scope.spawn(run));
+        runs.into_iter().map(|run| succeeded(&run.join().unwrap())).collect()
+    });
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    assert!(files.iter().all(|file| read(file)["pools"].as_array().unwrap().len() == 1));
+    assert_eq!(said.iter().filter(|said| said.contains("is another process's")).count(), 2, "{said:?}");
+}
+
+#[test]
+fn a_process_that_exits_early_has_its_statistics_written() {
+    if is_program() {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| {
+            fib(10);
+            std::process::exit(0)
+        })
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats-%p.json");
+    succeeded(&again(
+        "a_process_that_exits_early_has_its_statistics_written",
+        &[("BEFIT_STATS", file.to_str().unwrap())],
+    ));
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    assert!(file.file_name().unwrap().to_str().unwrap().bytes().any(|b| b.is_ascii_digit()));
+    assert_eq!(read(&file)["pools"][0]["ended"], false);
+}
