@@ -1,4 +1,4 @@
-//! Why a pool cannot be built.
+//! Why a pool cannot be built, or waited for.
 
 use std::{error::Error, fmt, io};
 
@@ -15,6 +15,9 @@ pub enum ThreadPoolBuildError {
     Sigma(f64),
     /// μ must be above 0 and at most 1.
     Mu(f64),
+    /// The thread that [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) was to give to the pool belongs
+    /// to one.
+    CurrentThreadInPool,
     /// The scheduler cannot hold a waiting worker to what it waits for.
     WaitPolicy(SchedulerKind),
     /// A variable of the environment has a value that cannot be.
@@ -41,6 +44,9 @@ impl fmt::Display for ThreadPoolBuildError {
             ),
             Self::Sigma(sigma) => write!(f, "sigma is {sigma}; it must be above 0 and at most 1"),
             Self::Mu(mu) => write!(f, "mu is {mu}; it must be above 0 and at most 1"),
+            Self::CurrentThreadInPool => f.write_str(
+                "the current thread belongs to a thread pool already; build the pool on another thread, or without use_current_thread",
+            ),
             Self::WaitPolicy(scheduler) => {
                 write!(f, "WaitPolicy::Descendants works with the schedulers ws and pws, not with {scheduler}")
             }
@@ -58,3 +64,28 @@ impl Error for ThreadPoolBuildError {
         }
     }
 }
+
+/// Why [`ThreadPool::join_threads`](crate::ThreadPool::join_threads) did not wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum JoinThreadsError {
+    /// It was called by a thread of the pool itself, which cannot wait for its own end. The pool ends without anyone
+    /// waiting for it.
+    InsidePool {
+        /// Which thread of the pool, from 0.
+        index: usize,
+    },
+}
+
+impl fmt::Display for JoinThreadsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InsidePool { index } => write!(
+                f,
+                "thread {index} of a pool cannot wait for that pool's end, as it would wait for itself; call join_threads on a thread outside the pool"
+            ),
+        }
+    }
+}
+
+impl Error for JoinThreadsError {}

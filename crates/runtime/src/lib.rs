@@ -26,17 +26,26 @@
 //! assert!(v.iter().all(|x| *x == 2.0));
 //! ```
 //!
+//! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`], [`par_chunks_mut`],
+//! [`par_map_reduce`]; [`par_for`] goes over numbers.
+//!
+//! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
+//! [`broadcast`], [`yield_now`] and so on.
+//!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
-//! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the scheduling policy of `befit-sched`, the same object
-//! that the simulator drives. `pool` holds threads and configuration, `scope` what lives on the heap, `latch` and
-//! `sleep` how workers wait.
+//! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
+//! scheduling policy of `befit-sched`, the same object that the simulator drives. `pool` holds threads and configuration,
+//! `scope` what lives on the heap, `broadcast` what runs on every thread, `latch` and `sleep` how workers wait, `slices` the
+//! loops.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler
 //! cannot refuse or move a continuation; under `sb` and `sb-d` a cache may therefore be claimed beyond its size for a
 //! while.
 
+#[cfg(not(befit_record))]
+mod broadcast;
 #[cfg(not(befit_record))]
 mod engine;
 #[cfg(not(befit_record))]
@@ -56,11 +65,13 @@ mod primitive;
 mod scope;
 #[cfg(not(befit_record))]
 mod sleep;
+mod slices;
 #[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
 mod testing;
 mod wait_policy;
+mod yielded;
 
 #[cfg(befit_record)]
 mod recorded;
@@ -70,16 +81,24 @@ pub use befit_sched::SchedulerKind;
 
 #[cfg(befit_record)]
 pub use self::recorded::*;
-pub use self::{
-    error::ThreadPoolBuildError,
-    fit::{Fit, Work, fit},
-    pin::Pin,
-    stats::{Statistics, WorkerStatistics, WorkerTime},
-    wait_policy::WaitPolicy,
-};
 #[cfg(not(befit_record))]
 pub use self::{
-    fork::join,
-    pool::{ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index},
-    scope::{Scope, scope, spawn},
+    broadcast::{BroadcastContext, broadcast},
+    fork::{FnContext, join, join_context},
+    pool::{
+        CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
+        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
+    },
+    scope::{
+        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo,
+    },
+};
+pub use self::{
+    error::{JoinThreadsError, ThreadPoolBuildError},
+    fit::{Fit, Work, fit},
+    pin::Pin,
+    slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
+    stats::{Statistics, WorkerStatistics, WorkerTime},
+    wait_policy::WaitPolicy,
+    yielded::Yield,
 };

@@ -57,6 +57,11 @@ pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Adds to a counter, and answers nothing.
+pub(crate) fn add(counter: &AtomicUsize, n: usize) {
+    counter.fetch_add(n, SeqCst);
+}
+
 /// Counts how many of its [`Token`]s live.
 #[derive(Debug, Default)]
 pub(crate) struct Census {
@@ -72,6 +77,11 @@ impl Census {
     pub(crate) fn token(&self) -> Token<'_> {
         self.made.fetch_add(1, SeqCst);
         Token(self)
+    }
+
+    /// Everything that was made has been dropped.
+    pub(crate) fn check_all(&self) {
+        self.check(self.made.load(SeqCst));
     }
 
     /// Everything that was made has been dropped, once.

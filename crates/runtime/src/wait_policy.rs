@@ -27,6 +27,9 @@ pub enum WaitPolicy {
     /// Only what was forked or spawned below what it waits for (Wagner and Calder's *leapfrogging*, PPoPP 1993). A lock held across a fork is safe as
     /// long as what is forked does not take it. Some workers may be without work although there is some.
     ///
+    /// Two things are run all the same: a [`broadcast`](crate::broadcast())'s part, for which there is no other thread, and what the
+    /// task itself asks for by [`yield_now`](crate::yield_now).
+    ///
     /// Only the schedulers that steal (`ws`, `pws`) can do this; with others, building the pool is an error.
     Descendants,
 }

@@ -1,5 +1,5 @@
-//! Random programs: trees of joins, scopes, detached tasks and nested pools, some of which panic, under each scheduler.
-//! The results must be those of a serial run, everything must be dropped once, and no memory may be left.
+//! Random programs: trees of joins, scopes of all kinds, broadcasts, yields and nested pools, some of which panic, under
+//! each scheduler. The results must be those of a serial run, everything must be dropped once, and no memory may be left.
 //!
 //! `BEFIT_STRESS_SECONDS` says how long; 4 by default. `BEFIT_STRESS_DEPTH` makes the trees deeper by so many levels, so that
 //! more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900 BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test
@@ -14,7 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, fit, join, scope};
+use befit::{
+    BroadcastContext, SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, broadcast, fit, join, join_context,
+    scope, scope_fifo, yield_local, yield_now,
+};
 
 const MACHINES: [&str; 4] = [
     "pu:4",
@@ -109,6 +112,11 @@ enum Kind {
     Sized(usize, usize),
     HalfSized(usize),
     Scope(usize),
+    ScopeFifo,
+    /// Of another pool.
+    InPlaceScope,
+    /// A join, of which the second half is a broadcast of this or the other pool, and each half yields.
+    Broadcast(bool),
     Pool,
     /// A join of which one half, the first or the second, panics with its value.
     Panics(bool),
@@ -121,7 +129,10 @@ fn node(id: u64) -> (Kind, u64, u64) {
         0..32 => Kind::Join,
         32..46 => Kind::Sized(size(8), size(16)),
         46..50 => Kind::HalfSized(size(8)),
-        50..58 => Kind::Scope(size(8)),
+        50..54 => Kind::Scope(size(8)),
+        54..56 => Kind::ScopeFifo,
+        56 => Kind::InPlaceScope,
+        57 => Kind::Broadcast(random & 64 == 0),
         58 => Kind::Pool,
         _ => Kind::Panics(random & 64 == 0),
     };
@@ -150,6 +161,38 @@ fn parallel(id: u64, depth: u32, inner: &ThreadPool) -> u64 {
                 s.spawn_fit(size, |_| b.store(second(), Relaxed));
             });
             (a.into_inner(), b.into_inner())
+        }
+        Kind::ScopeFifo => {
+            let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
+            scope_fifo(|s| {
+                s.spawn_fifo(|s| s.spawn_fifo(|_| a.store(first(), Relaxed)));
+                s.spawn_fifo(|_| b.store(second(), Relaxed));
+            });
+            (a.into_inner(), b.into_inner())
+        }
+        Kind::InPlaceScope => {
+            let b = AtomicU64::new(0);
+            let a = inner.in_place_scope(|s| {
+                s.spawn(|_| b.store(second(), Relaxed));
+                first()
+            });
+            (a, b.into_inner())
+        }
+        Kind::Broadcast(here) => {
+            let (a, (b, all)) = join_context(
+                |_| {
+                    yield_now();
+                    first()
+                },
+                move |_| {
+                    let work = |context: BroadcastContext<'_>| Held::new(context.index() as u64);
+                    let all = if here { broadcast(work) } else { inner.broadcast(work) };
+                    yield_local();
+                    (second(), all)
+                },
+            );
+            assert!(all.iter().enumerate().all(|(i, held)| *held.0 == i as u64));
+            (a, b)
         }
         Kind::Panics(first_panics) => {
             return caught(|| {

@@ -62,6 +62,19 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         self.get(w, env)
     }
 
+    /// As [`Self::get_within`], of what `w` finds without stealing from others' queues. Policies without queues of single workers
+    /// need not mind.
+    fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.get_within(w, within, env)
+    }
+
+    /// Whether something seems to wait that `w` would find without stealing: a hint, as others may take it at any moment. It need not
+    /// be right about what `get` would refuse.
+    fn has_own(&self, w: WorkerId) -> bool {
+        let _ = w;
+        false
+    }
+
     /// As [`Self::get`], but only what `accepts` accepts; all else stays where it is. For a worker that waits and may run only
     /// what it waits for. `None` also from policies that cannot choose ([`Self::can_choose`]).
     ///

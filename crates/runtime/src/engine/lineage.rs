@@ -4,11 +4,11 @@ use std::{cell::Cell, ptr};
 
 /// What a job or scope is known by: its address, never used as a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ancestor(*const ());
+pub(crate) struct Ancestor(usize);
 
 impl Ancestor {
     pub(crate) fn new<T>(of: *const T) -> Self {
-        Self(of.cast())
+        Self(of.addr())
     }
 }
 

@@ -158,7 +158,21 @@ impl Engine {
             let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
             return self.policy.get_if(w, &accepts, env);
         }
-        let ready = self.policy.get_within(w, within, env)?;
+        self.taken(self.policy.get_within(w, within, env))
+    }
+
+    /// As [`Self::get`], of what `w` finds without stealing.
+    pub(crate) fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+        self.taken(self.policy.get_own(w, within, env))
+    }
+
+    /// Whether there seems to be something that `w` finds without stealing.
+    pub(crate) fn has_own(&self, w: WorkerId) -> bool {
+        self.policy.has_own(w)
+    }
+
+    fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
+        let ready = ready?;
         if self.places_by_size() {
             self.holding.fetch_add(usize::from(ready.task.maximal), SeqCst);
             self.queued.fetch_sub(1, SeqCst);

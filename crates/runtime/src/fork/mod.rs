@@ -3,6 +3,7 @@
 //! `README.md` beside this file says how forks are kept and handed out.
 
 mod asks;
+mod context;
 mod frame;
 mod grain;
 mod list;
@@ -22,6 +23,7 @@ use std::{
 
 use befit_sched::Task;
 
+pub use self::context::{FnContext, join_context};
 pub(crate) use self::{
     asks::Asks,
     frame::{Frame, OpenFork},

@@ -6,9 +6,10 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{
-    GLOBAL, ThreadPool,
-    pin::{self, Claim},
-    registry::{PanicHandler, Registry},
+    GLOBAL, ThreadPool, max_num_threads,
+    pin::Claim,
+    registry::{Handlers, Registry},
+    spawn::{DefaultSpawn, SpawnThread, ThreadBuilder},
     worker::Worker,
 };
 use crate::{Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError, stats};
@@ -29,6 +30,8 @@ use crate::{Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::Thread
 /// assert_eq!(pool.machine().workers().len(), 4);
 /// ```
 ///
+/// The type's parameter says who starts the threads; it changes with [`Self::spawn_handler`].
+///
 /// # The environment
 /// Where the program does not decide, by calling the method, these variables do, if they are set and not empty. A value that cannot
 /// be is an error of [`Self::build`], which names the variable.
@@ -41,9 +44,8 @@ use crate::{Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::Thread
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
 /// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
-#[derive(Default)]
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
-pub struct ThreadPoolBuilder {
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: Option<SchedulerKind>,
     machine: Option<Machine>,
@@ -55,7 +57,30 @@ pub struct ThreadPoolBuilder {
     seed: u64,
     thread_name: Option<Box<dyn FnMut(usize) -> String>>,
     stack_size: Option<usize>,
-    panic_handler: Option<PanicHandler>,
+    handlers: Handlers,
+    use_current_thread: bool,
+    spawn: S,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            scheduler: None,
+            machine: None,
+            sigma: None,
+            mu: None,
+            wait_policy: WaitPolicy::default(),
+            pin: None,
+            timed: None,
+            seed: 0,
+            thread_name: None,
+            stack_size: None,
+            handlers: Handlers::default(),
+            use_current_thread: false,
+            spawn: DefaultSpawn,
+        }
+    }
 }
 
 impl ThreadPoolBuilder {
@@ -63,9 +88,33 @@ impl ThreadPoolBuilder {
     pub fn new() -> Self {
         Self::default()
     }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// The same, with its threads started by `spawn`.
+    pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
+        let Self { num_threads, scheduler, machine, sigma, mu, wait_policy, pin, timed, .. } = self;
+        let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
+        ThreadPoolBuilder {
+            num_threads,
+            scheduler,
+            machine,
+            sigma,
+            mu,
+            wait_policy,
+            pin,
+            timed,
+            seed,
+            thread_name,
+            stack_size,
+            handlers,
+            use_current_thread,
+            spawn,
+        }
+    }
 
     /// The number of threads. By default, or with 0, one for each worker of the machine, but no more than the process
-    /// has CPUs (affinity mask and cgroup quota).
+    /// has CPUs (affinity mask and cgroup quota). Never more than [`max_num_threads`].
     ///
     /// Thread i is worker i of the machine; where there are more threads than workers, worker i modulo their number.
     pub fn num_threads(mut self, threads: usize) -> Self {
@@ -145,17 +194,78 @@ impl ThreadPoolBuilder {
 
     /// What happens to the panic of a [`spawn`](crate::spawn())ed task. Without a handler the process aborts.
     pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
-        self.panic_handler = Some(Box::new(handler));
+        self.handlers.panic = Some(Box::new(handler));
         self
     }
 
+    /// What each thread does first, given its index. Its panic is treated as that of a [`spawn`](crate::spawn())ed task;
+    /// then the thread starts all the same.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, receiver) = mpsc::channel();
+    /// let ended = sender.clone();
+    /// let builder = befit::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .start_handler(move |i| sender.send(format!("{i} starts")).unwrap())
+    ///     .exit_handler(move |i| ended.send(format!("{i} ends")).unwrap());
+    /// drop(builder.build().unwrap());
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), ["0 starts", "0 ends"]);
+    /// ```
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.handlers.start = Some(Box::new(handler));
+        self
+    }
+
+    /// What each thread does last, given its index, when the pool ends. Its panic is treated as that of a
+    /// [`spawn`](crate::spawn())ed task. It must not wait for other threads of the pool: they may have ended.
+    ///
+    /// ```
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(2);
+    /// drop(builder.exit_handler(move |i| sender.send(i).unwrap()).build().unwrap());
+    /// assert_eq!(receiver.iter().sum::<usize>(), 1);
+    /// ```
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.handlers.exit = Some(Box::new(handler));
+        self
+    }
+
+    /// Makes the thread that calls [`Self::build`] or [`Self::build_global`] thread 0 of the pool.
+    ///
+    /// It is counted in [`Self::num_threads`]. What it calls of this library from then on, outside other pools, happens in
+    /// this pool; and while it waits in such a call, or [yields](crate::yield_now), it runs the pool's tasks. Otherwise it
+    /// runs none, so a [broadcast](crate::broadcast()) waits for it. It is not pinned, and neither of the handlers for
+    /// start and exit is called on it.
+    ///
+    /// It stays with the pool for ever: even when a pool that is not global is dropped, a few hundred bytes and what
+    /// describes the pool stay allocated.
+    ///
+    /// ```
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    /// let pool = builder.build().unwrap();
+    /// assert_eq!(befit::current_thread_index(), Some(0));
+    /// assert_eq!(befit::join(|| 1, || 2), (1, 2));
+    /// # drop(pool);
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+}
+
+impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
     /// [`ThreadPoolBuildError`]: σ or μ out of range, a bad value in the environment, a wait policy that the scheduler cannot
-    /// follow, or a thread that the system refuses to start.
+    /// follow, a thread that the system refuses to start, or a current thread that belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let options = self.options()?;
+        if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
+            return Err(ThreadPoolBuildError::CurrentThreadInPool);
+        }
         let scheduler = match self.scheduler {
             Some(scheduler) => scheduler,
             None => PROCESS.scheduler()?.unwrap_or_default(),
@@ -181,6 +291,7 @@ impl ThreadPoolBuilder {
             0 => usable.min(machine.workers().len()),
             threads => threads,
         };
+        let threads = threads.min(max_num_threads());
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
         let engine = Engine::new(scheduler, machine, options, self.wait_policy, threads);
@@ -188,32 +299,22 @@ impl ThreadPoolBuilder {
             return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
         }
         let timed = self.timed.unwrap_or(wanted);
-        let registry = Arc::new(Registry::new(engine, self.seed, self.panic_handler.take(), claim, timed));
-        let mut pool = ThreadPool { registry, threads: Vec::with_capacity(threads) };
-        for index in 0..threads {
+        let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
+        let mut pool = ThreadPool::new(registry, self.use_current_thread);
+        let first = usize::from(self.use_current_thread);
+        for index in first..threads {
             let name = self.thread_name.as_mut().map_or_else(|| format!("befit-{index}"), |name| name(index));
-            let mut builder = thread::Builder::new().name(name);
-            if let Some(bytes) = self.stack_size {
-                builder = builder.stack_size(bytes);
-            }
             let registry = Arc::clone(&pool.registry);
-            let main = move || {
-                match registry.claim() {
-                    Some(claim) => claim.pin(index),
-                    None if inherits_a_place => pin::unpin(),
-                    None => {}
-                }
-                Worker::new(Arc::clone(&registry), index).run_until(registry.stop_of(index));
-                registry.threads_ended(1);
-            };
-            match builder.spawn(main) {
-                Ok(thread) => pool.threads.push(thread),
+            match self.spawn.spawn(ThreadBuilder::new(registry, index, name, self.stack_size, inherits_a_place)) {
+                Ok(thread) => pool.threads.extend(thread),
                 Err(source) => {
-                    pool.registry.threads_ended(threads - index);
-                    // Dropping the pool ends the threads that did start.
+                    pool.give_up(threads - index - 1 + first);
                     return Err(ThreadPoolBuildError::Thread { index, source });
                 }
             }
+        }
+        if self.use_current_thread {
+            Worker::adopt_this_thread(Arc::clone(&pool.registry));
         }
         stats::process::began(&pool.registry);
         Ok(pool)
@@ -260,7 +361,7 @@ fn host() -> Machine {
     })
 }
 
-impl fmt::Debug for ThreadPoolBuilder {
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
@@ -272,6 +373,7 @@ impl fmt::Debug for ThreadPoolBuilder {
             .field("pin", &self.pin)
             .field("seed", &self.seed)
             .field("stack_size", &self.stack_size)
+            .field("use_current_thread", &self.use_current_thread)
             .finish_non_exhaustive()
     }
 }

@@ -3,9 +3,11 @@
 mod builder;
 mod pin;
 mod registry;
+mod spawn;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod worker;
+mod yields;
 
 use std::{
     fmt,
@@ -16,12 +18,22 @@ use std::{
 use befit_machine::{Bytes, Machine};
 use befit_sched::{SchedulerKind, Task};
 
-pub use self::builder::ThreadPoolBuilder;
+pub use self::{
+    builder::ThreadPoolBuilder,
+    spawn::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder},
+    yields::{current_thread_has_pending_tasks, yield_local, yield_now},
+};
 pub(crate) use self::{registry::Registry, worker::Worker};
 use crate::{
+    Yield,
+    broadcast::{BroadcastContext, broadcast_in},
+    error::JoinThreadsError,
     fit::Work,
     fork::join_on,
-    scope::{Scope, scope_on, spawn_in},
+    scope::{
+        Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope_fifo_on, scope_on, spawn_broadcast_in,
+        spawn_fifo_in, spawn_in,
+    },
     stats::Statistics,
 };
 
@@ -37,6 +49,24 @@ pub(crate) fn global() -> &'static Arc<Registry> {
         Err(error) => panic!("the global thread pool cannot be built: {error}"),
     };
     &GLOBAL.get_or_init(build).registry
+}
+
+/// Runs `op` on a worker: on the calling thread if it is one, else on one of the global pool.
+pub(crate) fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
+    Worker::with_current(|worker| match worker {
+        Some(worker) => op(worker),
+        None => global().install_outside(Task::root(None, None), op),
+    })
+}
+
+/// The most threads that a pool can have.
+///
+/// ```
+/// assert!(befit::max_num_threads() >= 1024);
+/// ```
+pub fn max_num_threads() -> usize {
+    // Far more than machines have; a builder that is asked for more by mistake must not exhaust memory.
+    u16::MAX.into()
 }
 
 /// The number of threads of the pool that the caller runs in; outside one: of the global pool.
@@ -77,15 +107,25 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 ///
 /// # Dropping
-/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its threads have ended.
+/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its threads have ended; a
+/// thread of another pool runs that pool's work meanwhile. [`Self::join_threads`] does the same, and says so.
 /// There are two exceptions to "waits": the global pool is never dropped, and a pool that is dropped by one of its own
 /// threads ends behind the back of that thread.
 pub struct ThreadPool {
     registry: Arc<Registry>,
     threads: Vec<JoinHandle<()>>,
+    /// The handle still keeps the pool running.
+    open: bool,
+    /// Thread 0 was lent by the program, which does not end with the pool.
+    adopted: bool,
 }
 
 impl ThreadPool {
+    /// A handle for a pool whose threads are about to be started.
+    fn new(registry: Arc<Registry>, adopted: bool) -> Self {
+        Self { registry, threads: Vec::new(), open: true, adopted }
+    }
+
     /// Runs `work` in this pool and returns its result. `join`, `scope` and `spawn` inside it use this pool.
     ///
     /// Blocks the calling thread; a thread of another pool runs that pool's work meanwhile. A thread of this pool just
@@ -138,6 +178,132 @@ impl ThreadPool {
         spawn_in(&self.registry, work);
     }
 
+    /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut squares = [1, 2, 3];
+    /// pool.scope_fifo(|s| squares.iter_mut().for_each(|x| s.spawn_fifo(|_| *x *= *x)));
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// ```
+    pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'s>) -> R + Send,
+        R: Send,
+    {
+        self.registry.install(Task::root(None, None), |worker| scope_fifo_on(worker, body))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope()) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut place = None;
+    /// pool.in_place_scope(|s| {
+    ///     assert_eq!(pool.current_thread_index(), None); // the caller, which is outside
+    ///     s.spawn(|_| place = pool.current_thread_index());
+    /// });
+    /// assert!(place.is_some());
+    /// ```
+    pub fn in_place_scope<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'s>) -> R,
+    {
+        in_place_scope_in(&self.registry, body)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut place = None;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| place = pool.current_thread_index()));
+    /// assert!(place.is_some());
+    /// ```
+    pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'s>) -> R,
+    {
+        in_place_scope_fifo_in(&self.registry, body)
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_fifo(move || sender.send(befit::current_num_threads()).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(2));
+    /// ```
+    pub fn spawn_fifo<F>(&self, work: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        spawn_fifo_in(&self.registry, work);
+    }
+
+    /// [`broadcast`](crate::broadcast()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.broadcast(|context| 10 * context.index()), [0, 10]);
+    /// ```
+    pub fn broadcast<F, R>(&self, work: F) -> Vec<R>
+    where
+        F: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(&self.registry, work)
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |context| sender.send(context.num_threads()).unwrap());
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [2, 2]);
+    /// ```
+    pub fn spawn_broadcast<F>(&self, work: F)
+    where
+        F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(&self.registry, work);
+    }
+
+    /// [`yield_now`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.yield_now(), None);
+    /// assert_eq!(pool.install(|| pool.yield_now()), Some(befit::Yield::Idle));
+    /// ```
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.own_worker(|worker| worker.run_one(false))
+    }
+
+    /// [`yield_local`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.yield_local(), None);
+    /// assert_eq!(pool.install(|| pool.yield_local()), Some(befit::Yield::Idle));
+    /// ```
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.own_worker(|worker| worker.run_one(true))
+    }
+
+    /// [`current_thread_has_pending_tasks`]; `None` if the caller is no thread of this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
+    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
+    /// ```
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.own_worker(Worker::has_own_work)
+    }
+
     /// The number of its threads.
     pub fn current_num_threads(&self) -> usize {
         self.registry.engine().threads()
@@ -145,9 +311,7 @@ impl ThreadPool {
 
     /// Which of its threads the caller is, from 0; `None` if it is none of them.
     pub fn current_thread_index(&self) -> Option<usize> {
-        Worker::with_current(|worker| {
-            worker.filter(|worker| Arc::ptr_eq(worker.registry(), &self.registry)).map(Worker::thread)
-        })
+        self.own_worker(Worker::thread)
     }
 
     /// Its scheduler.
@@ -169,26 +333,106 @@ impl ThreadPool {
     pub fn statistics(&self) -> Statistics {
         self.registry.statistics()
     }
+
+    /// Ends the pool and waits, as dropping it does: until everything that was [spawned](Self::spawn) in it has run, and
+    /// its threads have ended.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send("done").unwrap());
+    /// pool.join_threads().unwrap();
+    /// assert_eq!(receiver.try_recv(), Ok("done"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`JoinThreadsError::InsidePool`], at once: the calling thread is one of the pool's, and would wait for its own end.
+    /// The pool then ends by itself, when nothing is left to run. (Not so for the thread that was given to it by
+    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread), unless it is running one of the pool's tasks: it runs
+    /// what is left, and waits for the other threads.)
+    pub fn join_threads(mut self) -> Result<(), JoinThreadsError> {
+        self.end()
+    }
+
+    /// Ends the pool without waiting: its threads end when everything that was [spawned](Self::spawn) in it has run.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// let (finished, finish) = std::sync::mpsc::channel();
+    /// pool.spawn(move || sender.send(finish.recv().unwrap()).unwrap());
+    /// pool.detach();
+    /// finished.send(1).unwrap();
+    /// assert_eq!(receiver.recv(), Ok(1));
+    /// ```
+    pub fn detach(mut self) {
+        self.open = false;
+        self.registry.release();
+        self.let_go();
+    }
+
+    /// Calls `f` with the worker that the calling thread is, if it is one of this pool's.
+    fn own_worker<R>(&self, f: impl FnOnce(&Worker) -> R) -> Option<R> {
+        let own = |worker: &&Worker| Arc::ptr_eq(worker.registry(), &self.registry);
+        Worker::with_current(|worker| worker.filter(own).map(f))
+    }
+
+    /// Nobody waits for the end of a thread that was lent to the pool.
+    fn let_go(&self) {
+        if self.adopted {
+            self.registry.threads_ended(1);
+        }
+    }
+
+    /// Of its threads `missing` were never started: ends those that were.
+    fn give_up(&mut self, missing: usize) {
+        self.registry.threads_ended(missing);
+        self.open = false;
+        self.registry.release();
+        self.join_handles();
+    }
+
+    /// Ends the pool, once.
+    fn end(&mut self) -> Result<(), JoinThreadsError> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        self.registry.release();
+        Worker::with_current(|worker| match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
+                if !worker.is_adopted_and_free() {
+                    self.let_go();
+                    return Err(JoinThreadsError::InsidePool { index: worker.thread() });
+                }
+                // What only this thread can run keeps the pool running.
+                worker.wait(self.registry.stop_of(worker.thread()), None);
+                self.let_go();
+                self.registry.wait_for_end(Some(worker));
+                Ok(())
+            }
+            // The pool's last jobs may need this worker's pool.
+            worker => {
+                self.let_go();
+                self.registry.wait_for_end(worker);
+                Ok(())
+            }
+        })?;
+        self.join_handles();
+        Ok(())
+    }
+
+    fn join_handles(&mut self) {
+        for thread in self.threads.drain(..) {
+            // Threads of a pool do not panic: they abort.
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        self.registry.release();
-        let own = Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => true,
-            Some(worker) => {
-                // Its last jobs may need this worker's pool.
-                self.registry.wait_for_end(worker);
-                false
-            }
-            None => false,
-        });
-        if !own {
-            for thread in self.threads.drain(..) {
-                // Threads of a pool do not panic: they abort.
-                let _ = thread.join();
-            }
-        }
+        // One of its own threads does not wait.
+        let _ = self.end();
     }
 }
 

@@ -17,16 +17,29 @@ use std::{
 use befit_sched::{Ready, Stage, Task};
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, pin::Claim};
+use super::{Worker, global, pin::Claim};
 use crate::{
+    broadcast::Mailbox,
     engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
+    scope::Fifos,
     stats::{self, Counters, Statistics},
 };
 
-/// What happens to the panic of a detached job.
-pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+/// What the user has said to be called.
+#[derive(Default)]
+pub(super) struct Handlers {
+    /// With the panic of a detached job.
+    pub(super) panic: Option<PanicHandler>,
+    /// On each thread with its index, first.
+    pub(super) start: Option<ThreadHandler>,
+    /// On each thread with its index, last.
+    pub(super) exit: Option<ThreadHandler>,
+}
+
+type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -40,7 +53,11 @@ pub(crate) struct Registry {
     alive: Mutex<Alive>,
     /// Numbers what comes from outside, to spread it over the workers.
     outside: AtomicUsize,
-    panic_handler: Option<PanicHandler>,
+    handlers: Handlers,
+    /// What each thread must run itself.
+    mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// What was spawned to be run in order.
+    fifos: Fifos,
     seed: u64,
     /// The CPUs that the threads are pinned to; none if they are not.
     claim: Option<Claim>,
@@ -50,7 +67,7 @@ pub(crate) struct Registry {
 #[derive(Debug)]
 struct Alive {
     threads: usize,
-    waiter: Option<Waiter>,
+    waiter: Option<Done>,
 }
 
 /// A worker of another pool that waits.
@@ -66,13 +83,7 @@ unsafe impl Send for Waiter {}
 
 impl Registry {
     /// `timed`: the workers' time is measured.
-    pub(super) fn new(
-        engine: Engine,
-        seed: u64,
-        panic_handler: Option<PanicHandler>,
-        claim: Option<Claim>,
-        timed: bool,
-    ) -> Self {
+    pub(super) fn new(engine: Engine, seed: u64, handlers: Handlers, claim: Option<Claim>, timed: bool) -> Self {
         let threads = engine.threads();
         let epoch = timed.then(Instant::now);
         Self {
@@ -82,11 +93,21 @@ impl Registry {
             keepers: AtomicUsize::new(1),
             alive: Mutex::new(Alive { threads, waiter: None }),
             outside: AtomicUsize::new(0),
-            panic_handler,
+            handlers,
+            mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
+            fifos: Fifos::new(threads),
             seed,
             claim,
             engine,
         }
+    }
+
+    /// Calls `f` with the pool that the calling thread runs in; outside one: with the global pool.
+    pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Self>) -> R) -> R {
+        Worker::with_current(|worker| match worker {
+            Some(worker) => f(worker.registry()),
+            None => f(global()),
+        })
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -176,6 +197,21 @@ impl Registry {
         self.engine.add(worker, Ready { job, task, stage: Stage::Start }, &mut env);
     }
 
+    /// Gives `thread` a job that it must run itself.
+    pub(crate) fn post(&self, thread: usize, job: JobRef) {
+        self.mailboxes[thread].post(job);
+        self.engine.sleep.announce_mail(thread);
+    }
+
+    pub(super) fn mailbox(&self, thread: usize) -> &Mailbox {
+        &self.mailboxes[thread]
+    }
+
+    /// What was [spawned](crate::spawn_fifo()) to be run in order.
+    pub(crate) fn fifos(&self) -> &Fifos {
+        &self.fifos
+    }
+
     // ---- The end ----------------------------------------------------------------------------------------------------
 
     /// A detached job begins to keep the pool running.
@@ -208,30 +244,58 @@ impl Registry {
         drop(alive);
         // Before anyone learns of the end: the file is there when the pool has been dropped.
         stats::process::ended(self);
-        if let Some(Waiter { latch, home }) = waiter {
-            // SAFETY: it lives until it is set, here only; `home` keeps its seat.
-            unsafe { Latch::set(latch.as_ptr()) };
-            drop(home);
+        if let Some(waiter) = waiter {
+            // SAFETY: a waiter's latch lives until it is set; taken out, so set here only.
+            unsafe { waiter.tell() };
         }
     }
 
-    /// Lets `worker`, of another pool, run that pool's work until all threads of this one have ended.
-    pub(super) fn wait_for_end(&self, worker: &Worker) {
+    /// Waits until all threads have ended; `worker`, if that is what the caller is, runs its pool's work meanwhile. Only one
+    /// thread may wait.
+    pub(super) fn wait_for_end(&self, worker: Option<&Worker>) {
+        let Some(worker) = worker else {
+            let latch = Arc::new(ThreadLatch::new());
+            if self.tell_of_end(Done::Thread(Arc::clone(&latch))) {
+                latch.wait();
+            }
+            return;
+        };
         let latch = Latch::new(worker.seat());
         let no_unwind = NoUnwind;
-        let mut alive = lock(&self.alive);
-        if alive.threads > 0 {
-            alive.waiter = Some(Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) });
-            drop(alive);
+        let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
+        if self.tell_of_end(Done::Worker(waiter)) {
             // Whatever the last jobs there need of the worker's pool.
             worker.wait(&latch, None);
         }
         no_unwind.over();
     }
 
+    /// Lets `waiter` be told when all threads have ended; answers false if they have.
+    fn tell_of_end(&self, waiter: Done) -> bool {
+        let mut alive = lock(&self.alive);
+        let some = alive.threads > 0;
+        if some {
+            alive.waiter = Some(waiter);
+        }
+        some
+    }
+
+    /// Calls the handler for the start or the exit of thread `index`, if there is one.
+    pub(super) fn call_handler(&self, handler: Option<&ThreadHandler>, index: usize) {
+        if let Some(handler) = handler
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(index)))
+        {
+            self.detached_panic(panic);
+        }
+    }
+
+    pub(super) fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
     /// A detached job has panicked: the pool's handler, else the end of the process, as nobody waits for the job.
     pub(crate) fn detached_panic(&self, panic: Box<dyn Any + Send>) {
-        let Some(handler) = &self.panic_handler else {
+        let Some(handler) = &self.handlers.panic else {
             eprintln!("befit: a detached job panicked, and its pool has no panic handler; aborting");
             std::process::abort();
         };
@@ -262,10 +326,27 @@ struct Install<F, R> {
 }
 
 /// Whom to tell.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 enum Done {
     Thread(Arc<ThreadLatch>),
     Worker(Waiter),
+}
+
+impl Done {
+    /// Sets the latch.
+    ///
+    /// # Safety
+    /// It lives until it is set, which nobody else does.
+    unsafe fn tell(self) {
+        match self {
+            Self::Thread(latch) => latch.set(),
+            Self::Worker(Waiter { latch, home }) => {
+                // SAFETY: promised by the caller; `home` keeps its seat until the end of this arm.
+                unsafe { Latch::set(latch.as_ptr()) };
+                drop(home);
+            }
+        }
+    }
 }
 
 impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
@@ -303,11 +384,8 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
             job.done.clone()
         };
         ended();
-        match done {
-            Done::Thread(latch) => latch.set(),
-            // SAFETY: the latch lives until it is set; `home`, cloned, keeps its seat until the end of this arm.
-            Done::Worker(waiter) => unsafe { Latch::set(waiter.latch.as_ptr()) },
-        }
+        // SAFETY: the latch lives until it is set, here only.
+        unsafe { done.tell() };
     }
 
     /// The result, or its panic; after the latch was seen set.

@@ -1,5 +1,9 @@
 //! Tests of pools.
 
+mod ends;
+mod threads;
+mod yields;
+
 use std::{
     collections::BTreeSet,
     sync::{

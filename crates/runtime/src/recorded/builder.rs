@@ -5,24 +5,51 @@ use std::{any::Any, fmt, thread};
 use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
-use super::{ThreadPool, pool::PanicHandler};
+use super::{
+    DefaultSpawn, SpawnThread, ThreadPool, max_num_threads,
+    pool::{self, PanicHandler},
+};
 use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
 
 /// Sets up a [`ThreadPool`]. The environment is not looked at: equal programs must give equal recordings.
-#[derive(Default)]
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
-pub struct ThreadPoolBuilder {
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: SchedulerKind,
     machine: Option<Machine>,
     options: Options,
     panic_handler: Option<PanicHandler>,
+    use_current_thread: bool,
+    #[expect(dead_code, reason = "nothing is started")]
+    spawn: S,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            scheduler: SchedulerKind::default(),
+            machine: None,
+            options: Options::default(),
+            panic_handler: None,
+            use_current_thread: false,
+            spawn: DefaultSpawn,
+        }
+    }
 }
 
 impl ThreadPoolBuilder {
     /// The defaults: this machine, a thread for each of its workers, work stealing.
     pub fn new() -> Self {
         Self::default()
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// The same, with its threads started by `spawn`.
+    pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
+        let Self { num_threads, scheduler, machine, options, panic_handler, use_current_thread, .. } = self;
+        ThreadPoolBuilder { num_threads, scheduler, machine, options, panic_handler, use_current_thread, spawn }
     }
 
     /// What `current_num_threads` will answer: programs choose their grain by it.
@@ -97,10 +124,30 @@ impl ThreadPoolBuilder {
         self
     }
 
+    /// Without effect: no thread starts.
+    pub fn start_handler(self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        let _ = handler;
+        self
+    }
+
+    /// Without effect: no thread ends.
+    pub fn exit_handler(self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        let _ = handler;
+        self
+    }
+
+    /// Without effect, but that the pool must not be built inside another: everything runs on the current thread.
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+}
+
+impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range.
+    /// [`ThreadPoolBuildError`]: σ or μ out of range, or a current thread that belongs to a pool already.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let Options { sigma, mu, .. } = self.options;
         if !(sigma > 0.0 && sigma <= 1.0) {
@@ -109,6 +156,9 @@ impl ThreadPoolBuilder {
         if !(mu > 0.0 && mu <= 1.0) {
             return Err(ThreadPoolBuildError::Mu(mu));
         }
+        if self.use_current_thread && pool::current_thread_index().is_some() {
+            return Err(ThreadPoolBuildError::CurrentThreadInPool);
+        }
         let here = host();
         let usable = here.workers().len();
         let machine = self.machine.unwrap_or(here);
@@ -116,6 +166,7 @@ impl ThreadPoolBuilder {
             0 => usable.min(machine.workers().len()),
             threads => threads,
         };
+        let threads = threads.min(max_num_threads());
         Ok(ThreadPool::new(threads, self.scheduler, machine, self.panic_handler))
     }
 
@@ -136,7 +187,7 @@ fn host() -> Machine {
     })
 }
 
-impl fmt::Debug for ThreadPoolBuilder {
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)

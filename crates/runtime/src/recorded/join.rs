@@ -1,6 +1,9 @@
 //! Two closures, one after the other.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 use befit_record::inside;
 
@@ -26,4 +29,30 @@ where
             (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
         }
     })
+}
+
+/// As [`join`]; nothing migrates.
+#[inline]
+pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    join(move || a(FnContext { not_send: PhantomData }), move || b(FnContext { not_send: PhantomData }))
+}
+
+/// What a half of a [`join_context`] is told.
+#[derive(Debug)]
+pub struct FnContext {
+    not_send: PhantomData<*const ()>,
+}
+
+impl FnContext {
+    /// No.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        false
+    }
 }

@@ -6,19 +6,28 @@
 //! keeps our own code out of what it sees, is `befit_record::inside`. Run without `befit record`, such a build only runs serially.
 //!
 //! What cannot be the same: a detached task runs at once, so one that waits for what its spawner does later waits for ever; options
-//! that are about threads (pinning, names, stack size) are taken and have no effect; pools count nothing.
+//! that are about threads (pinning, names, stack size, handlers, who starts them) are taken and have no effect; pools count nothing; a
+//! broadcast runs once for each thread that the pool was built for, but on one.
 
+mod broadcast;
 mod builder;
 mod join;
 mod pool;
 mod scope;
 mod spawn;
+#[cfg(test)]
+mod tests;
+mod threads;
+mod yields;
 
+pub use broadcast::{BroadcastContext, broadcast};
 pub use builder::ThreadPoolBuilder;
-pub use join::join;
-pub use pool::{ThreadPool, current_num_threads, current_thread_index};
-pub use scope::{Scope, scope};
-pub use spawn::spawn;
+pub use join::{FnContext, join, join_context};
+pub use pool::{ThreadPool, current_num_threads, current_thread_index, max_num_threads};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use spawn::{spawn, spawn_broadcast, spawn_fifo};
+pub use threads::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder};
+pub use yields::{current_thread_has_pending_tasks, yield_local, yield_now};
 
 use befit_record::inside::{self, Declared};
 

@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    cell::RefCell,
+    cell::{Cell, RefCell},
     fmt,
     sync::{Arc, OnceLock},
 };
@@ -11,8 +11,8 @@ use befit_machine::Machine;
 use befit_record::inside;
 use befit_sched::SchedulerKind;
 
-use super::{Scope, ThreadPoolBuilder, declared};
-use crate::{Statistics, Work, WorkerStatistics};
+use super::{BroadcastContext, Scope, ScopeFifo, ThreadPoolBuilder, declared};
+use crate::{JoinThreadsError, Statistics, Work, WorkerStatistics, Yield};
 
 pub(super) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
@@ -21,6 +21,8 @@ static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 thread_local! {
     /// The pools that this thread runs in, the innermost last.
     static CURRENT: RefCell<Vec<Arc<Inner>>> = const { RefCell::new(Vec::new()) };
+    /// Which thread of a pool this one stands for: another than 0 in a broadcast.
+    static INDEX: Cell<usize> = const { Cell::new(0) };
 }
 
 struct Inner {
@@ -51,9 +53,26 @@ pub fn current_num_threads() -> usize {
     with_current(ThreadPool::current_num_threads)
 }
 
-/// 0 in a pool, `None` outside one.
+/// 0 in a pool, but in a broadcast the thread that it stands for; `None` outside a pool.
 pub fn current_thread_index() -> Option<usize> {
-    inside::in_region().then_some(0)
+    inside::in_region().then(|| inside::unrecorded(|| INDEX.get()))
+}
+
+/// The most threads that a pool can be built for.
+pub fn max_num_threads() -> usize {
+    u16::MAX.into()
+}
+
+/// Calls `f` as thread `index`.
+pub(super) fn as_thread<R>(index: usize, f: impl FnOnce() -> R) -> R {
+    struct Before(usize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            inside::unrecorded(|| INDEX.set(self.0));
+        }
+    }
+    let _before = Before(inside::unrecorded(|| INDEX.replace(index)));
+    f()
 }
 
 /// The thread has left the pool, also by a panic.
@@ -135,6 +154,85 @@ impl ThreadPool {
         self.enter(|| super::spawn(work));
     }
 
+    /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'s>) -> R + Send,
+        R: Send,
+    {
+        self.enter(|| super::scope_fifo(body))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope()) in this pool.
+    pub fn in_place_scope<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'s>) -> R,
+    {
+        self.enter(|| super::in_place_scope(body))
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) in this pool.
+    pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&ScopeFifo<'s>) -> R,
+    {
+        self.enter(|| super::in_place_scope_fifo(body))
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo()) in this pool.
+    pub fn spawn_fifo<F>(&self, work: F)
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.enter(|| super::spawn_fifo(work));
+    }
+
+    /// [`broadcast`](crate::broadcast()) in this pool.
+    pub fn broadcast<F, R>(&self, work: F) -> Vec<R>
+    where
+        F: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        self.enter(|| super::broadcast(work))
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast()) in this pool.
+    pub fn spawn_broadcast<F>(&self, work: F)
+    where
+        F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        self.enter(|| super::spawn_broadcast(work));
+    }
+
+    /// Finds nothing; `None` if the caller does not run in this pool.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.current_thread_index().map(|_| Yield::Idle)
+    }
+
+    /// Finds nothing; `None` if the caller does not run in this pool.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.yield_now()
+    }
+
+    /// No; `None` if the caller does not run in this pool.
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.current_thread_index().map(|_| false)
+    }
+
+    /// Has nothing to wait for.
+    ///
+    /// # Errors
+    /// [`JoinThreadsError::InsidePool`], if the caller runs in this pool.
+    pub fn join_threads(self) -> Result<(), JoinThreadsError> {
+        match self.current_thread_index() {
+            Some(index) => Err(JoinThreadsError::InsidePool { index }),
+            None => Ok(()),
+        }
+    }
+
+    /// Has nothing to let go.
+    pub fn detach(self) {}
+
     /// The number of threads that it was built for.
     pub fn current_num_threads(&self) -> usize {
         self.0.threads
@@ -143,7 +241,8 @@ impl ThreadPool {
     /// 0 if the caller runs in this pool, else `None`.
     pub fn current_thread_index(&self) -> Option<usize> {
         inside::unrecorded(|| {
-            CURRENT.with_borrow(|pools| pools.last().is_some_and(|inner| Arc::ptr_eq(inner, &self.0)).then_some(0))
+            let own = |pools: &Vec<_>| pools.last().is_some_and(|inner| Arc::ptr_eq(inner, &self.0));
+            CURRENT.with_borrow(own).then(|| INDEX.get())
         })
     }
 

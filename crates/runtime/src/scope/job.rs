@@ -5,32 +5,32 @@ use std::{
     ptr::NonNull,
 };
 
-use super::Scope;
+use super::base::{Base, Kind};
 use crate::engine::{JobHeader, JobRef, JobTable};
 
 #[repr(C)]
-pub(super) struct ScopeJob<'s, F> {
+pub(super) struct ScopeJob<S, F> {
     header: JobHeader,
-    scope: NonNull<Scope<'s>>,
+    scope: NonNull<S>,
     work: F,
 }
 
-impl<'s, F: FnOnce(&Scope<'s>) + Send + 's> ScopeJob<'s, F> {
+impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
     const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
 
     /// Puts `work` on the heap.
     ///
     /// # Safety
-    /// `scope` has counted the task, and stays until it has ended.
-    pub(super) unsafe fn into_job(work: F, scope: NonNull<Scope<'s>>) -> JobRef {
+    /// `scope` has counted the task, and stays until it has ended, as does what `work` borrows.
+    pub(super) unsafe fn into_job(work: F, scope: NonNull<S>) -> JobRef {
         let job = Box::new(Self { header: JobHeader::new(Self::TABLE), scope, work });
         // SAFETY: the scope stays (promised by the caller).
-        let place = unsafe { scope.as_ref() }.place;
+        let place = unsafe { scope.as_ref() }.base().place();
         // SAFETY: it lives as long as the scope.
         unsafe { job.header.birthplace.set(place.as_ptr()) };
         let header = NonNull::from(Box::leak(job)).cast();
-        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job;
-        // the table is its own.
+        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job; the
+        // table is its own.
         unsafe { JobRef::new(header) }
     }
 
@@ -39,15 +39,16 @@ impl<'s, F: FnOnce(&Scope<'s>) + Send + 's> ScopeJob<'s, F> {
         // SAFETY: leaked by `into_job`, and executed once.
         let job = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
         let Self { scope, work, .. } = *job;
-        {
+        let base = {
             // SAFETY: the scope stays until this task has ended, below.
             let scope = unsafe { scope.as_ref() };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(scope))) {
-                scope.keep_panic(panic);
+                scope.base().keep_panic(panic);
             }
-        }
+            NonNull::from(scope.base())
+        };
         ended();
         // SAFETY: live, and this task's only end; this thread keeps the pool.
-        unsafe { Scope::end_one(scope) };
+        unsafe { Base::end_one(base) };
     }
 }

@@ -1,52 +1,42 @@
 //! Scopes: any number of tasks that may borrow from the function that opened the scope, and all end before it goes on.
 
+mod base;
 mod detached;
+mod fifo;
 mod job;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::{
-    any::Any,
-    fmt,
-    marker::PhantomData,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr::NonNull,
-    sync::{
-        Arc,
-        atomic::Ordering::{AcqRel, Relaxed},
-    },
-};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use befit_machine::Bytes;
-use befit_sched::Task;
 
-pub use self::detached::spawn;
-pub(crate) use self::detached::spawn_in;
-use self::job::ScopeJob;
+use self::base::{Base, Kind};
+pub use self::{
+    detached::{spawn, spawn_broadcast, spawn_fifo},
+    fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo},
+};
+pub(crate) use self::{
+    detached::{spawn_broadcast_in, spawn_fifo_in, spawn_in},
+    fifo::{Fifos, in_place_scope_fifo_in, scope_fifo_on},
+};
 use crate::{
-    engine::{Ancestor, Lineage, NoUnwind, Place},
-    latch::Latch,
-    pool::{Registry, Worker, global},
-    primitive::{AtomicU32, AtomicUsize, Mutex, lock},
+    broadcast::BroadcastContext,
+    pool::{Registry, Worker, current_or_global},
 };
 
 /// Where tasks can be spawned that borrow what lives longer than the scope; made by [`scope`].
 pub struct Scope<'s> {
-    registry: Arc<Registry>,
-    /// The task that opened the scope.
-    parent: Task,
-    /// The place of what is spawned.
-    place: Place,
-    /// Numbers the spawned tasks.
-    spawned: AtomicU32,
-    /// The body, and the tasks that have not ended.
-    open: AtomicUsize,
-    /// Set when `open` comes to 0.
-    latch: Latch,
-    /// The first panic.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    base: Base,
     /// Makes `'s` invariant: spawned closures may borrow for `'s`, no longer and no shorter.
     marker: PhantomData<fn(&'s ()) -> &'s ()>,
+}
+
+// SAFETY: the base is a field.
+unsafe impl Kind for Scope<'_> {
+    fn base(&self) -> &Base {
+        &self.base
+    }
 }
 
 /// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it returns once all of them
@@ -84,47 +74,54 @@ where
     F: FnOnce(&Scope<'s>) -> R + Send,
     R: Send,
 {
-    Worker::with_current(|worker| match worker {
-        Some(worker) => scope_on(worker, body),
-        None => global().install_outside(Task::root(None, None), |worker| scope_on(worker, body)),
-    })
+    current_or_global(|worker| scope_on(worker, body))
 }
 
 /// As [`scope`], on a worker.
 pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> R) -> R {
-    // By its address the scope is known to its descendants.
-    let known_as = 0u8;
-    let ancestor = Ancestor::new(&raw const known_as);
-    // SAFETY: the place is of the job that runs this, which outlives the scope.
-    let lineage = unsafe { Lineage::new(ancestor, worker.lineage()) };
-    let scope = Scope {
-        // SAFETY: it lives until the scope has ended, after this function's wait.
-        place: unsafe { Place::new(&lineage) },
-        registry: Arc::clone(worker.registry()),
-        parent: *worker.task(),
-        spawned: AtomicU32::new(0),
-        open: AtomicUsize::new(1),
-        latch: Latch::new(worker.seat()),
-        panic: Mutex::new(None),
-        marker: PhantomData,
-    };
-    // Spawned tasks hold pointers to the scope.
-    let no_unwind = NoUnwind;
-    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    let result = result.map_err(|panic| scope.keep_panic(panic));
-    // SAFETY: the scope is live, and this is the body's end.
-    unsafe { Scope::end_one(NonNull::from(&scope)) };
-    worker.wait(&scope.latch, Some(ancestor));
-    no_unwind.over();
-    let panic = lock(&scope.panic).take();
-    match (result, panic) {
-        (Ok(result), None) => result,
-        (_, Some(panic)) => resume_unwind(panic),
-        (Err(()), None) => unreachable!("the body's panic was kept"),
-    }
+    base::run_on(worker, Scope::new, body)
+}
+
+/// [`scope`] whose body runs on the calling thread, also outside a pool; only the tasks run in the current pool, or the
+/// global one.
+///
+/// So the body need not be [`Send`]. While a thread outside all pools waits for the tasks it does nothing else.
+///
+/// ```
+/// let words = std::rc::Rc::new(["here", "there"]); // not `Send`
+/// let mut lengths = [0; 2];
+/// befit::in_place_scope(|s| {
+///     for (word, length) in words.iter().zip(&mut lengths) {
+///         s.spawn(move |_| *length = word.len());
+///     }
+/// });
+/// assert_eq!(lengths, [4, 5]);
+/// ```
+/// The tasks run on other threads all the same:
+/// ```compile_fail,E0277
+/// let words = std::rc::Rc::new(["here", "there"]);
+/// befit::in_place_scope(|s| s.spawn(|_| drop(words.clone())));
+/// ```
+///
+/// # Panics
+/// As [`scope`].
+pub fn in_place_scope<'s, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'s>) -> R,
+{
+    Registry::with_current(|registry| in_place_scope_in(registry, body))
+}
+
+/// As [`in_place_scope`], in the given pool.
+pub(crate) fn in_place_scope_in<'s, R>(registry: &Arc<Registry>, body: impl FnOnce(&Scope<'s>) -> R) -> R {
+    base::run_in_place(registry, Scope::new, body)
 }
 
 impl<'s> Scope<'s> {
+    fn new(base: Base) -> Self {
+        Self { base, marker: PhantomData }
+    }
+
     /// Spawns a task into the scope. It may spawn more into the same scope, which it is given.
     ///
     /// A task costs an allocation and a call into the scheduler: prefer [`join`](crate::join) for small ones.
@@ -174,48 +171,41 @@ impl<'s> Scope<'s> {
     where
         F: FnOnce(&Scope<'s>) + Send + 's,
     {
-        let index = self.spawned.fetch_add(1, Relaxed);
-        // Relaxed is enough: whoever can call this keeps the scope open, by the body or by a task.
-        self.open.fetch_add(1, Relaxed);
-        // SAFETY: the scope stays until all its tasks have ended, this one included, which has just been counted.
-        let job = unsafe { ScopeJob::into_job(work, NonNull::from(self)) };
-        Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
-                worker.spawn(job, worker.task().child(index, size, None));
-            }
-            _ => self.registry.inject(job, self.parent.child(index, size, None)),
-        });
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open; the job is
+        // given away below.
+        let job = unsafe { base::task(self, work) };
+        self.base.give(job, size);
     }
 
-    /// Keeps the first panic.
-    fn keep_panic(&self, panic: Box<dyn Any + Send>) {
-        let mut kept = lock(&self.panic);
-        if kept.is_none() {
-            *kept = Some(panic);
-        } else {
-            drop(kept);
-            drop(panic);
-        }
-    }
-
-    /// The body or a task has ended. The scope may be gone when this returns.
+    /// Spawns a task on every thread of the pool, each of which runs it when it next looks for work, before the scope
+    /// ends.
     ///
-    /// # Safety
-    /// `this` is live, and the caller one of those counted in `open`; the pool of its owner lives until this returns.
-    unsafe fn end_one(this: NonNull<Self>) {
-        // SAFETY: the scope cannot go before the latch is set, and that comes later than this borrow's last use.
-        let open = unsafe { &(*this.as_ptr()).open };
-        if open.fetch_sub(1, AcqRel) == 1 {
-            // SAFETY: only the last to end comes here, and the scope waits for it.
-            let latch = unsafe { &raw const (*this.as_ptr()).latch };
-            // SAFETY: the latch is set here only; its seat belongs to the pool that the caller keeps.
-            unsafe { Latch::set(latch) };
-        }
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    /// let threads = Mutex::new(Vec::new());
+    /// pool.scope(|s| s.spawn_broadcast(|_, context| threads.lock().unwrap().push(context.index())));
+    /// let mut threads = threads.into_inner().unwrap();
+    /// threads.sort();
+    /// assert_eq!(threads, [0, 1, 2]);
+    /// ```
+    /// All threads use it at once, so what it uses must be [`Sync`]:
+    /// ```compile_fail,E0277
+    /// let count = std::cell::Cell::new(0);
+    /// befit::scope(|s| s.spawn_broadcast(|_, _| count.set(1)));
+    /// ```
+    pub fn spawn_broadcast<F>(&self, work: F)
+    where
+        F: Fn(&Scope<'s>, BroadcastContext<'_>) + Send + Sync + 's,
+    {
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open.
+        unsafe { base::spawn_broadcast(self, work) };
     }
 }
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("open", &self.open).finish_non_exhaustive()
+        f.debug_struct("Scope").field("open", &self.base.open()).finish_non_exhaustive()
     }
 }

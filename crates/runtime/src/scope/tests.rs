@@ -1,5 +1,8 @@
 //! Tests of scopes and of detached tasks.
 
+mod fifo;
+mod in_place;
+
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     process::Command,

@@ -67,6 +67,13 @@ impl Sleep {
         }
     }
 
+    /// Announces that there is mail for `thread`, after it was posted.
+    pub(crate) fn announce_mail(&self, thread: usize) {
+        self.news.fetch_add(1, AcqRel);
+        fence(SeqCst);
+        self.seats[thread].tell(Told::Mail);
+    }
+
     /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return early. If it would be
     /// the last to sleep it first asks `may_be_stuck`, and stays awake if that answers true. Answers the cluster of the
     /// announcement that woke it, which it must pass on if it does not look for work now.
@@ -90,7 +97,7 @@ impl Sleep {
         self.sleepers.fetch_sub(1, Relaxed);
         match told {
             Some(Told::News(cluster)) => Some(cluster),
-            Some(Told::Latch) | None => None,
+            Some(Told::Latch | Told::Mail) | None => None,
         }
     }
 }

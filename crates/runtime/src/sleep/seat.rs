@@ -12,14 +12,18 @@ const AWAKE: u32 = 0;
 const SLEEPY: u32 = 1;
 /// A latch that it waits on has been set.
 const TOLD_LATCH: u32 = 2;
+/// There is mail for it.
+const TOLD_MAIL: u32 = 3;
 /// This plus a cluster's number: there is news for that cluster.
-const TOLD_NEWS: u32 = 3;
+const TOLD_NEWS: u32 = 4;
 
 /// Why a sleeper was woken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     /// A latch was set: maybe the one that it waits on.
     Latch,
+    /// Something lies in its mailbox.
+    Mail,
     /// Something became ready under this cluster.
     News(ClusterId),
 }
@@ -61,6 +65,7 @@ impl Seat {
         match self.state.swap(AWAKE, AcqRel) {
             AWAKE | SLEEPY => None,
             TOLD_LATCH => Some(Told::Latch),
+            TOLD_MAIL => Some(Told::Mail),
             news => Some(Told::News(ClusterId(news - TOLD_NEWS))),
         }
     }
@@ -69,6 +74,7 @@ impl Seat {
     pub(super) fn tell(&self, told: Told) -> bool {
         let state = match told {
             Told::Latch => TOLD_LATCH,
+            Told::Mail => TOLD_MAIL,
             Told::News(cluster) => TOLD_NEWS + cluster.0,
         };
         // The load spares the line of a thread that is awake a write.

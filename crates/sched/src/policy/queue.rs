@@ -27,6 +27,13 @@ impl<T> Queue<T> {
         });
     }
 
+    /// Whether it was empty at some moment during this call.
+    pub(super) fn seems_empty(&self) -> bool {
+        // Sequentially consistent, as is the store below: a worker that announces its sleep and then sees an empty queue must
+        // not miss an entry whose producer saw no sleeper.
+        self.len.load(Ordering::SeqCst) == 0
+    }
+
     pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, VecDeque::pop_back)
     }
@@ -56,9 +63,7 @@ impl<T> Queue<T> {
         env: &mut dyn Env,
         take: impl FnOnce(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>,
     ) -> Option<Ready<T>> {
-        // Sequentially consistent, as is the store below: a worker that announces its sleep and then sees an empty queue must
-        // not miss an entry whose producer saw no sleeper.
-        if self.len.load(Ordering::SeqCst) == 0 {
+        if self.seems_empty() {
             return None;
         }
         self.entries.with(env, |entries, _| {

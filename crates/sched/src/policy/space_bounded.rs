@@ -114,6 +114,11 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         None
     }
 
+    fn has_own(&self, w: WorkerId) -> bool {
+        let waits = |cluster: &ClusterId| self.rooms[cluster.index()].len.load(Ordering::SeqCst) > 0;
+        self.ledger.path(w).iter().any(waits)
+    }
+
     fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
         self.ledger.resume(w, task, env);
     }

@@ -138,4 +138,12 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
     fn can_choose(&self) -> bool {
         true
     }
+
+    fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.queues[w.index()].pop_new(env)
+    }
+
+    fn has_own(&self, w: WorkerId) -> bool {
+        !self.queues[w.index()].seems_empty()
+    }
 }

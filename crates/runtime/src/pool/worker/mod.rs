@@ -2,11 +2,14 @@
 //!
 //! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls
 //! the policy as its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy
-//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing.
+//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing. `mail` is what runs here past the
+//! policy; `yields` looks for work because user code says so.
 
 mod hand_out;
+mod mail;
 mod run;
 mod wait;
+mod yields;
 
 use std::{
     cell::Cell,
@@ -32,7 +35,7 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// One thread of a pool. Lives on that thread's stack; only that thread uses it.
+/// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted); only that thread uses it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
@@ -55,6 +58,8 @@ pub(crate) struct Worker {
     id: WorkerId,
     near: Near,
     random: Random,
+    /// The thread belongs to the program, which has lent it to the pool.
+    adopted: bool,
     registry: Arc<Registry>,
 }
 
@@ -77,6 +82,7 @@ impl Worker {
             id,
             near: Near::new(engine.machine(), id),
             random: Random::new(registry.seed(), thread as u64),
+            adopted: false,
             registry,
         }
     }
@@ -84,8 +90,8 @@ impl Worker {
     /// Calls `f` with the worker that the calling thread is, if it is one.
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
-        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes; `f` cannot keep
-        // the reference beyond its call, during which `run_until` does not return.
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes, or a worker that
+        // is never freed; `f` cannot keep the reference beyond its call, during which `run_until` does not return.
         f(unsafe { worker.as_ref() })
     }
 
@@ -94,10 +100,31 @@ impl Worker {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
         self.asks().raise_floor();
+        let handlers = self.registry.handlers();
+        if handlers.start.is_some() {
+            self.call(|| self.registry.call_handler(handlers.start.as_ref(), self.thread));
+        }
         self.work_until(stop, None);
+        if handlers.exit.is_some() {
+            self.call(|| self.registry.call_handler(handlers.exit.as_ref(), self.thread));
+            self.work_off();
+        }
         self.asks().raise_floor();
         CURRENT.set(outer);
         no_unwind.over();
+    }
+
+    /// Makes the calling thread, which is no worker, thread 0 of a pool, for ever.
+    pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
+        let worker: &'static Self = Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        worker.asks().raise_floor();
+        worker.begin_base();
+        CURRENT.set(worker);
+    }
+
+    /// Whether this is a thread that was not started by or for the pool, and that is in none of the pool's jobs.
+    pub(super) fn is_adopted_and_free(&self) -> bool {
+        self.adopted && self.is_at_base()
     }
 
     pub(crate) fn forks(&self) -> &ForkList {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use befit_machine::ClusterId;
 use befit_sched::{Ready, Stage, Strand, Task};
 
-use super::Worker;
+use super::{Running, Worker};
 use crate::{
     engine::{JobRef, NoUnwind},
     stats::Phase,
@@ -30,6 +30,35 @@ impl Worker {
     fn entry(&self) -> Option<&Entry> {
         // SAFETY: set by `execute` for as long as the entry lives, on the caller's stack, further up.
         unsafe { self.entry.get().as_ref() }
+    }
+
+    /// Lets user code run outside any job, as long as this worker lives, which is for ever.
+    pub(super) fn begin_base(&'static self) {
+        let task = Task::root(None, None);
+        let entry = Entry {
+            task,
+            stage: Cell::new(Stage::Continuation),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            outer: std::ptr::null(),
+        };
+        self.entry.set(Box::leak(Box::new(entry)));
+        let running: &Running = Box::leak(Box::new(self.inner_task(task)));
+        self.task.set(running);
+        self.asks().set_wanted(self.may_share());
+        self.counters().times.begin();
+        self.engine().resume(self.id, &task, &mut self.env());
+    }
+
+    /// Whether the running user code is in no job.
+    pub(super) fn is_at_base(&self) -> bool {
+        self.entry().is_some_and(|entry| entry.outer.is_null())
+    }
+
+    /// What a job is, to the policy, that runs here without its having been asked: a part of what waits here, else a task
+    /// of its own.
+    pub(super) fn unasked_task(&self) -> Task {
+        self.entry().map_or(Task::root(None, None), |entry| entry.task.child(0, None, None))
     }
 
     /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would
@@ -68,7 +97,10 @@ impl Worker {
     /// Runs what the policy handed out.
     pub(super) fn execute(&self, ready: Ready<JobRef>) {
         let no_unwind = NoUnwind;
-        self.counters().executed.bump();
+        // What runs unasked (see `mail`) goes on from the start.
+        if ready.stage == Stage::Start {
+            self.counters().executed.bump();
+        }
         if ready.task.maximal {
             self.counters().anchored_at(ready.task.anchor);
         }

@@ -45,7 +45,7 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
-            let found = self.get(awaited);
+            let found = self.mail().or_else(|| self.get(awaited));
             match found.or_else(|| self.idle(seen, latch, awaited)) {
                 Some(ready) => self.execute(ready),
                 None => return,
@@ -53,10 +53,19 @@ impl Worker {
         }
     }
 
-    fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+    pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
+    }
+
+    /// As [`Self::get`], of what is found without stealing.
+    pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
+        self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
+    }
+
+    fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let times = &self.counters().times;
         let asked = times.now();
-        let ready = self.engine().get(self.id, self.within(), awaited, &mut self.env());
+        let ready = get();
         times.asked(asked, ready.is_some());
         ready
     }
@@ -82,7 +91,7 @@ impl Worker {
                 if now != seen {
                     self.heed_alarm();
                     (seen, news, round) = (now, None, 0);
-                    if let Some(ready) = self.get(awaited) {
+                    if let Some(ready) = self.get(awaited).or_else(|| self.mail()) {
                         return Some(ready);
                     }
                 }

@@ -34,6 +34,20 @@ fn a_maximal_task_is_anchored_at_its_befitting_cache() {
 }
 
 #[test]
+fn a_worker_has_what_waits_at_the_clusters_above_it() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    sb.add(W[0], task(1, Bytes::kib(500)), &mut env());
+    let parent = sb.get(W[0], &mut env()).expect("room for it");
+    assert!(!sb.has_own(W[0]));
+    let child = Ready { job: 2, task: parent.task.child(0, None, None), stage: Stage::Start };
+    sb.add(W[0], child, &mut env());
+    assert_eq!(W.map(|w| sb.has_own(w)), [true, true, false, false], "under the first L3");
+    assert_eq!(sb.get_own(W[1], parent.task.anchor, &mut env()).map(|r| r.job), Some(2));
+    assert!(!sb.has_own(W[1]));
+}
+
+#[test]
 fn what_an_anchored_task_forks_runs_under_its_anchor_only() {
     let machine = two_sockets();
     let sb = sb(&machine);

@@ -1,4 +1,4 @@
-use befit_machine::{Bytes, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::{W, env, task, two_sockets};
 use crate::{Env, LockId, Scheduler, policy::WorkStealing};
@@ -13,6 +13,16 @@ fn a_worker_takes_its_newest_and_a_thief_its_victims_oldest() {
     assert_eq!(ws.get(W[3], &mut env()).map(|r| r.job), Some(0));
     assert_eq!(ws.get(W[1], &mut env()).map(|r| r.job), Some(1));
     assert_eq!(ws.get(W[1], &mut env()), None);
+}
+
+#[test]
+fn what_a_worker_has_of_its_own_is_found_without_stealing() {
+    let ws = WorkStealing::<u32>::uniform(&two_sockets());
+    ws.add(W[0], task(1, Bytes(1)), &mut env());
+    assert_eq!((ws.has_own(W[0]), ws.has_own(W[1])), (true, false));
+    assert_eq!(ws.get_own(W[1], ClusterId::ROOT, &mut env()), None);
+    assert_eq!(ws.get_own(W[0], ClusterId::ROOT, &mut env()).map(|r| r.job), Some(1));
+    assert!(!ws.has_own(W[0]));
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! What runs on this worker because it must: broadcasts, and the handlers of start and exit.
+
+use std::{cell::Cell, ptr::NonNull};
+
+use befit_sched::{Ready, Stage};
+
+use super::Worker;
+use crate::{
+    engine::{JobHeader, JobRef, JobTable},
+    stats::Phase,
+};
+
+impl Worker {
+    /// A job that this worker must run, if there is one. To be [executed](Self::execute) next.
+    pub(super) fn mail(&self) -> Option<Ready<JobRef>> {
+        let job = self.registry.mailbox(self.thread).take()?;
+        Some(self.unasked(job))
+    }
+
+    /// Tells the policy that a job runs here for which it was not asked.
+    ///
+    /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the same cluster, so what it
+    /// forks cannot bury the waiting task (see [`crate::engine::Engine::get`]).
+    fn unasked(&self, job: JobRef) -> Ready<JobRef> {
+        self.counters().times.enter(Phase::Get);
+        let task = self.unasked_task();
+        self.engine().resume(self.id, &task, &mut self.env());
+        Ready { job, task, stage: Stage::Continuation }
+    }
+
+    /// Calls `f`, which must not unwind, as the user code of a task of its own. Only while no other runs.
+    pub(super) fn call(&self, f: impl FnOnce()) {
+        let job = Call { header: JobHeader::new(Call::table_of(&f)), f: Cell::new(Some(f)) };
+        // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer is to all of it; the table
+        // is its own.
+        let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
+        let ready = self.unasked(job);
+        self.execute(ready);
+    }
+
+    /// Runs what is left, at the very end: what the handler of the exit has spawned.
+    pub(super) fn work_off(&self) {
+        while let Some(ready) = self.mail().or_else(|| self.get(None)) {
+            self.execute(ready);
+        }
+    }
+}
+
+/// A closure on the stack of who runs it.
+#[repr(C)]
+struct Call<F> {
+    header: JobHeader,
+    f: Cell<Option<F>>,
+}
+
+impl<F: FnOnce()> Call<F> {
+    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+
+    fn table_of(_: &F) -> &'static JobTable {
+        Self::TABLE
+    }
+
+    /// See [`JobRef::execute`].
+    unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
+        // SAFETY: it lives on the stack of the caller's caller.
+        let job = unsafe { job.cast::<Self>().as_ref() };
+        if let Some(f) = job.f.take() {
+            f();
+        }
+        ended();
+    }
+}

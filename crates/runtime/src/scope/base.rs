@@ -1,0 +1,241 @@
+//! What all kinds of scopes have in common: they count their tasks, keep the first panic, and wait.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::{self, NonNull},
+    sync::{
+        Arc,
+        atomic::Ordering::{AcqRel, Relaxed},
+    },
+};
+
+use befit_machine::Bytes;
+use befit_sched::Task;
+
+use super::job::ScopeJob;
+use crate::{
+    broadcast::BroadcastContext,
+    engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
+    latch::{Latch, ThreadLatch},
+    pool::{Registry, Worker},
+    primitive::{AtomicU32, AtomicUsize, Mutex, lock},
+};
+
+/// A kind of scope; it is its tasks' argument.
+///
+/// # Safety
+/// `base` answers a part of the scope itself.
+pub(super) unsafe trait Kind: Sync {
+    /// The common part.
+    fn base(&self) -> &Base;
+}
+
+/// The common part of all scopes.
+pub(super) struct Base {
+    /// The pool that the tasks run in.
+    registry: Arc<Registry>,
+    /// The task that opened the scope.
+    parent: Task,
+    /// The place of what is spawned.
+    place: Place,
+    /// What the scope is known by to its descendants.
+    known_as: Ancestor,
+    /// Numbers the spawned tasks.
+    spawned: AtomicU32,
+    /// The body, and the tasks that have not ended.
+    open: AtomicUsize,
+    over: Over,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Set when `open` comes to 0; by who waits for it.
+enum Over {
+    /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep it.
+    Worker(Latch, Option<Arc<Registry>>),
+    /// A thread of no pool.
+    Thread(Arc<ThreadLatch>),
+}
+
+impl Base {
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    pub(super) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The number of tasks that have not ended, the body among them.
+    pub(super) fn open(&self) -> usize {
+        self.open.load(Relaxed)
+    }
+
+    /// Gives a counted task to the policy.
+    pub(super) fn give(&self, job: JobRef, size: Option<Bytes>) {
+        let index = self.spawned.fetch_add(1, Relaxed);
+        Worker::with_current(|worker| match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
+                worker.spawn(job, worker.task().child(index, size, None));
+            }
+            _ => self.registry.inject(job, self.parent.child(index, size, None)),
+        });
+    }
+
+    /// Keeps the first panic.
+    pub(super) fn keep_panic(&self, panic: Box<dyn Any + Send>) {
+        let mut kept = lock(&self.panic);
+        if kept.is_none() {
+            *kept = Some(panic);
+        } else {
+            drop(kept);
+            drop(panic);
+        }
+    }
+
+    /// The body or a task has ended. The scope may be gone when this returns.
+    ///
+    /// # Safety
+    /// `this` is live, and the caller one of those counted in `open`; the pool that the tasks run in lives until this
+    /// returns.
+    pub(super) unsafe fn end_one(this: NonNull<Self>) {
+        // SAFETY: the scope cannot go before the latch is set, and that comes later than this borrow's last use.
+        let open = unsafe { &(*this.as_ptr()).open };
+        if open.fetch_sub(1, AcqRel) > 1 {
+            return;
+        }
+        // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with the latch's setting.
+        match unsafe { &(*this.as_ptr()).over } {
+            Over::Worker(latch, home) => {
+                let home = home.clone();
+                // SAFETY: the latch is set here only; its seat belongs to the tasks' pool, which the caller keeps, or to
+                // another that `home`, cloned, keeps until the end of this arm.
+                unsafe { Latch::set(latch) };
+                drop(home);
+            }
+            Over::Thread(latch) => Arc::clone(latch).set(),
+        }
+    }
+
+    /// Waits until everything has ended. On the thread that opened the scope.
+    fn wait(&self) {
+        match &self.over {
+            Over::Worker(latch, home) => {
+                // In another pool the tasks may need anything of the worker's.
+                let awaited = home.is_none().then_some(self.known_as);
+                let still = "a thread stays a worker while it runs user code";
+                Worker::with_current(|worker| worker.expect(still).wait(latch, awaited));
+            }
+            Over::Thread(latch) => latch.wait(),
+        }
+    }
+}
+
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool of `worker`, the calling thread.
+pub(super) fn run_on<S: Kind, R>(worker: &Worker, kind: impl FnOnce(Base) -> S, body: impl FnOnce(&S) -> R) -> R {
+    let over = Over::Worker(Latch::new(worker.seat()), None);
+    // SAFETY: the place is of the job that runs this, which outlives the scope.
+    unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, kind, body) }
+}
+
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool `registry`, wherever the calling thread belongs.
+pub(super) fn run_in_place<S, R>(
+    registry: &Arc<Registry>,
+    kind: impl FnOnce(Base) -> S,
+    body: impl FnOnce(&S) -> R,
+) -> R
+where
+    S: Kind,
+{
+    Worker::with_current(|worker| {
+        let over = match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), registry) => return run_on(worker, kind, body),
+            Some(worker) => Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry()))),
+            None => Over::Thread(Arc::new(ThreadLatch::new())),
+        };
+        // SAFETY: null is a place.
+        unsafe { run(registry, Task::root(None, None), ptr::null(), over, kind, body) }
+    })
+}
+
+/// Runs `body` with a scope, waits for all that it spawned, and returns what it returned; or goes on with the first panic.
+///
+/// # Safety
+/// `above`, the place where the scope is opened, is null or lives until this returns.
+unsafe fn run<S: Kind, R>(
+    registry: &Arc<Registry>,
+    parent: Task,
+    above: *const Lineage,
+    over: Over,
+    kind: impl FnOnce(Base) -> S,
+    body: impl FnOnce(&S) -> R,
+) -> R {
+    // By its address the scope is known to its descendants.
+    let address = 0u8;
+    let known_as = Ancestor::new(&raw const address);
+    // SAFETY: promised by the caller.
+    let lineage = unsafe { Lineage::new(known_as, above) };
+    let scope = kind(Base {
+        registry: Arc::clone(registry),
+        parent,
+        // SAFETY: it lives until the scope has ended, after this function's wait.
+        place: unsafe { Place::new(&lineage) },
+        known_as,
+        spawned: AtomicU32::new(0),
+        open: AtomicUsize::new(1),
+        over,
+        panic: Mutex::new(None),
+    });
+    let base = scope.base();
+    // Spawned tasks hold pointers to the scope.
+    let no_unwind = NoUnwind;
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    let result = result.map_err(|panic| base.keep_panic(panic));
+    // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or waits for it.
+    unsafe { Base::end_one(NonNull::from(base)) };
+    base.wait();
+    no_unwind.over();
+    let panic = lock(&base.panic).take();
+    match (result, panic) {
+        (Ok(result), None) => result,
+        (_, Some(panic)) => resume_unwind(panic),
+        (Err(()), None) => unreachable!("the body's panic was kept"),
+    }
+}
+
+/// Makes `work` a counted task of `scope`.
+///
+/// # Safety
+/// What `work` borrows lives until the scope has ended. The scope is being waited for by [`run`], and it is open: the
+/// caller is its body, or one of its tasks. The job must be given to a policy or a thread.
+pub(super) unsafe fn task<S, F>(scope: &S, work: F) -> JobRef
+where
+    S: Kind,
+    F: FnOnce(&S) + Send,
+{
+    // Relaxed is enough: whoever can call this keeps the scope open.
+    scope.base().open.fetch_add(1, Relaxed);
+    // SAFETY: the scope stays until all its tasks have ended, this one included, which has just been counted; what the
+    // work borrows lives as long.
+    unsafe { ScopeJob::into_job(work, NonNull::from(scope)) }
+}
+
+/// Spawns `work` on every thread of the pool.
+///
+/// # Safety
+/// As for [`task`], without the job.
+pub(super) unsafe fn spawn_broadcast<S, F>(scope: &S, work: F)
+where
+    S: Kind,
+    F: Fn(&S, BroadcastContext<'_>) + Send + Sync,
+{
+    let work = Arc::new(work);
+    let registry = scope.base().registry();
+    for thread in 0..registry.engine().threads() {
+        let work = Arc::clone(&work);
+        // SAFETY: promised by the caller; given to a thread below.
+        let job = unsafe { task(scope, move |scope: &S| BroadcastContext::with(|context| work(scope, context))) };
+        registry.post(thread, job);
+    }
+}
