@@ -14,6 +14,8 @@ use crate::primitive::{AtomicBool, AtomicUsize, fence};
 pub(crate) struct Asks {
     /// None of the worker's forks lies with the policy: the next that it opens, or an older one, should.
     wanted: AtomicBool,
+    /// Counts the forks that were handed out and have been taken, by whomever.
+    taken: AtomicUsize,
     /// Code whose stack frame lies above this address may call instead of forking.
     floor: AtomicUsize,
 }
@@ -24,16 +26,17 @@ const NO_STRETCH: usize = usize::MAX;
 impl Asks {
     #[cfg(not(loom))]
     pub(crate) const fn new() -> Self {
-        Self { wanted: AtomicBool::new(false), floor: AtomicUsize::new(NO_STRETCH) }
+        Self { wanted: AtomicBool::new(false), taken: AtomicUsize::new(0), floor: AtomicUsize::new(NO_STRETCH) }
     }
 
     #[cfg(loom)]
     pub(crate) fn new() -> Self {
-        Self { wanted: AtomicBool::new(false), floor: AtomicUsize::new(NO_STRETCH) }
+        Self { wanted: AtomicBool::new(false), taken: AtomicUsize::new(0), floor: AtomicUsize::new(NO_STRETCH) }
     }
 
-    /// Anyone: a fork of the worker's is wanted.
-    pub(crate) fn ask(&self) {
+    /// Anyone: a fork of the worker's has been taken; another is wanted.
+    pub(crate) fn take_one(&self) {
+        self.taken.fetch_add(1, Relaxed);
         self.wanted.store(true, Relaxed);
         fence(SeqCst);
         self.floor.store(NO_STRETCH, Relaxed);
@@ -42,6 +45,11 @@ impl Asks {
     /// The owner: whether a fork should be handed out.
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted.load(Relaxed)
+    }
+
+    /// The owner: how many forks have been taken, modulo 2⁶⁴.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
     }
 
     /// The owner: whether one should be handed out from now on.

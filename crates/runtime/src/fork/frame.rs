@@ -158,7 +158,7 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         let handed = unsafe { frame.open.handed() };
         // SAFETY: the owner's asks live as long as the owner waits for this frame.
         let asks = unsafe { handed.asks.as_ref() };
-        asks.ask();
+        asks.take_one();
         Worker::with_current(|worker| {
             // (In the models there is none.)
             if let Some(worker) = worker {

@@ -79,7 +79,7 @@ fn no_ask_is_lost_to_a_plain_stretch_that_begins_at_the_same_time() {
     ::loom::model(|| {
         let asks = Arc::new(Asks::new());
         let others = Arc::clone(&asks);
-        let asking = ::loom::thread::spawn(move || others.ask());
+        let asking = ::loom::thread::spawn(move || others.take_one());
         asks.lower_floor(0);
         asking.join().unwrap();
         assert!(!asks.is_plain(1), "the next join will see it");

@@ -138,7 +138,7 @@ where
     // SAFETY: this is its owner, and it has not been handed out.
     let b = unsafe { frame.take_work() };
     // Forks that are older may be wanted, and `b` may make none.
-    worker.serve();
+    worker.serve(0);
     (a, run_child(worker, 1, b))
 }
 
@@ -169,6 +169,8 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 
 /// Waits for a second half that was handed out; it is the youngest open fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
+    // Even if it does not: the halves may have run at the same time.
+    worker.stretches().waits();
     // SAFETY: it has been handed out.
     worker.wait(unsafe { frame.latch() }, Some(frame.as_ancestor()));
     worker.forks().pop_handed_out();

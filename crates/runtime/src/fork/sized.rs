@@ -61,7 +61,7 @@ where
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };
     worker.counters().forks.bump();
-    worker.counters().handed_out.add(2);
+    worker.count_handed_out(2);
     worker.give_and_wait(&jobs, [(latch_a, Some(a.as_ancestor())), (latch_b, Some(b.as_ancestor()))]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.

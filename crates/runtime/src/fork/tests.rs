@@ -211,6 +211,27 @@ fn the_list_of_open_forks_grows() {
     });
 }
 
+/// No program may count on it, but many do: as many leaves as threads, each of which waits for all.
+#[test]
+fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
+    fn tree(leaves: usize, all: &Barrier) {
+        if leaves == 1 {
+            all.wait();
+            return;
+        }
+        join(|| tree(leaves / 2, all), || tree(leaves - leaves / 2, all));
+    }
+    within(Duration::from_secs(60), || {
+        for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
+            let pool = pool(scheduler, "pu:4", 4);
+            let all = Barrier::new(4);
+            for _ in 0..100 {
+                pool.install(|| tree(4, &all));
+            }
+        }
+    });
+}
+
 /// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; answers how many forks there were.
 fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
     let ready = Barrier::new(2);

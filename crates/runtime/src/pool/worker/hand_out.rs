@@ -42,14 +42,19 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.forks.push(fork);
         self.counters().forks.bump();
-        self.serve();
+        let early = self.stretches.depth() <= self.engine().threads().ilog2() + 1;
+        self.serve(usize::from(early));
         no_unwind.over();
     }
 
-    /// Hands out the oldest private forks if one that was handed out has been taken: one for each idle thread, and twice
-    /// as many as last time as long as none of them came back, as the next occasion may be far.
-    pub(crate) fn serve(&self) {
-        if !self.asks().is_wanted() {
+    /// Hands out the oldest private forks: `at_least` so many; one if none of this worker's lies with the policy, and one for each idle
+    /// thread that the others do not suffice for; and twice as many as last time as long as none of them came back, as the next occasion
+    /// may be far.
+    pub(crate) fn serve(&self, at_least: usize) {
+        let untaken = self.handed_out.get().wrapping_sub(self.asks().taken());
+        let missing = self.registry.idle().saturating_sub(untaken).max(at_least);
+        let wanted = self.asks().is_wanted();
+        if !wanted && missing == 0 {
             return;
         }
         let no_unwind = NoUnwind;
@@ -58,9 +63,12 @@ impl Worker {
         } else if self.forks.has_private() {
             // Before the policy learns of it: who takes it will ask for the next.
             self.asks().set_wanted(false);
+            let mut batch = missing;
+            if wanted {
+                batch = batch.max(self.batch.get());
+                self.batch.set((2 * batch).min(LARGEST_BATCH));
+            }
             self.suspend();
-            let batch = self.batch.get().max(self.registry.idle());
-            self.batch.set((2 * batch).min(LARGEST_BATCH));
             for _ in 0..batch {
                 if !self.hand_out_oldest() {
                     break;
@@ -69,6 +77,12 @@ impl Worker {
             self.resume();
         }
         no_unwind.over();
+    }
+
+    /// So many halves of forks go to the policy.
+    pub(crate) fn count_handed_out(&self, count: usize) {
+        self.counters().handed_out.add(count as u64);
+        self.handed_out.set(self.handed_out.get().wrapping_add(count));
     }
 
     /// A fork that was handed out with these `asks` is about to run here.
@@ -83,7 +97,7 @@ impl Worker {
     /// suspended.
     pub(super) fn hand_out_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.expose() else { return false };
-        self.counters().handed_out.bump();
+        self.count_handed_out(1);
         // SAFETY: it is in the list and was not handed out before, so it is live and its work is there.
         let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.seat());

@@ -44,6 +44,8 @@ pub(crate) struct Worker {
     stretches: Stretches,
     /// How many forks to hand out when next one is wanted; at least 1.
     batch: Cell<usize>,
+    /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those [taken](Asks::taken), they lie with the policy.
+    handed_out: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
     thresholds: Thresholds,
@@ -72,6 +74,7 @@ impl Worker {
             asks: asks_of_this_thread(),
             stretches: Stretches::new(),
             batch: Cell::new(1),
+            handed_out: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
