@@ -300,19 +300,20 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         }
         let timed = self.timed.unwrap_or(wanted);
         let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
-        let mut pool = ThreadPool::new(registry, self.use_current_thread);
         let first = usize::from(self.use_current_thread);
+        let mut starting = Starting { pool: Some(ThreadPool::new(registry, self.use_current_thread)), left: threads };
         for index in first..threads {
+            let pool = starting.pool.as_mut().expect("it is taken at the end only");
             let name = self.thread_name.as_mut().map_or_else(|| format!("befit-{index}"), |name| name(index));
-            let registry = Arc::clone(&pool.registry);
-            match self.spawn.spawn(ThreadBuilder::new(registry, index, name, self.stack_size, inherits_a_place)) {
+            let thread = ThreadBuilder::new(Arc::clone(&pool.registry), index, name, self.stack_size, inherits_a_place);
+            // Should it not be run, it says so itself.
+            starting.left -= 1;
+            match self.spawn.spawn(thread) {
                 Ok(thread) => pool.threads.extend(thread),
-                Err(source) => {
-                    pool.give_up(threads - index - 1 + first);
-                    return Err(ThreadPoolBuildError::Thread { index, source });
-                }
+                Err(source) => return Err(ThreadPoolBuildError::Thread { index, source }),
             }
         }
+        let pool = starting.done();
         if self.use_current_thread {
             Worker::adopt_this_thread(Arc::clone(&pool.registry));
         }
@@ -349,6 +350,28 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::GlobalPoolExists);
         }
         GLOBAL.set(self.build()?).map_err(|_| ThreadPoolBuildError::GlobalPoolExists)
+    }
+}
+
+/// A pool some of whose threads have not been started. Should that fail, or a function of the program's panic on the way, those
+/// that have been started end.
+struct Starting {
+    pool: Option<ThreadPool>,
+    /// The threads that have not been started, an adopted one included.
+    left: usize,
+}
+
+impl Starting {
+    fn done(mut self) -> ThreadPool {
+        self.pool.take().expect("it is taken here only")
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(pool) = &mut self.pool {
+            pool.give_up(self.left);
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! How a pool's threads are started: by the pool, or by the program.
 
 use std::{
+    cell::Cell,
     fmt, io,
+    marker::PhantomData,
     sync::Arc,
     thread::{self, JoinHandle},
 };
@@ -74,6 +76,8 @@ pub struct ThreadBuilder {
     stack_size: Option<usize>,
     /// The thread that starts it is pinned, and it would be, too.
     inherits_a_place: bool,
+    /// It is one thread's: whoever starts threads may later give it what is not to be shared.
+    not_sync: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
@@ -84,7 +88,7 @@ impl ThreadBuilder {
         stack_size: Option<usize>,
         inherits_a_place: bool,
     ) -> Self {
-        Self { registry: Some(registry), index, name, stack_size, inherits_a_place }
+        Self { registry: Some(registry), index, name, stack_size, inherits_a_place, not_sync: PhantomData }
     }
 
     /// Which thread of the pool it is, from 0.

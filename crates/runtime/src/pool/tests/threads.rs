@@ -286,3 +286,18 @@ fn a_thread_can_be_given_to_one_pool_only() {
         .unwrap();
     });
 }
+
+/// The threads that had been started were waited for, with those that had not.
+#[test]
+fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
+    within(Duration::from_secs(60), || {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&ended);
+        let builder = ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| {
+            counted.fetch_add(1, SeqCst);
+        });
+        let builder = builder.thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
+        assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+        assert_eq!(ended.load(SeqCst), 3);
+    });
+}

@@ -1,0 +1,167 @@
+//! How a pool is set up.
+
+use std::{any::Any, env, fmt, io, thread};
+
+use befit::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder};
+
+use crate::{Configuration, ThreadPool, ThreadPoolBuildError};
+
+/// Sets up a [`ThreadPool`], or the global one; see [`befit::ThreadPoolBuilder`].
+///
+/// The number of threads is, in this order: what [`Self::num_threads`] says, the variable `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one for each CPU
+/// that the process may use.
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    builder: befit::ThreadPoolBuilder<S>,
+    num_threads: usize,
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self { builder: befit::ThreadPoolBuilder::new(), num_threads: 0 }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets `with_pool` use a pool whose threads run within `wrapper`, and may so borrow from the caller.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        let wrapper = &wrapper;
+        thread::scope(|scope| {
+            let spawn = |thread: ThreadBuilder| {
+                let mut builder = thread::Builder::new();
+                if let Some(name) = thread.name() {
+                    builder = builder.name(name.to_owned());
+                }
+                if let Some(bytes) = thread.stack_size() {
+                    builder = builder.stack_size(bytes);
+                }
+                builder.spawn_scoped(scope, move || wrapper(thread)).map(drop)
+            };
+            let pool = self.spawn_handler(spawn).build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+
+    /// Lets `spawn` start the threads.
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        ThreadPoolBuilder { builder: self.builder.spawn_handler(spawn), num_threads: self.num_threads }
+    }
+}
+
+impl<S: SpawnThread> ThreadPoolBuilder<S> {
+    /// Builds the pool.
+    ///
+    /// # Errors
+    /// If a thread cannot be started, or a variable of the environment makes no sense.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        Ok(ThreadPool::from(self.finished().build()?))
+    }
+
+    /// Builds the global pool.
+    ///
+    /// # Errors
+    /// As [`Self::build`], and if there is one.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        Ok(self.finished().build_global()?)
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    fn map<T>(
+        self,
+        change: impl FnOnce(befit::ThreadPoolBuilder<S>) -> befit::ThreadPoolBuilder<T>,
+    ) -> ThreadPoolBuilder<T> {
+        ThreadPoolBuilder { builder: change(self.builder), num_threads: self.num_threads }
+    }
+
+    /// With the number of threads, which the environment may decide.
+    fn finished(self) -> befit::ThreadPoolBuilder<S> {
+        let said = |name: &str| env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
+        let threads = match (self.num_threads, said("RAYON_NUM_THREADS"), said("RAYON_RS_NUM_CPUS")) {
+            (0, Some(0), _) => 0,
+            (0, Some(threads), _) | (0, None, Some(threads)) | (threads, _, _) => threads,
+        };
+        self.builder.num_threads(threads)
+    }
+
+    /// The number of threads; 0 for the default.
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// The name of each thread.
+    pub fn thread_name<F>(self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + 'static,
+    {
+        self.map(|builder| builder.thread_name(closure))
+    }
+
+    /// The calling thread becomes the pool's thread 0.
+    pub fn use_current_thread(self) -> Self {
+        self.map(befit::ThreadPoolBuilder::use_current_thread)
+    }
+
+    /// What happens to the panics of spawned tasks; else the process aborts.
+    pub fn panic_handler<H>(self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.map(|builder| builder.panic_handler(panic_handler))
+    }
+
+    /// The size of the threads' stacks in bytes.
+    pub fn stack_size(self, stack_size: usize) -> Self {
+        self.map(|builder| if stack_size == 0 { builder } else { builder.stack_size(stack_size) })
+    }
+
+    /// Without effect. (In rayon-core, too, but for the order of spawned tasks; use [`scope_fifo`](crate::scope_fifo) and
+    /// [`spawn_fifo`](crate::spawn_fifo).)
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
+    pub fn breadth_first(self) -> Self {
+        self
+    }
+
+    /// What each thread does first.
+    pub fn start_handler<H>(self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.map(|builder| builder.start_handler(start_handler))
+    }
+
+    /// What each thread does last.
+    pub fn exit_handler<H>(self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.map(|builder| builder.exit_handler(exit_handler))
+    }
+}
+
+impl From<Configuration> for ThreadPoolBuilder {
+    fn from(configuration: Configuration) -> Self {
+        configuration.into_builder()
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder").field("num_threads", &self.num_threads).finish_non_exhaustive()
+    }
+}
