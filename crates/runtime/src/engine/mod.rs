@@ -41,7 +41,7 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
-    /// Threads that sleep while they may only take what is bound to some cache.
+    /// Threads that sleep while they may not take just anything: only what is bound to some cache, or what they wait for.
     restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
     holding: CachePadded<AtomicUsize>,
@@ -115,11 +115,6 @@ impl Engine {
         self.wait_policy == WaitPolicy::Anything || self.policy.can_choose()
     }
 
-    /// Whether some workers may be unable to run what others can.
-    fn is_choosy(&self) -> bool {
-        self.places_by_size() || self.wait_policy == WaitPolicy::Descendants
-    }
-
     /// Whether more than one thread may run what is anchored at `cluster`.
     pub(crate) fn is_shared(&self, cluster: ClusterId) -> bool {
         self.threads_under[cluster.index()] > 1
@@ -142,8 +137,8 @@ impl Engine {
 
     /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up: what it got would
     /// lie on top of the waiting task on its stack, which then could not go on before that ended. It would hold its part of the cache
-    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again. What it waits for is
-    /// `awaited`: see [`WaitPolicy`].
+    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again. A worker that may run
+    /// only what it waits for gives that as `awaited`: see [`Self::narrowed`].
     pub(crate) fn get(
         &self,
         w: WorkerId,
@@ -151,14 +146,18 @@ impl Engine {
         awaited: Option<Ancestor>,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        if self.wait_policy == WaitPolicy::Descendants
-            && let Some(awaited) = awaited
-        {
+        if let Some(awaited) = awaited {
             // SAFETY: what a policy shows has not been handed out, and will not be before the call returns.
             let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
             return self.policy.get_if(w, &accepts, env);
         }
         self.taken(self.policy.get_within(w, within, env))
+    }
+
+    /// What a worker that waits for `awaited` must keep to, if it must: by the pool's [`WaitPolicy`], or because it is `deep` and must
+    /// not pile up more on its stack. (Under policies that cannot choose it takes what there is.)
+    pub(crate) fn narrowed(&self, awaited: Option<Ancestor>, deep: bool) -> Option<Ancestor> {
+        awaited.filter(|_| (deep || self.wait_policy == WaitPolicy::Descendants) && self.policy.can_choose())
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.
@@ -200,16 +199,17 @@ impl Engine {
         self.announce_room(w, cluster);
     }
 
-    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` as for [`Self::get`].
+    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for [`Self::get`].
     pub(crate) fn sleep(
         &self,
         me: usize,
         w: WorkerId,
         within: ClusterId,
+        awaited: Option<Ancestor>,
         seen: Seen,
         latch: &Latch,
     ) -> Option<ClusterId> {
-        let restricted = usize::from(within != ClusterId::ROOT);
+        let restricted = usize::from(within != ClusterId::ROOT || awaited.is_some());
         self.restricted.fetch_add(restricted, SeqCst);
         let news = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
         self.restricted.fetch_sub(restricted, SeqCst);
@@ -253,6 +253,7 @@ impl Engine {
         let range = &self.machine.cluster(cluster).workers;
         let under = |thread: &usize| range.contains(&self.worker(*thread).0);
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
-        self.sleep.announce(cluster, threads, self.is_choosy());
+        let all = || self.places_by_size() || self.restricted.load(SeqCst) > 0;
+        self.sleep.announce(cluster, threads, all);
     }
 }

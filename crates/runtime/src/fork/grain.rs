@@ -2,8 +2,8 @@
 //!
 //! A fork pays off if its halves take much longer than it costs to hand one out, about a microsecond. Programs that fork down to single
 //! calls need no cut-off here: a worker times how long the tasks take that a `join` makes, and from the depth on where that falls
-//! below [`GRAIN`], `join` is two plain calls. The depth is learned from below (the first task that takes as long as `GRAIN` has been seen whole, with
-//! all its forks), so a program that the worker knows nothing of loses nothing. What was learned holds until it no longer does:
+//! below [`GRAIN`], `join` is two plain calls. The depth is learned from below (from tasks that have been seen whole, with
+//! all their forks), so a program that the worker knows nothing of loses nothing. What was learned holds until it no longer does:
 //! tasks that take far longer than foreseen make the worker forget it at once, shorter ones raise the depth by degrees.
 //!
 //! Granularity control by prediction of running times: U. A. Acar, A. Charguéraud, M. Rainey, *Oracle scheduling: controlling granularity in
@@ -39,14 +39,16 @@ struct Site {
     id: SiteId,
     /// Forks at this depth and below are plain calls; `None` while that is not known.
     depth: Option<u32>,
-    /// The stretches since the depth last changed, and what they took.
+    /// The stretches since the depth last changed, and what they took. While the depth is not known: the short tasks that were
+    /// watched, and the shallowest of them.
     stretches: u32,
     taken: Duration,
+    shallowest: u32,
 }
 
 impl Site {
-    fn unknown(id: SiteId) -> Self {
-        Self { id, depth: None, stretches: 0, taken: Duration::ZERO }
+    const fn unknown(id: SiteId) -> Self {
+        Self { id, depth: None, stretches: 0, taken: Duration::ZERO, shallowest: u32::MAX }
     }
 }
 
@@ -63,10 +65,7 @@ pub(crate) enum Advice {
 
 impl Grain {
     pub(crate) fn new() -> Self {
-        Self {
-            sites: [const { Cell::new(Site { id: SiteId(0), depth: None, stretches: 0, taken: Duration::ZERO }) };
-                PLACES],
-        }
+        Self { sites: [const { Cell::new(Site::unknown(SiteId(0))) }; PLACES] }
     }
 
     fn place(&self, id: SiteId) -> &Cell<Site> {
@@ -112,7 +111,14 @@ impl Grain {
             Advice::Watch if taken >= GRAIN => site.depth = Some(depth + 1),
             // All of the program takes less than is worth a fork.
             Advice::Watch if depth == 0 => site.depth = Some(0),
-            Advice::Watch => {}
+            Advice::Watch => {
+                site.stretches += 1;
+                site.shallowest = site.shallowest.min(depth);
+                if site.stretches == WINDOW {
+                    // Nothing but short tasks. If those further up are as well, the next windows will show it.
+                    (site.depth, site.stretches) = (Some(site.shallowest), 0);
+                }
+            }
             Advice::Plain if Self::is_surprised(taken) => site = Site::unknown(id),
             Advice::Plain => {
                 site.stretches += 1;
@@ -155,6 +161,16 @@ mod tests {
         // What is above it ends later, and is longer still.
         grain.learn(HERE, 13, Advice::Watch, LONG);
         assert_eq!((grain.advice(HERE, 14), grain.advice(HERE, 15)), (Advice::Fork, Advice::Plain));
+    }
+
+    #[test]
+    fn a_site_that_makes_nothing_but_short_tasks_is_plain_soon() {
+        let grain = Grain::new();
+        for depth in 20..20 + WINDOW {
+            assert_eq!(grain.advice(HERE, 20), Advice::Watch);
+            grain.learn(HERE, depth, Advice::Watch, SHORT);
+        }
+        assert_eq!((grain.advice(HERE, 19), grain.advice(HERE, 20)), (Advice::Fork, Advice::Plain));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) use self::{
     asks::Asks,
     frame::{Frame, OpenFork},
     list::ForkList,
-    plain::asks_of_this_thread,
+    plain::{asks_of_this_thread, stack_pointer},
     stretch::Stretches,
 };
 use crate::{
@@ -126,11 +126,12 @@ where
     // caught, and the pool's own code aborts rather than unwinds; work and output are `Send`; should it be handed out, the
     // frame stays until its latch is seen set.
     unsafe { worker.open(frame.as_open()) };
-    let _forked = worker.stretches().forked(worker.asks(), may_be_plain.then(Frame::<B>::site));
+    let mut forked = worker.stretches().forked(worker.asks(), may_be_plain.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, panic),
     };
+    forked.first_has_ended();
     if worker.forks().youngest_is_handed_out() {
         return after_handing_out(worker, &frame, a);
     }

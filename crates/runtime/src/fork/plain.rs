@@ -33,7 +33,7 @@ mod current {
 
     /// The stack pointer, about.
     #[inline(never)]
-    pub(in super::super) fn stack_pointer() -> usize {
+    pub(crate) fn stack_pointer() -> usize {
         let here = MaybeUninit::<u8>::uninit();
         (&raw const here).addr()
     }
@@ -55,7 +55,7 @@ mod current {
         false
     }
 
-    pub(in super::super) fn stack_pointer() -> usize {
+    pub(crate) fn stack_pointer() -> usize {
         usize::MAX / 2
     }
 
@@ -64,8 +64,8 @@ mod current {
     }
 }
 
-pub(crate) use self::current::asks_of_this_thread;
-pub(super) use self::current::{is_plain, stack_pointer};
+pub(super) use self::current::is_plain;
+pub(crate) use self::current::{asks_of_this_thread, stack_pointer};
 
 /// `a`, then `b`, also if `a` panics.
 #[inline(always)]

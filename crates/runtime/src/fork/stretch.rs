@@ -8,7 +8,10 @@
 //! forks below are forks again; and one that turns out to be long is given up at the next fork. What lies on that much of stack is
 //! all that the others may have to wait for, where a program's tasks are suddenly of another kind than they were before.
 
-use std::{cell::Cell, time::Instant};
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
 
 use super::{
     Asks,
@@ -72,6 +75,8 @@ struct Watch {
     advice: Advice,
     waits: u32,
     since: Instant,
+    /// What the first half took, if the worker did not wait in it.
+    first: Option<Duration>,
 }
 
 impl Stretches {
@@ -105,7 +110,7 @@ impl Stretches {
             return fork;
         }
         let since = Instant::now();
-        fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since });
+        fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since, first: None });
         fork.stretch = (advice == Advice::Plain).then(|| self.begin(asks, REACH, Some((site, since))));
         fork
     }
@@ -151,6 +156,17 @@ impl Stretches {
     }
 }
 
+impl Forked<'_> {
+    /// The first half has ended.
+    pub(super) fn first_has_ended(&mut self) {
+        if let Some(watch) = &mut self.watch
+            && watch.waits == self.stretches.waits.get()
+        {
+            watch.first = Some(watch.since.elapsed());
+        }
+    }
+}
+
 impl Drop for Stretch<'_> {
     fn drop(&mut self) {
         self.asks.raise_floor();
@@ -164,10 +180,15 @@ impl Drop for Forked<'_> {
         let stretches = self.stretches;
         stretches.depth.set(self.depth);
         drop(self.stretch.take());
-        if let Some(watch) = &self.watch
-            && watch.waits == stretches.waits.get()
-        {
-            stretches.grain.learn(watch.site, self.depth, watch.advice, watch.since.elapsed());
+        let Some(watch) = &self.watch else { return };
+        let taken = if watch.waits == stretches.waits.get() {
+            Some(watch.since.elapsed())
+        } else {
+            // Somebody else may have run the second half: it is taken to be like the first.
+            watch.first.map(|first| first * 2)
+        };
+        if let Some(taken) = taken {
+            stretches.grain.learn(watch.site, self.depth, watch.advice, taken);
         }
     }
 }

@@ -114,7 +114,8 @@ impl ThreadBuilder {
             None if self.inherits_a_place => pin::unpin(),
             None => {}
         }
-        Worker::new(Arc::clone(&registry), self.index).run_until(registry.stop_of(self.index));
+        let worker = Worker::new(Arc::clone(&registry), self.index).with_stack(self.stack_size);
+        worker.run_until(registry.stop_of(self.index));
         registry.threads_ended(1);
     }
 

@@ -28,7 +28,7 @@ impl Shared {
 
     fn add(&self, all: bool) {
         *lock(&self.ready) += 1;
-        self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), all);
+        self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || all);
     }
 
     fn take(&self) -> bool {
@@ -58,14 +58,14 @@ impl Shared {
         loop {
             if self.latches[me].probe() {
                 if news.is_some() {
-                    self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), false);
+                    self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || false);
                 }
                 return;
             }
             let seen = self.sleep.seen();
             if self.take() {
                 *lock(&self.taken) += 1;
-                self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), true);
+                self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || true);
             }
             news = self.sleep.sleep(me, seen, &self.latches[me], || false);
         }

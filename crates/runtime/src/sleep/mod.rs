@@ -53,13 +53,14 @@ impl Sleep {
     }
 
     /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
-    /// wakes the first that sleeps, or all that sleep. `cluster` is handed to those who are woken.
-    pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: bool) {
+    /// wakes the first that sleeps, or all that sleep, as `all` then says. `cluster` is handed to those who are woken.
+    pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
         self.news.fetch_add(1, AcqRel);
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {
             return;
         }
+        let all = all();
         for thread in under {
             if self.seats[thread].tell(Told::News(cluster)) && !all {
                 return;

@@ -24,7 +24,7 @@ use self::run::Entry;
 use super::registry::Registry;
 use crate::{
     engine::{Engine, Lineage, Near, NoUnwind, Random, ThreadEnv, Thresholds},
-    fork::{Asks, ForkList, Stretches, asks_of_this_thread},
+    fork::{Asks, ForkList, Stretches, asks_of_this_thread, stack_pointer},
     latch::Latch,
     sleep::Seat,
     stats::Counters,
@@ -34,6 +34,12 @@ thread_local! {
     /// The worker that this thread is, if any.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
+
+/// The stack of a thread for which none was asked for, in bytes: [`std::thread`]'s.
+const STACK: usize = 2 << 20;
+
+/// The part of the stack that may be used before a worker is deep: one in so many. The rest is for the program's own recursion.
+const DEEP: usize = 4;
 
 /// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted); only that thread uses it.
 #[derive(Debug)]
@@ -62,6 +68,8 @@ pub(crate) struct Worker {
     random: Random,
     /// The thread belongs to the program, which has lent it to the pool.
     adopted: bool,
+    /// The address on this thread's stack below which it is *deep*: see [`Self::is_deep`].
+    deep_below: usize,
     registry: Arc<Registry>,
 }
 
@@ -86,8 +94,20 @@ impl Worker {
             near: Near::new(engine.machine(), id),
             random: Random::new(registry.seed(), thread as u64),
             adopted: false,
+            deep_below: stack_pointer().saturating_sub(STACK / DEEP),
             registry,
         }
+    }
+
+    /// As it is, with a stack of so many bytes.
+    pub(super) fn with_stack(self, bytes: Option<usize>) -> Self {
+        Self { deep_below: stack_pointer().saturating_sub(bytes.unwrap_or(STACK) / DEEP), ..self }
+    }
+
+    /// Whether so much of the stack is in use that a waiting worker should put nothing on top but what it waits for. What it runs may
+    /// wait as well, on top of it, and so on: a program with enough large tasks would use up any stack.
+    fn is_deep(&self) -> bool {
+        stack_pointer() < self.deep_below
     }
 
     /// Calls `f` with the worker that the calling thread is, if it is one.

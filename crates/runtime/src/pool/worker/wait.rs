@@ -41,8 +41,10 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something.
+    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something: only that, if
+    /// it must.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
+        let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
             let found = self.mail().or_else(|| self.get(awaited));
@@ -99,7 +101,7 @@ impl Worker {
                 round += 1;
             }
             self.counters().sleeps.bump();
-            news = engine.sleep(self.thread, self.id, self.within(), seen, latch);
+            news = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
         }
     }
 }
