@@ -16,11 +16,13 @@ use crate::{
 /// How many touches ahead [`run`] prefetches.
 const FAR: usize = 16;
 /// How many touches ahead it prepares.
-const NEAR: usize = 6;
+const NEAR: usize = 8;
+/// How many touches it takes at once through each of these steps, in the usual machine's model.
+const BATCH: usize = 4;
 
-/// Plans of the touches to come, each at its number modulo the length.
-type Plans = [Plan; PLANS];
-const PLANS: usize = 2 * FAR;
+/// Plans of the touches to come, in batches, each at its number modulo the length.
+type Plans = [[Plan; BATCH]; PLANS];
+const PLANS: usize = 2 * FAR / BATCH;
 
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
@@ -69,13 +71,24 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     fn usual<L: Short>(self, usual: &mut Usual, lanes: L) {
         let Self(touches, mut each) = self;
         let mut plans = Plans::default();
-        (0..FAR).for_each(|at| plan_ahead(usual, touches, &mut plans, at));
-        for (i, touch) in touches.iter().enumerate() {
-            plan_ahead(usual, touches, &mut plans, i + FAR);
-            if let Some(next) = touches.get(i + NEAR) {
-                usual.prepare(next, &plans[(i + NEAR) % PLANS]);
+        let mut far = touches.chunks(BATCH).enumerate();
+        let mut near = touches.chunks(BATCH).enumerate();
+        for (number, batch) in far.by_ref().take(FAR / BATCH) {
+            usual.plan_all(batch, &mut plans[number % PLANS]);
+        }
+        for (number, batch) in near.by_ref().take(NEAR / BATCH) {
+            usual.prepare_all(batch, &plans[number % PLANS]);
+        }
+        for (number, batch) in touches.chunks(BATCH).enumerate() {
+            if let Some((number, batch)) = far.next() {
+                usual.plan_all(batch, &mut plans[number % PLANS]);
             }
-            each(touch, usual.access(lanes, touch, &plans[i % PLANS]));
+            if let Some((number, batch)) = near.next() {
+                usual.prepare_all(batch, &plans[number % PLANS]);
+            }
+            for (touch, plan) in batch.iter().zip(&plans[number % PLANS]) {
+                each(touch, usual.access(lanes, touch, plan));
+            }
         }
     }
 
@@ -92,17 +105,6 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
             }
             each(touch, general.access::<L, H>(layout, lanes, *touch));
         }
-    }
-}
-
-/// Plans the touch with number `at`, if there is one, and prefetches for it. (A function, as a closure would not be
-/// inlined, nor compiled for the host's lanes.)
-#[inline(always)]
-fn plan_ahead(usual: &Usual, touches: &[Touch], plans: &mut Plans, at: usize) {
-    if let Some(touch) = touches.get(at) {
-        let plan = usual.plan(touch);
-        usual.prefetch(touch, &plan);
-        plans[at % PLANS] = plan;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{
     Caches, Usual,
-    rows::{MOST_WORKERS, SOCKETS},
+    rows::{MOST_WORKERS, place},
     seats::Seat,
 };
 use crate::{
@@ -17,7 +17,9 @@ use crate::{
 pub(in crate::hierarchy) struct Plan {
     /// The line's row.
     pub(super) row: u32,
-    /// Its set in the last-level cache, as a place in [`super::Caches::last`], and its tag there.
+    /// Its sets, as places in [`super::Caches::inner`], `outer` and `last`, and its tag in the last one.
+    pub(super) inner: u32,
+    pub(super) outer: u32,
     pub(super) last: u32,
     pub(super) tag: u16,
 }
@@ -30,44 +32,68 @@ impl Usual {
     #[inline(always)]
     pub(in crate::hierarchy) fn plan(&self, touch: &Touch) -> Plan {
         let Touch { worker, line, .. } = *touch;
-        let Caches { shape, rows, .. } = &self.caches;
+        let shape = &self.caches.shape;
         assert!(worker.0 < self.workers, "worker {} is beyond the {} of the machine", worker.0, self.workers);
         assert!(line < shape.lines, "line {line} is beyond the {} lines of the hierarchy", shape.lines);
         let (tag, number) = shape.place(line);
-        Plan { row: rows.place(u64::from(line)) as u32, last: self.seat(touch).last + number, tag }
+        let seat = self.seat(touch);
+        Plan {
+            row: place(u64::from(line)) as u32,
+            inner: seat.inner + (line & shape.inner_sets),
+            outer: seat.outer + (line & shape.outer_sets),
+            last: seat.last + number,
+            tag,
+        }
     }
 
     /// Asks for the row of the line, and its sets.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prefetch(&self, touch: &Touch, plan: &Plan) {
-        let Caches { shape, outer, last, rows, .. } = &self.caches;
+    pub(in crate::hierarchy) fn prefetch(&self, plan: &Plan) {
+        let Caches { outer, last, rows, .. } = &self.caches;
         rows.prefetch(plan.row as usize);
         prefetch(last, plan.last as usize);
-        prefetch(outer, (self.seat(touch).outer + (touch.line & shape.outer_sets)) as usize);
+        prefetch(outer, plan.outer as usize);
     }
 
     /// Asks for the rows of the lines that will make room and, for a write, the set of another socket's copy. Looks at what
     /// [`Self::prefetch`] brought near.
     #[inline(always)]
     pub(in crate::hierarchy) fn prepare(&self, touch: &Touch, plan: &Plan) {
-        let Touch { line, write, .. } = *touch;
         let Caches { shape, inner, outer, last, rows, .. } = &self.caches;
         let seat = self.seat(touch);
-        prefetch(inner, (seat.inner + (line & shape.inner_sets)) as usize);
+        prefetch(inner, plan.inner as usize);
         let word = rows.word(plan.row);
-        if word & seat.held & !SOCKETS != 0 {
+        if word & seat.core_bit != 0 {
             // It will be found near, and little will have to make room.
             return;
         }
-        let out = outer[(seat.outer + (line & shape.outer_sets)) as usize].0[shape.outer_ways.last()];
-        rows.prefetch(rows.place(u64::from(out & LINE)));
+        let out = outer[plan.outer as usize].0[shape.outer_ways.last()];
+        rows.prefetch_of(u64::from(out & LINE));
         let out = last[plan.last as usize].0[shape.last_way % TAGS];
         let number = plan.last - seat.last;
-        rows.prefetch(rows.place(shape.line(out, number)));
-        let others = word & seat.others & SOCKETS;
-        if write && others != 0 {
+        rows.prefetch_of(shape.line(out, number));
+        let others = word & seat.other_sockets;
+        if touch.write && others != 0 {
             let socket = others.trailing_zeros() - 32;
             prefetch(last, (socket * shape.last_stride() + number) as usize);
+        }
+    }
+
+    /// [`Self::plan`] and [`Self::prefetch`] for some touches. (Not inlined, as the other one is not: they and the
+    /// accesses then compete for no registers.)
+    #[inline(never)]
+    pub(in crate::hierarchy) fn plan_all(&self, touches: &[Touch], plans: &mut [Plan]) {
+        for (touch, plan) in touches.iter().zip(plans) {
+            *plan = self.plan(touch);
+            self.prefetch(plan);
+        }
+    }
+
+    /// [`Self::prepare`] for some touches.
+    #[inline(never)]
+    pub(in crate::hierarchy) fn prepare_all(&self, touches: &[Touch], plans: &[Plan]) {
+        for (touch, plan) in touches.iter().zip(plans) {
+            self.prepare(touch, plan);
         }
     }
 
