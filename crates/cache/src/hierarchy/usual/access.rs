@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Access,
     hierarchy::Touch,
-    lanes::{EMPTY, LINE, Short},
+    lanes::{EMPTY, LINE, NO_TAG, Short},
     sets::{DIRTY, ORPHAN},
 };
 
@@ -66,8 +66,9 @@ impl Usual {
 
         let shape = &caches.shape;
         let (hit, old) = lanes.touch(&mut caches.last[plan.last as usize], shape.last_way, plan.tag);
-        let c = shape.line(old, plan.last - seat.last);
-        let place_of_c = select_unpredictable(hit, caches.rows.nowhere(), place(c));
+        // A way is often empty, as its line was taken away by a write.
+        let c = shape.line(select_unpredictable(hit, NO_TAG, old), plan.last - seat.last);
+        let place_of_c = caches.rows.place(c);
 
         let row = caches.rows.at(plan.row);
         let before = row[0];
@@ -104,7 +105,7 @@ impl Usual {
             (row[0] & seat.below) | u64::from(a & ORPHAN) | u64::from(inside) == 0 && (a ^ b) & LINE != 0
         };
         let Some(row) = caches.rows.get(place_of_c).filter(common) else {
-            access.written_back += caches.make_room(lanes, seat, [a, b], (!hit).then_some(c));
+            access.written_back += caches.make_room(lanes, seat, [a, b], Some(c));
             return access;
         };
         let modified = row[0] >> 63;

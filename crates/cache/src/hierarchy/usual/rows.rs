@@ -69,10 +69,10 @@ impl Rows {
         Self(on_huge_pages([0; 2], place(u64::from(lines)) + 1))
     }
 
-    /// Where the row of no line is.
+    /// Where the row of `line` is; of a line beyond the last, that of no line.
     #[inline(always)]
-    pub(super) fn nowhere(&self) -> usize {
-        self.0.len() - 1
+    pub(super) fn place(&self, line: u64) -> usize {
+        place(line).min(self.0.len() - 1)
     }
 
     /// The row of `line`, which is one of the machine's.
@@ -102,14 +102,6 @@ impl Rows {
     #[inline(always)]
     pub(super) fn prefetch(&self, place: usize) {
         prefetch(&self.0, place);
-    }
-
-    /// Asks the host to bring the row of `line` near, if it has one: an address of nothing would cost more than it gains.
-    #[inline(always)]
-    pub(super) fn prefetch_of(&self, line: u64) {
-        if place(line) < self.0.len() {
-            self.prefetch(place(line));
-        }
     }
 
     /// The first word of the row at this place.

@@ -28,8 +28,8 @@ pub(super) const MEMORY: usize = 4;
 pub(super) struct Seat {
     /// Where the sets of its caches start.
     pub(super) inner: u32,
-    pub(super) outer: u32,
     pub(super) last: u32,
+    pub(super) outer: u32,
     pub(super) core: u32,
     pub(super) socket: u32,
     /// In the first word of a row, the bits of all cores and sockets but its own.
@@ -54,12 +54,12 @@ pub(super) struct Seat {
     pub(super) answers: [Found; 5],
     /// Its accesses, by where they found their line.
     pub(super) found: [u64; 5],
+    /// Modified lines of other sockets that it read: they went to memory then.
+    pub(super) shared: u64,
     /// Dirty lines that made room for its lines, by level.
     pub(super) writebacks: [u64; 3],
     /// Its misses on lines that were lost to another worker's write, by level.
     pub(super) coherence_misses: [u64; 3],
-    /// Modified lines of other sockets that it read: they went to memory then.
-    pub(super) shared: u64,
 }
 
 /// One cache: which core's or socket's.
