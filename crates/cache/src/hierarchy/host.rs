@@ -15,13 +15,15 @@ use crate::{
     lanes::{Host, Lanes, Short},
 };
 
-/// How many touches ahead [`run`] prefetches.
-const FAR: usize = 32;
-/// How many touches ahead it prepares.
-const NEAR: usize = 16;
-/// How many touches the usual machine's model takes at once through each of these steps, and through the access itself: each
-/// step then has all of the host's registers.
+/// How many touches ahead [`run`] prefetches, and how many ahead it prepares, in the general model.
+const AHEAD: (usize, usize) = (16, 6);
+
+/// How many touches [`run_usual`] plans at once and takes through the usual machine's caches at once: what it does between two
+/// batches takes as long as an access.
 const BATCH: usize = 16;
+/// How many touches ahead it prefetches, and prepares: whole batches.
+const FAR: usize = 2 * BATCH;
+const NEAR: usize = BATCH;
 
 /// Plans of the touches to come, in batches, each at its number modulo the length.
 type Plans = [[Plan; BATCH]; PLANS];
@@ -43,6 +45,9 @@ pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], mut each: impl F
     }
 }
 
+/// [`Hierarchy::run`] of the usual machine. The places of an access are found a batch ahead, in a loop of its own that leaves
+/// the accesses their registers. What they will look at is asked for access by access: the host can wait for some sixteen
+/// lines of memory at a time, and a burst of requests would stall it.
 fn run_usual(usual: &mut Usual, host: Host, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
     let mut plans = Plans::default();
     let mut outcomes = [Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 }; BATCH];
@@ -140,12 +145,13 @@ impl<F: FnMut(&Touch, Access)> Many<'_, F> {
     #[inline(always)]
     fn words<L: Lanes, const H: usize>(self, lanes: L) {
         let Self(layout, general, touches, mut each) = self;
-        touches.iter().take(FAR).for_each(|t| general.prefetch(layout, t.worker, t.line));
+        let (far, near) = AHEAD;
+        touches.iter().take(far).for_each(|t| general.prefetch(layout, t.worker, t.line));
         for (i, touch) in touches.iter().enumerate() {
-            if let Some(next) = touches.get(i + FAR) {
+            if let Some(next) = touches.get(i + far) {
                 general.prefetch(layout, next.worker, next.line);
             }
-            if let Some(next) = touches.get(i + NEAR) {
+            if let Some(next) = touches.get(i + near) {
                 general.prepare(layout, next.worker, next.line, next.write);
             }
             each(touch, general.access::<L, H>(layout, lanes, *touch));
