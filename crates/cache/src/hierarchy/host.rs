@@ -1,5 +1,7 @@
 //! Picks the compiled copy of the access path that suits the host's lanes and the machine.
 
+use befit_machine::ClusterId;
+
 use super::{
     Hierarchy, Model, Touch,
     general::General,
@@ -9,85 +11,147 @@ use super::{
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
 use crate::{
-    Access,
+    Access, Found,
     lanes::{Host, Lanes, Short},
 };
 
-/// How many touches ahead [`run`] prefetches.
-const FAR: usize = 16;
-/// How many touches ahead it prepares.
-const NEAR: usize = 6;
+/// How many touches ahead [`run`] prefetches, and how many ahead it prepares, in the general model.
+const AHEAD: (usize, usize) = (16, 6);
 
-/// Plans of the touches to come, each at its number modulo the length.
-type Plans = [Plan; PLANS];
-const PLANS: usize = 2 * FAR;
+/// How many touches [`run_usual`] plans at once and takes through the usual machine's caches at once: what it does between two
+/// batches takes as long as an access.
+const BATCH: usize = 16;
+/// How many touches ahead it prefetches, and prepares: whole batches.
+const FAR: usize = 2 * BATCH;
+const NEAR: usize = BATCH;
+
+/// Plans of the touches to come, in batches, each at its number modulo the length.
+type Plans = [[Plan; BATCH]; PLANS];
+const PLANS: usize = 2 * FAR / BATCH;
 
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
 pub(super) fn access(hierarchy: &mut Hierarchy, touch: Touch) -> Access {
-    on_host(hierarchy, One(touch))
+    let Hierarchy { layout, model, host, .. } = hierarchy;
+    on_host(*host, One(layout, model, touch))
 }
 
 /// [`Hierarchy::run`].
-pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], each: impl FnMut(&Touch, Access)) {
-    on_host(hierarchy, Many(touches, each));
+pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
+    let Hierarchy { layout, model, host, .. } = hierarchy;
+    match model {
+        Model::Usual(usual) => run_usual(usual, *host, touches, each),
+        Model::General(general) => on_host(*host, Many(layout, general, touches, &mut each)),
+    }
 }
 
-/// Something to do with a hierarchy, compiled for each kind of lanes, and for each width `H` of the general model's
-/// directory.
+/// [`Hierarchy::run`] of the usual machine. The places of an access are found a batch ahead, in a loop of its own that leaves
+/// the accesses their registers. What they will look at is asked for access by access: the host can wait for some sixteen
+/// lines of memory at a time, and a burst of requests would stall it.
+fn run_usual(usual: &mut Usual, host: Host, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
+    let mut plans = Plans::default();
+    let mut outcomes = [Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 }; BATCH];
+    let mut far = touches.chunks(BATCH).enumerate();
+    for (number, batch) in far.by_ref().take(FAR / BATCH) {
+        usual.plan_all(batch, &mut plans[number % PLANS]);
+    }
+    for (number, batch) in touches.chunks(BATCH).enumerate() {
+        if let Some((number, batch)) = far.next() {
+            usual.plan_all(batch, &mut plans[number % PLANS]);
+        }
+        // (Behind the last touch these are plans of earlier ones: what they bring near is not needed, and does no harm.)
+        let plans = [0, NEAR / BATCH, FAR / BATCH].map(|ahead| &plans[(number + ahead) % PLANS]);
+        access_all(usual, host, batch, plans, &mut outcomes);
+        for (touch, access) in batch.iter().zip(&outcomes) {
+            each(touch, *access);
+        }
+    }
+}
+
+/// The accesses of some touches, prefetching for others: the plans are of these touches, of those near, and of those far.
+#[inline(never)]
+fn access_all(
+    usual: &mut Usual,
+    host: Host,
+    touches: &[Touch],
+    plans: [&[Plan; BATCH]; 3],
+    outcomes: &mut [Access; BATCH],
+) {
+    on_host(host, Batch(usual, touches, plans, outcomes));
+}
+
+/// Something to do, compiled for each kind of lanes.
 trait Job {
     type Answer;
-    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Self::Answer;
-    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) -> Self::Answer;
+    fn run<L: Lanes + Short>(self, lanes: L) -> Self::Answer;
 }
 
 /// One access.
-struct One(Touch);
+struct One<'a>(&'a Layout, &'a mut Model, Touch);
 
-impl Job for One {
+impl Job for One<'_> {
     type Answer = Access;
 
     #[inline(always)]
-    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) -> Access {
-        let plan = usual.plan(&self.0);
-        usual.access(lanes, &self.0, &plan)
-    }
-
-    #[inline(always)]
-    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) -> Access {
-        general.access::<L, H>(layout, lanes, self.0)
+    fn run<L: Lanes + Short>(self, lanes: L) -> Access {
+        let Self(layout, model, touch) = self;
+        match model {
+            Model::Usual(usual) => usual.access(lanes, &touch, &usual.plan(&touch)),
+            Model::General(general) => match layout.words {
+                1 => general.access::<L, 1>(layout, lanes, touch),
+                2..=4 => general.access::<L, 4>(layout, lanes, touch),
+                _ => general.access::<L, MAX_WORDS>(layout, lanes, touch),
+            },
+        }
     }
 }
 
-/// An access for each touch, with prefetching ahead.
-struct Many<'a, F>(&'a [Touch], F);
+/// Some accesses of the usual machine.
+struct Batch<'a>(&'a mut Usual, &'a [Touch], [&'a [Plan; BATCH]; 3], &'a mut [Access; BATCH]);
+
+impl Job for Batch<'_> {
+    type Answer = ();
+
+    #[inline(always)]
+    fn run<L: Lanes + Short>(self, lanes: L) {
+        let Self(usual, touches, [plans, near, far], outcomes) = self;
+        let ahead = near.iter().zip(far);
+        for (((touch, plan), outcome), (near, far)) in touches.iter().zip(plans).zip(outcomes).zip(ahead) {
+            usual.prefetch(far);
+            usual.prepare(near);
+            *outcome = usual.access(lanes, touch, plan);
+        }
+    }
+}
+
+/// An access of any other machine for each touch, with prefetching ahead.
+struct Many<'a, F>(&'a Layout, &'a mut General, &'a [Touch], F);
 
 impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     type Answer = ();
 
     #[inline(always)]
-    fn usual<L: Short>(self, usual: &mut Usual, lanes: L) {
-        let Self(touches, mut each) = self;
-        let mut plans = Plans::default();
-        (0..FAR).for_each(|at| plan_ahead(usual, touches, &mut plans, at));
-        for (i, touch) in touches.iter().enumerate() {
-            plan_ahead(usual, touches, &mut plans, i + FAR);
-            if let Some(next) = touches.get(i + NEAR) {
-                usual.prepare(next, &plans[(i + NEAR) % PLANS]);
-            }
-            each(touch, usual.access(lanes, touch, &plans[i % PLANS]));
+    fn run<L: Lanes + Short>(self, lanes: L) {
+        match self.0.words {
+            1 => self.words::<L, 1>(lanes),
+            2..=4 => self.words::<L, 4>(lanes),
+            _ => self.words::<L, MAX_WORDS>(lanes),
         }
     }
+}
 
+impl<F: FnMut(&Touch, Access)> Many<'_, F> {
+    /// For a directory of `H` words a row, at most.
     #[inline(always)]
-    fn general<L: Lanes, const H: usize>(self, layout: &Layout, general: &mut General, lanes: L) {
-        let Self(touches, mut each) = self;
-        touches.iter().take(FAR).for_each(|t| general.prefetch(layout, t.worker, t.line));
+    fn words<L: Lanes, const H: usize>(self, lanes: L) {
+        let Self(layout, general, touches, mut each) = self;
+        let (far, near) = AHEAD;
+        touches.iter().take(far).for_each(|t| general.prefetch(layout, t.worker, t.line));
         for (i, touch) in touches.iter().enumerate() {
-            if let Some(next) = touches.get(i + FAR) {
+            if let Some(next) = touches.get(i + far) {
                 general.prefetch(layout, next.worker, next.line);
             }
-            if let Some(next) = touches.get(i + NEAR) {
+            if let Some(next) = touches.get(i + near) {
                 general.prepare(layout, next.worker, next.line, next.write);
             }
             each(touch, general.access::<L, H>(layout, lanes, *touch));
@@ -95,53 +159,28 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     }
 }
 
-/// Plans the touch with number `at`, if there is one, and prefetches for it. (A function, as a closure would not be
-/// inlined, nor compiled for the host's lanes.)
 #[inline(always)]
-fn plan_ahead(usual: &Usual, touches: &[Touch], plans: &mut Plans, at: usize) {
-    if let Some(touch) = touches.get(at) {
-        let plan = usual.plan(touch);
-        usual.prefetch(touch, &plan);
-        plans[at % PLANS] = plan;
-    }
-}
-
-/// The copy for the machine, of those for `lanes`.
-#[inline(always)]
-fn on_lanes<J: Job, L: Lanes + Short>(hierarchy: &mut Hierarchy, lanes: L, job: J) -> J::Answer {
-    let Hierarchy { layout, model, .. } = hierarchy;
-    match model {
-        Model::Usual(usual) => job.usual(usual, lanes),
-        Model::General(general) => match layout.words {
-            1 => job.general::<L, 1>(layout, general, lanes),
-            2..=4 => job.general::<L, 4>(layout, general, lanes),
-            _ => job.general::<L, MAX_WORDS>(layout, general, lanes),
-        },
-    }
-}
-
-#[inline(always)]
-fn on_host<J: Job>(hierarchy: &mut Hierarchy, job: J) -> J::Answer {
-    match hierarchy.host {
+fn on_host<J: Job>(host: Host, job: J) -> J::Answer {
+    match host {
         // SAFETY: the function asks for the features that `lanes` proves: one is made only where the processor was found
         // to have them.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx512(lanes) => unsafe { on_avx512(hierarchy, lanes, job) },
+        Host::Avx512(lanes) => unsafe { on_avx512(lanes, job) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2(lanes) => unsafe { on_avx2(hierarchy, lanes, job) },
-        Host::Portable(lanes) => on_lanes(hierarchy, lanes, job),
+        Host::Avx2(lanes) => unsafe { on_avx2(lanes, job) },
+        Host::Portable(lanes) => job.run(lanes),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-fn on_avx2<J: Job>(hierarchy: &mut Hierarchy, lanes: Avx2, job: J) -> J::Answer {
-    on_lanes(hierarchy, lanes, job)
+fn on_avx2<J: Job>(lanes: Avx2, job: J) -> J::Answer {
+    job.run(lanes)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx2,bmi1,bmi2,lzcnt")]
-fn on_avx512<J: Job>(hierarchy: &mut Hierarchy, lanes: Avx512, job: J) -> J::Answer {
-    on_lanes(hierarchy, lanes, job)
+fn on_avx512<J: Job>(lanes: Avx512, job: J) -> J::Answer {
+    job.run(lanes)
 }

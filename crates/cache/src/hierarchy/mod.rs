@@ -106,7 +106,7 @@ impl Hierarchy {
         match &self.model {
             Model::Usual(usual) => {
                 let touch = Touch { worker, line, write: false };
-                usual.prefetch(&touch, &usual.plan(&touch));
+                usual.prefetch(&usual.plan(&touch));
             }
             Model::General(general) => general.prefetch(&self.layout, worker, line),
         }
@@ -120,7 +120,7 @@ impl Hierarchy {
         match &self.model {
             Model::Usual(usual) => {
                 let touch = Touch { worker, line, write };
-                usual.prepare(&touch, &usual.plan(&touch));
+                usual.prepare(&usual.plan(&touch));
             }
             Model::General(general) => general.prepare(&self.layout, worker, line, write),
         }

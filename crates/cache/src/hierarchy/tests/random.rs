@@ -83,7 +83,7 @@ fn usual() -> impl Strategy<Value = Machine> {
                 |level, sets, ways, inclusion, parts| cache((level, sets, ways, Replacement::Lru, inclusion), parts);
             let core = || {
                 let workers = vec![Part::worker(None); 1 + usize::from(threads)];
-                let l1 = lru(1, 1 << s1, w1, Inclusion::NonInclusive, workers);
+                let l1 = lru(1, 1 << s1.min(s2), w1, Inclusion::NonInclusive, workers);
                 lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1])
             };
             let socket = || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());

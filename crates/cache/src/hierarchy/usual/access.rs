@@ -3,9 +3,11 @@
 //! The last-level cache aside, everything is written for the case that nothing is where it is looked for: an access of a
 //! large working set misses everywhere, and is the dearest.
 
+use std::hint::select_unpredictable;
+
 use super::{
     Caches, PENDING, Plan, Usual,
-    rows::{CORES, MODIFIED, MOST_WORKERS, SOCKETS},
+    rows::{CORES, MODIFIED, MOST_WORKERS, place},
     seats::{INNER, LAST, OUTER, REMOTE, Seat},
 };
 use crate::{
@@ -22,13 +24,12 @@ impl Usual {
         let Touch { worker, line, write } = *touch;
         let Self { seats, caches, .. } = self;
         let seat = &mut seats[worker.index() % MOST_WORKERS];
-        let shape = caches.shape;
         let dirty = u32::from(write) << 31;
 
-        let set = &mut caches.inner[(seat.inner + (line & shape.inner_sets)) as usize];
-        let hits = lanes.find(set, line);
+        let inner = &mut caches.inner[plan.inner as usize];
+        let hits = lanes.find(inner, line);
         if hits != 0 {
-            let old = lanes.to_front(set, hits, dirty);
+            let old = lanes.to_front(inner, hits, dirty);
             seat.found[INNER] += 1;
             let mut access = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
             // What is dirty in a private cache is nobody else's, and what is read there needs no leave.
@@ -37,18 +38,18 @@ impl Usual {
             }
             return access;
         }
-        let a = lanes.push(set, shape.inner_ways, line | dirty);
+        let a = lanes.push(inner, &caches.shape.inner_ways, line | dirty);
 
         let pending = dirty / (DIRTY / PENDING);
-        let set = &mut caches.outer[(seat.outer + (line & shape.outer_sets)) as usize];
-        let hits = lanes.find(set, line);
+        let outer = &mut caches.outer[plan.outer as usize];
+        let hits = lanes.find(outer, line);
         if hits != 0 {
-            let old = lanes.to_front(set, hits, pending);
+            let old = lanes.to_front(outer, hits, pending);
             seat.found[OUTER] += 1;
             let mut access = Access { found: seat.answers[OUTER], invalidated: false, written_back: 0 };
             if old & PENDING != 0 {
                 // The inner cache has written it back since.
-                set.0[0] = line | DIRTY | pending;
+                outer.0[0] = line | DIRTY | pending;
             } else if dirty & !old != 0 {
                 access.invalidated = caches.claim(lanes, seat, (line, plan));
             }
@@ -59,9 +60,15 @@ impl Usual {
             }
             return access;
         }
-        let b = lanes.push(set, shape.outer_ways, line | pending);
+        let b = lanes.push(outer, &caches.shape.outer_ways, line | pending);
+        // What makes room in the outer cache would be in the same set of the inner one.
+        let inside = lanes.find(inner, b & LINE);
 
+        let shape = &caches.shape;
         let (hit, old) = lanes.touch(&mut caches.last[plan.last as usize], shape.last_way, plan.tag);
+        // A way is often empty, as its line was taken away by a write.
+        let c = shape.line(select_unpredictable(hit, NO_TAG, old), plan.last - seat.last);
+        let place_of_c = caches.rows.place(c);
 
         let row = caches.rows.at(plan.row);
         let before = row[0];
@@ -80,54 +87,41 @@ impl Usual {
             invalidated: false,
             written_back: (shared >> 63) as u8,
         };
-        let c = shape.line(if hit { NO_TAG } else { old }, plan.last - seat.last);
-        // Copies that a writer has to take away; or that, for a reader, are to be made clean.
-        let writes = 0u64.wrapping_sub(u64::from(write));
-        let reads_modified = !writes & 0u64.wrapping_sub(before >> 63);
-        let (taken, cleaned) = (others & writes, others & CORES & reads_modified);
-        if taken != 0 {
-            caches.invalidate(lanes, seat, (line, plan), taken);
+        let cleaned = if others & 0u64.wrapping_sub(u64::from(write)) != 0 {
+            caches.invalidate(lanes, seat, (line, plan), others);
             access.invalidated = true;
-        }
+            0
+        } else {
+            // A reader's, or of nobody.
+            others & CORES & 0u64.wrapping_sub(before >> 63)
+        };
         if cleaned | lost != 0 {
             caches.clean(lanes, line, cleaned);
             caches.was_lost(seat, line);
         }
 
-        let row = caches.rows.of(c);
-        let below = row[0] & seat.below;
-        if (below != 0) | (a & ORPHAN != 0) | ((a ^ b) & LINE == 0) {
-            // Copies below the last-level cache's victim, or one line that makes room twice.
+        let common = |row: &&mut [u64; 2]| {
+            // No copy below the last-level cache's victim, nor in the inner cache of the outer one's, and two lines.
+            (row[0] & seat.below) | u64::from(a & ORPHAN) | u64::from(inside) == 0 && (a ^ b) & LINE != 0
+        };
+        let Some(row) = caches.rows.get(place_of_c).filter(common) else {
             access.written_back += caches.make_room(lanes, seat, [a, b], Some(c));
             return access;
-        }
+        };
         let modified = row[0] >> 63;
-        row[0] &= !(seat.held & SOCKETS | MODIFIED);
+        row[0] &= seat.without_last;
         seat.writebacks[LAST] += modified;
         seat.writebacks[INNER] += u64::from(a >> 31);
         access.written_back += modified as u8;
-        caches.outer_makes_room(lanes, seat, b);
+        if let Some(row) = caches.rows.get(place(u64::from(b & LINE))) {
+            row[0] &= seat.without_core;
+            seat.writebacks[OUTER] += u64::from(b & (DIRTY | PENDING) != 0);
+        }
         access
     }
 }
 
 impl Caches {
-    /// `entry` has made room in the outer cache. The last-level cache has it, and the directory knows whether it is modified.
-    #[inline(always)]
-    pub(super) fn outer_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) {
-        let line = entry & LINE;
-        let set = &mut self.inner[(seat.inner + (line & self.shape.inner_sets)) as usize];
-        let hits = lanes.find(set, line);
-        if hits != 0 {
-            // (Or it is an empty entry, as others are in the inner cache, which this leaves as they are.)
-            lanes.flag(set, line, ORPHAN);
-            seat.writebacks[OUTER] += u64::from(entry & DIRTY != 0 && entry != EMPTY);
-            return;
-        }
-        seat.writebacks[OUTER] += u64::from(entry & (DIRTY | PENDING) != 0 && entry != EMPTY);
-        self.rows.of(u64::from(line))[0] &= !(seat.held & CORES);
-    }
-
     /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had it.
     #[inline(never)]
     fn claim<L: Short>(&mut self, lanes: L, seat: &Seat, (line, plan): (u32, &Plan)) -> bool {

@@ -35,7 +35,7 @@ impl Caches {
             self.lost[OUTER][number as usize % MOST_CORES] += u64::from(outer);
             lost |= u64::from(inner) << number | u64::from(outer) << (32 + number);
         }
-        self.rows.of(u64::from(line))[1] |= lost;
+        self.rows.of(line)[1] |= lost;
     }
 
     /// Makes the line, which is modified and about to be read by another core, clean in the private caches of `cores`.
@@ -55,7 +55,7 @@ impl Caches {
     /// A miss of a core's caches on a line that some of them lost to a write.
     #[inline(never)]
     pub(super) fn was_lost(&mut self, seat: &mut Seat, line: u32) {
-        let row = self.rows.of(u64::from(line));
+        let row = self.rows.of(line);
         let lost = row[1] & seat.private_lost;
         row[1] &= !lost;
         seat.coherence_misses[INNER] += u64::from(lost & CORES != 0);
@@ -69,7 +69,7 @@ impl Caches {
                 lanes.remove(self.private(core, at, line), line);
             }
         }
-        self.rows.of(u64::from(line))[0] &= !cores;
+        self.rows.of(line)[0] &= !cores;
     }
 
     /// The set of `line` in the inner or outer cache of `core`.

@@ -51,11 +51,11 @@ impl Usual {
             Place::Inner(core) | Place::Outer(core) => core_bit(core),
             Place::Last(socket) => socket_bit(socket),
         };
-        self.caches.rows.look(u64::from(line))[0] & bit != 0
+        self.caches.rows.look(line)[0] & bit != 0
     }
 
     /// Whether the directory says that memory is older.
     pub(in crate::hierarchy) fn modified(&self, line: u32) -> bool {
-        self.caches.rows.look(u64::from(line))[0] & MODIFIED != 0
+        self.caches.rows.look(line)[0] & MODIFIED != 0
     }
 }

@@ -2,8 +2,7 @@
 
 use super::{
     Caches, PENDING,
-    rows::{CORES, MODIFIED, SOCKETS},
-    seats::{INNER, LAST, Seat},
+    seats::{INNER, LAST, OUTER, Seat},
 };
 use crate::{
     lanes::{EMPTY, LINE, Short},
@@ -44,10 +43,10 @@ impl Caches {
 
     /// `line` leaves the last-level cache and with it all caches below.
     fn last_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, line: u32) -> u8 {
-        let row = self.rows.of(u64::from(line));
+        let row = self.rows.of(line);
         let below = row[0] & seat.below;
         let dirty = row[0] >> 63;
-        row[0] &= !(seat.held & SOCKETS | MODIFIED);
+        row[0] &= seat.without_last;
         seat.writebacks[LAST] += dirty;
         self.remove_below(lanes, line, below);
         dirty as u8
@@ -60,18 +59,32 @@ impl Caches {
         if entry & ORPHAN == 0 {
             return EMPTY;
         }
-        let (ways, line) = (self.shape.outer_ways, entry & LINE);
-        let core = seat.held & CORES;
+        let line = entry & LINE;
         let set = &mut self.outer[(seat.outer + (line & self.shape.outer_sets)) as usize];
         if lanes.flag(set, line, entry & DIRTY) != 0 {
             return EMPTY;
         }
-        let row = self.rows.of(u64::from(line));
+        let row = self.rows.of(line);
         if entry & DIRTY == 0 {
-            row[0] &= !core;
+            row[0] &= seat.without_core;
             return EMPTY;
         }
-        row[0] |= core;
-        lanes.push(set, ways, line | DIRTY)
+        row[0] |= seat.core_bit;
+        lanes.push(set, &self.shape.outer_ways, line | DIRTY)
+    }
+
+    /// `entry` has made room in the outer cache. The last-level cache has it, and the directory knows whether it is modified.
+    fn outer_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) {
+        if entry == EMPTY {
+            return;
+        }
+        let line = entry & LINE;
+        let set = &mut self.inner[(seat.inner + (line & self.shape.inner_sets)) as usize];
+        if lanes.flag(set, line, ORPHAN) != 0 {
+            seat.writebacks[OUTER] += u64::from(entry >> 31);
+            return;
+        }
+        seat.writebacks[OUTER] += u64::from(entry & (DIRTY | PENDING) != 0);
+        self.rows.of(line)[0] &= seat.without_core;
     }
 }

@@ -75,11 +75,10 @@ impl Rows {
         place(line).min(self.0.len() - 1)
     }
 
-    /// The row of `line`, or, of a line beyond the last, that of no line.
+    /// The row of `line`, which is one of the machine's.
     #[inline(always)]
-    pub(super) fn of(&mut self, line: u64) -> &mut [u64; 2] {
-        let place = self.place(line);
-        &mut self.0[place]
+    pub(super) fn of(&mut self, line: u32) -> &mut [u64; 2] {
+        &mut self.0[place(u64::from(line))]
     }
 
     /// The row at this place.
@@ -88,10 +87,15 @@ impl Rows {
         &mut self.0[place as usize]
     }
 
-    /// Like [`Self::of`], to look at only.
+    /// The row at this place, if it is of a line of the machine, or of none.
     #[inline(always)]
-    pub(super) fn look(&self, line: u64) -> &[u64; 2] {
-        &self.0[self.place(line)]
+    pub(super) fn get(&mut self, place: usize) -> Option<&mut [u64; 2]> {
+        self.0.get_mut(place)
+    }
+
+    /// Like [`Self::of`], to look at only.
+    pub(super) fn look(&self, line: u32) -> &[u64; 2] {
+        &self.0[place(u64::from(line))]
     }
 
     /// Asks the host to bring the row at this place near.
@@ -107,9 +111,10 @@ impl Rows {
     }
 }
 
-/// Where the row of `line` is. Four rows are skipped every 4,096, so that rows a power of two apart (workers that walk
-/// equal parts of an array) do not all fall into the same set of the host's caches.
+/// Where the row of `line` is; of a line beyond the last, somewhere beyond all rows. One row is skipped every 1,024, so that
+/// rows a power of two apart (workers that walk equal parts of an array) do not all fall into the same set of the host's
+/// caches.
 #[inline(always)]
-fn place(line: u64) -> usize {
-    (line + (line >> 12) * 4) as usize
+pub(super) fn place(line: u64) -> usize {
+    (line + (line >> 10)) as usize
 }

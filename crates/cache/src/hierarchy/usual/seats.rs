@@ -2,7 +2,7 @@
 
 use super::{
     Caches, Rows, Shape, Usual,
-    rows::{MOST_CORES, MOST_WORKERS, core_bit, lost_bit, private_lost_bits, socket_bit},
+    rows::{MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits, socket_bit},
 };
 use crate::{
     Found,
@@ -28,14 +28,22 @@ pub(super) const MEMORY: usize = 4;
 pub(super) struct Seat {
     /// Where the sets of its caches start.
     pub(super) inner: u32,
-    pub(super) outer: u32,
     pub(super) last: u32,
+    pub(super) outer: u32,
     pub(super) core: u32,
     pub(super) socket: u32,
     /// In the first word of a row, the bits of all cores and sockets but its own.
     pub(super) others: u64,
+    /// Of those, the sockets' bits.
+    pub(super) other_sockets: u64,
     /// The bits of its own core and socket.
     pub(super) held: u64,
+    /// The bit of its core.
+    pub(super) core_bit: u64,
+    /// All bits but its core's.
+    pub(super) without_core: u64,
+    /// All bits but its socket's and *modified*.
+    pub(super) without_last: u64,
     /// The bits of its socket's cores.
     pub(super) below: u64,
     /// The bit of a line that its socket lost to a write.
@@ -46,12 +54,12 @@ pub(super) struct Seat {
     pub(super) answers: [Found; 5],
     /// Its accesses, by where they found their line.
     pub(super) found: [u64; 5],
+    /// Modified lines of other sockets that it read: they went to memory then.
+    pub(super) shared: u64,
     /// Dirty lines that made room for its lines, by level.
     pub(super) writebacks: [u64; 3],
     /// Its misses on lines that were lost to another worker's write, by level.
     pub(super) coherence_misses: [u64; 3],
-    /// Modified lines of other sockets that it read: they went to memory then.
-    pub(super) shared: u64,
 }
 
 /// One cache: which core's or socket's.
@@ -82,7 +90,11 @@ impl Usual {
                 core,
                 socket,
                 others: 0,
+                other_sockets: 0,
                 held: core_bit(core) | socket_bit(socket),
+                core_bit: core_bit(core),
+                without_core: !core_bit(core),
+                without_last: !(socket_bit(socket) | MODIFIED),
                 below: 0,
                 lost: lost_bit(socket),
                 private_lost: private_lost_bits(core),
@@ -97,6 +109,7 @@ impl Usual {
         let held = seats.iter().fold(0, |held, s| held | s.held);
         for seat in &mut seats {
             seat.others = held & !seat.held;
+            seat.other_sockets = seat.others & SOCKETS;
             let below = all.iter().filter(|(_, socket)| *socket == seat.socket);
             seat.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
         }

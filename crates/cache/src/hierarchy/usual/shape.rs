@@ -3,7 +3,7 @@
 use super::rows::{MOST_CORES, MOST_SOCKETS, MOST_WORKERS};
 use crate::{
     hierarchy::layout::{Layout, Role, Step},
-    lanes::{ENTRIES, NO_TAG, TAGS, Ways},
+    lanes::{ENTRIES, LINE, NO_TAG, TAGS, Ways},
     sets::Geometry,
 };
 
@@ -50,10 +50,14 @@ impl Shape {
         let cores = layout.chains.len() - sockets;
         let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
         let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
-        let tags = lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
+        // (No line has the number of an empty entry.)
+        let tags =
+            lines < LINE && lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
         // Every cache is on some worker's path: one that is on none would have no core or socket.
         let all = layout.caches.len() == 2 * cores + sockets;
-        let short = private(&inner.geometry) && private(&outer.geometry);
+        // All lines of a set of the outer cache are then of one set of the inner one.
+        let nested = inner.geometry.sets <= outer.geometry.sets;
+        let short = private(&inner.geometry) && private(&outer.geometry) && nested;
         (few && tags && all && short).then(|| Self {
             lines,
             inner_sets: inner.geometry.sets - 1,

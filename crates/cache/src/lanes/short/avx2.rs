@@ -4,23 +4,12 @@ use std::arch::x86_64::{
     __m256i, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8, _mm256_castsi256_ps,
     _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_load_si256,
     _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
-    _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi32,
-    _mm256_store_si256,
+    _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi16,
+    _mm256_setr_epi32, _mm256_store_si256,
 };
 
 use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways};
 use crate::lanes::Avx2;
-
-/// Each place's number.
-static PLACES: Tags = {
-    let mut places = [0; TAGS];
-    let mut i = 0;
-    while i < TAGS {
-        places[i] = i as u16;
-        i += 1;
-    }
-    Tags(places)
-};
 
 impl Short for Avx2 {
     #[inline(always)]
@@ -36,7 +25,7 @@ impl Short for Avx2 {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
         // SAFETY: `push` asks for AVX2, which `self` proves (see `find`).
         unsafe { push(set, ways, entry) }
     }
@@ -107,15 +96,14 @@ fn find(set: &Entries, line: u32) -> u32 {
     _mm256_movemask_ps(_mm256_castsi256_ps(equal(load(set), line))) as u32
 }
 
-/// Moves the entries before `way` one place back, over the one at `way`, and puts `front` in front.
+/// Moves the entries that `moved` has all bits of one place back, the first of them in from `front`.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn shift(set: &mut Entries, way: usize, front: u32) {
+fn shift(set: &mut Entries, moved: __m256i, front: u32) {
     let v = load(set);
     let turned = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6));
     let shifted = _mm256_blend_epi32::<1>(turned, _mm256_set1_epi32(front as i32));
-    let stays = _mm256_cmpgt_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(way as i32));
-    store(set, _mm256_blendv_epi8(shifted, v, stays));
+    store(set, _mm256_blendv_epi8(v, shifted, moved));
 }
 
 #[inline]
@@ -123,16 +111,16 @@ fn shift(set: &mut Entries, way: usize, front: u32) {
 fn to_front(set: &mut Entries, hits: u32, flags: u32) -> u32 {
     let way = hits.trailing_zeros() as usize % ENTRIES;
     let old = set.0[way];
-    shift(set, way, old | flags);
+    let end = _mm256_set1_epi32(way as i32 + 1);
+    shift(set, _mm256_cmpgt_epi32(end, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)), old | flags);
     old
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn push(set: &mut Entries, ways: Ways, entry: u32) -> u32 {
-    let last = ways.last();
-    let old = set.0[last];
-    shift(set, last, entry);
+fn push(set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
+    let old = set.0[ways.last()];
+    shift(set, load(&ways.entries), entry);
     old
 }
 
@@ -153,6 +141,16 @@ fn hits((low, high): (__m256i, __m256i), tags: __m256i) -> u32 {
     _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(equal)) as u32
 }
 
+/// Each place's number.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn places() -> (__m256i, __m256i) {
+    (
+        _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+        _mm256_setr_epi16(16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31),
+    )
+}
+
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
@@ -164,10 +162,10 @@ fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
     let old = set.0[way];
     let shifted_low = _mm256_alignr_epi8::<14>(low, _mm256_permute2x128_si256::<0x20>(tags, low));
     let shifted_high = _mm256_alignr_epi8::<14>(high, _mm256_permute2x128_si256::<0x21>(low, high));
-    let (places_low, places_high) = load_tags(&PLACES);
-    let end = _mm256_set1_epi16(way as i16);
-    let low = _mm256_blendv_epi8(shifted_low, low, _mm256_cmpgt_epi16(places_low, end));
-    store_tags(set, low, _mm256_blendv_epi8(shifted_high, high, _mm256_cmpgt_epi16(places_high, end)));
+    let (places_low, places_high) = places();
+    let end = _mm256_set1_epi16(way as i16 + 1);
+    let low = _mm256_blendv_epi8(low, shifted_low, _mm256_cmpgt_epi16(end, places_low));
+    store_tags(set, low, _mm256_blendv_epi8(high, shifted_high, _mm256_cmpgt_epi16(end, places_high)));
     (hits != 0, old)
 }
 
@@ -179,7 +177,7 @@ fn take_out(set: &mut Tags, tag: u16) {
     let none = _mm256_set1_epi16(NO_TAG as i16);
     let shifted_low = _mm256_alignr_epi8::<2>(_mm256_permute2x128_si256::<0x21>(low, high), low);
     let shifted_high = _mm256_alignr_epi8::<2>(_mm256_permute2x128_si256::<0x21>(high, none), high);
-    let (places_low, places_high) = load_tags(&PLACES);
+    let (places_low, places_high) = places();
     // Without a hit there are 32 zeros: all stay.
     let start = _mm256_set1_epi16(hits.trailing_zeros() as i16);
     let low = _mm256_blendv_epi8(shifted_low, low, _mm256_cmpgt_epi16(start, places_low));

@@ -38,7 +38,7 @@ impl Short for Avx512 {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
         // SAFETY: `push` asks for AVX-512, which `self` proves (see `find`).
         unsafe { push(set, ways, entry) }
     }
@@ -123,7 +123,7 @@ fn to_front(set: &mut Entries, hits: u32, flags: u32) -> u32 {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,bmi1,bmi2")]
-fn push(set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+fn push(set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
     let old = set.0[ways.last()];
     shift(set, ways.lanes, entry);
     old

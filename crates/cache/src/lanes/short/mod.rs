@@ -40,18 +40,21 @@ pub(crate) struct Ways {
     last: u8,
     /// A bit for each.
     lanes: u8,
+    /// All bits of the entry of each.
+    entries: Entries,
 }
 
 impl Ways {
     /// `ways` of them, 1 to [`ENTRIES`].
     pub(crate) fn new(ways: usize) -> Self {
         let last = (ways.clamp(1, ENTRIES) - 1) as u8;
-        Self { last, lanes: u8::MAX >> (ENTRIES as u8 - 1 - last) }
+        let entries = std::array::from_fn(|way| if way <= last as usize { u32::MAX } else { 0 });
+        Self { last, lanes: u8::MAX >> (ENTRIES as u8 - 1 - last), entries: Entries(entries) }
     }
 
     /// The last of them.
     #[inline(always)]
-    pub(crate) fn last(self) -> usize {
+    pub(crate) fn last(&self) -> usize {
         self.last as usize % ENTRIES
     }
 }
@@ -67,7 +70,7 @@ pub(crate) trait Short: Copy {
     fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32;
 
     /// Puts `entry` in front; answers the one that makes room, which is in the last of `ways`.
-    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32;
+    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32;
 
     /// Adds `flags` to the entry of `line`, if it is here; answers where.
     fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32;

@@ -23,7 +23,7 @@ impl Short for Portable {
     }
 
     #[inline(always)]
-    fn push(self, set: &mut Entries, ways: Ways, entry: u32) -> u32 {
+    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
         let last = ways.last();
         let old = set.0[last];
         set.0.copy_within(..last, 1);

@@ -27,7 +27,7 @@ fn same_entries(lanes: impl Short, entries: &[u32], ways: usize, line: u32, flag
     if hits != 0 {
         same(&|s| lanes.to_front(s, hits, flags), &|s| Portable.to_front(s, hits, flags));
     }
-    same(&|s| lanes.push(s, Ways::new(ways), line | flags), &|s| Portable.push(s, Ways::new(ways), line | flags));
+    same(&|s| lanes.push(s, &Ways::new(ways), line | flags), &|s| Portable.push(s, &Ways::new(ways), line | flags));
     same(&|s| lanes.flag(s, line, flags), &|s| Portable.flag(s, line, flags));
     same(&|s| lanes.remove(s, line), &|s| Portable.remove(s, line));
     let mut rest = set;
