@@ -88,6 +88,8 @@ fn a_lock_held_across_a_fork_hangs_unless_waiting_workers_run_descendants_only()
         assert!(ends("descendants ws"));
         assert!(ends("descendants pws"));
     }
-    assert!(!ends("rayon"), "rayon no longer hangs: its issue 592 is solved");
-    assert!(!ends("anything"), "then this test shows nothing");
+    // Not each time: a fork must be taken while its owner holds the lock.
+    let hangs = |runtime| (0..20).any(|_| !ends(runtime));
+    assert!(hangs("rayon"), "rayon no longer hangs: its issue 592 is solved");
+    assert!(hangs("anything"), "then this test shows nothing");
 }
