@@ -21,34 +21,27 @@ fn work() {
     thread::sleep(Duration::from_millis(1));
 }
 
-fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
-    let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler).build().unwrap();
+/// Gives `spawn_all` a task to run [`TASKS`] times at once: it holds a lock across a fork, made by `join`.
+fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
     let done = Mutex::new(0);
-    pool.scope(|s| {
-        for _ in 0..TASKS {
-            s.spawn(|_| {
-                let mut done = done.lock().unwrap();
-                befit::join(work, work);
-                *done += 1;
-            });
-        }
+    spawn_all(&|| {
+        let mut done = done.lock().unwrap();
+        join();
+        *done += 1;
     });
     assert_eq!(done.into_inner().unwrap(), TASKS);
 }
 
+fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
+    let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler).build().unwrap();
+    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| s.spawn(|_| task())));
+    program(spawn_all, || _ = befit::join(work, work));
+}
+
 fn rayon() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-    let done = Mutex::new(0);
-    pool.scope(|s| {
-        for _ in 0..TASKS {
-            s.spawn(|_| {
-                let mut done = done.lock().unwrap();
-                rayon::join(work, work);
-                *done += 1;
-            });
-        }
-    });
-    assert_eq!(done.into_inner().unwrap(), TASKS);
+    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| s.spawn(|_| task())));
+    program(spawn_all, || _ = rayon::join(work, work));
 }
 
 /// Runs the program on `runtime` in a process of its own; whether it ended within a time that is ample.

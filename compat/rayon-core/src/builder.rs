@@ -38,16 +38,8 @@ impl ThreadPoolBuilder {
     {
         let wrapper = &wrapper;
         thread::scope(|scope| {
-            let spawn = |thread: ThreadBuilder| {
-                let mut builder = thread::Builder::new();
-                if let Some(name) = thread.name() {
-                    builder = builder.name(name.to_owned());
-                }
-                if let Some(bytes) = thread.stack_size() {
-                    builder = builder.stack_size(bytes);
-                }
-                builder.spawn_scoped(scope, move || wrapper(thread)).map(drop)
-            };
+            let spawn =
+                |thread: ThreadBuilder| thread.settings().spawn_scoped(scope, move || wrapper(thread)).map(drop);
             let pool = self.spawn_handler(spawn).build()?;
             Ok(with_pool(&pool))
         })

@@ -42,14 +42,13 @@ fn chain(count: usize, length: Duration, leaves: &Leaves) {
     join(|| chain(count - 1, length, leaves), || leaf(length, leaves));
 }
 
-/// The gaps between leaves in microseconds, in ascending order.
+/// The gaps between leaves in microseconds.
 fn gaps(leaves: Leaves) -> Vec<f64> {
     let mut gaps = Vec::new();
     for leaves in leaves {
         let leaves = leaves.into_inner().unwrap();
         gaps.extend(leaves.windows(2).map(|pair| (pair[1].0 - pair[0].1).as_secs_f64() * 1e6));
     }
-    gaps.sort_by(f64::total_cmp);
     gaps
 }
 

@@ -66,6 +66,7 @@ mod scope;
 #[cfg(not(befit_record))]
 mod sleep;
 mod slices;
+mod spawn_kind;
 #[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
 mod stats;
 #[cfg(all(test, not(befit_record), not(loom)))]
@@ -86,7 +87,7 @@ pub use self::{
     broadcast::{BroadcastContext, broadcast},
     fork::{FnContext, join, join_context},
     pool::{
-        CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
+        SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
         current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
     },
     scope::{
@@ -98,6 +99,7 @@ pub use self::{
     fit::{Fit, Work, fit},
     pin::Pin,
     slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
+    spawn_kind::{CustomSpawn, DefaultSpawn},
     stats::{Statistics, WorkerStatistics, WorkerTime},
     wait_policy::WaitPolicy,
     yielded::Yield,

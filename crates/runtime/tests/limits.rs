@@ -62,19 +62,15 @@ impl Group {
     /// In version 2 or 1, whichever this system has and lets us use.
     fn with_one_cpu() -> io::Result<Self> {
         let root = Path::new("/sys/fs/cgroup");
-        let make = |parent: &Path, files: [(&str, &str); 1]| {
-            let group = Self(parent.join(format!("befit-test-{}", id())));
-            fs::create_dir(&group.0)?;
-            for (file, value) in files {
-                fs::write(group.0.join(file), value)?;
-            }
-            Ok(group)
-        };
-        if root.join("cgroup.controllers").exists() {
-            make(root, [("cpu.max", "100000 100000")])
+        let (parent, file, value) = if root.join("cgroup.controllers").exists() {
+            (root.to_owned(), "cpu.max", "100000 100000")
         } else {
-            make(&root.join("cpu"), [("cpu.cfs_quota_us", "100000")])
-        }
+            (root.join("cpu"), "cpu.cfs_quota_us", "100000")
+        };
+        let group = Self(parent.join(format!("befit-test-{}", id())));
+        fs::create_dir(&group.0)?;
+        fs::write(group.0.join(file), value)?;
+        Ok(group)
     }
 }
 

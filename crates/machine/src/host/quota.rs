@@ -37,9 +37,8 @@ fn smallest(mounts: &[&str], path: &str, limit: impl Fn(&str) -> Option<usize>) 
     // A path above the namespace's root begins with `..`: what is visible starts at the root then.
     let names: Vec<&str> = path.split('/').filter(|n| !n.is_empty() && *n != "..").collect();
     let groups = (0..=names.len()).map(|depth| names[..depth].join("/"));
-    let limits = groups
-        .flat_map(|group| mounts.iter().filter_map(|mount| limit(&format!("{mount}/{group}"))).collect::<Vec<_>>());
-    limits.min()
+    let folders = groups.flat_map(|group| mounts.iter().map(move |mount| format!("{mount}/{group}")));
+    folders.filter_map(|folder| limit(&folder)).min()
 }
 
 /// `max 100000` (version 2) and `-1 100000` (version 1) are none; `150000 100000` is 2.

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads, current_thread_index, fit, join,
-    scope, scope_fifo, spawn_broadcast,
+    scope, scope_fifo, spawn, spawn_broadcast,
     testing::{Census, add, on_every_pool, pool, within},
 };
 
@@ -229,5 +229,29 @@ fn what_is_local_to_a_thread_is_reached_by_each_broadcast() {
             pool.broadcast(|_| CALLS.set(CALLS.get() + 1));
         }
         assert_eq!(pool.broadcast(|_| CALLS.get()), vec![3; pool.current_num_threads()]);
+    });
+}
+
+#[test]
+fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
+    on_every_pool(|pool| {
+        let (sender, receiver) = mpsc::channel();
+        // Twice each: the order must not depend on which end of its own work a thread takes.
+        pool.broadcast(|context| {
+            for _ in 0..2 {
+                let (sender, index) = (sender.clone(), context.index());
+                spawn(move || sender.send((index, current_thread_index(), false)).unwrap());
+            }
+        });
+        let news = sender.clone();
+        pool.broadcast(move |context| news.send((context.index(), current_thread_index(), true)).unwrap());
+        drop(sender);
+        let events: Vec<_> = receiver.into_iter().collect();
+        for thread in 0..pool.current_num_threads() {
+            let broadcast = events.iter().position(|event| *event == (thread, Some(thread), true)).unwrap();
+            let spawned = |&(by, on, late): &(usize, Option<usize>, bool)| !late && by == thread && on == Some(thread);
+            // What another thread has taken may end later.
+            assert!(events.iter().rposition(spawned).is_none_or(|last| last < broadcast), "{events:?}");
+        }
     });
 }

@@ -5,6 +5,7 @@ use std::{fmt, ptr::NonNull};
 use befit_machine::Bytes;
 
 use super::lineage::{Ancestor, Birthplace, Lineage};
+use crate::fit::Work;
 
 /// What the type of a job knows to do with it.
 #[derive(Debug)]
@@ -17,6 +18,12 @@ pub(crate) struct JobTable {
 
 /// Task and strand size, where declared.
 pub(crate) type Sizes = (Option<Bytes>, Option<Bytes>);
+
+/// What `work` declares.
+pub(crate) fn sizes_of(work: &impl Work) -> Sizes {
+    let bytes = |n: usize| Bytes(n as u64);
+    (work.size().map(bytes), work.strand().map(bytes))
+}
 
 /// What every job begins with.
 #[derive(Debug)]

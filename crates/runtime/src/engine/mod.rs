@@ -17,7 +17,7 @@ use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
     env::{Near, Random, ThreadEnv},
-    job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes},
+    job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
     thresholds::Thresholds,
 };

@@ -7,12 +7,11 @@ use std::{
     thread,
 };
 
-use befit_machine::Bytes;
 use befit_sched::Task;
 
 use super::{Asks, grain::SiteId};
 use crate::{
-    engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes},
+    engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes, sizes_of},
     fit::Work,
     latch::Latch,
     pool::Worker,
@@ -184,7 +183,7 @@ unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
     let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
     frame.work.with(|work| {
         // SAFETY: the work has not been taken, and the caller is its owner.
-        let work = unsafe { &*work };
-        (work.size().map(|n| Bytes(n as u64)), work.strand().map(|n| Bytes(n as u64)))
+        let work: &W = unsafe { &*work };
+        sizes_of(work)
     })
 }

@@ -21,8 +21,6 @@ use std::{
     thread,
 };
 
-use befit_sched::Task;
-
 pub use self::context::{FnContext, join_context};
 pub(crate) use self::{
     asks::Asks,
@@ -33,7 +31,7 @@ pub(crate) use self::{
 };
 use crate::{
     fit::Work,
-    pool::{Worker, global},
+    pool::{Worker, current_or_global},
 };
 
 /// Runs `a` and `b`, maybe in parallel, and returns both results.
@@ -95,10 +93,7 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    Worker::with_current(|worker| match worker {
-        Some(worker) => join_on(worker, a, b),
-        None => global().install_outside(Task::root(None, None), |worker| join_on(worker, a, b)),
-    })
+    current_or_global(|worker| join_on(worker, a, b))
 }
 
 /// As [`join`], on a worker.

@@ -2,11 +2,15 @@
 
 use std::panic::resume_unwind;
 
-use befit_machine::Bytes;
 use befit_sched::{ForkOrder, Task};
 
 use super::{Frame, OpenFork, join_open};
-use crate::{engine::NoUnwind, fit::Work, latch::Latch, pool::Worker};
+use crate::{
+    engine::{NoUnwind, sizes_of},
+    fit::Work,
+    latch::Latch,
+    pool::Worker,
+};
 
 /// [`crate::join`] where at least one half declares its size.
 pub(super) fn join<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
@@ -83,6 +87,6 @@ pub(super) fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Out
 
 /// The `index`-th child of `parent`, with what `work` declares.
 fn child<W: Work>(parent: &Task, index: u32, work: &W) -> Task {
-    let bytes = |n: usize| Bytes(n as u64);
-    parent.child(index, work.size().map(bytes), work.strand().map(bytes))
+    let (size, strand) = sizes_of(work);
+    parent.child(index, size, strand)
 }

@@ -9,10 +9,10 @@ use super::{
     GLOBAL, ThreadPool, max_num_threads,
     pin::Claim,
     registry::{Handlers, Registry},
-    spawn::{DefaultSpawn, SpawnThread, ThreadBuilder},
+    spawn::{SpawnThread, ThreadBuilder},
     worker::Worker,
 };
-use crate::{Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError, stats};
+use crate::{DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError, stats};
 
 /// Sets up a [`ThreadPool`].
 ///

@@ -15,18 +15,19 @@ use std::{
     thread::JoinHandle,
 };
 
-use befit_machine::{Bytes, Machine};
+use befit_machine::Machine;
 use befit_sched::{SchedulerKind, Task};
 
 pub use self::{
     builder::ThreadPoolBuilder,
-    spawn::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder},
+    spawn::{SpawnThread, ThreadBuilder},
     yields::{current_thread_has_pending_tasks, yield_local, yield_now},
 };
 pub(crate) use self::{registry::Registry, worker::Worker};
 use crate::{
     Yield,
     broadcast::{BroadcastContext, broadcast_in},
+    engine::sizes_of,
     error::JoinThreadsError,
     fit::Work,
     fork::join_on,
@@ -76,10 +77,7 @@ pub fn max_num_threads() -> usize {
 /// assert_eq!(pool.install(befit::current_num_threads), 2);
 /// ```
 pub fn current_num_threads() -> usize {
-    Worker::with_current(|worker| match worker {
-        Some(worker) => worker.registry().engine().threads(),
-        None => global().engine().threads(),
-    })
+    Registry::with_current(|registry| registry.engine().threads())
 }
 
 /// Which thread of its pool the caller is, from 0; `None` outside a pool.
@@ -145,9 +143,8 @@ impl ThreadPool {
         W: Work + Send,
         W::Output: Send,
     {
-        let bytes = |n: usize| Bytes(n as u64);
-        let root = Task::root(work.size().map(bytes), work.strand().map(bytes));
-        self.registry.install(root, |_| work.run())
+        let (size, strand) = sizes_of(&work);
+        self.registry.install(Task::root(size, strand), |_| work.run())
     }
 
     /// [`join`](crate::join) in this pool.

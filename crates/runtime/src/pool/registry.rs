@@ -188,6 +188,14 @@ impl Registry {
         job.into_result()
     }
 
+    /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or from outside. `task` is told which.
+    pub(crate) fn give(self: &Arc<Self>, job: JobRef, task: impl FnOnce(Option<&Worker>) -> Task) {
+        Worker::with_current(|worker| match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
+            Some(worker) => worker.spawn(job, task(Some(worker))),
+            None => self.inject(job, task(None)),
+        });
+    }
+
     /// Gives the policy a job that comes from no worker of this pool.
     pub(crate) fn inject(&self, job: JobRef, task: Task) {
         let number = self.outside.fetch_add(1, Relaxed);

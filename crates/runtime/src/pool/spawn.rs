@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{ThreadPool, builder::ThreadPoolBuilder, pin, registry::Registry, worker::Worker};
-use crate::ThreadPoolBuildError;
+use crate::{CustomSpawn, DefaultSpawn, ThreadPoolBuildError, spawn_kind::sealed};
 
 /// How a [`ThreadPoolBuilder`] starts threads: [`DefaultSpawn`] or [`CustomSpawn`].
 pub trait SpawnThread: sealed::Sealed {
@@ -18,28 +18,11 @@ pub trait SpawnThread: sealed::Sealed {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>>;
 }
 
-mod sealed {
-    /// Only this module can implement it.
-    pub trait Sealed {}
-}
-
-/// Threads are started by [`std::thread::Builder`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DefaultSpawn;
-
-/// Threads are started by a function of the program; see [`ThreadPoolBuilder::spawn_handler`].
-#[derive(Clone, Copy, Debug)]
-pub struct CustomSpawn<F>(F);
-
-impl sealed::Sealed for DefaultSpawn {}
-
 impl SpawnThread for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         thread.settings().spawn(|| thread.run()).map(Some)
     }
 }
-
-impl<F> sealed::Sealed for CustomSpawn<F> {}
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
@@ -119,8 +102,15 @@ impl ThreadBuilder {
         registry.threads_ended(1);
     }
 
-    /// Name and stack, for [`std::thread`].
-    fn settings(&self) -> thread::Builder {
+    /// What starts a thread with this name and stack size.
+    ///
+    /// ```
+    /// let start = |thread: befit::ThreadBuilder| thread.settings().spawn(|| thread.run()).map(drop);
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into()).spawn_handler(start).build().unwrap();
+    /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("sum"));
+    /// ```
+    pub fn settings(&self) -> thread::Builder {
         let builder = thread::Builder::new().name(self.name.clone());
         match self.stack_size {
             Some(bytes) => builder.stack_size(bytes),

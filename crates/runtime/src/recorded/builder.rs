@@ -6,10 +6,10 @@ use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
 
 use super::{
-    DefaultSpawn, SpawnThread, ThreadPool, max_num_threads,
+    SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
-use crate::{Pin, ThreadPoolBuildError, WaitPolicy};
+use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy};
 
 /// Sets up a [`ThreadPool`]. The environment is not looked at: equal programs must give equal recordings.
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]

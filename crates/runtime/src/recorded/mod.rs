@@ -26,7 +26,7 @@ pub use join::{FnContext, join, join_context};
 pub use pool::{ThreadPool, current_num_threads, current_thread_index, max_num_threads};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_broadcast, spawn_fifo};
-pub use threads::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder};
+pub use threads::{SpawnThread, ThreadBuilder};
 pub use yields::{current_thread_has_pending_tasks, yield_local, yield_now};
 
 use befit_record::inside::{self, Declared};

@@ -1,29 +1,14 @@
 //! How threads would be started, if there were any.
 
-use std::io;
+use std::{io, thread};
 
 use super::{ThreadPool, ThreadPoolBuilder};
-use crate::ThreadPoolBuildError;
+use crate::{CustomSpawn, DefaultSpawn, ThreadPoolBuildError, spawn_kind::sealed};
 
 /// How a [`ThreadPoolBuilder`] would start threads: [`DefaultSpawn`] or [`CustomSpawn`].
 pub trait SpawnThread: sealed::Sealed {}
 
-mod sealed {
-    /// Only this module can implement it.
-    pub trait Sealed {}
-}
-
-/// Threads would be started by the pool.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DefaultSpawn;
-
-/// Threads would be started by a function of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct CustomSpawn<F>(F);
-
-impl sealed::Sealed for DefaultSpawn {}
 impl SpawnThread for DefaultSpawn {}
-impl<F> sealed::Sealed for CustomSpawn<F> {}
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {}
 
 /// A thread of a pool that is to be started: there is none.
@@ -43,6 +28,11 @@ impl ThreadBuilder {
 
     /// The size in bytes that its stack should have.
     pub fn stack_size(&self) -> Option<usize> {
+        match *self {}
+    }
+
+    /// What would start a thread with this name and stack size.
+    pub fn settings(&self) -> thread::Builder {
         match *self {}
     }
 

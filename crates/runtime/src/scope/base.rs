@@ -75,12 +75,7 @@ impl Base {
     /// Gives a counted task to the policy.
     pub(super) fn give(&self, job: JobRef, size: Option<Bytes>) {
         let index = self.spawned.fetch_add(1, Relaxed);
-        Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
-                worker.spawn(job, worker.task().child(index, size, None));
-            }
-            _ => self.registry.inject(job, self.parent.child(index, size, None)),
-        });
+        self.registry.give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
     }
 
     /// Keeps the first panic.

@@ -6,14 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use befit_machine::Bytes;
 use befit_sched::Task;
 
 use crate::{
     broadcast::BroadcastContext,
-    engine::{JobHeader, JobRef, JobTable},
+    engine::{JobHeader, JobRef, JobTable, sizes_of},
     fit::Work,
-    pool::{Registry, Worker},
+    pool::Registry,
 };
 
 /// Starts `work` in the current pool (outside one: in the global pool) and returns at once.
@@ -99,10 +98,10 @@ pub(crate) fn spawn_in<W>(registry: &Arc<Registry>, work: W)
 where
     W: Work<Output = ()> + Send + 'static,
 {
-    let bytes = |n: usize| Bytes(n as u64);
+    let (size, strand) = sizes_of(&work);
     // A root, even if spawned by a task: it may go on when that task, and its claim on a cache, has ended.
-    let task = Task::root(work.size().map(bytes), work.strand().map(bytes));
-    give(registry, DetachedJob::into_job(work, Arc::clone(registry)), task);
+    let task = Task::root(size, strand);
+    registry.give(DetachedJob::into_job(work, Arc::clone(registry)), |_| task);
 }
 
 /// As [`spawn_fifo`], in the given pool.
@@ -113,7 +112,7 @@ where
     let job = DetachedJob::into_job(work, Arc::clone(registry));
     // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps; each ticket runs one.
     let ticket = unsafe { registry.fifos().push(registry, job) };
-    give(registry, ticket, Task::root(None, None));
+    registry.give(ticket, |_| Task::root(None, None));
 }
 
 /// As [`spawn_broadcast`], in the given pool.
@@ -127,13 +126,6 @@ where
         let job = DetachedJob::into_job(move || BroadcastContext::with(|context| work(context)), Arc::clone(registry));
         registry.post(thread, job);
     }
-}
-
-fn give(registry: &Arc<Registry>, job: JobRef, task: Task) {
-    Worker::with_current(|worker| match worker {
-        Some(worker) if Arc::ptr_eq(worker.registry(), registry) => worker.spawn(job, task),
-        _ => registry.inject(job, task),
-    });
 }
 
 #[repr(C)]

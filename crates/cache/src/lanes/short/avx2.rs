@@ -8,60 +8,13 @@ use std::arch::x86_64::{
     _mm256_setr_epi32, _mm256_store_si256,
 };
 
-use super::{ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways};
+use super::{
+    ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways,
+    x86::{forward, load, store},
+};
 use crate::lanes::Avx2;
 
-impl Short for Avx2 {
-    #[inline(always)]
-    fn find(self, set: &Entries, line: u32) -> u32 {
-        // SAFETY: `find` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
-        unsafe { find(set, line) }
-    }
-
-    #[inline(always)]
-    fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32 {
-        // SAFETY: `to_front` asks for AVX2, which `self` proves (see `find`).
-        unsafe { to_front(set, hits, flags) }
-    }
-
-    #[inline(always)]
-    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
-        // SAFETY: `push` asks for AVX2, which `self` proves (see `find`).
-        unsafe { push(set, ways, entry) }
-    }
-
-    #[inline(always)]
-    fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32 {
-        // SAFETY: `flag` asks for AVX2, which `self` proves (see `find`).
-        unsafe { flag(set, line, flags) }
-    }
-
-    #[inline(always)]
-    fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
-        // SAFETY: `touch` asks for AVX2, which `self` proves (see `find`).
-        unsafe { touch(set, last, tag) }
-    }
-
-    #[inline(always)]
-    fn take_out(self, set: &mut Tags, tag: u16) {
-        // SAFETY: `take_out` asks for AVX2, which `self` proves (see `find`).
-        unsafe { take_out(set, tag) }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load(from: &Entries) -> __m256i {
-    // SAFETY: `from` is valid for reads of its 32 bytes and aligned to them.
-    unsafe { _mm256_load_si256(from.0.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store(to: &mut Entries, v: __m256i) {
-    // SAFETY: `to` is borrowed mutably, valid for writes of its 32 bytes, and aligned to them.
-    unsafe { _mm256_store_si256(to.0.as_mut_ptr().cast(), v) }
-}
+forward!(Avx2);
 
 #[inline]
 #[target_feature(enable = "avx2")]

@@ -13,6 +13,8 @@ mod avx512;
 mod portable;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use super::{EMPTY, LINE};
 

@@ -6,7 +6,7 @@ use befit_sched::{Ready, Stage};
 
 use super::Worker;
 use crate::{
-    engine::{JobHeader, JobRef, JobTable},
+    engine::{Ancestor, JobHeader, JobRef, JobTable},
     stats::Phase,
 };
 
@@ -15,6 +15,16 @@ impl Worker {
     pub(super) fn mail(&self) -> Option<Ready<JobRef>> {
         let job = self.registry.mailbox(self.thread).take()?;
         Some(self.unasked(job))
+    }
+
+    /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs after what its thread has spawned
+    /// before. Nothing if there is no mail. A worker that may run only what it waits for (`awaited`) reads its mail at once.
+    pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        if !self.registry.mailbox(self.thread).has_mail() {
+            return None;
+        }
+        let own = if awaited.is_none() { self.get_own() } else { None };
+        own.or_else(|| self.mail())
     }
 
     /// Tells the policy that a job runs here for which it was not asked.
@@ -40,7 +50,7 @@ impl Worker {
 
     /// Runs what is left, at the very end: what the handler of the exit has spawned.
     pub(super) fn work_off(&self) {
-        while let Some(ready) = self.mail().or_else(|| self.get(None)) {
+        while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(ready);
         }
     }

@@ -47,7 +47,7 @@ impl Worker {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
-            let found = self.mail().or_else(|| self.get(awaited));
+            let found = self.mail_after_own(awaited).or_else(|| self.get(awaited));
             match found.or_else(|| self.idle(seen, latch, awaited)) {
                 Some(ready) => self.execute(ready),
                 None => return,

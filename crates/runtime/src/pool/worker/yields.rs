@@ -13,7 +13,7 @@ impl Worker {
         // The open forks of the running task are ready, too. This thread may be the only one that can run them.
         while self.hand_out_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
-        let found = self.mail().or_else(get);
+        let found = self.mail_after_own(None).or_else(get);
         let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
             self.execute(ready);

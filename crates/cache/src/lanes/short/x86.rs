@@ -1,0 +1,64 @@
+//! What AVX2 and AVX-512 have in common.
+
+use std::arch::x86_64::{__m256i, _mm256_load_si256, _mm256_store_si256};
+
+use super::Entries;
+
+/// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask for the instructions that the lanes prove.
+macro_rules! forward {
+    ($lanes:ty) => {
+        impl Short for $lanes {
+            #[inline(always)]
+            fn find(self, set: &Entries, line: u32) -> u32 {
+                // SAFETY: `find` asks for instructions that `self` proves: it is made only where the processor was found to
+                // have them.
+                unsafe { find(set, line) }
+            }
+
+            #[inline(always)]
+            fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32 {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { to_front(set, hits, flags) }
+            }
+
+            #[inline(always)]
+            fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { push(set, ways, entry) }
+            }
+
+            #[inline(always)]
+            fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32 {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { flag(set, line, flags) }
+            }
+
+            #[inline(always)]
+            fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { touch(set, last, tag) }
+            }
+
+            #[inline(always)]
+            fn take_out(self, set: &mut Tags, tag: u16) {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { take_out(set, tag) }
+            }
+        }
+    };
+}
+pub(super) use forward;
+
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn load(from: &Entries) -> __m256i {
+    // SAFETY: `from` is valid for reads of its 32 bytes and aligned to them.
+    unsafe { _mm256_load_si256(from.0.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx")]
+pub(super) fn store(to: &mut Entries, v: __m256i) {
+    // SAFETY: `to` is borrowed mutably, valid for writes of its 32 bytes, and aligned to them.
+    unsafe { _mm256_store_si256(to.0.as_mut_ptr().cast(), v) }
+}
