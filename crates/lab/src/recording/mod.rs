@@ -72,7 +72,8 @@ fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Prog
     progress.building(&what);
     let binary = job.build.run().map_err(LabError::Build)?;
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-    let options = RecordOptions { filter, ..options(&job) };
+    let mut options = options(&job);
+    options.filter = filter;
     let key = key(&binary, &job, &options).map_err(|source| LabError::Read { path: binary.clone(), source })?;
     let store = Store::new(cache_folder(&binary));
     if !fresh && let Some(program) = store.load(&name, key, progress) {
