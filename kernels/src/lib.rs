@@ -12,13 +12,19 @@
 //! given pool, and checks its own result. The binary `befit-kernels` runs one by its name.
 
 mod array;
+pub mod array_abc;
+pub mod array_windows;
+pub mod bst;
 mod error;
 pub mod rgm;
+mod rows;
 pub mod rrm;
+mod settings;
 
 use befit::ThreadPool;
 
 pub use error::KernelError;
+pub use settings::{Setting, Variant, of as settings_of};
 
 /// A benchmark program.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +49,7 @@ pub struct Input {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 6] = [
         Self {
             name: "rrm",
             about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
@@ -61,6 +67,24 @@ impl Kernel {
             about: "recursive repeated gather of n doubles, each from its own leaf's range (the same study's code)",
             default_n: 10_000_000,
             run: rgm::run_in_leaf,
+        },
+        Self {
+            name: "array-abc",
+            about: "tasks A, B and C over halves of an array that overlap, n runs of each (the footprint study's arrays)",
+            default_n: 1000,
+            run: array_abc::run,
+        },
+        Self {
+            name: "array-windows",
+            about: "n tasks over windows of an array that overlap at random (the same study's tasks, mixed)",
+            default_n: 4096,
+            run: array_windows::run,
+        },
+        Self {
+            name: "bst",
+            about: "look-ups of each of n words in a binary search tree (the same study's tree)",
+            default_n: (1 << 18) - 1,
+            run: bst::run,
         },
     ];
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use befit_kernels::Kernel;
+use befit_kernels::{Kernel, KernelError, Variant};
 use befit_record::Build;
 
 use super::Job;
@@ -15,7 +15,7 @@ const MOST: u64 = 1 << 32;
 /// A kernel and the size to run it at.
 #[derive(Debug)]
 pub(super) struct Chosen {
-    kernel: Kernel,
+    kernel: Variant,
     n: u64,
 }
 
@@ -26,11 +26,14 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
 
 /// The kernel `name` at size `n`, or at its default size.
 pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
-    let kernel = Kernel::find(name).map_err(|_| LabError::UnknownKernel {
-        name: name.to_owned(),
-        known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),
+    let kernel = Variant::find(name).map_err(|error| match error {
+        KernelError::Setting { .. } => LabError::BadSetting { why: error.to_string() },
+        _ => LabError::UnknownKernel {
+            name: name.to_owned(),
+            known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),
+        },
     })?;
-    match n.unwrap_or(kernel.default_n as u64) {
+    match n.unwrap_or(kernel.kernel.default_n as u64) {
         n @ 1..=MOST => Ok(Chosen { kernel, n }),
         n => Err(LabError::BadSize { kernel: name.to_owned(), n, why: format!("1 to {MOST} can be recorded") }),
     }
@@ -61,7 +64,7 @@ impl Chosen {
     }
 
     fn arguments(&self) -> Vec<String> {
-        vec![self.kernel.name.to_owned(), "--n".to_owned(), self.n.to_string()]
+        vec![self.kernel.name.clone(), "--n".to_owned(), self.n.to_string()]
     }
 }
 
@@ -84,8 +87,15 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_answered_with_the_known_ones() {
         let error = find("rmm", None).unwrap_err();
-        assert_eq!(error.to_string(), "unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf");
+        assert!(error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"), "{error}");
         assert!(error.is_usage());
+    }
+
+    #[test]
+    fn a_setting_that_a_kernel_does_not_have_is_answered_with_those_it_has() {
+        let error = find("bst:node=21", None).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
+        assert_eq!(find("bst:node=24", Some(7)).unwrap().arguments()[0], "bst:node=24");
     }
 
     #[test]

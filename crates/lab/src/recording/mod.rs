@@ -53,13 +53,27 @@ struct Job {
 /// # Errors
 /// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
 pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+    record_filtered(source, RecordOptions::default().filter, fresh, progress)
+}
+
+/// As [`record`], of accesses to all lines but the one touched last: for caches of few ways, where an access to one of the last eight
+/// lines may miss. Longer recordings.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_all_lines(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+    record_filtered(source, 1, fresh, progress)
+}
+
+fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
     source.check()?;
     let job = job(source)?;
     let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
     progress.building(&what);
     let binary = job.build.run().map_err(LabError::Build)?;
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-    let options = options(&job);
+    let mut options = options(&job);
+    options.filter = filter;
     let key = key(&binary, &job, &options).map_err(|source| LabError::Read { path: binary.clone(), source })?;
     let store = Store::new(cache_folder(&binary));
     if !fresh && let Some(program) = store.load(&name, key, progress) {
