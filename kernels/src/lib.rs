@@ -4,7 +4,7 @@
 //! use befit_kernels::{Input, Kernel};
 //!
 //! let pool = befit::ThreadPoolBuilder::new().num_threads(2).build()?;
-//! Kernel::find("rrm").unwrap().run(&pool, Input { n: 100_000, seed: 1 })?;
+//! Kernel::find("rrm").unwrap().run(&pool, Input { n: 100_000, seed: 1, shrink: 1 })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -12,9 +12,14 @@
 //! given pool, and checks its own result. The binary `befit-kernels` runs one by its name.
 
 mod array;
+mod distribute;
 mod error;
+pub mod matmul;
+pub mod quadtree;
 pub mod rgm;
 pub mod rrm;
+mod sizes;
+pub mod sort;
 
 use befit::ThreadPool;
 
@@ -39,11 +44,21 @@ pub struct Input {
     pub n: usize,
     /// Seeds whatever is random in it.
     pub seed: u64,
+    /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small model of a large run: with n and the
+    /// caches divided by it too, the task tree is that of the large run.
+    pub shrink: usize,
+}
+
+impl Input {
+    /// A cut-off of so many elements, shrunk; 2 at least.
+    fn cut_off(&self, elements: usize) -> usize {
+        (elements / self.shrink.max(1)).max(2)
+    }
 }
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 8] = [
         Self {
             name: "rrm",
             about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
@@ -61,6 +76,36 @@ impl Kernel {
             about: "recursive repeated gather of n doubles, each from its own leaf's range (the same study's code)",
             default_n: 10_000_000,
             run: rgm::run_in_leaf,
+        },
+        Self {
+            name: "quicksort",
+            about: "quicksort of n doubles with a parallel partition (the same study's)",
+            default_n: 100_000_000,
+            run: sort::quicksort::run,
+        },
+        Self {
+            name: "samplesort",
+            about: "samplesort of n doubles with √n buckets (the same study's)",
+            default_n: 100_000_000,
+            run: sort::samplesort::run,
+        },
+        Self {
+            name: "aware-samplesort",
+            about: "samplesort of n doubles with buckets that fit a last-level cache (the same study's)",
+            default_n: 100_000_000,
+            run: sort::aware::run,
+        },
+        Self {
+            name: "quadtree",
+            about: "sorts n points in the plane into quadrants, recursively (the same study's)",
+            default_n: 100_000_000,
+            run: quadtree::run,
+        },
+        Self {
+            name: "matmul",
+            about: "product of two n x n matrices of doubles by quadrants (the same study's)",
+            default_n: 5120,
+            run: matmul::run,
         },
     ];
 
