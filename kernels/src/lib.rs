@@ -25,6 +25,11 @@ use befit::ThreadPool;
 
 pub use error::KernelError;
 
+/// The kernels whose n counts the rows of square matrices: their data grow with n².
+const SQUARES: [&str; 1] = ["matmul"];
+/// The largest default n that is simulated as it is.
+const MOST_SIMULATED: usize = 50_000_000;
+
 /// A benchmark program.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
@@ -115,6 +120,18 @@ impl Kernel {
     /// [`KernelError::Unknown`], which lists the names.
     pub fn find(name: &str) -> Result<Self, KernelError> {
         Self::ALL.into_iter().find(|kernel| kernel.name == name).ok_or_else(|| KernelError::Unknown(name.to_owned()))
+    }
+
+    /// The default n divided by `shrink`, or what goes with as many times less data.
+    pub fn shrunk_n(&self, shrink: usize) -> usize {
+        let shrink = shrink.max(1);
+        let divisor = if SQUARES.contains(&self.name) { shrink.isqrt() } else { shrink };
+        (self.default_n / divisor).max(1)
+    }
+
+    /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much that it makes some 10⁸ line touches at most.
+    pub fn usual_shrink(&self) -> usize {
+        if self.default_n > MOST_SIMULATED || SQUARES.contains(&self.name) { 16 } else { 1 }
     }
 
     /// Makes the input on the calling thread, works on it in `pool`, and checks the result on the calling thread.
