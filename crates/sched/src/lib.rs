@@ -14,6 +14,6 @@ mod task;
 
 pub use env::{Env, LockId, QuietEnv};
 pub use lock::Guarded;
-pub use options::{Options, UnknownScheduler};
+pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
 pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
 pub use task::{Ready, Stage, Task};
