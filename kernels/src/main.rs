@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, process::ExitCode};
 
 use befit::{SchedulerKind, ThreadPoolBuilder};
-use befit_kernels::{Input, Kernel};
+use befit_kernels::{ElementSize, Input, Kernel};
 use lexopt::{Arg, Parser, ValueExt};
 
 /// What the command line asks for.
@@ -20,9 +20,17 @@ struct Help;
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Runs a benchmark program of befit and checks its result.\n")?;
-        writeln!(f, "Usage: befit-kernels NAME [--n N] [--threads T] [--scheduler S] [--seed X]\n")?;
+        writeln!(
+            f,
+            "Usage: befit-kernels NAME [--n N] [--iterations K] [--element 8|16] [--threads T] [--scheduler S] [--seed X]\n"
+        )?;
         writeln!(f, "  NAME            which one; see below")?;
         writeln!(f, "  --n N           size of its input in elements [default: its source's, see below]")?;
+        writeln!(
+            f,
+            "  --iterations K  how often heat and sor go over their data [default: fewer the more data there are]"
+        )?;
+        writeln!(f, "  --element 8|16  bytes in an element of heat, sor and ge [default: 8]")?;
         writeln!(f, "  --threads T     threads to run it on [default: as many as there are cores]")?;
         writeln!(
             f,
@@ -72,10 +80,13 @@ fn run() -> Result<String, Box<dyn Error>> {
 fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
     let mut kernel = None;
     let (mut n, mut seed, mut threads, mut scheduler) = (None, 1, None, None);
+    let (mut iterations, mut element) = (None, ElementSize::default());
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(None),
             Arg::Long("n") => n = Some(arguments.value()?.parse()?),
+            Arg::Long("iterations") => iterations = Some(arguments.value()?.parse()?),
+            Arg::Long("element") => element = arguments.value()?.parse()?,
             Arg::Long("seed") => seed = arguments.value()?.parse()?,
             Arg::Long("threads") => threads = Some(arguments.value()?.parse()?),
             Arg::Long("scheduler") => scheduler = Some(arguments.value()?.parse()?),
@@ -84,7 +95,8 @@ fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
         }
     }
     let kernel = kernel.ok_or("which kernel? `befit-kernels --help` lists them")?;
-    Ok(Some(Run { kernel, input: Input { n: n.unwrap_or(kernel.default_n), seed }, threads, scheduler }))
+    let input = Input { n: n.unwrap_or(kernel.default_n), seed, iterations, element };
+    Ok(Some(Run { kernel, input, threads, scheduler }))
 }
 
 #[cfg(test)]
@@ -98,12 +110,19 @@ mod tests {
     #[test]
     fn a_kernel_without_options_has_its_sources_size() {
         let run = parsed("rgm").unwrap().unwrap();
-        assert_eq!((run.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1 }));
+        assert_eq!((run.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1, ..Input::default() }));
         let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d").unwrap().unwrap();
         assert_eq!(
             (run.input, run.threads, run.scheduler),
-            (Input { n: 5, seed: 7 }, Some(3), Some(SchedulerKind::SbD))
+            (Input { n: 5, seed: 7, ..Input::default() }, Some(3), Some(SchedulerKind::SbD))
         );
+    }
+
+    #[test]
+    fn iterations_and_elements_are_told_to_the_kernel() {
+        let run = parsed("heat --n 64 --iterations 3 --element 16").unwrap().unwrap();
+        assert_eq!((run.input.iterations, run.input.element), (Some(3), ElementSize::Sixteen));
+        assert!(parsed("heat --element 4").err().unwrap().contains("8 and 16"));
     }
 
     #[test]

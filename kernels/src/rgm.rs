@@ -50,7 +50,7 @@ pub fn run_in_leaf(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     run(pool, input, Source::Leaf)
 }
 
-fn run(pool: &ThreadPool, Input { n, seed }: Input, source: Source) -> Result<(), KernelError> {
+fn run(pool: &ThreadPool, Input { n, seed, .. }: Input, source: Source) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(seed);
     let a = array::filled(n, |i| i as f64)?;
     let mut b = array::filled(n, |_| 0.0)?;
@@ -171,7 +171,7 @@ mod tests {
         let pool = pool();
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
             for source in [Source::Range, Source::Leaf] {
-                assert_eq!(run(&pool, Input { n, seed: 7 }, source), Ok(()), "n = {n}, {source:?}");
+                assert_eq!(run(&pool, Input { n, seed: 7, ..Input::default() }, source), Ok(()), "n = {n}, {source:?}");
             }
         }
     }
