@@ -30,8 +30,8 @@ pub(crate) struct SourceArgs {
     /// Record again, though the same binary was recorded with the same arguments before (its input may have changed)
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// What to start your program with
-    #[arg(last = true, value_name = "ARGS", conflicts_with = "kernel")]
+    /// What to start your program with, or more for the kernel (`heat -- --iterations 24`)
+    #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<String>,
 }
 
@@ -40,7 +40,11 @@ impl SourceArgs {
     pub(crate) fn source(&self) -> Source {
         let Some(manifest) = &self.manifest_path else {
             // clap requires one of the two.
-            return Source::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n };
+            let (name, n) = (self.kernel.clone().unwrap_or_default(), self.n);
+            return match &self.arguments[..] {
+                [] => Source::Kernel { name, n },
+                arguments => Source::KernelWith { name, n, arguments: arguments.to_vec() },
+            };
         };
         let target = match (&self.bin, &self.example) {
             (Some(name), _) => Target::Bin(name.clone()),

@@ -85,7 +85,8 @@ pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<P
 
 fn job(source: &Source) -> Result<Job, LabError> {
     match source {
-        Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
+        Source::Kernel { name, n } => kernels::find(name, *n)?.job(&[]),
+        Source::KernelWith { name, n, arguments } => kernels::find(name, *n)?.job(arguments),
         Source::Crate { manifest, package, target, arguments } => {
             let (bin, example) = match target {
                 Target::OnlyBin => (None, None),

@@ -15,6 +15,15 @@ pub enum Source {
         /// Its size; without one, the kernel's default.
         n: Option<u64>,
     },
+    /// As `Kernel`, with more arguments for it.
+    KernelWith {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default.
+        n: Option<u64>,
+        /// What `befit-kernels` knows besides: `--iterations 24`, say.
+        arguments: Vec<String>,
+    },
     /// A crate of the user's that depends on crate `befit`.
     Crate {
         /// Its Cargo.toml.
@@ -46,7 +55,7 @@ impl Source {
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have, a manifest that is not there.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
+            Self::Kernel { name, n } | Self::KernelWith { name, n, .. } => kernels::find(name, *n).map(drop),
             Self::Crate { manifest, .. } if !manifest.is_file() => Err(LabError::NoManifest { path: manifest.clone() }),
             Self::Crate { .. } => Ok(()),
         }
