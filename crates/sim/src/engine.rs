@@ -290,6 +290,7 @@ impl<'a> Engine<'a> {
             random: &mut worker.random,
             prices: &mut self.prices,
             steals: &mut self.steals,
+            counts: self.hardware.counts(w),
         };
         env.call();
         call(&*self.scheduler, &mut env)
@@ -342,6 +343,7 @@ impl<'a> Engine<'a> {
             anchors: self.anchors,
             tasks: u64::from(self.program.tasks()),
             strands: self.strands,
+            tiers: self.scheduler.tiers(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a simulation found.
 
 use befit_machine::{Cycles, Level, Lines};
+use befit_sched::Tiers;
 
 /// What one simulated run found. Times are virtual; counts are of cache lines.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub tasks: u64,
     /// Strands run.
     pub strands: u64,
+    /// What a policy with two tiers has found out.
+    pub tiers: Option<Tiers>,
 }
 
 /// Counts of all caches of one level.
