@@ -29,6 +29,22 @@ pub(crate) fn mixed(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// Whether each element is, up to rounding errors, what `expected` makes of its index. Time O(n).
+pub(crate) fn check_near(
+    found: impl Iterator<Item = f64>,
+    mut expected: impl FnMut(usize) -> f64,
+) -> Result<(), KernelError> {
+    for (index, found) in found.enumerate() {
+        let expected = expected(index);
+        // Written so that NaN is wrong.
+        let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+        if !near {
+            return Err(KernelError::WrongResult { index, found, expected });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +58,13 @@ mod tests {
             check(&array, |i| i as f64),
             Err(KernelError::WrongResult { index: 42, found: -1.0, expected: 42.0 })
         );
+    }
+
+    #[test]
+    fn near_is_near_enough_and_no_number_is_wrong() {
+        assert_eq!(check_near([1.0 + 1e-12].into_iter(), |_| 1.0), Ok(()));
+        assert!(check_near([1.0 + 1e-6].into_iter(), |_| 1.0).is_err());
+        assert!(check_near([f64::NAN].into_iter(), |_| 1.0).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! use befit_kernels::{Input, Kernel};
 //!
 //! let pool = befit::ThreadPoolBuilder::new().num_threads(2).build()?;
-//! Kernel::find("rrm").unwrap().run(&pool, Input { n: 100_000, seed: 1, shrink: 1 })?;
+//! Kernel::find("rrm").unwrap().run(&pool, Input { n: 100_000, seed: 1, ..Input::default() })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -16,11 +16,13 @@ pub mod array_abc;
 pub mod array_windows;
 pub mod bst;
 mod distribute;
+mod element;
 mod error;
 pub mod matmul;
 pub mod quadtree;
 pub mod rgm;
-mod rows;
+mod row;
+pub mod rows;
 pub mod rrm;
 mod settings;
 mod sizes;
@@ -28,6 +30,7 @@ pub mod sort;
 
 use befit::ThreadPool;
 
+pub use element::ElementSize;
 pub use error::KernelError;
 pub use settings::{Setting, Variant, of as settings_of};
 
@@ -48,8 +51,8 @@ pub struct Kernel {
     run: fn(&ThreadPool, Input) -> Result<(), KernelError>,
 }
 
-/// What a kernel works on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a kernel works on. `..Input::default()` stands for what a kernel need not be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Input {
     /// Its size in elements; see the kernel for what an element is.
     pub n: usize,
@@ -58,6 +61,10 @@ pub struct Input {
     /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small model of a large run: with n and the
     /// caches divided by it too, the task tree is that of the large run.
     pub shrink: usize,
+    /// How often it goes over its data, for kernels that may do so any number of times; without it, their own number.
+    pub iterations: Option<usize>,
+    /// The size of its elements, for kernels that have them in several sizes.
+    pub element: ElementSize,
 }
 
 impl Input {
@@ -69,7 +76,7 @@ impl Input {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 17] = [
         Self {
             name: "rrm",
             about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
@@ -135,6 +142,42 @@ impl Kernel {
             about: "product of two n x n matrices of doubles by quadrants (the same study's)",
             default_n: 5120,
             run: matmul::run,
+        },
+        Self {
+            name: "heat",
+            about: "five-point Jacobi on two matrices of n rows x 512, halved down to 8 rows: CATS's (Chen et al. 2012)",
+            default_n: 1024,
+            run: rows::heat::run,
+        },
+        Self {
+            name: "heat-ub",
+            about: "as heat, halved and quartered by turns",
+            default_n: 1024,
+            run: rows::heat::run_unbalanced,
+        },
+        Self {
+            name: "sor",
+            about: "red-black over-relaxation of n rows x 512: CATS's (Chen et al. 2012)",
+            default_n: 1024,
+            run: rows::sor::run,
+        },
+        Self {
+            name: "sor-ub",
+            about: "as sor, halved and quartered by turns",
+            default_n: 1024,
+            run: rows::sor::run_unbalanced,
+        },
+        Self {
+            name: "ge",
+            about: "Gaussian elimination of order n, by rows: CATS's (Chen et al. 2012)",
+            default_n: 1024,
+            run: rows::ge::run,
+        },
+        Self {
+            name: "ge-ub",
+            about: "as ge, halved and quartered by turns",
+            default_n: 1024,
+            run: rows::ge::run_unbalanced,
         },
     ];
 

@@ -98,7 +98,7 @@ fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
     }
     let kernel = kernel.ok_or("which kernel? `befit-kernels --help` lists them")?;
     let n = n.unwrap_or(kernel.kernel.default_n);
-    Ok(Some(Run { kernel, input: Input { n, seed, shrink }, threads, scheduler }))
+    Ok(Some(Run { kernel, input: Input { n, seed, shrink, ..Input::default() }, threads, scheduler }))
 }
 
 #[cfg(test)]
@@ -112,11 +112,14 @@ mod tests {
     #[test]
     fn a_kernel_without_options_has_its_sources_size() {
         let run = parsed("rgm").unwrap().unwrap();
-        assert_eq!((run.kernel.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1, shrink: 1 }));
+        assert_eq!(
+            (run.kernel.kernel.name, run.input),
+            ("rgm", Input { n: 10_000_000, seed: 1, shrink: 1, ..Input::default() })
+        );
         let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d --shrink 4").unwrap().unwrap();
         assert_eq!(
             (run.input, run.threads, run.scheduler),
-            (Input { n: 5, seed: 7, shrink: 4 }, Some(3), Some(SchedulerKind::SbD))
+            (Input { n: 5, seed: 7, shrink: 4, ..Input::default() }, Some(3), Some(SchedulerKind::SbD))
         );
     }
 

@@ -185,7 +185,7 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [0, 1, LEAF, LEAF + 1, 100_001] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 1, shrink }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(run(&pool, Input { n, seed: 1, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
             }
         }
     }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn shape(source: Source) -> Shape {
-        Shape::new(source, Input { n: 0, seed: 0, shrink: 1 })
+        Shape::new(source, Input { shrink: 1, ..Input::default() })
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
             for source in [Source::Range, Source::Leaf] {
                 for shrink in [1, 64] {
-                    let input = Input { n, seed: 7, shrink };
+                    let input = Input { n, seed: 7, shrink, ..Input::default() };
                     assert_eq!(run(&pool, input, source), Ok(()), "n = {n}, {source:?}, {shrink}");
                 }
             }

@@ -83,7 +83,7 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 0, shrink }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(run(&pool, Input { n, seed: 0, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
             }
         }
     }

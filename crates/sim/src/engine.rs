@@ -295,6 +295,7 @@ impl<'a> Engine<'a> {
             random: &mut worker.random,
             prices: &mut self.prices,
             steals: &mut self.steals,
+            counts: self.hardware.counts(w),
         };
         env.call();
         let answer = call(&*self.scheduler, &mut env);
@@ -350,6 +351,7 @@ impl<'a> Engine<'a> {
             occupancy: self.claims.finish(time),
             tasks: u64::from(self.program.tasks()),
             strands: self.strands,
+            tiers: self.scheduler.tiers(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a simulation found.
 
 use befit_machine::{Bytes, Cycles, Level, Lines};
+use befit_sched::Tiers;
 
 /// What one simulated run found. Times are virtual; counts are of cache lines.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,6 +34,8 @@ pub struct Outcome {
     pub tasks: u64,
     /// Strands run.
     pub strands: u64,
+    /// What a policy with two tiers has found out.
+    pub tiers: Option<Tiers>,
 }
 
 /// How much of one cache a space-bounded policy had given out. In the root, of which nothing is claimed, always none.

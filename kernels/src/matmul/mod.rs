@@ -116,7 +116,7 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [1, 2, 64, 100, 131, 258, 320] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 1, shrink }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(run(&pool, Input { n, seed: 1, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
             }
         }
     }

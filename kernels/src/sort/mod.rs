@@ -82,7 +82,11 @@ mod tests {
         for run in [quicksort::run, samplesort::run, aware::run] {
             for n in [0, 1, 2, 100, SERIAL_BELOW, 100_001] {
                 for shrink in [1, 64] {
-                    assert_eq!(run(&pool, Input { n, seed: 3, shrink }), Ok(()), "n = {n}, {shrink}");
+                    assert_eq!(
+                        run(&pool, Input { n, seed: 3, shrink, ..Input::default() }),
+                        Ok(()),
+                        "n = {n}, {shrink}"
+                    );
                 }
             }
         }
