@@ -6,6 +6,7 @@
 //! drives real threads in `befit` and virtual ones in `befit-sim`.
 
 mod env;
+pub mod footprint;
 mod lock;
 mod options;
 pub mod policy;
