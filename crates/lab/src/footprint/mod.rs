@@ -18,6 +18,8 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use befit_cache::footprint::Cells;
+
 pub use self::{
     core::{Core, Latencies, Reading},
     oracle::Oracle,
