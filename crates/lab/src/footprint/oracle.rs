@@ -6,8 +6,8 @@ use super::{Core, Tasks};
 
 /// No line.
 const NONE: u32 = u32::MAX;
-/// Above this share of frames touched, a task's frames are kept as a table of all frames, which compares faster.
-const DENSE: usize = 8;
+/// A task that touches at least one of so many frames has a table of all of them, which compares faster.
+const DENSE: usize = 4;
 
 /// Shared Hits − Shared Misses of any ordered pair of tasks in one cache, computed from the lines that the two touch.
 ///
