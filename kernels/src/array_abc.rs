@@ -13,7 +13,7 @@ use befit::{ThreadPool, scope};
 
 use crate::{
     Input, KernelError,
-    rows::{column, expected, rows},
+    row::{column, expected, rows},
     settings::{Setting, Settings, run_default},
 };
 
@@ -73,7 +73,11 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for name in ["array-abc", "array-abc:tasks=ac,schedule=2", "array-abc:tasks=ab", "array-abc:schedule=2"] {
             for n in [1, 10, 100] {
-                assert_eq!(Variant::find(name).unwrap().run(&pool, Input { n, seed: 0 }), Ok(()), "{name}, N = {n}");
+                assert_eq!(
+                    Variant::find(name).unwrap().run(&pool, Input { n, seed: 0, ..Input::default() }),
+                    Ok(()),
+                    "{name}, N = {n}"
+                );
             }
         }
     }

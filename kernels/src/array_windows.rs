@@ -11,7 +11,7 @@ use befit::{ThreadPool, scope};
 
 use crate::{
     Input, KernelError, array,
-    rows::{column, expected, rows},
+    row::{column, expected, rows},
     settings::{Setting, Settings, run_default},
 };
 
@@ -72,7 +72,7 @@ mod tests {
         for settings in ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"] {
             let variant = Variant::find(&format!("array-windows{settings}")).unwrap();
             for n in [0, 1, 500] {
-                assert_eq!(variant.run(&pool, Input { n, seed: 3 }), Ok(()), "{settings}, n = {n}");
+                assert_eq!(variant.run(&pool, Input { n, seed: 3, ..Input::default() }), Ok(()), "{settings}, n = {n}");
             }
         }
     }

@@ -35,4 +35,13 @@ pub enum KernelError {
         /// What must be there.
         expected: f64,
     },
+    /// What was to be sorted is not what came out: the scheduler, or befit, has a defect.
+    #[error("wrong result: it does not hold the elements of the input")]
+    OtherElements,
+    /// The matrix product is wrong: the scheduler, or befit, has a defect.
+    #[error("wrong result: row {row} of the product is not what it must be")]
+    WrongProduct {
+        /// Which row of it.
+        row: usize,
+    },
 }

@@ -4,7 +4,7 @@
 
 use befit::ThreadPool;
 
-use crate::{Input, Kernel, KernelError, array_abc, array_windows, bst};
+use crate::{Input, Kernel, KernelError, array_abc, array_windows, bst, rows};
 
 /// One setting of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,8 @@ pub fn of(kernel: &str) -> &'static [Setting] {
         "array-abc" => array_abc::SETTINGS,
         "array-windows" => array_windows::SETTINGS,
         "bst" => bst::SETTINGS,
+        "heat" | "heat-ub" | "sor" | "sor-ub" => rows::SETTINGS,
+        "ge" | "ge-ub" => rows::SETTINGS_OF_GE,
         _ => &[],
     }
 }
@@ -104,7 +106,7 @@ impl Variant {
             "array-abc" => array_abc::run_with(pool, input, &self.settings),
             "array-windows" => array_windows::run_with(pool, input, &self.settings),
             "bst" => bst::run_with(pool, input, &self.settings),
-            _ => self.kernel.run(pool, input),
+            _ => self.kernel.run(pool, rows::with_settings(input, &self.settings)),
         }
     }
 }

@@ -95,7 +95,12 @@ mod tests {
                 for lookups in SETTINGS[2].values {
                     let variant = Variant::find(&format!("bst:node={node},layout={layout},lookups={lookups}")).unwrap();
                     for n in [0, 1, 2, 1000] {
-                        assert_eq!(variant.run(&pool, Input { n, seed: 1 }), Ok(()), "{}, n = {n}", variant.name);
+                        assert_eq!(
+                            variant.run(&pool, Input { n, seed: 1, ..Input::default() }),
+                            Ok(()),
+                            "{}, n = {n}",
+                            variant.name
+                        );
                     }
                 }
             }

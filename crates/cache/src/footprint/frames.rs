@@ -77,12 +77,12 @@ impl Frames {
                 evicted = old;
             }
         }
-        if let Some(left) = left.filter(|left| self.exclusive && caches.holds(self.cluster, *left)) {
-            if self.find(caches, left).is_none() {
-                let (frame, old) = self.place(caches, left);
-                self.touch(frame, false);
-                evicted = evicted.or(old);
-            }
+        let came =
+            |left: &u32| self.exclusive && caches.holds(self.cluster, *left) && self.find(caches, *left).is_none();
+        if let Some(left) = left.filter(came) {
+            let (frame, old) = self.place(caches, left);
+            self.touch(frame, false);
+            evicted = evicted.or(old);
         }
         evicted
     }

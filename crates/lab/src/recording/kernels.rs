@@ -17,6 +17,7 @@ const MOST: u64 = 1 << 32;
 pub(super) struct Chosen {
     kernel: Variant,
     n: u64,
+    shrink: u32,
 }
 
 /// The kernels, each with one line about it.
@@ -34,9 +35,21 @@ pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
         },
     })?;
     match n.unwrap_or(kernel.kernel.default_n as u64) {
-        n @ 1..=MOST => Ok(Chosen { kernel, n }),
+        n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: 1 }),
         n => Err(LabError::BadSize { kernel: name.to_owned(), n, why: format!("1 to {MOST} can be recorded") }),
     }
+}
+
+/// A model of the kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default size divided by it.
+pub(super) fn model(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
+    let shrunk = |kernel: Kernel| kernel.shrunk_n(shrink as usize) as u64;
+    let n = n.or_else(|| Kernel::find(name).ok().map(shrunk));
+    Ok(Chosen { shrink: shrink.max(1), ..find(name, n)? })
+}
+
+/// By how much a kernel of its default size is shrunk where it is simulated and nobody said how much; 1 for a kernel that does not exist.
+pub fn usual_shrink(name: &str) -> u32 {
+    Kernel::find(name).map_or(1, |kernel| kernel.usual_shrink() as u32)
 }
 
 impl Chosen {
@@ -64,7 +77,11 @@ impl Chosen {
     }
 
     fn arguments(&self) -> Vec<String> {
-        vec![self.kernel.name.clone(), "--n".to_owned(), self.n.to_string()]
+        let mut arguments = vec![self.kernel.name.clone(), "--n".to_owned(), self.n.to_string()];
+        if self.shrink > 1 {
+            arguments.extend(["--shrink".to_owned(), self.shrink.to_string()]);
+        }
+        arguments
     }
 }
 
@@ -96,6 +113,15 @@ mod tests {
         let error = find("bst:node=21", None).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
         assert_eq!(find("bst:node=24", Some(7)).unwrap().arguments()[0], "bst:node=24");
+    }
+
+    #[test]
+    fn a_model_has_a_part_of_the_size_and_smaller_cut_offs() {
+        let arguments = |name, n| model(name, n, 16).unwrap().arguments().join(" ");
+        assert_eq!(arguments("rrm", None), "rrm --n 625000 --shrink 16");
+        assert_eq!(arguments("rrm", Some(5)), "rrm --n 5 --shrink 16");
+        assert_eq!(arguments("matmul", None), "matmul --n 1280 --shrink 16");
+        assert!(model("rmm", None, 16).unwrap_err().is_usage());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{LabError, Progress};
 use key::{Key, KeyBuilder};
 use store::Store;
 
-pub use kernels::kernels;
+pub use kernels::{kernels, usual_shrink};
 pub use source::{Source, Target};
 
 /// How the kernel `name` at size `n` is built, and run, as it is.
@@ -100,6 +100,7 @@ fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Prog
 fn job(source: &Source) -> Result<Job, LabError> {
     match source {
         Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
+        Source::Model { name, n, shrink } => kernels::model(name, *n, *shrink)?.job(),
         Source::Crate { manifest, package, target, arguments } => {
             let (bin, example) = match target {
                 Target::OnlyBin => (None, None),
