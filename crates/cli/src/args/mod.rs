@@ -1,5 +1,6 @@
 //! The command line, as clap sees it.
 
+mod footprint;
 mod reproduce;
 mod run;
 mod source;
@@ -11,6 +12,7 @@ use befit_machine::Machine;
 use befit_sched::{Counting, SchedulerKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use footprint::FootprintArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use source::SourceArgs;
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
+    /// Count what tasks leave in a cache for one another
+    Footprint(FootprintArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies

@@ -10,6 +10,7 @@
 //! in [`Study`].
 
 mod figure;
+mod footprint;
 mod picture;
 mod space_bounded;
 
@@ -28,16 +29,19 @@ use crate::{LabError, Progress};
 pub enum Study {
     /// Simhadri, Blelloch, Fineman, Gibbons, Kyrola: Experimental analysis of space-bounded schedulers (SPAA 2014, TOPC 2016).
     SpaceBounded,
+    /// The study of footprint-based scheduling: arrays and a tree on a simulated SPARC core.
+    Footprint,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::SpaceBounded];
+    pub const ALL: [Self; 2] = [Self::SpaceBounded, Self::Footprint];
 
     /// As users type it.
     pub fn name(self) -> &'static str {
         match self {
             Self::SpaceBounded => "space-bounded",
+            Self::Footprint => "footprint",
         }
     }
 
@@ -45,6 +49,7 @@ impl Study {
     pub fn about(self) -> &'static str {
         match self {
             Self::SpaceBounded => "the experimental analysis of space-bounded schedulers (Simhadri et al.)",
+            Self::Footprint => "footprint-based scheduling: arrays, a tree, and the algorithm left as future work",
         }
     }
 }
@@ -90,6 +95,7 @@ impl Request {
     pub fn run(&self, progress: &dyn Progress) -> Result<Reproduction, LabError> {
         match self.study {
             Study::SpaceBounded => space_bounded::run(self, progress),
+            Study::Footprint => footprint::run(self, progress),
         }
     }
 }
