@@ -19,6 +19,7 @@ mod names;
 mod native;
 mod recording;
 mod reproduction;
+mod sizes;
 mod table;
 
 pub use names::names;
@@ -27,6 +28,7 @@ pub use recording::recording;
 pub use reproduction::{
     json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
 };
+pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;
 

@@ -152,7 +152,8 @@ impl Rows<'_> {
                 let (mut place, rest) = places.split_at_mut(*size);
                 for piece in self.pieces(data, ends, first + bucket) {
                     let (here, after) = place.split_at_mut(piece.len());
-                    here.copy_from_slice(piece);
+                    // A loop: of so few elements a call of memcpy costs more than copying them.
+                    here.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
                     place = after;
                 }
                 places = rest;

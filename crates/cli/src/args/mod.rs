@@ -2,6 +2,7 @@
 
 mod reproduce;
 mod run;
+mod sizes;
 mod source;
 mod values;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use sizes::SizesArgs;
 pub(crate) use source::SourceArgs;
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
+    /// Compare the sizes that a program's tasks declare with what they touch
+    Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies
