@@ -3,19 +3,21 @@
 //! It is written out rather than taken from a crate: those read with instructions of 32 bytes and more, which a compiler's instrumentation of memory
 //! accesses does not see, and make a fresh copy of each block on the heap.
 
-/// Rows of C, and of B, that are worked on at once.
-const ROWS: usize = 4;
+/// Rows of C that are worked on at once: with those of B few enough that one line of each stays where it is found at once.
+const ROWS: usize = 2;
+/// Rows of B that are worked on at once.
+const DEPTH: usize = 4;
 
 /// Adds A·B to C, square blocks with rows of `order` elements. Time O(order³).
 pub(super) fn multiply(a: &[f64], b: &[f64], c: &mut [f64], order: usize) {
     let mut a_rows = a.chunks_exact(ROWS * order);
     let mut c_rows = c.chunks_exact_mut(ROWS * order);
     for (a, c) in (&mut a_rows).zip(&mut c_rows) {
-        let mut b_rows = b.chunks_exact(ROWS * order);
+        let mut b_rows = b.chunks_exact(DEPTH * order);
         for (i, b) in (&mut b_rows).enumerate() {
-            four_by_four(a, ROWS * i, b, c, order);
+            two_by_four(a, DEPTH * i, b, c, order);
         }
-        let done = order - order % ROWS;
+        let done = order - order % DEPTH;
         for (a, c) in a.chunks_exact(order).zip(c.chunks_exact_mut(order)) {
             one_by_one(&a[done..], b_rows.remainder(), c);
         }
@@ -26,27 +28,22 @@ pub(super) fn multiply(a: &[f64], b: &[f64], c: &mut [f64], order: usize) {
     }
 }
 
-/// Adds to four rows of C the products of elements `k` to `k + 3` of four rows of A and four rows of B.
-fn four_by_four(a: &[f64], k: usize, b: &[f64], c: &mut [f64], order: usize) {
+/// Adds to two rows of C the products of elements `k` to `k + 3` of two rows of A and four rows of B.
+fn two_by_four(a: &[f64], k: usize, b: &[f64], c: &mut [f64], order: usize) {
     let factors = |row: usize| {
-        let a = &a[row * order + k..][..ROWS];
+        let a = &a[row * order + k..][..DEPTH];
         [a[0], a[1], a[2], a[3]]
     };
-    let (a0, a1, a2, a3) = (factors(0), factors(1), factors(2), factors(3));
+    let (a0, a1) = (factors(0), factors(1));
     let (b0, b) = b.split_at(order);
     let (b1, b) = b.split_at(order);
     let (b2, b3) = b.split_at(order);
-    let (c0, c) = c.split_at_mut(order);
-    let (c1, c) = c.split_at_mut(order);
-    let (c2, c3) = c.split_at_mut(order);
-    let b3 = &b3[..order];
-    let c3 = &mut c3[..order];
+    let (c0, c1) = c.split_at_mut(order);
+    let (b3, c1) = (&b3[..order], &mut c1[..order]);
     for j in 0..order {
         let (x0, x1, x2, x3) = (b0[j], b1[j], b2[j], b3[j]);
         c0[j] += a0[0] * x0 + a0[1] * x1 + a0[2] * x2 + a0[3] * x3;
         c1[j] += a1[0] * x0 + a1[1] * x1 + a1[2] * x2 + a1[3] * x3;
-        c2[j] += a2[0] * x0 + a2[1] * x1 + a2[2] * x2 + a2[3] * x3;
-        c3[j] += a3[0] * x0 + a3[1] * x1 + a3[2] * x2 + a3[3] * x3;
     }
 }
 

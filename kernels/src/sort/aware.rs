@@ -15,8 +15,8 @@ use crate::{Input, KernelError, cut_off, distribute::Distribution};
 const BUCKET: usize = 700_000;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 32;
-/// Parts for moving elements are so many times larger than parts for sorting: each has a counter for each bucket.
-const LARGER: usize = 8;
+/// Parts for moving elements are so many times larger than parts for sorting: each has a counter and a place for each bucket.
+const LARGER: usize = 32;
 
 /// Sorts `input.n` random doubles.
 ///

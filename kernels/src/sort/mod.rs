@@ -30,8 +30,10 @@ fn run(pool: &ThreadPool, input: Input, sort: Sort) -> Result<(), KernelError> {
     let mut data = array::filled(input.n, |_| random.f64())?;
     let mut spare = array::filled(input.n, |_| 0.0)?;
     let before = fingerprint(&data);
-    let place =
-        pool.install(fit(bytes(&data), || sort(&mut data, &mut spare, input.shrink)).strand(crate::sizes::BOOKKEEPING));
+    let place = pool.install(
+        fit(bytes(&data), || sort(&mut data, &mut spare, input.shrink))
+            .strand(quicksort::strand(input.n, input.cut_off(SERIAL_BELOW))),
+    );
     let sorted = match place {
         Place::Data => &data,
         Place::Spare => &spare,

@@ -70,7 +70,7 @@ pub struct Sizes {
     pub under: Vec<TaskSize>,
     /// The tasks that touch less than they declare by most bytes, worst first.
     pub over: Vec<TaskSize>,
-    /// Tasks with a strand larger than the strand size that they declare.
+    /// Tasks with a strand more than a tenth larger than the strand size that they declare.
     pub strands_exceeding: u64,
 }
 
@@ -92,7 +92,8 @@ impl Sizes {
         for (number, footprint) in footprints.iter().enumerate() {
             let declared = program.declared(TaskId(number as u32));
             let strand = footprint::bytes(footprint.strand, program);
-            strands_exceeding += u64::from(declared.strand.is_some_and(|most| strand > most));
+            let exceeds = |most: Bytes| strand.0 as f64 > RATIOS[2] * most.0 as f64;
+            strands_exceeding += u64::from(declared.strand.is_some_and(exceeds));
             let Some(size) = declared.size else { continue };
             let measured = footprint::bytes(footprint.task, program);
             declaring += 1;

@@ -21,7 +21,11 @@ pub(super) fn render(sizes: &Sizes) -> String {
         "\nThey touch, of what they declare: up to half {half}; up to 0.9 {less}; up to 1.1 {right}; up to twice {more}; more {double}."
     );
     if sizes.strands_exceeding > 0 {
-        let _ = writeln!(text, "{} tasks have a strand larger than they declare.", sizes.strands_exceeding);
+        let _ = writeln!(
+            text,
+            "{} tasks have a strand more than a tenth larger than they declare.",
+            sizes.strands_exceeding
+        );
     }
     let _ = writeln!(text, "\nThe smallest caches that they befit on {machine}, at sigma {sigma}:\n");
     let mut columns = Columns::new(&sizes.befitting, "\ncache", |b: &Befitting| match b.level {
