@@ -26,6 +26,9 @@ pub enum LabError {
         /// Which, of which kernel, and what there is.
         why: String,
     },
+    /// A machine cannot be changed as asked.
+    #[error(transparent)]
+    Machine(#[from] befit_machine::MachineError),
     /// A kernel cannot have this size.
     #[error("kernel {kernel} cannot have --n {n}: {why}")]
     BadSize {
@@ -139,7 +142,8 @@ impl LabError {
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::UnknownKernel { .. }
+            Self::Machine(_)
+                | Self::UnknownKernel { .. }
                 | Self::BadSetting { .. }
                 | Self::BadSize { .. }
                 | Self::Footprint(_)

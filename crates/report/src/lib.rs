@@ -20,6 +20,7 @@ mod names;
 mod native;
 mod recording;
 mod reproduction;
+mod sizes;
 mod table;
 
 pub use footprint::{json as footprint_json, render as render_footprint, render_html as render_footprint_html};
@@ -29,6 +30,7 @@ pub use recording::recording;
 pub use reproduction::{
     json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
 };
+pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;
 

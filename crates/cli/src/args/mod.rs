@@ -3,6 +3,7 @@
 mod footprint;
 mod reproduce;
 mod run;
+mod sizes;
 mod source;
 mod values;
 
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use footprint::FootprintArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use sizes::SizesArgs;
 pub(crate) use source::SourceArgs;
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Count what tasks leave in a cache for one another
     Footprint(FootprintArgs),
+    /// Compare the sizes that a program's tasks declare with what they touch
+    Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies

@@ -7,6 +7,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod sizes;
 mod topo;
 
 use befit_lab::Plan;
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Sim(args) => sim::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Footprint(args) => footprint::run(args),
+        Command::Sizes(args) => sizes::run(args),
         Command::Topo(args) => topo::run(args),
         Command::List => list::run(),
     }
