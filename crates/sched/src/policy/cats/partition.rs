@@ -49,8 +49,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
                 return computation.plain.is_none().then(|| (slot, None, order(0, 0)));
             }
             Fork::Again { slot, root } => {
-                let depth = if root == slot { task.depth } else { task.depth.saturating_sub(1) };
-                self.cut(upper, known, root, depth, env)?;
+                self.cut(upper, known, root, env)?;
                 (slot, known.table.node(slot).place?)
             }
             Fork::Placed(slot, place) => {
@@ -70,14 +69,14 @@ impl<T: Copy + Send + Debug> Cats<T> {
         Some((slot, Some(place), order(if backwards { -position } else { position }, node.soid.unwrap_or(0))))
     }
 
-    /// Cuts the computation of `root`, at `depth` forks from the program's start. `None` if it is not to be cut.
-    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, depth: u32, env: &mut dyn Env) -> Option<()> {
+    /// Cuts the computation of `root`. `None` if it is not to be cut.
+    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, env: &mut dyn Env) -> Option<()> {
         if known.table.computation(root).plain.is_some() {
             return None;
         }
         let (soid, cache) = (known.table.measure(root), upper.sockets.cache());
         // What is a part of something larger that is not known yet stays together if it can. The root of all is spread even so.
-        if depth > 0 && soid <= cache {
+        if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
         let staffed: Vec<_> = (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();

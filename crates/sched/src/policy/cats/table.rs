@@ -226,6 +226,12 @@ impl Table {
         self.nodes[slot as usize].children.len() > WIDEST as usize
     }
 
+    /// Whether the task is all that goes on: nothing above it has forked more than the one child that leads to it.
+    pub(super) fn is_whole(&self, slot: u32) -> bool {
+        let mut above = std::iter::successors(self.parent(slot), |slot| self.parent(*slot));
+        above.all(|slot| self.nodes[slot as usize].children.len() == 1)
+    }
+
     /// Forgets sizes and places of all tasks below `slot`, and its own: they are to be measured anew.
     pub(super) fn forget(&mut self, slot: u32) {
         let mut left = vec![slot];
