@@ -21,6 +21,14 @@ pub(crate) fn check(found: &[f64], mut expected: impl FnMut(usize) -> f64) -> Re
     Ok(())
 }
 
+/// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's splitmix64 (public domain).
+pub(crate) fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
 /// Whether each element is, up to rounding errors, what `expected` makes of its index. Time O(n).
 pub(crate) fn check_near(
     found: impl Iterator<Item = f64>,

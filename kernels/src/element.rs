@@ -1,7 +1,5 @@
 //! Numbers of 8 or of 16 bytes, for kernels whose source does not say how large its elements are.
 
-use std::str::FromStr;
-
 /// The size of a matrix's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ElementSize {
@@ -10,17 +8,6 @@ pub enum ElementSize {
     Eight,
     /// A double that takes the room of a `long double`.
     Sixteen,
-}
-
-impl FromStr for ElementSize {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "8" => Ok(Self::Eight),
-            "16" => Ok(Self::Sixteen),
-            other => Err(format!("elements of {other} bytes: 8 and 16 are known")),
-        }
-    }
 }
 
 /// An element of a matrix.

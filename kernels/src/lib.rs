@@ -12,16 +12,32 @@
 //! given pool, and checks its own result. The binary `befit-kernels` runs one by its name.
 
 mod array;
+pub mod array_abc;
+pub mod array_windows;
+pub mod bst;
+mod distribute;
 mod element;
 mod error;
+pub mod matmul;
+pub mod quadtree;
 pub mod rgm;
+mod row;
 pub mod rows;
 pub mod rrm;
+mod settings;
+mod sizes;
+pub mod sort;
 
 use befit::ThreadPool;
 
 pub use element::ElementSize;
 pub use error::KernelError;
+pub use settings::{Setting, Variant, of as settings_of};
+
+/// The kernels whose n counts the rows of square matrices: their data grow with n².
+const SQUARES: [&str; 1] = ["matmul"];
+/// The largest default n that is simulated as it is.
+const MOST_SIMULATED: usize = 50_000_000;
 
 /// A benchmark program.
 #[derive(Clone, Copy, Debug)]
@@ -42,15 +58,25 @@ pub struct Input {
     pub n: usize,
     /// Seeds whatever is random in it.
     pub seed: u64,
+    /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small model of a large run: with n and the
+    /// caches divided by it too, the task tree is that of the large run.
+    pub shrink: usize,
     /// How often it goes over its data, for kernels that may do so any number of times; without it, their own number.
     pub iterations: Option<usize>,
     /// The size of its elements, for kernels that have them in several sizes.
     pub element: ElementSize,
 }
 
+impl Input {
+    /// A cut-off of so many elements, shrunk; 2 at least.
+    fn cut_off(&self, elements: usize) -> usize {
+        (elements / self.shrink.max(1)).max(2)
+    }
+}
+
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 17] = [
         Self {
             name: "rrm",
             about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
@@ -68,6 +94,54 @@ impl Kernel {
             about: "recursive repeated gather of n doubles, each from its own leaf's range (the same study's code)",
             default_n: 10_000_000,
             run: rgm::run_in_leaf,
+        },
+        Self {
+            name: "array-abc",
+            about: "tasks A, B and C over halves of an array that overlap, n runs of each (the footprint study's arrays)",
+            default_n: 1000,
+            run: array_abc::run,
+        },
+        Self {
+            name: "array-windows",
+            about: "n tasks over windows of an array that overlap at random (the same study's tasks, mixed)",
+            default_n: 4096,
+            run: array_windows::run,
+        },
+        Self {
+            name: "bst",
+            about: "look-ups of each of n words in a binary search tree (the same study's tree)",
+            default_n: (1 << 18) - 1,
+            run: bst::run,
+        },
+        Self {
+            name: "quicksort",
+            about: "quicksort of n doubles with a parallel partition (the same study's)",
+            default_n: 100_000_000,
+            run: sort::quicksort::run,
+        },
+        Self {
+            name: "samplesort",
+            about: "samplesort of n doubles with √n buckets (the same study's)",
+            default_n: 100_000_000,
+            run: sort::samplesort::run,
+        },
+        Self {
+            name: "aware-samplesort",
+            about: "samplesort of n doubles with buckets that fit a last-level cache (the same study's)",
+            default_n: 100_000_000,
+            run: sort::aware::run,
+        },
+        Self {
+            name: "quadtree",
+            about: "sorts n points in the plane into quadrants, recursively (the same study's)",
+            default_n: 100_000_000,
+            run: quadtree::run,
+        },
+        Self {
+            name: "matmul",
+            about: "product of two n x n matrices of doubles by quadrants (the same study's)",
+            default_n: 5120,
+            run: matmul::run,
         },
         Self {
             name: "heat",
@@ -113,6 +187,18 @@ impl Kernel {
     /// [`KernelError::Unknown`], which lists the names.
     pub fn find(name: &str) -> Result<Self, KernelError> {
         Self::ALL.into_iter().find(|kernel| kernel.name == name).ok_or_else(|| KernelError::Unknown(name.to_owned()))
+    }
+
+    /// The default n divided by `shrink`, or what goes with as many times less data.
+    pub fn shrunk_n(&self, shrink: usize) -> usize {
+        let shrink = shrink.max(1);
+        let divisor = if SQUARES.contains(&self.name) { shrink.isqrt() } else { shrink };
+        (self.default_n / divisor).max(1)
+    }
+
+    /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much that it makes some 10⁸ line touches at most.
+    pub fn usual_shrink(&self) -> usize {
+        if self.default_n > MOST_SIMULATED || SQUARES.contains(&self.name) { 16 } else { 1 }
     }
 
     /// Makes the input on the calling thread, works on it in `pool`, and checks the result on the calling thread.

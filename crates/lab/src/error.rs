@@ -17,6 +17,12 @@ pub enum LabError {
         /// The kernels' names, comma-separated.
         known: String,
     },
+    /// A kernel has no such setting.
+    #[error("{why}")]
+    BadSetting {
+        /// Which, of which kernel, and what there is.
+        why: String,
+    },
     /// A kernel cannot have this size.
     #[error("kernel {kernel} cannot have --n {n}: {why}")]
     BadSize {
@@ -128,6 +134,13 @@ fn without_output(error: &BuildError) -> String {
 impl LabError {
     /// Whether what was asked for cannot be, as opposed to what went wrong on the way.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::UnknownKernel { .. } | Self::BadSize { .. } | Self::NoManifest { .. } | Self::Start { .. })
+        matches!(
+            self,
+            Self::UnknownKernel { .. }
+                | Self::BadSetting { .. }
+                | Self::BadSize { .. }
+                | Self::NoManifest { .. }
+                | Self::Start { .. }
+        )
     }
 }

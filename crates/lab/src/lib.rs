@@ -49,6 +49,6 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, Target, kernels, record};
+pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::Plan;
-pub use summary::{Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};
+pub use summary::{CacheUse, Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};

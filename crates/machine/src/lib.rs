@@ -28,6 +28,7 @@ mod preset;
 pub mod synthetic;
 mod tree;
 mod units;
+mod vary;
 #[cfg(feature = "xml")]
 mod xml;
 

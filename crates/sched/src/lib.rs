@@ -17,7 +17,7 @@ mod task;
 pub use counts::{CountSource, WorkerCounts};
 pub use env::{Env, LockId, QuietEnv};
 pub use lock::Guarded;
-pub use options::{Options, UnknownScheduler};
+pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
 pub use report::{Subtree, Tiers};
 pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
 pub use task::{Ready, Stage, Task};

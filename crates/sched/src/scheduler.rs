@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use befit_machine::{ClusterId, WorkerId};
+use befit_machine::{Bytes, ClusterId, WorkerId};
 
 use crate::{Env, Ready, Stage, Task, Tiers};
 
@@ -126,6 +126,12 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     /// `task` has ended, with everything that it forked; `w` ran its last strand. Called after that strand's `done`. Answers as `done`.
     fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
         let _ = (w, task, env);
+        None
+    }
+
+    /// How much of a cluster's cache is claimed at the moment; `None` from policies that claim none.
+    fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
+        let _ = cluster;
         None
     }
 

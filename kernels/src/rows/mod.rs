@@ -10,6 +10,29 @@ pub mod sor;
 
 use befit::{fit, join, scope};
 
+use crate::{
+    ElementSize, Input,
+    settings::{Setting, Settings},
+};
+
+const ITERATIONS: Setting = Setting {
+    name: "iterations",
+    values: &["auto", "#"],
+    about: "how often it goes over its data; auto: fewer the more data there are",
+};
+const ELEMENT: Setting = Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
+
+/// What may be set on heat and sor.
+pub(crate) const SETTINGS: &[Setting] = &[ITERATIONS, ELEMENT];
+/// What may be set on ge.
+pub(crate) const SETTINGS_OF_GE: &[Setting] = &[ELEMENT];
+
+/// `input` with what is set.
+pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
+    let element = if settings.get("element") == "16" { ElementSize::Sixteen } else { ElementSize::Eight };
+    Input { iterations: settings.get("iterations").parse().ok(), element, ..input }
+}
+
 /// Columns of heat's and sor's matrices.
 const COLUMNS: usize = 512;
 /// So many rows or fewer are one serial leaf.

@@ -30,21 +30,26 @@ pub(crate) struct SourceArgs {
     /// Record again, though the same binary was recorded with the same arguments before (its input may have changed)
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// What to start your program with, or more for the kernel (`heat -- --iterations 24`)
-    #[arg(last = true, value_name = "ARGS")]
+    /// What to start your program with
+    #[arg(last = true, value_name = "ARGS", conflicts_with = "kernel")]
     arguments: Vec<String>,
 }
 
 impl SourceArgs {
-    /// What was asked for.
-    pub(crate) fn source(&self) -> Source {
+    /// By how much a model of it is shrunk where nobody said.
+    pub(crate) fn usual_shrink(&self) -> u32 {
+        match (&self.kernel, self.n) {
+            (Some(name), None) => befit_lab::usual_shrink(name),
+            _ => 1,
+        }
+    }
+
+    /// What was asked for, as a kernel's model if it is to be shrunk.
+    pub(crate) fn source(&self, shrink: u32) -> Source {
         let Some(manifest) = &self.manifest_path else {
             // clap requires one of the two.
             let (name, n) = (self.kernel.clone().unwrap_or_default(), self.n);
-            return match &self.arguments[..] {
-                [] => Source::Kernel { name, n },
-                arguments => Source::KernelWith { name, n, arguments: arguments.to_vec() },
-            };
+            return if shrink > 1 { Source::Model { name, n, shrink } } else { Source::Kernel { name, n } };
         };
         let target = match (&self.bin, &self.example) {
             (Some(name), _) => Target::Bin(name.clone()),

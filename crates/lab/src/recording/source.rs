@@ -15,14 +15,14 @@ pub enum Source {
         /// Its size; without one, the kernel's default.
         n: Option<u64>,
     },
-    /// As `Kernel`, with more arguments for it.
-    KernelWith {
+    /// A small model of a large run of a kernel of befit's own: its size and its cut-offs divided by `shrink`.
+    Model {
         /// Its name, one of [`crate::kernels`].
         name: String,
-        /// Its size; without one, the kernel's default.
+        /// Its size; without one, the kernel's default, divided too.
         n: Option<u64>,
-        /// What `befit-kernels` knows besides: `--iterations 24`, say.
-        arguments: Vec<String>,
+        /// By how much the cut-offs, and a default size, are divided; from 1 up.
+        shrink: u32,
     },
     /// A crate of the user's that depends on crate `befit`.
     Crate {
@@ -55,7 +55,8 @@ impl Source {
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have, a manifest that is not there.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n } | Self::KernelWith { name, n, .. } => kernels::find(name, *n).map(drop),
+            Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
+            Self::Model { name, n, shrink } => kernels::model(name, *n, *shrink).map(drop),
             Self::Crate { manifest, .. } if !manifest.is_file() => Err(LabError::NoManifest { path: manifest.clone() }),
             Self::Crate { .. } => Ok(()),
         }

@@ -35,10 +35,11 @@ impl<T: Copy + Send + Debug> Cats<T> {
         if let Some(ready) = upper.pools.get_intra(&upper.sockets, w, env) {
             return Some(ready);
         }
-        if upper.unexpanded.load(Ordering::SeqCst) == 0 && !upper.leaves[socket].is_empty() {
-            if let Some(leaf) = upper.leaves[socket].take(upper.sockets.cache(), env) {
-                return Some(self.begin(upper, socket, leaf.ready, leaf.bytes, env));
-            }
+        if upper.unexpanded.load(Ordering::SeqCst) == 0
+            && !upper.leaves[socket].is_empty()
+            && let Some(leaf) = upper.leaves[socket].take(upper.sockets.cache(), env)
+        {
+            return Some(self.begin(upper, socket, leaf.ready, leaf.bytes, env));
         }
         if let Some(ready) = self.plain.get(w, env) {
             return Some(ready);
