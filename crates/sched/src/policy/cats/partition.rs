@@ -101,6 +101,10 @@ impl<T: Copy + Send + Debug> Cats<T> {
         } else {
             literal(&known.table, root, cache)
         };
+        if parts.len() < 2 {
+            known.table.computation(root).plain = Some("a task that forks nothing to spread");
+            return None;
+        }
         let sockets = plan::deal(&parts, staffed.len());
         let mut inter = 0;
         for (position, (part, socket)) in parts.iter().zip(&sockets).enumerate() {
