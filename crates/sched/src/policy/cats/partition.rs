@@ -122,7 +122,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
             .iter()
             .zip(&sockets)
             .map(|(part, socket)| Subtree {
-                path: known.table.path(root, part.slot),
+                path: known.table.path(part.slot),
                 soid: Bytes(part.soid),
                 socket: self.sticky.then_some(staffed[*socket as usize] as u32),
             })
@@ -165,7 +165,7 @@ fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
             }
         }
     }
-    leaves.sort_by_key(|part| table.path(root, part.slot));
+    leaves.sort_by_key(|part| table.path(part.slot));
     leaves
 }
 

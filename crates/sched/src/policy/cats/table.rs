@@ -247,10 +247,11 @@ impl Table {
         Some(self.nodes[slot as usize].parent).filter(|slot| *slot > 0)
     }
 
-    /// Which child of which child of `root` the task is.
-    pub(super) fn path(&self, root: u32, slot: u32) -> Vec<u32> {
-        let up = std::iter::successors(Some(slot), |slot| self.parent(*slot)).take_while(|slot| *slot != root);
-        let mut path: Vec<_> = up.map(|slot| self.nodes[slot as usize].index).collect();
+    /// Which child of which child … of its farthest ancestor the task is.
+    pub(super) fn path(&self, slot: u32) -> Vec<u32> {
+        let up = std::iter::successors(Some(slot), |slot| self.parent(*slot));
+        let below = up.take_while(|slot| self.parent(*slot).is_some());
+        let mut path: Vec<_> = below.map(|slot| self.nodes[slot as usize].index).collect();
         path.reverse();
         path
     }
