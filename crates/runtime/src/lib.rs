@@ -78,7 +78,7 @@ mod yielded;
 mod recorded;
 
 pub use befit_machine::{Level, Machine};
-pub use befit_sched::SchedulerKind;
+pub use befit_sched::{SchedulerKind, Subtree, Tiers};
 
 #[cfg(befit_record)]
 pub use self::recorded::*;

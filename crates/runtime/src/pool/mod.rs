@@ -16,7 +16,7 @@ use std::{
 };
 
 use befit_machine::Machine;
-use befit_sched::{SchedulerKind, Task};
+use befit_sched::{SchedulerKind, Task, Tiers};
 
 pub use self::{
     builder::ThreadPoolBuilder,
@@ -329,6 +329,11 @@ impl ThreadPool {
     /// What its workers have counted so far.
     pub fn statistics(&self) -> Statistics {
         self.registry.statistics()
+    }
+
+    /// How its scheduler has cut the program in two tiers, if it does such a thing.
+    pub fn tiers(&self) -> Option<Tiers> {
+        self.registry.engine().tiers()
     }
 
     /// Ends the pool and waits, as dropping it does: until everything that was [spawned](Self::spawn) in it has run, and

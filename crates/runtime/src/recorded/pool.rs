@@ -9,7 +9,7 @@ use std::{
 
 use befit_machine::Machine;
 use befit_record::inside;
-use befit_sched::SchedulerKind;
+use befit_sched::{SchedulerKind, Tiers};
 
 use super::{BroadcastContext, Scope, ScopeFifo, ThreadPoolBuilder, declared};
 use crate::{JoinThreadsError, Statistics, Work, WorkerStatistics, Yield};
@@ -259,6 +259,11 @@ impl ThreadPool {
     /// No.
     pub fn is_pinned(&self) -> bool {
         false
+    }
+
+    /// None: a recorded program has no scheduler.
+    pub fn tiers(&self) -> Option<Tiers> {
+        None
     }
 
     /// Zeros.
