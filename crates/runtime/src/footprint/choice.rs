@@ -1,0 +1,295 @@
+//! Which way of running a queue's tasks costs least: found by timing small portions of each, and looked at again now and then.
+//!
+//! A pure policy: it says what to run next and is told what that cost, and knows neither clocks nor threads.
+//!
+//! 1. *Arrival and interleaved*, some 16 Ki tasks in the order of arrival, piece by piece one way and the other.
+//! 2. *Windows in order*, if there is a hint: first small ones, then ever larger ones up to the largest that the caches advise, piece by
+//!    piece plain and interleaved. That ends where order costs a quarter more than the best way without it: a window that is eight
+//!    times as large saves three levels of a tree, not much more. So where order does not pay, little time goes into finding out.
+//! 3. The cheapest is *settled*, and runs until it has run 64 times as long as the search for it cost more than it did itself; twice
+//!    as long each time that the search finds the same. It is questioned at once if its tasks become dearer by half.
+
+use super::measure::{Kind, Pieces};
+use super::portion::Flights;
+
+/// A way of running the tasks of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// One after another, as they came.
+    Arrival,
+    /// One after another, in windows sorted by the hint.
+    Ordered,
+    /// As they came, with many in flight.
+    Interleaved,
+    /// In sorted windows, with many in flight.
+    Both,
+}
+
+impl Mode {
+    pub(super) fn new(ordered: bool, flight: bool) -> Self {
+        match (ordered, flight) {
+            (false, false) => Self::Arrival,
+            (true, false) => Self::Ordered,
+            (false, true) => Self::Interleaved,
+            (true, true) => Self::Both,
+        }
+    }
+
+    /// Whether windows are sorted.
+    pub(super) fn ordered(self) -> bool {
+        matches!(self, Self::Ordered | Self::Both)
+    }
+
+    /// Whether many tasks are in flight.
+    pub(super) fn flight(self) -> bool {
+        matches!(self, Self::Interleaved | Self::Both)
+    }
+}
+
+/// Tasks per thread that are timed in the order of arrival.
+const SAMPLE: usize = 16 << 10;
+
+/// Tasks per thread of the smallest window that is tried, and by how much each next one is larger.
+const FIRST_WINDOW: usize = 32 << 10;
+const NEXT_WINDOW: usize = 8;
+
+/// A sample of small batches is large enough when it has so many portions.
+const PORTIONS: usize = 8;
+
+/// Larger windows are not tried if order costs so many times what the best way without it does.
+const HOPELESS: f64 = 1.25;
+
+/// A settled way runs so many times as long as looking for it took, beyond what it would have taken itself.
+const REST: f64 = 64.0;
+
+/// A settled way is questioned if its tasks cost so many times what they did.
+const DEARER: f64 = 1.5;
+
+/// What to run next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Portion {
+    pub(super) tasks: usize,
+    pub(super) ordered: bool,
+    pub(super) flights: Flights,
+}
+
+/// A way with all its numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Way {
+    pub(super) mode: Mode,
+    /// Tasks of a window, also of one that is not sorted.
+    pub(super) window: usize,
+}
+
+/// Nanoseconds of thread time per task.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Cost {
+    pub(super) way: Way,
+    pub(super) nanoseconds: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Unordered,
+    /// Windows of so many tasks.
+    Ordered(usize),
+    Settled,
+}
+
+/// The policy.
+#[derive(Clone, Debug)]
+pub(super) struct Choice {
+    steps: bool,
+    orders: bool,
+    threads: usize,
+    /// Tasks of the largest window.
+    largest: usize,
+    stage: Stage,
+    /// What the stage has measured, in how many portions of how many tasks.
+    pieces: Pieces,
+    portions: usize,
+    tasks: usize,
+    /// Of this search.
+    costs: Vec<Cost>,
+    settled: Option<Cost>,
+    /// Nanoseconds that the search took, for how many tasks.
+    search: (f64, usize),
+    /// Nanoseconds that the settled way still runs before the next search.
+    rest: f64,
+    /// How many times in a row the search found the same.
+    same: u32,
+    /// A search with larger batches might find more.
+    short: bool,
+}
+
+impl Choice {
+    pub(super) fn new(steps: bool, orders: bool, threads: usize, largest: usize) -> Self {
+        Self {
+            steps,
+            orders,
+            threads,
+            largest,
+            stage: Stage::Unordered,
+            pieces: Pieces::default(),
+            portions: 0,
+            tasks: 0,
+            costs: Vec::new(),
+            settled: None,
+            search: (0.0, 0),
+            rest: 0.0,
+            same: 0,
+            short: false,
+        }
+    }
+
+    /// What was found; none before the first search is over.
+    pub(super) fn settled(&self) -> Option<Way> {
+        (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
+    }
+
+    /// What was measured, of the current or the last search.
+    pub(super) fn costs(&self) -> &[Cost] {
+        &self.costs
+    }
+
+    fn alternatives(&self) -> bool {
+        self.steps || self.orders
+    }
+
+    fn arrival(&self) -> Way {
+        Way { mode: Mode::Arrival, window: self.largest }
+    }
+
+    /// What to run next, of `left` tasks.
+    pub(super) fn next(&mut self, left: usize) -> Portion {
+        if let (Stage::Settled, Some(settled)) = (self.stage, self.settled) {
+            if self.short && left >= 4 * settled.way.window.min(self.largest) {
+                self.search_again();
+            }
+        }
+        let (tasks, ordered, flights) = match self.stage {
+            _ if !self.alternatives() => (self.largest, false, Flights::Are(false)),
+            Stage::Unordered if self.steps => (SAMPLE * self.threads, false, Flights::Mixed(true, 2)),
+            Stage::Unordered => (SAMPLE * self.threads, false, Flights::Are(false)),
+            Stage::Ordered(window) if self.steps => {
+                let pieces = (window / self.first_window()).max(1) * 4;
+                (window, true, Flights::Mixed(self.favourite(), pieces.min(32)))
+            }
+            Stage::Ordered(window) => (window, true, Flights::Are(false)),
+            Stage::Settled => {
+                let way = self.settled.map_or(self.arrival(), |cost| cost.way);
+                // All windows of a batch of one size: sorted ones gain by size.
+                let tasks = left.div_ceil(left.div_ceil(way.window).max(1));
+                (tasks, way.mode.ordered(), Flights::Are(way.mode.flight()))
+            }
+        };
+        Portion { tasks: tasks.min(left).min(self.largest), ordered, flights }
+    }
+
+    /// What a portion cost.
+    pub(super) fn record(&mut self, portion: Portion, pieces: Pieces) {
+        if !self.alternatives() {
+            return;
+        }
+        let total = pieces.total();
+        match self.stage {
+            Stage::Settled => {
+                self.rest -= total;
+                let cost = total / portion.tasks.max(1) as f64;
+                let dearer = self.settled.is_some_and(|settled| cost > DEARER * settled.nanoseconds);
+                // A few tasks alone, without others beside them, are dearer always.
+                if self.rest <= 0.0 || dearer && portion.tasks >= SAMPLE {
+                    self.search_again();
+                }
+            }
+            Stage::Unordered | Stage::Ordered(_) => {
+                self.search.0 += total;
+                self.search.1 += portion.tasks;
+                self.pieces.extend(pieces);
+                self.portions += 1;
+                self.tasks += portion.tasks;
+                let enough = match self.stage {
+                    Stage::Ordered(window) => window,
+                    _ => SAMPLE * self.threads,
+                };
+                if self.tasks >= enough / 2 || self.portions >= PORTIONS {
+                    self.end_stage(portion);
+                }
+            }
+        }
+    }
+
+    fn first_window(&self) -> usize {
+        (FIRST_WINDOW * self.threads).min(self.largest)
+    }
+
+    /// Whether interleaving was the cheaper one where it was last compared.
+    fn favourite(&self) -> bool {
+        let last = self.costs.last().map(|cost| cost.way);
+        let of_last = |cost: &&Cost| last.is_some_and(|way| cost.way.mode.ordered() == way.mode.ordered());
+        let cheapest = self.costs.iter().rev().take(2).filter(of_last).min_by(cheaper);
+        cheapest.is_some_and(|cost| cost.way.mode.flight())
+    }
+
+    fn end_stage(&mut self, portion: Portion) {
+        let window = match self.stage {
+            Stage::Ordered(window) => window,
+            _ => self.largest,
+        };
+        let sort = if portion.ordered { self.pieces.median(Kind::Sort).unwrap_or(0.0) } else { 0.0 };
+        for (kind, flight) in [(Kind::Plain, false), (Kind::Flight, true)] {
+            if let Some(run) = self.pieces.median(kind) {
+                let way = Way { mode: Mode::new(portion.ordered, flight), window };
+                self.costs.push(Cost { way, nanoseconds: sort + run });
+            }
+        }
+        // Batches are smaller than the window: larger windows would not be filled either.
+        let filled = self.tasks / self.portions.max(1) >= window / 2;
+        self.clear();
+        self.short = portion.ordered && !filled;
+        let best = |ordered: bool| self.costs.iter().filter(move |c| c.way.mode.ordered() == ordered).min_by(cheaper);
+        let next = match self.stage {
+            Stage::Unordered if self.orders => Some(self.first_window()),
+            Stage::Ordered(window) if filled && window < self.largest => {
+                let hope = match (best(true), best(false)) {
+                    (Some(ordered), Some(unordered)) => ordered.nanoseconds <= HOPELESS * unordered.nanoseconds,
+                    _ => true,
+                };
+                // Not one that is hardly larger than the last.
+                let next = window * NEXT_WINDOW;
+                hope.then_some(if next * 2 > self.largest { self.largest } else { next })
+            }
+            _ => None,
+        };
+        match next {
+            Some(window) => self.stage = Stage::Ordered(window),
+            None => self.settle(),
+        }
+    }
+
+    fn settle(&mut self) {
+        self.stage = Stage::Settled;
+        let Some(best) = self.costs.iter().min_by(cheaper).copied() else { return };
+        let same = self.settled.is_some_and(|settled| settled.way == best.way);
+        self.same = if same { (self.same + 1).min(6) } else { 0 };
+        let excess = (self.search.0 - best.nanoseconds * self.search.1 as f64).max(0.1 * self.search.0);
+        self.rest = REST * excess * f64::from(1 << self.same);
+        self.settled = Some(best);
+    }
+
+    fn search_again(&mut self) {
+        self.stage = Stage::Unordered;
+        self.costs.clear();
+        self.search = (0.0, 0);
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.pieces = Pieces::default();
+        (self.portions, self.tasks) = (0, 0);
+    }
+}
+
+fn cheaper(a: &&Cost, b: &&Cost) -> std::cmp::Ordering {
+    a.nanoseconds.total_cmp(&b.nanoseconds)
+}

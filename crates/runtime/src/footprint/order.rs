@@ -1,0 +1,193 @@
+//! Puts a window of tasks in the order of their keys, by the keys' leading bits only.
+//!
+//! Two passes of a radix sort, the high digit first, each by a byte at most. The first cuts the window into chunks, and each chunk is
+//! sorted for itself into 256 buckets or fewer: chunks befit a private cache and are done in parallel. The second takes a few neighbouring
+//! buckets at a time out of all chunks, and sorts them by the low digit: these are independent of each other too, and run at once
+//! when they are sorted, while their records are in the cache. So nothing but the first pass is between a task's arrival and its run.
+//! (Radix sort: Knuth, "The Art of Computer Programming", vol. 3, 5.2.5.)
+
+use std::{ops::Range, time::Instant};
+
+use super::measure::{Clock, Kind};
+use crate::{current_num_threads, par_for_each_mut};
+
+/// The high digit has at most so many values.
+const BUCKETS: usize = 256;
+
+/// Tasks of a chunk: two arrays of records of it befit a private cache.
+const CHUNK: usize = 1 << 16;
+
+/// Buckets smaller than this are sorted by comparing.
+const FEW: usize = 128;
+
+/// Keys that are looked at to find out where keys lie.
+const SAMPLE: usize = 1024;
+
+/// A task: the leading bits of its key above its number in the window.
+type Record = u64;
+
+/// Which bits of a key are sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Digits {
+    /// Keys below it count as it.
+    low: u64,
+    /// The largest difference to it that counts.
+    span: u64,
+    shift: u32,
+    /// Bits of the low digit.
+    low_bits: u32,
+}
+
+impl Digits {
+    /// The `bits` leading bits by which keys between the smallest and the largest of a sample differ. Those outside count as the
+    /// nearest: a few odd keys must not make all others look alike.
+    pub(super) fn of<T>(tasks: &[T], key: impl Fn(&T) -> u64, bits: u32) -> Self {
+        let sample = tasks.iter().step_by(tasks.len().div_ceil(SAMPLE).max(1)).map(key);
+        let (low, high) = sample.fold((u64::MAX, 0), |(low, high), key| (low.min(key), high.max(key)));
+        let span = high.saturating_sub(low);
+        let used = (u64::BITS - span.leading_zeros()).max(1);
+        let bits = bits.min(used);
+        Self { low, span, shift: used - bits, low_bits: bits.saturating_sub(8) }
+    }
+
+    #[inline(always)]
+    fn leading(&self, key: u64) -> u64 {
+        key.saturating_sub(self.low).min(self.span) >> self.shift
+    }
+
+    #[inline(always)]
+    fn bucket(&self, record: Record) -> usize {
+        // Less than 256 by construction; the compiler is to know it.
+        (record >> (32 + self.low_bits)) as usize % BUCKETS
+    }
+
+    #[inline(always)]
+    fn low_digit(&self, record: Record) -> usize {
+        (record >> 32) as usize % (1 << self.low_bits)
+    }
+}
+
+/// A part of the window, sorted into buckets.
+#[derive(Debug, Default)]
+struct Chunk {
+    tasks: Range<usize>,
+    unsorted: Vec<Record>,
+    records: Vec<Record>,
+    /// Where each bucket starts in `records`, and where the last one ends.
+    starts: Vec<u32>,
+}
+
+/// A window after the first pass. It can be used for window after window, and then allocates no more.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    chunks: Vec<Chunk>,
+    digits: Option<Digits>,
+    /// Neighbouring buckets that are taken at a time.
+    groups: Vec<Range<usize>>,
+}
+
+impl Window {
+    /// The first pass; `group` is how many tasks at least should be taken at a time.
+    pub(super) fn sort<T: Sync>(
+        &mut self,
+        tasks: &[T],
+        key: impl Fn(&T) -> u64 + Sync,
+        digits: Digits,
+        group: usize,
+        clock: &Clock,
+    ) {
+        assert!(u32::try_from(tasks.len()).is_ok(), "a window holds less than 2^32 tasks");
+        self.digits = Some(digits);
+        let len = (tasks.len() / (4 * current_num_threads())).clamp(1 << 12, CHUNK);
+        self.chunks.resize_with(tasks.len().div_ceil(len), Chunk::default);
+        for (i, chunk) in self.chunks.iter_mut().enumerate() {
+            chunk.tasks = i * len..tasks.len().min((i + 1) * len);
+        }
+        par_for_each_mut(&mut self.chunks, |chunk| {
+            let start = Instant::now();
+            chunk.sort(tasks, &key, &digits);
+            clock.add(Kind::Sort, chunk.tasks.len(), start.elapsed());
+        });
+        self.group(group);
+    }
+
+    fn group(&mut self, least: usize) {
+        self.groups.clear();
+        let (mut first, mut count) = (0, 0);
+        for bucket in 0..BUCKETS {
+            count += self.chunks.iter().map(|chunk| chunk.bucket(bucket).len()).sum::<usize>();
+            if count >= least {
+                self.groups.push(first..bucket + 1);
+                (first, count) = (bucket + 1, 0);
+            }
+        }
+        if count > 0 {
+            self.groups.push(first..BUCKETS);
+        }
+    }
+
+    /// Groups of neighbouring buckets, in order.
+    pub(super) fn groups(&self) -> &[Range<usize>] {
+        &self.groups
+    }
+
+    /// The second pass for some buckets: the numbers of their tasks, in order.
+    pub(super) fn take(&self, buckets: Range<usize>) -> Vec<u32> {
+        let Some(digits) = self.digits else { return Vec::new() };
+        let mut order = Vec::new();
+        let (mut records, mut counts) = (Vec::new(), vec![0; 1 << digits.low_bits]);
+        for bucket in buckets {
+            records.clear();
+            self.chunks.iter().for_each(|chunk| records.extend_from_slice(&chunk.records[chunk.bucket(bucket)]));
+            if digits.low_bits == 0 {
+                order.extend(records.iter().map(|record| *record as u32));
+            } else if records.len() < FEW {
+                records.sort_unstable();
+                order.extend(records.iter().map(|record| *record as u32));
+            } else {
+                let start = order.len();
+                order.resize(start + records.len(), 0);
+                count(&records, &mut counts, |record| digits.low_digit(record));
+                for record in &records {
+                    let place = &mut counts[digits.low_digit(*record)];
+                    order[start + *place as usize] = *record as u32;
+                    *place += 1;
+                }
+            }
+        }
+        order
+    }
+}
+
+impl Chunk {
+    fn sort<T>(&mut self, tasks: &[T], key: &impl Fn(&T) -> u64, digits: &Digits) {
+        self.unsorted.clear();
+        let records = self.tasks.clone().zip(&tasks[self.tasks.clone()]);
+        self.unsorted.extend(records.map(|(i, task)| digits.leading(key(task)) << 32 | i as u64));
+        self.records.resize(self.unsorted.len(), 0);
+        self.starts.resize(BUCKETS, 0);
+        count(&self.unsorted, &mut self.starts, |record| digits.bucket(record));
+        for record in &self.unsorted {
+            let place = &mut self.starts[digits.bucket(*record)];
+            self.records[*place as usize] = *record;
+            *place += 1;
+        }
+        // Each start has become the next one's.
+        self.starts.insert(0, 0);
+    }
+
+    fn bucket(&self, bucket: usize) -> Range<usize> {
+        self.starts[bucket] as usize..self.starts[bucket + 1] as usize
+    }
+}
+
+/// Puts into `starts` where the records of each digit start once they are sorted.
+#[inline(always)]
+fn count(records: &[Record], starts: &mut [u32], digit: impl Fn(Record) -> usize) {
+    starts.fill(0);
+    records.iter().for_each(|record| starts[digit(*record)] += 1);
+    let mut sum = 0;
+    for start in starts {
+        sum += std::mem::replace(start, sum);
+    }
+}
