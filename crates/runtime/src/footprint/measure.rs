@@ -48,11 +48,17 @@ impl Pieces {
         self.total
     }
 
+    /// Nanoseconds per task of a way of running tasks; none if no piece ran this way.
+    pub(super) fn cost(&self, ordered: bool, flight: bool) -> Option<f64> {
+        let run = self.median(if flight { Kind::Flight } else { Kind::Plain })?;
+        Some(run + self.median(Kind::Sort).filter(|_| ordered).unwrap_or(0.0))
+    }
+
     /// The median piece of a kind; none without pieces.
-    pub(super) fn median(&self, kind: Kind) -> Option<f64> {
+    fn median(&self, kind: Kind) -> Option<f64> {
         let mut pieces = self.pieces[kind as usize].clone();
         pieces.sort_by(f64::total_cmp);
-        pieces.get(pieces.len() / 2).copied()
+        pieces.get(pieces.len().saturating_sub(1) / 2).copied()
     }
 }
 
@@ -67,5 +73,26 @@ impl Clock {
 
     pub(super) fn into_pieces(self) -> Pieces {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ways_cost_is_its_median_piece_and_its_share_of_sorting() {
+        let mut pieces = Pieces::default();
+        for nanoseconds in [900, 1000, 50_000] {
+            pieces.add(Kind::Plain, 10, Duration::from_nanos(nanoseconds));
+        }
+        pieces.add(Kind::Flight, 0, Duration::from_nanos(5));
+        let clock = Clock::default();
+        clock.add(Kind::Sort, 100, Duration::from_nanos(700));
+        pieces.extend(clock.into_pieces());
+        assert_eq!(pieces.cost(false, false), Some(100.0));
+        assert_eq!(pieces.cost(true, false), Some(107.0));
+        assert_eq!(pieces.cost(false, true), None, "a piece without tasks");
+        assert_eq!(pieces.total(), 52_600.0);
     }
 }

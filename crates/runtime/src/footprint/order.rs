@@ -14,8 +14,8 @@ use crate::{current_num_threads, par_for_each_mut};
 /// The high digit has at most so many values.
 const BUCKETS: usize = 256;
 
-/// Tasks of a chunk: two arrays of records of it befit a private cache.
-const CHUNK: usize = 1 << 16;
+/// Tasks of a chunk: what is written while it is sorted, ten bytes a task, befits a private cache.
+const CHUNK: usize = 1 << 14;
 
 /// Buckets smaller than this are sorted by comparing.
 const FEW: usize = 128;
@@ -71,7 +71,6 @@ impl Digits {
 #[derive(Debug, Default)]
 struct Chunk {
     tasks: Range<usize>,
-    unsorted: Vec<Record>,
     records: Vec<Record>,
     /// Where each bucket starts in `records`, and where the last one ends.
     starts: Vec<u32>,
@@ -98,7 +97,7 @@ impl Window {
     ) {
         assert!(u32::try_from(tasks.len()).is_ok(), "a window holds less than 2^32 tasks");
         self.digits = Some(digits);
-        let len = (tasks.len() / (4 * current_num_threads())).clamp(1 << 12, CHUNK);
+        let len = (tasks.len() / (4 * current_num_threads())).clamp(CHUNK / 4, CHUNK);
         self.chunks.resize_with(tasks.len().div_ceil(len), Chunk::default);
         for (i, chunk) in self.chunks.iter_mut().enumerate() {
             chunk.tasks = i * len..tasks.len().min((i + 1) * len);
@@ -147,7 +146,7 @@ impl Window {
             } else {
                 let start = order.len();
                 order.resize(start + records.len(), 0);
-                count(&records, &mut counts, |record| digits.low_digit(record));
+                count(records.iter().copied(), &mut counts, |record| digits.low_digit(record));
                 for record in &records {
                     let place = &mut counts[digits.low_digit(*record)];
                     order[start + *place as usize] = *record as u32;
@@ -161,15 +160,17 @@ impl Window {
 
 impl Chunk {
     fn sort<T>(&mut self, tasks: &[T], key: &impl Fn(&T) -> u64, digits: &Digits) {
-        self.unsorted.clear();
-        let records = self.tasks.clone().zip(&tasks[self.tasks.clone()]);
-        self.unsorted.extend(records.map(|(i, task)| digits.leading(key(task)) << 32 | i as u64));
-        self.records.resize(self.unsorted.len(), 0);
+        let tasks = &tasks[self.tasks.clone()];
+        // Two bytes each, and the keys are worked out only once.
+        let leading: Vec<u16> = tasks.iter().map(|task| digits.leading(key(task)) as u16).collect();
+        self.records.resize(leading.len(), 0);
+        self.starts.clear();
         self.starts.resize(BUCKETS, 0);
-        count(&self.unsorted, &mut self.starts, |record| digits.bucket(record));
-        for record in &self.unsorted {
-            let place = &mut self.starts[digits.bucket(*record)];
-            self.records[*place as usize] = *record;
+        let record = |(i, leading): (usize, &u16)| Record::from(*leading) << 32 | i as u64;
+        count(leading.iter().enumerate().map(record), &mut self.starts, |record| digits.bucket(record));
+        for record in (self.tasks.start..).zip(&leading).map(record) {
+            let place = &mut self.starts[digits.bucket(record)];
+            self.records[*place as usize] = record;
             *place += 1;
         }
         // Each start has become the next one's.
@@ -183,11 +184,72 @@ impl Chunk {
 
 /// Puts into `starts` where the records of each digit start once they are sorted.
 #[inline(always)]
-fn count(records: &[Record], starts: &mut [u32], digit: impl Fn(Record) -> usize) {
+fn count(records: impl Iterator<Item = Record>, starts: &mut [u32], digit: impl Fn(Record) -> usize) {
     starts.fill(0);
-    records.iter().for_each(|record| starts[digit(*record)] += 1);
+    records.for_each(|record| starts[digit(record)] += 1);
     let mut sum = 0;
     for start in starts {
         sum += std::mem::replace(start, sum);
+    }
+}
+
+#[cfg(all(test, not(befit_record), not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern.
+    fn keys(count: usize) -> Vec<u64> {
+        (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+    }
+
+    fn order(keys: &[u64], bits: u32, window: &mut Window) -> (Digits, Vec<u32>) {
+        let digits = Digits::of(keys, |key| *key, bits);
+        window.sort(keys, |key| *key, digits, 100, &Clock::default());
+        (digits, window.groups().iter().flat_map(|group| window.take(group.clone())).collect())
+    }
+
+    #[test]
+    fn a_window_comes_out_in_the_order_of_leading_bits_and_of_arrival_among_equals() {
+        let mut window = Window::default();
+        for count in [1, 2, 100, 5000, 70_000] {
+            for bits in [1, 3, 8, 9, 13, 16] {
+                for keys in [keys(count), keys(count).iter().map(|key| 5 + key % 1000).collect(), vec![7; count]] {
+                    let (digits, order) = order(&keys, bits, &mut window);
+                    let mut expected: Vec<u32> = (0..count as u32).collect();
+                    expected.sort_by_key(|i| digits.leading(keys[*i as usize]));
+                    assert_eq!(order, expected, "{count} keys by {bits} bits");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leading_bits_tell_keys_apart_wherever_they_lie() {
+        let far: Vec<u64> = (0..4096).map(|i| (1 << 60) + 3 * i).collect();
+        let digits = Digits::of(&far, |key| *key, 8);
+        let mut values: Vec<u64> = far.iter().map(|key| digits.leading(*key)).collect();
+        assert!(values.is_sorted());
+        values.dedup();
+        assert!((128..=256).contains(&values.len()), "half of what 8 bits can tell, at least: {}", values.len());
+        assert_eq!(digits.leading(0), 0);
+        assert_eq!(digits.leading(u64::MAX), *values.last().unwrap());
+    }
+
+    #[test]
+    fn a_few_odd_keys_do_not_make_all_others_look_alike() {
+        let mut keys: Vec<u64> = (0..100_000).collect();
+        keys[12_345] = u64::MAX;
+        let digits = Digits::of(&keys, |key| *key, 12);
+        assert_ne!(digits.leading(1000), digits.leading(90_000));
+    }
+
+    #[test]
+    fn groups_cover_all_buckets_and_are_not_too_small() {
+        let mut window = Window::default();
+        order(&keys(50_000), 16, &mut window);
+        let groups = window.groups();
+        assert_eq!((groups[0].start, groups.last().unwrap().end), (0, BUCKETS));
+        assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert!(groups[..groups.len() - 1].iter().all(|group| window.take(group.clone()).len() >= 100));
     }
 }

@@ -19,7 +19,7 @@ const AHEAD: usize = 16;
 const PIECE: Range<usize> = 256..4096;
 
 /// Pieces for each thread, if there are enough tasks.
-const PIECES_PER_THREAD: usize = 8;
+const PIECES_PER_THREAD: usize = 16;
 
 /// Which pieces run with many tasks in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Flights {
 }
 
 impl Flights {
-    fn of(self, piece: usize) -> bool {
+    pub(super) fn of(self, piece: usize) -> bool {
         match self {
             Self::Are(flight) => flight,
             // Neither the first nor the last piece, which are not like others.

@@ -2,15 +2,15 @@
 //!
 //! A pure policy: it says what to run next and is told what that cost, and knows neither clocks nor threads.
 //!
-//! 1. *Arrival and interleaved*, some 16 Ki tasks in the order of arrival, piece by piece one way and the other.
+//! 1. *Arrival and interleaved*, some thousand tasks in the order of arrival, piece by piece one way and the other; the first ones
+//!    do not count, as they warm the caches.
 //! 2. *Windows in order*, if there is a hint: first small ones, then ever larger ones up to the largest that the caches advise, piece by
 //!    piece plain and interleaved. That ends where order costs a quarter more than the best way without it: a window that is eight
 //!    times as large saves three levels of a tree, not much more. So where order does not pay, little time goes into finding out.
 //! 3. The cheapest is *settled*, and runs until it has run 64 times as long as the search for it cost more than it did itself; twice
 //!    as long each time that the search finds the same. It is questioned at once if its tasks become dearer by half.
 
-use super::measure::{Kind, Pieces};
-use super::portion::Flights;
+use super::{measure::Pieces, portion::Flights};
 
 /// A way of running the tasks of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub(super) fn new(ordered: bool, flight: bool) -> Self {
+    pub(crate) fn new(ordered: bool, flight: bool) -> Self {
         match (ordered, flight) {
             (false, false) => Self::Arrival,
             (true, false) => Self::Ordered,
@@ -36,25 +36,29 @@ impl Mode {
     }
 
     /// Whether windows are sorted.
-    pub(super) fn ordered(self) -> bool {
+    pub(crate) fn ordered(self) -> bool {
         matches!(self, Self::Ordered | Self::Both)
     }
 
     /// Whether many tasks are in flight.
-    pub(super) fn flight(self) -> bool {
+    pub(crate) fn flight(self) -> bool {
         matches!(self, Self::Interleaved | Self::Both)
     }
 }
 
-/// Tasks per thread that are timed in the order of arrival.
-const SAMPLE: usize = 16 << 10;
+/// Tasks per thread that are timed at a time in the order of arrival.
+const SAMPLE: usize = 8 << 10;
+
+/// They are enough when they have taken so many nanoseconds per thread: of cheap tasks more are needed, as what they gain or lose by
+/// the caches' contents, or by a moment's trouble of the machine, is as large as they are.
+const SAMPLE_TIME: f64 = 4e6;
 
 /// Tasks per thread of the smallest window that is tried, and by how much each next one is larger.
 const FIRST_WINDOW: usize = 32 << 10;
 const NEXT_WINDOW: usize = 8;
 
 /// A sample of small batches is large enough when it has so many portions.
-const PORTIONS: usize = 8;
+const PORTIONS: usize = 16;
 
 /// Larger windows are not tried if order costs so many times what the best way without it does.
 const HOPELESS: f64 = 1.25;
@@ -67,25 +71,25 @@ const DEARER: f64 = 1.5;
 
 /// What to run next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Portion {
-    pub(super) tasks: usize,
-    pub(super) ordered: bool,
-    pub(super) flights: Flights,
+pub(crate) struct Portion {
+    pub(crate) tasks: usize,
+    pub(crate) ordered: bool,
+    pub(crate) flights: Flights,
 }
 
 /// A way with all its numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Way {
-    pub(super) mode: Mode,
+pub(crate) struct Way {
+    pub(crate) mode: Mode,
     /// Tasks of a window, also of one that is not sorted.
-    pub(super) window: usize,
+    pub(crate) window: usize,
 }
 
 /// Nanoseconds of thread time per task.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Cost {
-    pub(super) way: Way,
-    pub(super) nanoseconds: f64,
+pub(crate) struct Cost {
+    pub(crate) way: Way,
+    pub(crate) nanoseconds: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +102,7 @@ enum Stage {
 
 /// The policy.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     steps: bool,
     orders: bool,
     threads: usize,
@@ -123,7 +127,7 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    pub(super) fn new(steps: bool, orders: bool, threads: usize, largest: usize) -> Self {
+    pub(crate) fn new(steps: bool, orders: bool, threads: usize, largest: usize) -> Self {
         Self {
             steps,
             orders,
@@ -143,12 +147,12 @@ impl Choice {
     }
 
     /// What was found; none before the first search is over.
-    pub(super) fn settled(&self) -> Option<Way> {
+    pub(crate) fn settled(&self) -> Option<Way> {
         (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
     }
 
     /// What was measured, of the current or the last search.
-    pub(super) fn costs(&self) -> &[Cost] {
+    pub(crate) fn costs(&self) -> &[Cost] {
         &self.costs
     }
 
@@ -161,7 +165,7 @@ impl Choice {
     }
 
     /// What to run next, of `left` tasks.
-    pub(super) fn next(&mut self, left: usize) -> Portion {
+    pub(crate) fn next(&mut self, left: usize) -> Portion {
         if let (Stage::Settled, Some(settled)) = (self.stage, self.settled) {
             if self.short && left >= 4 * settled.way.window.min(self.largest) {
                 self.search_again();
@@ -187,7 +191,7 @@ impl Choice {
     }
 
     /// What a portion cost.
-    pub(super) fn record(&mut self, portion: Portion, pieces: Pieces) {
+    pub(crate) fn record(&mut self, portion: Portion, pieces: Pieces) {
         if !self.alternatives() {
             return;
         }
@@ -195,8 +199,10 @@ impl Choice {
         match self.stage {
             Stage::Settled => {
                 self.rest -= total;
-                let cost = total / portion.tasks.max(1) as f64;
-                let dearer = self.settled.is_some_and(|settled| cost > DEARER * settled.nanoseconds);
+                let cost = |flight| pieces.cost(portion.ordered, flight);
+                let dearer = self.settled.is_some_and(|settled| {
+                    cost(settled.way.mode.flight()).is_some_and(|cost| cost > DEARER * settled.nanoseconds)
+                });
                 // A few tasks alone, without others beside them, are dearer always.
                 if self.rest <= 0.0 || dearer && portion.tasks >= SAMPLE {
                     self.search_again();
@@ -205,14 +211,17 @@ impl Choice {
             Stage::Unordered | Stage::Ordered(_) => {
                 self.search.0 += total;
                 self.search.1 += portion.tasks;
-                self.pieces.extend(pieces);
                 self.portions += 1;
+                if self.stage == Stage::Unordered && self.portions == 1 {
+                    return;
+                }
                 self.tasks += portion.tasks;
+                self.pieces.extend(pieces);
                 let enough = match self.stage {
-                    Stage::Ordered(window) => window,
-                    _ => SAMPLE * self.threads,
+                    Stage::Ordered(window) => self.tasks >= window / 2,
+                    _ => self.pieces.total() >= SAMPLE_TIME * self.threads as f64,
                 };
-                if self.tasks >= enough / 2 || self.portions >= PORTIONS {
+                if enough || self.portions >= PORTIONS {
                     self.end_stage(portion);
                 }
             }
@@ -236,11 +245,10 @@ impl Choice {
             Stage::Ordered(window) => window,
             _ => self.largest,
         };
-        let sort = if portion.ordered { self.pieces.median(Kind::Sort).unwrap_or(0.0) } else { 0.0 };
-        for (kind, flight) in [(Kind::Plain, false), (Kind::Flight, true)] {
-            if let Some(run) = self.pieces.median(kind) {
+        for flight in [false, true] {
+            if let Some(nanoseconds) = self.pieces.cost(portion.ordered, flight) {
                 let way = Way { mode: Mode::new(portion.ordered, flight), window };
-                self.costs.push(Cost { way, nanoseconds: sort + run });
+                self.costs.push(Cost { way, nanoseconds });
             }
         }
         // Batches are smaller than the window: larger windows would not be filled either.
@@ -293,3 +301,6 @@ impl Choice {
 fn cheaper(a: &&Cost, b: &&Cost) -> std::cmp::Ordering {
     a.nanoseconds.total_cmp(&b.nanoseconds)
 }
+
+#[cfg(test)]
+mod tests;
