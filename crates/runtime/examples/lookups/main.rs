@@ -68,7 +68,7 @@ fn measure<I: Index>(options: &Options) {
     let index = I::build(options.bytes);
     let mut random = Random(7);
     // One in sixteen is missing.
-    let key = |r: u64| if r % 16 == 0 { r % (2 * index.len()) / 2 * 2 } else { r % index.len() * 2 + 1 };
+    let key = |r: u64| if r.is_multiple_of(16) { r % (2 * index.len()) / 2 * 2 } else { r % index.len() * 2 + 1 };
     let keys: Vec<u64> = (0..options.lookups).map(|_| key(random.next())).collect();
     let mut times = [const { Vec::new() }; WAYS.len()];
     let mut found = Vec::new();
@@ -87,7 +87,13 @@ fn measure<I: Index>(options: &Options) {
             found.extend(queue.report().filter(|_| way.is_none()));
         }
     }
-    println!("{}, {} MiB, {} look-ups, {} thread(s)", I::NAME, index.bytes() >> 20, keys.len(), options.pool.current_num_threads());
+    println!(
+        "{}, {} MiB, {} look-ups, {} thread(s)",
+        I::NAME,
+        index.bytes() >> 20,
+        keys.len(),
+        options.pool.current_num_threads()
+    );
     let medians = times.map(|mut times| {
         times.sort_by(f64::total_cmp);
         (times[times.len() / 2], times[0], times[times.len() - 1])

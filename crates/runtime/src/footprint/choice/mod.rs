@@ -69,6 +69,9 @@ const REST: f64 = 64.0;
 /// A settled way is questioned if its tasks cost so many times what they did.
 const DEARER: f64 = 1.5;
 
+/// Batches that are so many times as large as those that the search saw are a new case, if they fill larger windows.
+const LARGER: usize = 4;
+
 /// What to run next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Portion {
@@ -122,7 +125,8 @@ pub(crate) struct Choice {
     rest: f64,
     /// How many times in a row the search found the same.
     same: u32,
-    /// A search with larger batches might find more.
+    /// The largest batch that the search has seen, and whether a larger one would have shown more.
+    batch: usize,
     short: bool,
 }
 
@@ -142,6 +146,7 @@ impl Choice {
             search: (0.0, 0),
             rest: 0.0,
             same: 0,
+            batch: 0,
             short: false,
         }
     }
@@ -166,10 +171,11 @@ impl Choice {
 
     /// What to run next, of `left` tasks.
     pub(crate) fn next(&mut self, left: usize) -> Portion {
-        if let (Stage::Settled, Some(settled)) = (self.stage, self.settled) {
-            if self.short && left >= 4 * settled.way.window.min(self.largest) {
-                self.search_again();
-            }
+        if self.stage == Stage::Settled && self.short && left >= LARGER * self.batch {
+            self.search_again();
+        }
+        if self.stage != Stage::Settled {
+            self.batch = self.batch.max(left);
         }
         let (tasks, ordered, flights) = match self.stage {
             _ if !self.alternatives() => (self.largest, false, Flights::Are(false)),
@@ -289,6 +295,7 @@ impl Choice {
         self.stage = Stage::Unordered;
         self.costs.clear();
         self.search = (0.0, 0);
+        self.batch = 0;
         self.clear();
     }
 

@@ -64,7 +64,8 @@ fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
                     let i = *i;
                     Steps { left: keys[i] % 7, place: &[0], end: move || run(i) }
                 };
-                let mut queue = Queue::new(|i: &usize| run(*i)).in_steps(steps).by_key(|i| keys[*i]).data_bytes(1 << 30);
+                let mut queue =
+                    Queue::new(|i: &usize| run(*i)).in_steps(steps).by_key(|i| keys[*i]).data_bytes(1 << 30);
                 queue.mode = mode;
                 assert!(queue.run(&tasks).into_iter().eq(keys.iter().map(u64::to_string)), "{mode:?}");
                 assert!(runs.into_iter().all(|runs| runs.into_inner() == 1), "{mode:?}");
