@@ -1,4 +1,4 @@
-//! Batches of look-ups in five large indexes, in each way that a [`Queue`] can run them.
+//! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
 //!
 //! ```text
 //! cargo run -p befit --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
@@ -54,7 +54,8 @@ fn main() {
     let pool = ThreadPoolBuilder::new().num_threads(number(1)).build().expect("a pool");
     let repeats = number(5).max(1);
     let options = Options { bytes, lookups, repeats, only: args.next(), pool };
-    measure::<tree::Scattered>(&options);
+    measure::<tree::Lines>(&options);
+    measure::<tree::Compact>(&options);
     measure::<tree::Levels>(&options);
     measure::<btree::BTree>(&options);
     measure::<sorted::Sorted>(&options);

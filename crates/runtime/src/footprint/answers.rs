@@ -1,8 +1,11 @@
 //! Places for answers that come in any order, from any thread.
 
-use std::mem::MaybeUninit;
+use std::{mem::MaybeUninit, ops::Range};
 
 use super::Touch;
+
+/// Bytes of a page; where they are larger, some are touched twice.
+const PAGE: usize = 4096;
 
 /// A place for the answer of each task of a batch.
 pub(super) struct Answers<R> {
@@ -38,6 +41,22 @@ impl<R> Answers<R> {
         }
     }
 
+    /// Touches the pages of places, so that the system makes them: in order, before answers come in another one. Whoever came first to
+    /// each page would pay for it, and look as if it were slow.
+    ///
+    /// # Safety
+    /// No answer has been put in these places, and nobody puts one meanwhile.
+    pub(super) unsafe fn make_pages(&self, numbers: Range<usize>) {
+        assert!(numbers.end <= self.len, "tasks' numbers are of the batch");
+        let bytes = numbers.len() * size_of::<R>();
+        let start = self.places.wrapping_add(numbers.start).cast::<u8>();
+        for offset in (0..bytes).step_by(PAGE) {
+            // SAFETY: the byte is within the buffer, of a place that holds no answer yet and that no other thread accesses, as the caller
+            // promises; a place without an answer may hold any byte.
+            unsafe { start.wrapping_add(offset).write_volatile(0) };
+        }
+    }
+
     /// # Safety
     /// Called at most once with each number, within the call of [`collect`](Self::collect)'s `f`.
     #[inline(always)]
@@ -60,6 +79,8 @@ mod tests {
     #[test]
     fn answers_come_out_in_the_order_of_their_tasks() {
         let put = |answers: &Answers<String>| {
+            // SAFETY: no answer has been put yet.
+            unsafe { answers.make_pages(0..5) };
             for i in [3, 0, 4, 1, 2] {
                 answers.prefetch(i);
                 // SAFETY: no number comes twice.

@@ -69,27 +69,19 @@ pub(super) fn fly<S: Slot, L>(
 ) {
     let first = tasks.by_ref().take(in_flight.max(1));
     let mut slots: Vec<(L, S)> = first.map(|(label, task)| (label, S::new(task))).collect();
-    let mut turn = 0;
     // While there are tasks to come, each turn goes over all slots and none is empty.
-    'full: loop {
-        while turn < slots.len() {
+    'full: while !slots.is_empty() {
+        for turn in 0..slots.len() {
             let (label, slot) = &mut slots[turn];
             if let Some(answer) = slot.advance() {
                 let Some((next, task)) = tasks.next() else {
                     done(slots.swap_remove(turn).0, answer);
                     break 'full;
                 };
-                done(std::mem::replace(label, next), answer);
                 slot.refill(task);
-                // It announces its first place before its turn comes. One that needs no memory is over soon anyway.
-                continue;
+                done(std::mem::replace(label, next), answer);
             }
-            turn += 1;
         }
-        if slots.is_empty() {
-            return;
-        }
-        turn = 0;
     }
     while !slots.is_empty() {
         let mut turn = 0;

@@ -86,13 +86,15 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The first pass; `group` is how many tasks at least should be taken at a time.
+    /// The first pass; `group` is how many tasks at least should be taken at a time. `prepare` is called with each part of the window, by
+    /// the thread that sorts it.
     pub(super) fn sort<T: Sync>(
         &mut self,
         tasks: &[T],
         key: impl Fn(&T) -> u64 + Sync,
         digits: Digits,
         group: usize,
+        prepare: impl Fn(Range<usize>) + Sync,
         clock: &Clock,
     ) {
         assert!(u32::try_from(tasks.len()).is_ok(), "a window holds less than 2^32 tasks");
@@ -104,6 +106,7 @@ impl Window {
         }
         par_for_each_mut(&mut self.chunks, |chunk| {
             let start = Instant::now();
+            prepare(chunk.tasks.clone());
             chunk.sort(tasks, &key, &digits);
             clock.add(Kind::Sort, chunk.tasks.len(), start.elapsed());
         });
@@ -204,7 +207,7 @@ mod tests {
 
     fn order(keys: &[u64], bits: u32, window: &mut Window) -> (Digits, Vec<u32>) {
         let digits = Digits::of(keys, |key| *key, bits);
-        window.sort(keys, |key| *key, digits, 100, &Clock::default());
+        window.sort(keys, |key| *key, digits, 100, |_| (), &Clock::default());
         (digits, window.groups().iter().flat_map(|group| window.take(group.clone())).collect())
     }
 

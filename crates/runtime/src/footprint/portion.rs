@@ -81,8 +81,11 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         let clock = Clock::default();
         let tasks = &self.tasks[portion.clone()];
         let digits = Digits::of(tasks, |task| self.hint.key(task), bits);
-        window.sort(tasks, |task| self.hint.key(task), digits, piece(tasks.len()), &clock);
-        let groups = Groups { batch: self, window, first: portion.start, flights, clock: &clock };
+        let first = portion.start;
+        // SAFETY: the portion's tasks have not been run, and are not before the window is sorted.
+        let prepare = |part: Range<usize>| unsafe { self.answers.make_pages(first + part.start..first + part.end) };
+        window.sort(tasks, |task| self.hint.key(task), digits, piece(tasks.len()), prepare, &clock);
+        let groups = Groups { batch: self, window, first, flights, clock: &clock };
         // SAFETY: a window has each of its tasks in one group; the rest is the caller's promise.
         unsafe { groups.run(0..window.groups().len()) };
         clock.into_pieces()

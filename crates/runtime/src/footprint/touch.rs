@@ -55,11 +55,13 @@ impl Touch {
     /// Asks the processor to fetch the lines of it (at most 16), and does not wait for them.
     #[inline(always)]
     pub fn prefetch(self) {
-        let end = self.address.saturating_add(self.bytes.clamp(1, LINE * MOST_LINES));
-        let mut line = self.address;
-        while line < end {
+        prefetch_line(self.address);
+        // Mostly there is no second line.
+        let last = self.address.wrapping_add(self.bytes.clamp(1, LINE * MOST_LINES) - 1) & !(LINE - 1);
+        let mut line = self.address & !(LINE - 1);
+        while line != last {
+            line = line.wrapping_add(LINE);
             prefetch_line(line);
-            line = (line & !(LINE - 1)).saturating_add(LINE);
         }
     }
 }
