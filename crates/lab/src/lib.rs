@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
+//! [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
 #[cfg(doctest)]
@@ -31,12 +31,15 @@
 struct Readme;
 
 mod error;
+pub mod footprint;
 mod native;
 mod output;
 mod parallel;
 mod progress;
 mod recording;
+pub mod reproduce;
 mod simulate;
+mod sizes;
 mod summary;
 #[cfg(test)]
 mod testing;
@@ -48,6 +51,7 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, Target, kernels, record};
+pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::Plan;
-pub use summary::{Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};
+pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
+pub use summary::{CacheUse, Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};

@@ -9,8 +9,55 @@ use crate::{
     engine::{NoUnwind, sizes_of},
     fit::Work,
     latch::Latch,
-    pool::Worker,
+    pool::{Worker, current_or_global},
 };
+
+/// [`super::join_at_length`] of two halves that declare their sizes. In pieces, each of which fits into a register: whole, both would
+/// be put together in memory before it is known whether a fork is needed, also where it is not.
+#[inline(never)]
+pub(super) fn join_at_length<A, B, X, Y>(
+    size_a: Option<usize>,
+    strand_a: Option<usize>,
+    a: A,
+    size_b: Option<usize>,
+    strand_b: Option<usize>,
+    b: B,
+) -> (X, Y)
+where
+    A: FnOnce() -> X + Send,
+    B: FnOnce() -> Y + Send,
+    X: Send,
+    Y: Send,
+{
+    let a = Declared { size: size_a, strand: strand_a, work: a };
+    let b = Declared { size: size_b, strand: strand_b, work: b };
+    current_or_global(|worker| join(worker, a, b))
+}
+
+/// The pieces of a half, put together again.
+struct Declared<F> {
+    size: Option<usize>,
+    strand: Option<usize>,
+    work: F,
+}
+
+impl<F: FnOnce() -> R, R> Work for Declared<F> {
+    type Output = R;
+    type Closure = F;
+    const SIZED: bool = true;
+
+    fn size(&self) -> Option<usize> {
+        self.size
+    }
+
+    fn strand(&self) -> Option<usize> {
+        self.strand
+    }
+
+    fn into_closure(self) -> F {
+        self.work
+    }
+}
 
 /// [`crate::join`] where at least one half declares its size.
 pub(super) fn join<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)

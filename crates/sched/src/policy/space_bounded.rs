@@ -29,7 +29,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::ledger::Ledger;
 use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, Task};
@@ -129,6 +129,10 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
 
     fn task_ended(&self, _: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
         if task.maximal { self.ledger.task_ended(task, env) } else { None }
+    }
+
+    fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
+        Some(self.ledger.occupied(cluster))
     }
 
     fn check(&self) {
