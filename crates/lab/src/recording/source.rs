@@ -15,7 +15,7 @@ pub enum Source {
         /// Its size; without one, the kernel's default.
         n: Option<u64>,
     },
-    /// A crate of the user's that depends on crate `befit`.
+    /// A crate of the user's that uses befit, or rayon.
     Crate {
         /// Its Cargo.toml.
         manifest: PathBuf,
