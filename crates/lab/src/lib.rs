@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
+//! [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
 #[cfg(doctest)]
@@ -36,6 +36,7 @@ mod output;
 mod parallel;
 mod progress;
 mod recording;
+pub mod reproduce;
 mod simulate;
 mod summary;
 #[cfg(test)]

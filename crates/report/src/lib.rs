@@ -10,18 +10,23 @@
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
 //!
-//! Native runs have a contract of their own: [`native_json`], written by [`render_native`].
+//! Native runs have a contract of their own: [`native_json`], written by [`render_native`]; so do repeated studies: [`reproduction_json`],
+//! [`render_reproduction`].
 
 mod csv;
 pub mod json;
 mod names;
 mod native;
 mod recording;
+mod reproduction;
 mod table;
 
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
+pub use reproduction::{
+    json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
+};
 
 use befit_lab::Summary;
 

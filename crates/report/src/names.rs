@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
+use befit_lab::reproduce::Study;
 use befit_sched::SchedulerKind;
 
-/// The kernels, machines and schedulers, each with a line about it.
+/// The kernels, machines, schedulers and studies, each with a line about it.
 pub fn names() -> String {
     let schedulers = SchedulerKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
     let mut text = String::new();
     section(&mut text, "Kernels", befit_lab::kernels());
     section(&mut text, "Machines", befit_machine::presets());
     section(&mut text, "Schedulers", schedulers);
+    section(&mut text, "Studies", Study::ALL.map(|study| (study.name(), study.about())));
     text
 }
 

@@ -1,5 +1,6 @@
 //! The command line, as clap sees it.
 
+mod reproduce;
 mod run;
 mod source;
 mod values;
@@ -10,6 +11,7 @@ use befit_machine::Machine;
 use befit_sched::SchedulerKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use source::SourceArgs;
 
@@ -28,7 +30,8 @@ Examples:
                                               a program of yours that uses befit
   befit run rrm                               a kernel on this machine, under four schedulers in turn
   befit topo --machine host                   the caches of this machine
-  befit list                                  the kernels, machines and schedulers";
+  befit reproduce space-bounded --quick       a paper's figures, repeated
+  befit list                                  the kernels, machines, schedulers and studies";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
@@ -40,9 +43,11 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Simulate a recorded program
     Sim(SimArgs),
+    /// Repeat a paper's experiments, and print each figure beside what the paper reported
+    Reproduce(ReproduceArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
-    /// List the kernels, machines and schedulers
+    /// List the kernels, machines, schedulers and studies
     List,
 }
 

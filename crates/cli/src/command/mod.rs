@@ -3,6 +3,7 @@
 mod compare;
 mod list;
 mod record;
+mod reproduce;
 mod run;
 mod sim;
 mod topo;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Run(args) => run::run(args),
         Command::Record(args) => record::run(args),
         Command::Sim(args) => sim::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
         Command::Topo(args) => topo::run(args),
         Command::List => list::run(),
     }

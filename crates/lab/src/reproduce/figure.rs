@@ -1,0 +1,195 @@
+//! A claim of a paper, and what is measured of it here.
+
+use std::fmt;
+
+/// Where a paper's figure lies: both ends belong to it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Range {
+    /// The smallest value that agrees with the paper.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+impl Range {
+    /// From `low` to `high`.
+    pub fn new(low: f64, high: f64) -> Self {
+        Self { low, high }
+    }
+
+    /// Up to `high`.
+    pub fn at_most(high: f64) -> Self {
+        Self { low: f64::NEG_INFINITY, high }
+    }
+
+    /// From `low` up.
+    pub fn at_least(low: f64) -> Self {
+        Self { low, high: f64::INFINITY }
+    }
+
+    /// `value`, give or take `share` of it (0.1: 10 %).
+    pub fn about(value: f64, share: f64) -> Self {
+        let give = (value * share).abs();
+        Self { low: value - give, high: value + give }
+    }
+
+    /// Whether `value` lies in it.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// Whether what is measured agrees with the paper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It lies in the range.
+    InRange,
+    /// It does not.
+    OutOfRange,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::InRange => "in range",
+            Self::OutOfRange => "out of range",
+        })
+    }
+}
+
+/// One claim of a paper beside what is measured here.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    id: String,
+    what: String,
+    reported: String,
+    range: Range,
+    value: f64,
+    unit: &'static str,
+    spread: Option<(f64, f64)>,
+    why: Option<String>,
+}
+
+impl Figure {
+    /// `id` names it for programs (`l3-misses/rrm/sb`) and never changes; `what` says in words what is measured. `reported` is the
+    /// paper's figure as it stands there, `range` what counts as agreeing with it, `value` what was measured, in `unit` (`%`, `x`,
+    /// `cycles`; empty for a bare number).
+    pub fn new(
+        id: impl Into<String>,
+        what: impl Into<String>,
+        reported: impl Into<String>,
+        range: Range,
+        value: f64,
+        unit: &'static str,
+    ) -> Self {
+        let (id, what, reported) = (id.into(), what.into(), reported.into());
+        Self { id, what, reported, range, value, unit, spread: None, why: None }
+    }
+
+    /// Over the seeds it ran from `low` to `high`.
+    #[must_use]
+    pub fn spread(self, low: f64, high: f64) -> Self {
+        Self { spread: Some((low, high)), ..self }
+    }
+
+    /// Why it is where it is, as found by looking: needed where it is out of range, welcome elsewhere.
+    #[must_use]
+    pub fn because(self, why: impl Into<String>) -> Self {
+        Self { why: Some(why.into()), ..self }
+    }
+
+    /// As [`because`](Self::because), if it is out of range.
+    #[must_use]
+    pub fn if_out(self, why: impl Into<String>) -> Self {
+        if self.verdict() == Verdict::OutOfRange { self.because(why) } else { self }
+    }
+
+    /// Its name for programs.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is measured.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What the paper says.
+    pub fn reported(&self) -> &str {
+        &self.reported
+    }
+
+    /// What counts as agreeing with it.
+    pub fn range(&self) -> Range {
+        self.range
+    }
+
+    /// What was measured, in [`unit`](Self::unit).
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// The unit of the value.
+    pub fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// What was measured, as people read it.
+    pub fn measured(&self) -> String {
+        let shown = |value: f64| {
+            // Three digits are more than the spread allows for; signs matter for changes only.
+            let digits = usize::from(value.abs() < 100.0) + usize::from(value.abs() < 10.0);
+            if self.unit == "%" { format!("{value:+.*}", digits.min(1)) } else { format!("{value:.digits$}") }
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+        match self.spread {
+            Some((low, high)) => format!("{}{unit} ({} to {})", shown(self.value), shown(low), shown(high)),
+            None => format!("{}{unit}", shown(self.value)),
+        }
+    }
+
+    /// Whether it agrees with the paper: nobody may say otherwise.
+    pub fn verdict(&self) -> Verdict {
+        if self.range.contains(self.value) { Verdict::InRange } else { Verdict::OutOfRange }
+    }
+
+    /// Why it is where it is. A figure that is out of range always has an answer, if only that nobody knows.
+    pub fn why(&self) -> Option<&str> {
+        const UNKNOWN: &str = "not explained yet";
+        let needed = self.verdict() == Verdict::OutOfRange;
+        self.why.as_deref().or(needed.then_some(UNKNOWN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(value: f64) -> Figure {
+        Figure::new("l3/rrm", "L3 misses of rrm", "-42 to -44 %", Range::new(-65.0, -25.0), value, "%")
+    }
+
+    #[test]
+    fn the_verdict_follows_from_range_and_value_and_both_ends_are_in() {
+        for value in [-65.0, -38.7, -25.0] {
+            assert_eq!(figure(value).verdict(), Verdict::InRange, "{value}");
+        }
+        for value in [-65.1, 0.0, f64::NAN] {
+            assert_eq!(figure(value).verdict(), Verdict::OutOfRange, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_is_out_of_range_always_says_why() {
+        assert_eq!(figure(-30.0).why(), None);
+        assert_eq!(figure(-30.0).if_out("it fits").why(), None);
+        assert_eq!(figure(3.0).if_out("it fits").why(), Some("it fits"));
+        assert_eq!(figure(3.0).why(), Some("not explained yet"));
+    }
+
+    #[test]
+    fn changes_are_shown_with_their_sign_and_ratios_without() {
+        assert_eq!(figure(3.04).spread(-12.34, 120.4).measured(), "+3.0 % (-12.3 to +120)");
+        assert_eq!(Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(), "4.98 x");
+    }
+}

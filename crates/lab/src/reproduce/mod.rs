@@ -1,0 +1,128 @@
+//! The experiments of the papers, repeated: what each reported, what is measured here, and a verdict.
+//!
+//! ```text
+//! Request ──study's module: records kernels, simulates──► Reproduction: figures with verdicts, tables, plots ──► report
+//! ```
+//!
+//! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it. Its verdict is computed, so no
+//! study can hand one out, and a figure that is out of range says why, in words found by looking: nothing is hidden, and no
+//! parameter is set per program to bring a figure into range. Each study has its folder here; to add one, write the folder and name it
+//! in [`Study`].
+
+mod figure;
+mod picture;
+mod space_bounded;
+
+use std::{fmt, num::NonZeroU32, str::FromStr};
+
+use befit_machine::Machine;
+
+pub use self::{
+    figure::{Figure, Range, Verdict},
+    picture::{Axis, Plot, PlotKind, Point, Series, Table},
+};
+use crate::{LabError, Progress};
+
+/// A paper whose experiments can be repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Study {
+    /// Simhadri, Blelloch, Fineman, Gibbons, Kyrola: Experimental analysis of space-bounded schedulers (SPAA 2014, TOPC 2016).
+    SpaceBounded,
+}
+
+impl Study {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::SpaceBounded];
+
+    /// As users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SpaceBounded => "space-bounded",
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::SpaceBounded => "the experimental analysis of space-bounded schedulers (Simhadri et al.)",
+        }
+    }
+}
+
+impl fmt::Display for Study {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// No study has this name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown study '{0}'; known: {known}", known = Study::ALL.map(Study::name).join(", "))]
+pub struct UnknownStudy(String);
+
+impl FromStr for Study {
+    type Err = UnknownStudy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStudy> {
+        Self::ALL.into_iter().find(|study| study.name() == name).ok_or_else(|| UnknownStudy(name.to_owned()))
+    }
+}
+
+/// What to repeat, and how much of it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The paper.
+    pub study: Study,
+    /// A part that takes minutes instead of the whole that takes up to an hour: smaller inputs on machines with caches scaled down
+    /// by as much, fewer seeds.
+    pub quick: bool,
+    /// The machine, if not the paper's own.
+    pub machine: Option<Machine>,
+    /// How many seeds, if not the study's own choice.
+    pub seeds: Option<NonZeroU32>,
+}
+
+impl Request {
+    /// Repeats the study.
+    ///
+    /// # Errors
+    /// When a kernel cannot be built, recorded or simulated. A figure that is out of range is no error.
+    pub fn run(&self, progress: &dyn Progress) -> Result<Reproduction, LabError> {
+        match self.study {
+            Study::SpaceBounded => space_bounded::run(self, progress),
+        }
+    }
+}
+
+/// What repeating a study gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reproduction {
+    /// The paper.
+    pub study: Study,
+    /// The machine's name; with what was changed about it, if something was.
+    pub machine: String,
+    /// Whether it was the short form.
+    pub quick: bool,
+    /// What readers must know to judge the figures: sizes, seeds, readings of what the paper leaves open.
+    pub notes: Vec<String>,
+    /// The paper's claims.
+    pub figures: Vec<Figure>,
+    /// All that was measured.
+    pub tables: Vec<Table>,
+    /// The same to look at.
+    pub plots: Vec<Plot>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn studies_are_found_by_name_and_others_are_answered_with_the_list() {
+        for study in Study::ALL {
+            assert_eq!(study.name().parse(), Ok(study));
+        }
+        let error = "cilk".parse::<Study>().unwrap_err().to_string();
+        assert!(error.starts_with("unknown study 'cilk'; known: space-bounded"), "{error}");
+    }
+}

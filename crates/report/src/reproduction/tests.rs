@@ -1,0 +1,64 @@
+//! Tests of how a repeated study is written.
+
+use befit_lab::reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Reproduction, Series, Study, Table};
+
+use super::{json, render, render_html};
+use crate::Format;
+
+fn reproduction() -> Reproduction {
+    let figure = |id: &str, value| Figure::new(id, "L3 misses <sb>", "-42 %", Range::new(-65.0, -25.0), value, "%");
+    let mut table = Table::new("misses", ["scheduler", "millions"]);
+    table.row(["ws", "47.2"]);
+    let points = vec![Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)];
+    Reproduction {
+        study: Study::SpaceBounded,
+        machine: "xeon-7560".to_owned(),
+        quick: true,
+        notes: vec!["three seeds".to_owned()],
+        figures: vec![figure("near", -38.0), figure("far", 3.0).because("it fits")],
+        tables: vec![table],
+        plots: vec![Plot {
+            title: "misses".to_owned(),
+            kind: PlotKind::Bars,
+            x: Axis::linear("scheduler"),
+            y: Axis::log("millions"),
+            series: vec![Series { name: "rrm".to_owned(), points }],
+        }],
+    }
+}
+
+#[test]
+fn the_json_is_what_the_contract_says() {
+    let text = render(&reproduction(), Format::Json).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], "befit.reproduce/1");
+    let [near, far] = [&value["figures"][0], &value["figures"][1]];
+    assert_eq!((&near["verdict"], &near["why"]), (&"in range".into(), &serde_json::Value::Null));
+    assert_eq!((&far["verdict"], &far["why"]), (&"out of range".into(), &"it fits".into()));
+    assert_eq!((&near["reported"], &near["measured"]), (&"-42 %".into(), &"-38.0 %".into()));
+    let report: json::Report = serde_json::from_str(&text).unwrap();
+    assert_eq!(report, json::Report::from(&reproduction()));
+}
+
+#[test]
+fn the_table_shows_each_figure_and_why_it_is_out_of_range() {
+    let text = render(&reproduction(), Format::Table).unwrap();
+    assert!(text.contains("1 of 2 figures in range"), "{text}");
+    assert!(text.contains("- far: it fits"), "{text}");
+    assert!(text.contains("47.2"), "{text}");
+}
+
+#[test]
+fn csv_has_a_row_for_each_figure() {
+    let text = render(&reproduction(), Format::Csv).unwrap();
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.starts_with("id,what,reported,measured,verdict,why"), "{text}");
+}
+
+#[test]
+fn the_page_holds_all_it_needs_and_shows_text_as_it_is() {
+    let page = render_html(&reproduction());
+    assert!(page.contains("Plotly.newPlot") && page.contains("plot-0"));
+    assert!(page.contains("L3 misses &lt;sb&gt;") && page.contains("class=\"out\""));
+    assert!(!page.contains("<script src") && !page.contains("<link"), "nothing is loaded from elsewhere");
+}
