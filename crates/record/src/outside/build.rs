@@ -167,7 +167,7 @@ impl Build {
             return Err(BuildError::NoRayonCore { folder: rayon_core.to_owned() });
         }
         let failed = |error| BuildError::Overlay { folder: folder.to_owned(), error };
-        let overlay = Overlay::of(workspace, folder).map_err(failed)?;
+        let overlay = Overlay::of(workspace, folder, rayon_core).map_err(failed)?;
         let manifest = overlay.path(&self.absolute_manifest().map_err(failed)?);
         // A build must have one befit, by one path. If the program has it by a relative path, that leads through the links.
         let befit_is_linked = workspace.befit().is_some()

@@ -26,7 +26,7 @@ fn all_but_lockfile_and_target_are_seen_through_links_also_what_lies_beside_the_
     let at = workspace.target.join("befit-record");
     // Twice: the second finds all in place.
     for _ in 0..2 {
-        let overlay = Overlay::of(&workspace, &at).unwrap();
+        let overlay = Overlay::of(&workspace, &at, &workspace.root).unwrap();
         let root = overlay.path(&workspace.root);
         assert!(overlay.has(&root) && !overlay.has(&workspace.root));
         assert_eq!(read(&root.join("Cargo.toml")), "mine");
@@ -40,11 +40,11 @@ fn all_but_lockfile_and_target_are_seen_through_links_also_what_lies_beside_the_
 fn links_follow_what_comes_and_goes() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = workspace(folder.path());
-    let overlay = Overlay::of(&workspace, folder.path()).unwrap();
+    let overlay = Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
     let seen = overlay.path(&workspace.root);
     fs::remove_dir(workspace.root.join("src")).unwrap();
     fs::write(workspace.root.join("build.rs"), "new").unwrap();
-    Overlay::of(&workspace, folder.path()).unwrap();
+    Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
     assert!(!seen.join("src").is_symlink());
     assert_eq!(read(&seen.join("build.rs")), "new");
 }
@@ -54,7 +54,7 @@ fn the_lockfile_is_the_users_without_rayon_core_until_cargo_has_written_it() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = workspace(folder.path());
     let lock = || {
-        let overlay = Overlay::of(&workspace, folder.path()).unwrap();
+        let overlay = Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
         overlay.path(&workspace.root).join(LOCKFILE)
     };
     let own = read(&lock());
@@ -72,7 +72,7 @@ fn a_workspace_may_use_rayon_if_it_asks_for_it_or_has_locked_it_or_has_locked_no
     let mut workspace = workspace(folder.path());
     let lock = workspace.root.join(LOCKFILE);
     assert!(workspace.may_use_rayon());
-    fs::write(&lock, without_rayon_core(LOCK)).unwrap();
+    fs::write(&lock, lock::with_room_for(LOCK, "")).unwrap();
     assert!(!workspace.may_use_rayon());
     let asks_for = |name: &str| serde_json::json!({"packages": [{"dependencies": [{"name": name, "path": "/b"}]}]});
     workspace.metadata = asks_for("rayon");
