@@ -41,15 +41,15 @@ pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
 /// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
 pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     match settings.get("node") {
-        "24" => look_up::<16>(pool, input, settings),
-        _ => look_up::<12>(pool, input, settings),
+        "24" => look_up::<4>(pool, input, settings),
+        _ => look_up::<3>(pool, input, settings),
     }
 }
 
-fn look_up<const LETTERS: usize>(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+fn look_up<const FOURS: usize>(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     let n = u32::try_from(input.n).map_err(|_| KernelError::TooLarge { n: input.n })?;
     let mut random = fastrand::Rng::with_seed(input.seed);
-    let tree = Tree::<LETTERS>::new(n, settings.get("layout"), &mut random)?;
+    let tree = Tree::<FOURS>::new(n, settings.get("layout"), &mut random)?;
     let mut ranks = array::filled(input.n, |rank| rank as u32)?;
     match settings.get("lookups") {
         "random" => random.shuffle(&mut ranks),

@@ -11,22 +11,22 @@ const NONE: u32 = u32::MAX;
 /// Its word, and the places of its children.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Node<const LETTERS: usize> {
-    word: Word<LETTERS>,
+struct Node<const FOURS: usize> {
+    word: Word<FOURS>,
     left: u32,
     right: u32,
 }
 
-const _: () = assert!(size_of::<Node<12>>() == 20 && size_of::<Node<16>>() == 24);
+const _: () = assert!(size_of::<Node<3>>() == 20 && size_of::<Node<4>>() == 24);
 
 /// A balanced tree of the words of ranks 0..n.
 #[derive(Debug)]
-pub(super) struct Tree<const LETTERS: usize> {
-    nodes: Vec<Node<LETTERS>>,
+pub(super) struct Tree<const FOURS: usize> {
+    nodes: Vec<Node<FOURS>>,
     root: u32,
 }
 
-impl<const LETTERS: usize> Tree<LETTERS> {
+impl<const FOURS: usize> Tree<FOURS> {
     /// `layout` says where nodes lie: `sorted`, `preorder`, `level` (breadth first), or at random. O(n).
     pub(super) fn new(n: u32, layout: &str, random: &mut fastrand::Rng) -> Result<Self, KernelError> {
         let place = places(n, layout, random)?;
@@ -44,7 +44,7 @@ impl<const LETTERS: usize> Tree<LETTERS> {
     }
 
     /// Whether it has this word. O(log n).
-    pub(super) fn has(&self, word: &Word<LETTERS>) -> bool {
+    pub(super) fn has(&self, word: &Word<FOURS>) -> bool {
         let mut at = self.root;
         // `get` is none for `NONE`: there are fewer nodes.
         while let Some(node) = self.nodes.get(at as usize) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_not_there_is_not_found() {
-        let tree = Tree::<16>::new(100, "level", &mut fastrand::Rng::with_seed(1)).unwrap();
+        let tree = Tree::<4>::new(100, "level", &mut fastrand::Rng::with_seed(1)).unwrap();
         assert!((0..100).all(|rank| tree.has(&Word::of(rank, 100))));
         assert!(!tree.has(&Word::of(0, 1_000_000)));
     }

@@ -5,30 +5,54 @@ use super::{
     plots::{plot, series},
     setup::{ARRAY_INSTRUCTIONS, Setup},
 };
-use crate::{LabError, footprint::Latencies};
+use crate::{
+    LabError,
+    footprint::{Latencies, Tasks},
+};
 
 /// Rows of a task: iterations of its loop.
 const ROWS: f64 = 256.0;
 const SETS: [&str; 3] = ["ac", "ab", "abc"];
-const RUNS: [u64; 4] = [1, 10, 100, 1000];
+const RUNS: [usize; 4] = [1, 10, 100, MOST];
+/// The most runs of each task.
+const MOST: usize = 1000;
 
-/// Cycles per iteration of `tasks`, N runs of each, under schedules 1 and 2.
-fn measure(setup: &Setup, tasks: &str, n: u64, latencies: Latencies) -> Result<[f64; 2], LabError> {
-    let mut cycles = [0.0; 2];
-    for (schedule, cycles) in (1..).zip(&mut cycles) {
-        let runs = setup.record(&format!("array-abc:tasks={tasks},schedule={schedule}"), n)?;
-        let mut core = setup.core(&runs, ARRAY_INSTRUCTIONS, latencies)?;
-        // The kernel begins with one pass over its tasks, which warms the caches and is not measured.
-        let measured = runs.len() - tasks.len();
-        let mut all = (0..runs.len()).map(|run| core.run(&runs, run, None));
-        all.by_ref().take(tasks.len()).for_each(drop);
-        *cycles = all.sum::<f64>() / (measured as f64 * ROWS);
+/// The recorded runs of a set of tasks under schedules 1 and 2, [`MOST`] runs of each task.
+struct Recorded {
+    tasks: &'static str,
+    schedules: [Tasks; 2],
+}
+
+impl Recorded {
+    fn new(setup: &Setup, tasks: &'static str) -> Result<Self, LabError> {
+        let record = |schedule| setup.record(&format!("array-abc:tasks={tasks},schedule={schedule}"), MOST as u64);
+        Ok(Self { tasks, schedules: [record(1)?, record(2)?] })
     }
-    Ok(cycles)
+
+    /// Cycles per iteration with N = `n`, under schedules 1 and 2. A schedule of N runs of each task is part of that of [`MOST`].
+    fn measure(&self, setup: &Setup, n: usize, latencies: Latencies) -> Result<[f64; 2], LabError> {
+        let count = self.tasks.len();
+        let mut cycles = [0.0; 2];
+        for ((schedule, runs), cycles) in self.schedules.iter().enumerate().zip(&mut cycles) {
+            let mut core = setup.core(runs, ARRAY_INSTRUCTIONS, latencies)?;
+            // The kernel begins with one pass over its tasks, which warms the caches and is not measured.
+            for run in 0..count {
+                core.run(runs, run, None);
+            }
+            let measured = (count..runs.len()).filter(|run| match schedule {
+                0 => (run - count) % MOST < n,
+                _ => run - count < n * count,
+            });
+            let sum: f64 = measured.map(|run| core.run(runs, run, None)).sum();
+            *cycles = sum / ((n * count) as f64 * ROWS);
+        }
+        Ok(cycles)
+    }
 }
 
 /// Adds what it shows.
 pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> {
+    let recorded = SETS.into_iter().map(|tasks| Recorded::new(setup, tasks)).collect::<Result<Vec<_>, _>>()?;
     let mut ratios = Vec::new();
     for latencies in [Latencies::Exclusive, Latencies::Additive] {
         let reading = format!("{latencies:?}").to_lowercase();
@@ -40,10 +64,11 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         );
         let mut all = Vec::new();
         let mut lines = Vec::new();
-        for tasks in SETS {
+        for recorded in &recorded {
+            let tasks = recorded.tasks;
             let mut second = Vec::new();
             for n in RUNS {
-                let cycles = measure(setup, tasks, n, latencies)?;
+                let cycles = recorded.measure(setup, n, latencies)?;
                 let shown = |c: f64| format!("{c:.2} ({:.2})", c / ARRAY_INSTRUCTIONS);
                 table.row([
                     tasks.to_uppercase(),
