@@ -32,6 +32,8 @@
 //! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
 //! [`broadcast`], [`yield_now`] and so on.
 //!
+//! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of their own: [`footprint`].
+//!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
 //! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
