@@ -15,6 +15,7 @@ mod array;
 pub mod array_abc;
 pub mod array_windows;
 pub mod bst;
+pub mod compute;
 mod distribute;
 mod element;
 mod error;
@@ -81,7 +82,7 @@ fn cut_off(elements: usize, shrink: usize) -> usize {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 22] = [
         Self {
             name: "rrm",
             about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
@@ -183,6 +184,36 @@ impl Kernel {
             about: "as ge, halved and quartered by turns",
             default_n: 1024,
             run: rows::ge::run_unbalanced,
+        },
+        Self {
+            name: "mandelbrot",
+            about: "the Mandelbrot set, n x n points: CPU-bound, CATS's (Chen et al. 2012)",
+            default_n: 1024,
+            run: compute::mandelbrot::run,
+        },
+        Self {
+            name: "queens",
+            about: "ways to place n queens: CPU-bound, CATS's",
+            default_n: 15,
+            run: compute::queens::run,
+        },
+        Self {
+            name: "fft",
+            about: "fast Fourier transform of n complex numbers: CATS's",
+            default_n: 1 << 20,
+            run: compute::fft::run,
+        },
+        Self {
+            name: "ga",
+            about: "genetic algorithm on n islands: CPU-bound, CATS's",
+            default_n: 128,
+            run: compute::ga::run,
+        },
+        Self {
+            name: "knapsack",
+            about: "branch and bound over n things: CPU-bound, CATS's",
+            default_n: 32,
+            run: compute::knapsack::run,
         },
     ];
 

@@ -17,6 +17,9 @@ pub enum LabError {
         /// The kernels' names, comma-separated.
         known: String,
     },
+    /// Tasks cannot be run one after another on this machine.
+    #[error(transparent)]
+    Footprint(#[from] crate::footprint::FootprintError),
     /// A kernel has no such setting.
     #[error("{why}")]
     BadSetting {
@@ -143,6 +146,7 @@ impl LabError {
                 | Self::UnknownKernel { .. }
                 | Self::BadSetting { .. }
                 | Self::BadSize { .. }
+                | Self::Footprint(_)
                 | Self::NoManifest { .. }
                 | Self::Start { .. }
         )

@@ -31,6 +31,7 @@
 struct Readme;
 
 mod error;
+pub mod footprint;
 mod native;
 mod output;
 mod parallel;

@@ -14,6 +14,7 @@
 //! [`render_reproduction`].
 
 mod csv;
+mod footprint;
 pub mod json;
 mod names;
 mod native;
@@ -22,6 +23,7 @@ mod reproduction;
 mod sizes;
 mod table;
 
+pub use footprint::{json as footprint_json, render as render_footprint, render_html as render_footprint_html};
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;

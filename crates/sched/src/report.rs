@@ -28,7 +28,7 @@ pub struct Tiers {
 /// One intra-socket subtree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subtree {
-    /// Which child of which child … of the root of the computation its root is: the task's identity.
+    /// Which child of which child … of the program's first task its root is: the task's identity. Numbers of children restart at each sync.
     pub path: Vec<u32>,
     /// Bytes that it involves, as measured (SOID).
     pub soid: Bytes,

@@ -63,6 +63,7 @@ pub(crate) struct Engine<'a> {
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
+    started_on: Vec<u32>,
     claims: Claims,
     ready: u64,
     strands: u64,
@@ -102,6 +103,7 @@ impl<'a> Engine<'a> {
             steals: Steals::default(),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
+            started_on: vec![0; program.tasks() as usize],
             ready: 0,
             strands: 0,
             last_end: Ticks::default(),
@@ -253,6 +255,9 @@ impl<'a> Engine<'a> {
         if stage == Stage::Start && notes.maximal {
             self.anchors[notes.anchor.index()] += 1;
         }
+        if stage == Stage::Start {
+            self.started_on[task.0 as usize] = w.0;
+        }
         *self.tasks.notes_mut(task) = notes;
     }
 
@@ -351,6 +356,7 @@ impl<'a> Engine<'a> {
             occupancy: self.claims.finish(time),
             tasks: u64::from(self.program.tasks()),
             strands: self.strands,
+            started_on: self.started_on,
             tiers: self.scheduler.tiers(),
         }
     }

@@ -34,6 +34,8 @@ pub struct Outcome {
     pub tasks: u64,
     /// Strands run.
     pub strands: u64,
+    /// Per task (by `TaskId`): the number of the worker that ran its first strand.
+    pub started_on: Vec<u32>,
     /// What a policy with two tiers has found out.
     pub tiers: Option<Tiers>,
 }

@@ -1,6 +1,7 @@
 //! What each subcommand does.
 
 mod compare;
+mod footprint;
 mod list;
 mod record;
 mod reproduce;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Record(args) => record::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Footprint(args) => footprint::run(args),
         Command::Sizes(args) => sizes::run(args),
         Command::Topo(args) => topo::run(args),
         Command::List => list::run(),

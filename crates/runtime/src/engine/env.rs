@@ -1,6 +1,6 @@
 //! What a policy is given of the world on real threads: random numbers, and counters for its steals.
 
-use std::{cell::Cell, ops::Range};
+use std::{cell::Cell, io::Write, ops::Range};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
 use befit_sched::{Env, LockId};
@@ -90,6 +90,17 @@ impl Env for ThreadEnv<'_> {
             counters.far_steals.bump();
         }
     }
+
+    fn tell(&mut self, what: &'static str) {
+        tell_once(what);
+    }
+}
+
+/// Says it on stderr, the first time.
+fn tell_once(what: &str) {
+    static TOLD: std::sync::Once = std::sync::Once::new();
+    // Where even that fails there is nobody to tell.
+    TOLD.call_once(|| drop(writeln!(std::io::stderr(), "befit: {what}")));
 }
 
 #[cfg(all(test, not(loom)))]

@@ -108,7 +108,7 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if A::SIZED || B::SIZED { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
+    if A::SIZED || B::SIZED || worker.shows_forks() { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread has taken it.

@@ -59,7 +59,7 @@ impl<F: FnOnce() -> R, R> Work for Declared<F> {
     }
 }
 
-/// [`crate::join`] where at least one half declares its size.
+/// [`crate::join`] where at least one half declares its size, or the policy wants to see every fork.
 pub(super) fn join<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -69,14 +69,14 @@ where
 {
     let parent = worker.task();
     let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
-    if worker.places(parent, &task_a) || worker.places(parent, &task_b) {
+    if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
     let may_be_plain = worker.may_be_plain(task_a.size.0.max(task_b.size.0));
     join_open(worker, a, b, may_be_plain)
 }
 
-/// The policy must place at least one half: both go through it, and this worker runs what the policy gives it until
+/// The policy must place at least one half, or wants to see both: both go through it, and this worker runs what the policy gives it until
 /// both are done.
 #[cold]
 #[inline(never)]

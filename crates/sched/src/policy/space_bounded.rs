@@ -176,6 +176,8 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
 impl<T: Copy + Send + Debug> Room<T> {
     fn new(machine: &Machine, id: ClusterId, options: Options, choice: Choice) -> Self {
         let cluster = machine.cluster(id);
+        // Of what waits at memory there is much, and where it goes matters most; below, one's own front is home enough.
+        let choice = if choice == Choice::Home && id != ClusterId::ROOT { Choice::OwnPart } else { choice };
         let parts = if choice == Choice::OwnPart { cluster.children.len().max(1) } else { 1 };
         let child_of = |w: u32| cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w))).unwrap_or(0);
         let bounds: Vec<u64> = largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();

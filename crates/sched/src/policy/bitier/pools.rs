@@ -88,6 +88,18 @@ impl<T: Copy + Send + Debug> Pools<T> {
         others.into_iter().find_map(|s| self.steal(&self.inter[s], WorkerId(sockets.workers(s).start), env))
     }
 
+    /// Whatever `accepts` accepts, wherever it waits: a worker that may take nothing else must find it.
+    pub(in super::super) fn get_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let own = self.intra[w.index()].take_new(accepts, env);
+        let others = || self.intra.iter().chain(&self.inter);
+        own.or_else(|| others().find_map(|queue| queue.take_old(accepts, env)))
+    }
+
     fn steal(&self, queue: &Queue<T>, victim: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
         let found = queue.pop_old(env);
         env.steal(victim, found.is_some());

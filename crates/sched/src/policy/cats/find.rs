@@ -64,6 +64,27 @@ impl<T: Copy + Send + Debug> Cats<T> {
         None
     }
 
+    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks like this may take nothing else.
+    pub(super) fn find_accepted(
+        &self,
+        upper: &Upper<T>,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let socket = upper.sockets.of(w);
+        if let Some(ready) = upper.pools.get_if(w, accepts, env) {
+            return Some(self.begin(upper, socket, ready, 0, env));
+        }
+        for leaves in &upper.leaves {
+            if let Some(leaf) = leaves.take_if(accepts, env) {
+                upper.leaves[socket].begin(leaf.bytes, env);
+                return Some(self.begin(upper, socket, leaf.ready, leaf.bytes, env));
+            }
+        }
+        self.plain.get_if(w, accepts, env)
+    }
+
     /// What was taken from the upper tier begins on `socket`: a leaf inter-socket task is bound to it from now on.
     fn begin(&self, upper: &Upper<T>, socket: usize, mut ready: Ready<T>, bytes: u64, env: &mut dyn Env) -> Ready<T> {
         let mark = Mark::of(ready.task.mark);

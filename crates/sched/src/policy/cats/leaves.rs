@@ -71,6 +71,19 @@ impl<T: Copy> Leaves<T> {
         })
     }
 
+    /// The first that `accepts` accepts.
+    pub(super) fn take_if(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Waiting<T>> {
+        if self.is_empty() {
+            return None;
+        }
+        self.waiting.with(env, |room, _| {
+            let at = room.waiting.iter().position(|leaf| accepts(&leaf.ready.job))?;
+            let leaf = room.waiting.swap_remove(at);
+            self.len.store(room.waiting.len(), SeqCst);
+            Some(leaf)
+        })
+    }
+
     /// A stolen subtree of `bytes` begins here.
     pub(super) fn begin(&self, bytes: u64, env: &mut dyn Env) {
         self.waiting.with(env, |room, _| room.running += bytes.max(1));

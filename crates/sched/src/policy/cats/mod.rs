@@ -216,6 +216,19 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         found
     }
 
+    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let Some(upper) = &self.upper else { return self.plain.get_if(w, accepts, env) };
+        let found = self.find_accepted(upper, w, accepts, env);
+        if found.is_some() {
+            upper.meters.begin(w, env);
+        }
+        found
+    }
+
+    fn can_choose(&self) -> bool {
+        true
+    }
+
     fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
         if self.upper.is_none() || Scheduler::<T>::has_own(&self.plain, w) && within == ClusterId::ROOT {
             return self.plain.get_own(w, within, env);

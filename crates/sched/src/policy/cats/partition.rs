@@ -16,6 +16,9 @@ const STALE: u64 = 2;
 /// So many of them in a row have it measured again.
 const PATIENCE: u32 = 2;
 
+/// Why a program that computes more than it moves is not cut.
+const CPU_BOUND: &str = "CPU-bound: few cache misses per instruction";
+
 /// A task's number in the table, where it belongs, and in which order it waits.
 type Found<T> = Option<(u32, Option<Place>, Waiting<T>)>;
 
@@ -44,17 +47,19 @@ impl<T: Copy + Send + Debug> Cats<T> {
                 let enough = ENOUGH * upper.workers;
                 let computation = known.table.computation(slot);
                 if computation.plain.is_none() && computation.bound.is_by_cpu(enough) {
-                    computation.plain = Some("CPU-bound: few cache misses per instruction");
+                    computation.plain = Some(CPU_BOUND);
                 }
                 return computation.plain.is_none().then(|| (slot, None, order(0, 0)));
             }
             Fork::Again { slot, root } => {
-                let depth = if root == slot { task.depth } else { task.depth.saturating_sub(1) };
-                self.cut(upper, known, root, depth, env)?;
+                self.cut(upper, known, root, env)?;
                 (slot, known.table.node(slot).place?)
             }
             Fork::Placed(slot, place) => {
-                self.age(upper, known, parent)?;
+                if self.has_grown(upper, known, parent) {
+                    known.table.forget(parent);
+                    return Some((slot, None, order(0, 0)));
+                }
                 (slot, place)
             }
             Fork::Late(slot) => {
@@ -70,14 +75,18 @@ impl<T: Copy + Send + Debug> Cats<T> {
         Some((slot, Some(place), order(if backwards { -position } else { position }, node.soid.unwrap_or(0))))
     }
 
-    /// Cuts the computation of `root`, at `depth` forks from the program's start. `None` if it is not to be cut.
-    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, depth: u32, env: &mut dyn Env) -> Option<()> {
-        if known.table.computation(root).plain.is_some() {
+    /// Cuts the computation of `root`. `None` if it is not to be cut.
+    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, env: &mut dyn Env) -> Option<()> {
+        let computation = known.table.computation(root);
+        if computation.plain.is_none() && computation.bound.is_by_cpu(1) {
+            computation.plain = Some(CPU_BOUND);
+        }
+        if computation.plain.is_some() {
             return None;
         }
         let (soid, cache) = (known.table.measure(root), upper.sockets.cache());
         // What is a part of something larger that is not known yet stays together if it can. The root of all is spread even so.
-        if depth > 0 && soid <= cache {
+        if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
         let staffed: Vec<_> = (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();
@@ -102,6 +111,10 @@ impl<T: Copy + Send + Debug> Cats<T> {
         } else {
             literal(&known.table, root, cache)
         };
+        if parts.len() < 2 {
+            known.table.computation(root).plain = Some("fewer than two subtrees to spread");
+            return None;
+        }
         let sockets = plan::deal(&parts, staffed.len());
         let mut inter = 0;
         for (position, (part, socket)) in parts.iter().zip(&sockets).enumerate() {
@@ -119,7 +132,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
             .iter()
             .zip(&sockets)
             .map(|(part, socket)| Subtree {
-                path: known.table.path(root, part.slot),
+                path: known.table.path(part.slot),
                 soid: Bytes(part.soid),
                 socket: self.sticky.then_some(staffed[*socket as usize] as u32),
             })
@@ -128,12 +141,13 @@ impl<T: Copy + Send + Debug> Cats<T> {
         Some(())
     }
 
-    /// A task below `parent`, which was cut, is forked again. If the computation has grown, has it measured again: `None` for this round.
-    fn age(&self, upper: &Upper<T>, known: &mut Known, parent: u32) -> Option<()> {
+    /// A task below `parent`, which was cut, is forked again: whether the computation has grown, and is to be measured again from this
+    /// round on.
+    fn has_grown(&self, upper: &Upper<T>, known: &mut Known, parent: u32) -> bool {
         let is_root =
             parent > 0 && known.table.parent(parent).is_none_or(|above| known.table.node(above).place.is_none());
         if !is_root || known.table.node(parent).checked == known.table.node(parent).round {
-            return Some(());
+            return false;
         }
         let moved = upper.moved.swap(0, Ordering::Relaxed);
         let node = known.table.node_mut(parent);
@@ -141,11 +155,10 @@ impl<T: Copy + Send + Debug> Cats<T> {
         let soid = node.soid.unwrap_or(u64::MAX);
         node.stale = if moved / STALE > soid { node.stale + 1 } else { 0 };
         if node.stale < PATIENCE {
-            return Some(());
+            return false;
         }
         node.stale = 0;
-        known.table.forget(parent);
-        None
+        true
     }
 }
 
@@ -162,7 +175,7 @@ fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
             }
         }
     }
-    leaves.sort_by_key(|part| table.path(root, part.slot));
+    leaves.sort_by_key(|part| table.path(part.slot));
     leaves
 }
 

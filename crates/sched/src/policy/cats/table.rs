@@ -226,6 +226,12 @@ impl Table {
         self.nodes[slot as usize].children.len() > WIDEST as usize
     }
 
+    /// Whether the task is all that goes on: nothing above it has forked more than the one child that leads to it.
+    pub(super) fn is_whole(&self, slot: u32) -> bool {
+        let mut above = std::iter::successors(self.parent(slot), |slot| self.parent(*slot));
+        above.all(|slot| self.nodes[slot as usize].children.len() == 1)
+    }
+
     /// Forgets sizes and places of all tasks below `slot`, and its own: they are to be measured anew.
     pub(super) fn forget(&mut self, slot: u32) {
         let mut left = vec![slot];
@@ -241,10 +247,11 @@ impl Table {
         Some(self.nodes[slot as usize].parent).filter(|slot| *slot > 0)
     }
 
-    /// Which child of which child of `root` the task is.
-    pub(super) fn path(&self, root: u32, slot: u32) -> Vec<u32> {
-        let up = std::iter::successors(Some(slot), |slot| self.parent(*slot)).take_while(|slot| *slot != root);
-        let mut path: Vec<_> = up.map(|slot| self.nodes[slot as usize].index).collect();
+    /// Which child of which child … of its farthest ancestor the task is.
+    pub(super) fn path(&self, slot: u32) -> Vec<u32> {
+        let up = std::iter::successors(Some(slot), |slot| self.parent(*slot));
+        let below = up.take_while(|slot| self.parent(*slot).is_some());
+        let mut path: Vec<_> = below.map(|slot| self.nodes[slot as usize].index).collect();
         path.reverse();
         path
     }
