@@ -2,6 +2,7 @@
 
 mod bitier;
 mod cats;
+mod homes;
 mod ledger;
 mod mts;
 mod queue;

@@ -1,5 +1,6 @@
 //! Small programs, built by hand, on small machines: what the engine must get right.
 
+mod claims;
 mod costs;
 mod fidelity;
 mod random;

@@ -17,7 +17,7 @@ use crate::{LabError, Summary};
 const CORES: [u32; 4] = [1, 2, 4, 8];
 
 pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
-    let programs: &[&str] = if lab.quick { &["rrm", "quicksort"] } else { &["rrm", "rgm", "quicksort", "quadtree"] };
+    let programs: &[&str] = &["rrm", "rgm"];
     let mut part = Part::default();
     let columns =
         ["program", "machine", "scheduler", "time, M cycles", "against ws, %", "L3 misses, M", "against ws, %"];

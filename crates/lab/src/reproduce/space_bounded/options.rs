@@ -16,7 +16,7 @@ const SIGMAS: [f64; 6] = [0.2, 0.4, 0.5, 0.6, 0.8, 1.0];
 const MUS: [f64; 5] = [0.05, 0.1, 0.2, 0.5, 1.0];
 
 pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
-    let programs: &[&str] = if lab.quick { &["rrm", "quicksort"] } else { &["rrm", "rgm", "quicksort", "quadtree"] };
+    let programs: &[&str] = &["rrm", "rgm"];
     let mut part = Part::default();
     let defaults = Options::default();
     let sigmas = SIGMAS.map(|sigma| (sigma.to_string(), Options { sigma, ..defaults }));
