@@ -71,8 +71,13 @@ pub struct Input {
 impl Input {
     /// A cut-off of so many elements, shrunk; 2 at least.
     fn cut_off(&self, elements: usize) -> usize {
-        (elements / self.shrink.max(1)).max(2)
+        cut_off(elements, self.shrink)
     }
+}
+
+/// A cut-off of so many elements, shrunk; 2 at least.
+fn cut_off(elements: usize, shrink: usize) -> usize {
+    (elements / shrink.max(1)).max(2)
 }
 
 impl Kernel {

@@ -17,12 +17,18 @@ pub enum LabError {
         /// The kernels' names, comma-separated.
         known: String,
     },
+    /// Tasks cannot be run one after another on this machine.
+    #[error(transparent)]
+    Footprint(#[from] crate::footprint::FootprintError),
     /// A kernel has no such setting.
     #[error("{why}")]
     BadSetting {
         /// Which, of which kernel, and what there is.
         why: String,
     },
+    /// A machine cannot be changed as asked.
+    #[error(transparent)]
+    Machine(#[from] befit_machine::MachineError),
     /// A kernel cannot have this size.
     #[error("kernel {kernel} cannot have --n {n}: {why}")]
     BadSize {
@@ -136,9 +142,11 @@ impl LabError {
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::UnknownKernel { .. }
+            Self::Machine(_)
+                | Self::UnknownKernel { .. }
                 | Self::BadSetting { .. }
                 | Self::BadSize { .. }
+                | Self::Footprint(_)
                 | Self::NoManifest { .. }
                 | Self::Start { .. }
         )

@@ -38,5 +38,5 @@ pub use host::Host;
 #[cfg(feature = "hwloc")]
 pub use hwloc::detect_through_hwloc;
 pub use preset::{preset, presets};
-pub use tree::{Cache, Cluster, Inclusion, Machine, Memory, Placement, Replacement, Worker};
+pub use tree::{Cache, Cluster, Inclusion, Issue, Machine, Memory, Placement, Replacement, Worker};
 pub use units::{Bytes, ClusterId, Cycles, Level, Lines, WorkerId};

@@ -14,19 +14,23 @@
 //! [`render_reproduction`].
 
 mod csv;
+mod footprint;
 pub mod json;
 mod names;
 mod native;
 mod recording;
 mod reproduction;
+mod sizes;
 mod table;
 
+pub use footprint::{json as footprint_json, render as render_footprint, render_html as render_footprint_html};
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
 pub use reproduction::{
     json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
 };
+pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;
 

@@ -7,6 +7,7 @@
 
 mod counts;
 mod env;
+pub mod footprint;
 mod lock;
 mod options;
 pub mod policy;

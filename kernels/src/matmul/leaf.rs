@@ -1,87 +1,73 @@
-//! What one thread does: small blocks, in loops that compilers turn into vector instructions.
+//! What one thread does: blocks whose rows follow one another, in loops that compilers turn into vector instructions.
 //!
 //! It is written out rather than taken from a crate: those read with instructions of 32 bytes and more, which a compiler's instrumentation of memory
 //! accesses does not see, and make a fresh copy of each block on the heap.
 
-use ndarray::{ArrayView2, ArrayViewMut2};
+/// Rows of C that are worked on at once: with those of B few enough that one line of each stays where it is found at once.
+const ROWS: usize = 2;
+/// Rows of B that are worked on at once.
+const DEPTH: usize = 4;
 
-/// The most rows of a leaf.
-pub(super) const MOST: usize = 128;
-/// Columns that are computed at once.
-const COLUMNS: usize = 8;
-/// Rows that are computed at once.
-const ROWS: usize = 4;
-
-/// Rows of B, so many columns wide, one after another: whole lines, whatever B's rows are apart.
-type Panel = [[f64; COLUMNS]; MOST];
-
-/// Adds A·B to C. Square blocks of at most [`MOST`] rows, each row contiguous. Time O(rows³).
-pub(super) fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, mut c: ArrayViewMut2<'_, f64>) {
-    let n = c.nrows();
-    let mut panel: Panel = [[0.0; COLUMNS]; MOST];
-    for first in (0..n).step_by(COLUMNS) {
-        let columns = first..(first + COLUMNS).min(n);
-        for (to, from) in panel.iter_mut().zip(b.rows()) {
-            let from = &row(from.to_slice())[columns.clone()];
-            to[..from.len()].copy_from_slice(from);
+/// Adds A·B to C, square blocks with rows of `order` elements. Time O(order³).
+pub(super) fn multiply(a: &[f64], b: &[f64], c: &mut [f64], order: usize) {
+    let mut a_rows = a.chunks_exact(ROWS * order);
+    let mut c_rows = c.chunks_exact_mut(ROWS * order);
+    for (a, c) in (&mut a_rows).zip(&mut c_rows) {
+        let mut b_rows = b.chunks_exact(DEPTH * order);
+        for (i, b) in (&mut b_rows).enumerate() {
+            two_by_four(a, DEPTH * i, b, c, order);
         }
-        let panel = &panel[..n];
-        let whole = n - n % ROWS;
-        for i in (0..whole).step_by(ROWS) {
-            add(&mut c, i, columns.clone(), &tile::<ROWS>(a, i, panel));
+        let done = order - order % DEPTH;
+        for (a, c) in a.chunks_exact(order).zip(c.chunks_exact_mut(order)) {
+            one_by_one(&a[done..], b_rows.remainder(), c);
         }
-        for i in whole..n {
-            add(&mut c, i, columns.clone(), &tile::<1>(a, i, panel));
-        }
+    }
+    let rest = c_rows.into_remainder().chunks_exact_mut(order);
+    for (a, c) in a_rows.remainder().chunks_exact(order).zip(rest) {
+        one_by_one(a, b, c);
     }
 }
 
-/// The products of `R` rows of A, from row `first` on, and the panel.
-#[inline]
-fn tile<const R: usize>(a: ArrayView2<'_, f64>, first: usize, panel: &[[f64; COLUMNS]]) -> [[f64; COLUMNS]; R] {
-    let rows: [&[f64]; R] = std::array::from_fn(|i| &row(a.row(first + i).to_slice())[..panel.len()]);
-    let mut sums = [[0.0; COLUMNS]; R];
-    for (k, b) in panel.iter().enumerate() {
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            let factor = row[k];
-            for (sum, b) in sums.iter_mut().zip(b) {
-                *sum += factor * b;
-            }
-        }
-    }
-    sums
-}
-
-#[inline]
-fn add(c: &mut ArrayViewMut2<'_, f64>, first: usize, columns: std::ops::Range<usize>, sums: &[[f64; COLUMNS]]) {
-    for (i, sums) in sums.iter().enumerate() {
-        let mut c = c.row_mut(first + i);
-        let c = &mut c.as_slice_mut().expect(CONTIGUOUS)[columns.clone()];
-        c.iter_mut().zip(sums).for_each(|(c, sum)| *c += sum);
+/// Adds to two rows of C the products of elements `k` to `k + 3` of two rows of A and four rows of B.
+fn two_by_four(a: &[f64], k: usize, b: &[f64], c: &mut [f64], order: usize) {
+    let factors = |row: usize| {
+        let a = &a[row * order + k..][..DEPTH];
+        [a[0], a[1], a[2], a[3]]
+    };
+    let (a0, a1) = (factors(0), factors(1));
+    let (b0, b) = b.split_at(order);
+    let (b1, b) = b.split_at(order);
+    let (b2, b3) = b.split_at(order);
+    let (c0, c1) = c.split_at_mut(order);
+    let (b3, c1) = (&b3[..order], &mut c1[..order]);
+    for j in 0..order {
+        let (x0, x1, x2, x3) = (b0[j], b1[j], b2[j], b3[j]);
+        c0[j] += a0[0] * x0 + a0[1] * x1 + a0[2] * x2 + a0[3] * x3;
+        c1[j] += a1[0] * x0 + a1[1] * x1 + a1[2] * x2 + a1[3] * x3;
     }
 }
 
-const CONTIGUOUS: &str = "rows are contiguous";
-
-fn row(slice: Option<&[f64]>) -> &[f64] {
-    slice.expect(CONTIGUOUS)
+/// Adds to a row of C the products of the elements of `a` and as many rows of B.
+fn one_by_one(a: &[f64], b: &[f64], c: &mut [f64]) {
+    for (a, b) in a.iter().zip(b.chunks_exact(c.len())) {
+        c.iter_mut().zip(b).for_each(|(c, b)| *c += a * b);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::Array2;
-
     use super::*;
 
     #[test]
-    fn blocks_of_any_size_are_multiplied() {
+    fn blocks_of_any_order_are_multiplied() {
         for n in [1, 3, 4, 7, 8, 10, 20, 128] {
-            let a = Array2::from_shape_fn((n, n), |(i, j)| (i * 7 + j * 3 % 5) as f64);
-            let b = Array2::from_shape_fn((n, n), |(i, j)| (i * 2 + j * 11 % 7) as f64);
-            let mut c = Array2::from_elem((n, n), 1.0);
-            multiply(a.view(), b.view(), c.view_mut());
-            for ((i, j), c) in c.indexed_iter() {
-                let sum: f64 = (0..n).map(|k| a[[i, k]] * b[[k, j]]).sum();
+            let a: Vec<f64> = (0..n * n).map(|i| (i * 7 % 11) as f64).collect();
+            let b: Vec<f64> = (0..n * n).map(|i| (i * 5 % 13) as f64).collect();
+            let mut c = vec![1.0; n * n];
+            multiply(&a, &b, &mut c, n);
+            for (at, c) in c.iter().enumerate() {
+                let (i, j) = (at / n, at % n);
+                let sum: f64 = (0..n).map(|k| a[i * n + k] * b[k * n + j]).sum();
                 assert_eq!(*c, sum + 1.0, "{n}: {i}, {j}");
             }
         }

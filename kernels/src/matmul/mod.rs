@@ -6,105 +6,129 @@
 //!
 //! Each level does eight products of half the order, so a cache of size M saves all but n³ / √M of the traffic: the kernel is bound by computing.
 //!
-//! Declared sizes: a product of order m touches three blocks of m² doubles; two products that share a block of A and lie side by side, five.
+//! A matrix is kept quadrant by quadrant, down to the leaves, each of which is kept row by row: every block is one stretch of memory, and its
+//! rows do not fall into the same sets of a cache, as those of a large matrix kept row by row do.
+//!
+//! Declared sizes: a product of order m touches three blocks of m² doubles; two products that share a block of A, five.
 
 mod leaf;
 
 use befit::{ThreadPool, fit, join};
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use crate::{Input, KernelError, array, sizes};
 
-/// Multiplies matrices of order `input.n` with random elements.
+/// One thread multiplies blocks with so many rows or fewer.
+const SERIAL_UP_TO: usize = 128;
+
+/// Multiplies matrices of order `input.n` with random elements. An order that cannot be halved often enough is rounded up.
 ///
 /// # Errors
 /// As [`crate::Kernel::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
-    // Whole numbers, small enough that sums are exact.
-    let mut small = |_| f64::from(random.i32(-8..8));
-    let (a, b) = (matrix(input.n, &mut small)?, matrix(input.n, &mut small)?);
-    let mut c = matrix(input.n, |_| 0.0)?;
-    // Cut-offs count bytes elsewhere; an order's square does.
-    let most = (leaf::MOST / input.shrink.max(1).isqrt()).max(2);
-    let work = || multiply(a.view(), b.view(), c.view_mut(), most);
-    pool.install(fit(3 * square(input.n), work).strand(sizes::BOOKKEEPING));
-    check(&a, &b, &c, &mut random)
+    // Other cut-offs count elements of arrays; this one an order, with which data grow squared.
+    let leaf = leaf_order(input.n, (SERIAL_UP_TO / input.shrink.max(1).isqrt()).max(2));
+    let elements = leaf.order.checked_mul(leaf.order).ok_or(KernelError::TooLarge { n: input.n })?;
+    let too_large = |_| KernelError::TooLarge { n: input.n };
+    // Whole numbers, so small that all sums are exact.
+    let a = array::filled(elements, |_| f64::from(random.i32(-8..8))).map_err(too_large)?;
+    let b = array::filled(elements, |_| f64::from(random.i32(-8..8))).map_err(too_large)?;
+    let mut c = array::filled(elements, |_| 0.0).map_err(too_large)?;
+    let work = || multiply(&a, &b, &mut c, leaf.rows);
+    pool.install(fit(3 * size_of_val(&a[..]), work).strand(strand(elements, leaf.rows)));
+    check(&a, &b, &c, leaf, &mut random)
 }
 
-fn matrix(n: usize, element: impl FnMut(usize) -> f64) -> Result<Array2<f64>, KernelError> {
-    let elements = array::filled(n.checked_mul(n).ok_or(KernelError::TooLarge { n })?, element)?;
-    Array2::from_shape_vec((n, n), elements).map_err(|_| KernelError::TooLarge { n })
+/// How a matrix is cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Leaf {
+    /// Rows of a leaf.
+    rows: usize,
+    /// Rows of the matrix: of a leaf, times a power of two.
+    order: usize,
 }
 
-/// Bytes of a block of order `n`.
-fn square(n: usize) -> usize {
-    n * n * size_of::<f64>()
+/// For a matrix of order `n` or little more, and leaves of at most `most` rows.
+fn leaf_order(n: usize, most: usize) -> Leaf {
+    let mut halvings = 0;
+    while n.div_ceil(1 << halvings) > most {
+        halvings += 1;
+    }
+    let rows = n.div_ceil(1 << halvings).max(1);
+    Leaf { rows, order: rows << halvings }
 }
 
-/// Adds A·B to C, which have the same order or differ by one (halves of an odd order).
-fn multiply(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, mut c: ArrayViewMut2<'_, f64>, most: usize) {
-    let n = c.nrows();
-    if n <= most || n % 2 == 1 {
-        return blocks(a, b, c);
+/// Adds A·B to C, which have as many elements each; leaves have `rows` rows.
+fn multiply(a: &[f64], b: &[f64], c: &mut [f64], rows: usize) {
+    if c.len() == rows * rows {
+        return leaf::multiply(a, b, c, rows);
     }
     let [a11, a12, a21, a22] = quadrants(a);
     let [b11, b12, b21, b22] = quadrants(b);
-    four([a11, a21], [b11, b12], c.view_mut(), most);
-    four([a12, a22], [b21, b22], c, most);
+    four([a11, a21], [b11, b12], c, rows);
+    four([a12, a22], [b21, b22], c, rows);
 }
 
 /// Adds the products of two blocks of A, one below the other, and two of B, side by side, to the quadrants of C.
-fn four([a1, a2]: [ArrayView2<'_, f64>; 2], b: [ArrayView2<'_, f64>; 2], c: ArrayViewMut2<'_, f64>, most: usize) {
-    let half = c.nrows() / 2;
-    let (c1, c2) = c.split_at(Axis(0), half);
-    let bytes = 5 * square(half);
+fn four([a1, a2]: [&[f64]; 2], b: [&[f64]; 2], c: &mut [f64], rows: usize) {
+    let (c1, c2) = c.split_at_mut(c.len() / 2);
+    let bytes = 5 * size_of_val(a1);
     let strand = sizes::BOOKKEEPING;
-    join(fit(bytes, || two(a1, b, c1, most)).strand(strand), fit(bytes, || two(a2, b, c2, most)).strand(strand));
+    join(fit(bytes, || two(a1, b, c1, rows)).strand(strand), fit(bytes, || two(a2, b, c2, rows)).strand(strand));
 }
 
-fn two(a: ArrayView2<'_, f64>, [b1, b2]: [ArrayView2<'_, f64>; 2], c: ArrayViewMut2<'_, f64>, most: usize) {
-    let half = c.nrows();
-    let (c1, c2) = c.split_at(Axis(1), half);
-    let bytes = 3 * square(half);
-    let strand = if half <= most || half % 2 == 1 { bytes } else { sizes::BOOKKEEPING };
+fn two(a: &[f64], [b1, b2]: [&[f64]; 2], c: &mut [f64], rows: usize) {
+    let (c1, c2) = c.split_at_mut(c.len() / 2);
+    let bytes = 3 * size_of_val(a);
+    let strand = strand(a.len(), rows);
     join(
-        fit(bytes, || multiply(a, b1, c1, most)).strand(strand),
-        fit(bytes, || multiply(a, b2, c2, most)).strand(strand),
+        fit(bytes, || multiply(a, b1, c1, rows)).strand(strand),
+        fit(bytes, || multiply(a, b2, c2, rows)).strand(strand),
     );
 }
 
+/// The most that a strand touches of a product of blocks of so many elements.
+fn strand(elements: usize, rows: usize) -> usize {
+    if elements == rows * rows { 3 * elements * size_of::<f64>() } else { sizes::BOOKKEEPING }
+}
+
 /// Upper left, upper right, lower left, lower right.
-fn quadrants(m: ArrayView2<'_, f64>) -> [ArrayView2<'_, f64>; 4] {
-    let half = m.nrows() / 2;
-    let (upper, lower) = m.split_at(Axis(0), half);
-    let ((q1, q2), (q3, q4)) = (upper.split_at(Axis(1), half), lower.split_at(Axis(1), half));
+fn quadrants(m: &[f64]) -> [&[f64]; 4] {
+    let (upper, lower) = m.split_at(m.len() / 2);
+    let ((q1, q2), (q3, q4)) = (upper.split_at(upper.len() / 2), lower.split_at(lower.len() / 2));
     [q1, q2, q3, q4]
 }
 
-/// As [`leaf::multiply`], of any order: an odd order cannot be halved, so one thread goes through it block by block.
-fn blocks(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, mut c: ArrayViewMut2<'_, f64>) {
-    let n = c.nrows();
-    if n <= leaf::MOST {
-        return leaf::multiply(a, b, c);
-    }
-    for (a, mut c) in a.rows().into_iter().zip(c.rows_mut()) {
-        for (a, b) in a.iter().zip(b.rows()) {
-            c.scaled_add(*a, &b);
-        }
+/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about 2⁻¹⁶ at most.
+fn check(a: &[f64], b: &[f64], c: &[f64], leaf: Leaf, random: &mut fastrand::Rng) -> Result<(), KernelError> {
+    let x: Vec<f64> = (0..leaf.order).map(|_| f64::from(random.u16(..))).collect();
+    let times = |m: &[f64], x: &[f64]| {
+        let mut y = vec![0.0; leaf.order];
+        add_product(m, x, &mut y, leaf.rows);
+        y
+    };
+    let (found, expected) = (times(c, &x), times(a, &times(b, &x)));
+    match found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+        Some(row) => Err(KernelError::WrongProduct { row }),
+        None => Ok(()),
     }
 }
 
-/// Freivalds' check: C·x = A·(B·x) for a random x of −1 and 1. A wrong row passes with a probability of one half at most; four xs are tried.
-fn check(a: &Array2<f64>, b: &Array2<f64>, c: &Array2<f64>, random: &mut fastrand::Rng) -> Result<(), KernelError> {
-    for _ in 0..4 {
-        let x = ndarray::Array1::from_shape_simple_fn(c.ncols(), || if random.bool() { 1.0 } else { -1.0 });
-        let difference = c.dot(&x) - a.dot(&b.dot(&x));
-        if let Some(row) = difference.iter().position(|d| *d != 0.0) {
-            return Err(KernelError::WrongProduct { row });
+/// Adds m·x to y.
+fn add_product(m: &[f64], x: &[f64], y: &mut [f64], rows: usize) {
+    if m.len() == rows * rows {
+        for (y, row) in y.iter_mut().zip(m.chunks_exact(rows)) {
+            *y += row.iter().zip(x).map(|(m, x)| m * x).sum::<f64>();
         }
+        return;
     }
-    Ok(())
+    let [q1, q2, q3, q4] = quadrants(m);
+    let (x1, x2) = x.split_at(x.len() / 2);
+    let (y1, y2) = y.split_at_mut(x1.len());
+    add_product(q1, x1, y1, rows);
+    add_product(q2, x2, y1, rows);
+    add_product(q3, x1, y2, rows);
+    add_product(q4, x2, y2, rows);
 }
 
 #[cfg(test)]
@@ -122,12 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn the_studys_order_is_kept_as_it_is() {
+        assert_eq!(leaf_order(5120, 128), Leaf { rows: 80, order: 5120 });
+        assert_eq!(leaf_order(129, 128), Leaf { rows: 65, order: 130 });
+        assert_eq!(leaf_order(0, 128), Leaf { rows: 1, order: 1 });
+    }
+
+    #[test]
     fn a_wrong_product_is_found() {
-        let a = matrix(64, |i| (i % 7) as f64).unwrap();
-        let mut c = a.dot(&a);
+        let leaf = leaf_order(64, 16);
+        let a: Vec<f64> = (0..64 * 64).map(|i| f64::from(i % 7)).collect();
+        let mut c = vec![0.0; a.len()];
+        multiply(&a, &a, &mut c, leaf.rows);
         let mut random = fastrand::Rng::with_seed(1);
-        assert_eq!(check(&a, &a, &c, &mut random), Ok(()));
-        c[[63, 0]] += 1.0;
-        assert_eq!(check(&a, &a, &c, &mut random), Err(KernelError::WrongProduct { row: 63 }));
+        assert_eq!(check(&a, &a, &c, leaf, &mut random), Ok(()));
+        c[64 * 64 - 16] += 1.0;
+        assert_eq!(check(&a, &a, &c, leaf, &mut random), Err(KernelError::WrongProduct { row: 63 }));
     }
 }

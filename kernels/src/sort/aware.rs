@@ -8,23 +8,27 @@
 
 use befit::ThreadPool;
 
-use super::{Place, SERIAL_BELOW, samplesort::sort_buckets, serially};
-use crate::{Input, KernelError, distribute::Distribution};
+use super::{Place, SERIAL_BELOW, sample, samplesort::sort_buckets};
+use crate::{Input, KernelError, cut_off, distribute::Distribution};
 
 /// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB at σ = 0.5.
 const BUCKET: usize = 700_000;
 /// Elements of the sample for each bucket.
-const OVERSAMPLING: usize = 64;
-/// Parts for moving elements are so many times larger than parts for sorting: each has a counter for each bucket.
-const LARGER: usize = 4;
+const OVERSAMPLING: usize = 32;
+/// Parts for moving elements are so many times larger than parts for sorting: each has a counter and a place for each bucket.
+const LARGER: usize = 32;
 
 /// Sorts `input.n` random doubles.
 ///
 /// # Errors
 /// As [`crate::Kernel::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    let (part, bucket) = (input.cut_off(SERIAL_BELOW), input.cut_off(BUCKET));
-    super::run(pool, input, |data, spare| sort(data, spare, part, bucket))
+    super::run(pool, input, whole)
+}
+
+/// As [`super::Sort`].
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+    sort(data, spare, cut_off(SERIAL_BELOW, shrink), cut_off(BUCKET, shrink))
 }
 
 fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Place {
@@ -33,7 +37,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Plac
         super::quicksort::sort(data, spare, part, Place::Data);
         return Place::Data;
     }
-    let pivots = pivots(data, buckets);
+    let pivots = pivots(data, buckets, part);
     let class = |x: &f64| pivots.partition_point(|pivot| pivot <= x);
     let distribution = Distribution { part: LARGER * part, classes: buckets, class };
     let counts = distribution.count(data);
@@ -43,10 +47,8 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Plac
 }
 
 /// The elements at which buckets begin, but the first.
-fn pivots(data: &[f64], buckets: usize) -> Vec<f64> {
-    let step = (data.len() / (buckets * OVERSAMPLING)).max(1);
-    let mut sample: Vec<f64> = data.iter().step_by(step).copied().collect();
-    serially(&mut sample);
+fn pivots(data: &[f64], buckets: usize, part: usize) -> Vec<f64> {
+    let sample = sample(data, buckets * OVERSAMPLING, part);
     (1..buckets).map(|i| sample[i * sample.len() / buckets]).collect()
 }
 

@@ -14,17 +14,26 @@ use crate::{Input, KernelError, array};
 /// Fewer elements are sorted by one thread.
 const SERIAL_BELOW: usize = 1 << 14;
 
+/// Elements of a sample that one thread collects at once.
+const SAMPLED: usize = 64;
+
+/// Sorts its first argument with the help of its second, as large; to be called in a pool. The third is [`Input::shrink`].
+pub type Sort = fn(&mut [f64], &mut [f64], usize) -> Place;
+
+/// The sorts by their kernels' names.
+pub const SORTS: [(&str, Sort); 3] =
+    [("quicksort", quicksort::whole), ("samplesort", samplesort::whole), ("aware-samplesort", aware::whole)];
+
 /// Makes the input, sorts it by `sort`, and checks the result. Of the two arrays that `sort` is given it answers whether the result is in the second.
-fn run(
-    pool: &ThreadPool,
-    input: Input,
-    sort: impl FnOnce(&mut [f64], &mut [f64]) -> Place + Send,
-) -> Result<(), KernelError> {
+fn run(pool: &ThreadPool, input: Input, sort: Sort) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     let mut data = array::filled(input.n, |_| random.f64())?;
     let mut spare = array::filled(input.n, |_| 0.0)?;
     let before = fingerprint(&data);
-    let place = pool.install(fit(bytes(&data), || sort(&mut data, &mut spare)).strand(crate::sizes::BOOKKEEPING));
+    let place = pool.install(
+        fit(bytes(&data), || sort(&mut data, &mut spare, input.shrink))
+            .strand(quicksort::strand(input.n, input.cut_off(SERIAL_BELOW))),
+    );
     let sorted = match place {
         Place::Data => &data,
         Place::Spare => &spare,
@@ -34,7 +43,7 @@ fn run(
 
 /// In which of its two arrays a sort leaves its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+pub enum Place {
     /// Where the input was.
     Data,
     /// In the other.
@@ -44,6 +53,19 @@ enum Place {
 /// What sorting `data` touches: it, and as much of the other array.
 fn bytes(data: &[f64]) -> usize {
     2 * size_of_val(data)
+}
+
+/// A sorted sample of `len` elements of `data`, evenly spaced; in parallel, for each is a cache miss.
+fn sample(data: &[f64], len: usize, part: usize) -> Vec<f64> {
+    let step = (data.len() / len.max(1)).max(1);
+    let mut sample = vec![0.0; data.len().div_ceil(step)];
+    befit::par_chunks_mut(&mut sample, SAMPLED, |chunk, elements| {
+        let from = data[chunk * SAMPLED * step..].iter().step_by(step);
+        elements.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    });
+    let mut spare = vec![0.0; sample.len()];
+    quicksort::sort(&mut sample, &mut spare, part, Place::Data);
+    sample
 }
 
 fn serially(data: &mut [f64]) {

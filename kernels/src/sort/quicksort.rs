@@ -9,18 +9,20 @@
 use befit::{ThreadPool, fit, join};
 
 use super::{Place, SERIAL_BELOW, bytes, serially};
-use crate::{Input, KernelError, distribute::Distribution, sizes};
+use crate::{Input, KernelError, cut_off, distribute::Distribution, sizes};
 
 /// Sorts `input.n` random doubles.
 ///
 /// # Errors
 /// As [`crate::Kernel::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    let part = input.cut_off(SERIAL_BELOW);
-    super::run(pool, input, |data, spare| {
-        sort(data, spare, part, Place::Data);
-        Place::Data
-    })
+    super::run(pool, input, whole)
+}
+
+/// As [`super::Sort`].
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+    sort(data, spare, cut_off(SERIAL_BELOW, shrink), Place::Data);
+    Place::Data
 }
 
 /// Sorts `data` into `to`, with parts of `part` elements. Time O(n log n), span O((part + log n) · log n) for random input.

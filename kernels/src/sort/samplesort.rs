@@ -10,8 +10,8 @@
 
 use befit::{ThreadPool, fit, join};
 
-use super::{Place, SERIAL_BELOW, bytes, quicksort, serially};
-use crate::{Input, KernelError, sizes};
+use super::{Place, SERIAL_BELOW, bytes, quicksort, sample, serially};
+use crate::{Input, KernelError, cut_off, sizes};
 
 /// How many times longer a row is than there are buckets: the elements of a piece, on average.
 const PIECE: usize = 8;
@@ -23,8 +23,12 @@ const OVERSAMPLING: usize = 8;
 /// # Errors
 /// As [`crate::Kernel::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    let part = input.cut_off(SERIAL_BELOW);
-    super::run(pool, input, |data, spare| sort(data, spare, part))
+    super::run(pool, input, whole)
+}
+
+/// As [`super::Sort`].
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+    sort(data, spare, cut_off(SERIAL_BELOW, shrink))
 }
 
 fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> Place {
@@ -34,7 +38,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> Place {
         return Place::Data;
     }
     let row = PIECE * buckets;
-    let pivots = pivots(data, buckets);
+    let pivots = pivots(data, buckets, part);
     // Where each row's pieces end, row by row.
     let mut ends = vec![0_u32; data.len().div_ceil(row) * buckets];
     let rows = Rows { row, buckets, part, pivots: &pivots };
@@ -47,10 +51,8 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> Place {
 }
 
 /// The elements at which buckets begin, but the first.
-fn pivots(data: &[f64], buckets: usize) -> Vec<f64> {
-    let step = (data.len() / (buckets * OVERSAMPLING)).max(1);
-    let mut sample: Vec<f64> = data.iter().step_by(step).copied().collect();
-    serially(&mut sample);
+fn pivots(data: &[f64], buckets: usize, part: usize) -> Vec<f64> {
+    let sample = sample(data, buckets * OVERSAMPLING, part);
     let every = sample.len() as f64 / buckets as f64;
     (1..buckets).map(|i| sample[(i as f64 * every) as usize]).collect()
 }
@@ -150,7 +152,8 @@ impl Rows<'_> {
                 let (mut place, rest) = places.split_at_mut(*size);
                 for piece in self.pieces(data, ends, first + bucket) {
                     let (here, after) = place.split_at_mut(piece.len());
-                    here.copy_from_slice(piece);
+                    // A loop: of so few elements a call of memcpy costs more than copying them.
+                    here.iter_mut().zip(piece).for_each(|(to, from)| *to = *from);
                     place = after;
                 }
                 places = rest;

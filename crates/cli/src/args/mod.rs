@@ -1,7 +1,9 @@
 //! The command line, as clap sees it.
 
+mod footprint;
 mod reproduce;
 mod run;
+mod sizes;
 mod source;
 mod values;
 
@@ -11,8 +13,10 @@ use befit_machine::Machine;
 use befit_sched::{Counting, SchedulerKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use footprint::FootprintArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use sizes::SizesArgs;
 pub(crate) use source::SourceArgs;
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
@@ -45,6 +49,10 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
+    /// Count what tasks leave in a cache for one another
+    Footprint(FootprintArgs),
+    /// Compare the sizes that a program's tasks declare with what they touch
+    Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies

@@ -1,11 +1,13 @@
 //! What each subcommand does.
 
 mod compare;
+mod footprint;
 mod list;
 mod record;
 mod reproduce;
 mod run;
 mod sim;
+mod sizes;
 mod topo;
 
 use befit_lab::Plan;
@@ -27,6 +29,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Record(args) => record::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Footprint(args) => footprint::run(args),
+        Command::Sizes(args) => sizes::run(args),
         Command::Topo(args) => topo::run(args),
         Command::List => list::run(),
     }

@@ -11,6 +11,7 @@
 
 mod cats;
 mod figure;
+mod footprint;
 mod picture;
 mod space_bounded;
 
@@ -31,17 +32,20 @@ pub enum Study {
     SpaceBounded,
     /// Chen, Guo, Huang: CATS: cache aware task-stealing based on online profiling (ICS 2012).
     Cats,
+    /// The study of footprint-based scheduling: arrays and a tree on a simulated SPARC core.
+    Footprint,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::SpaceBounded, Self::Cats];
+    pub const ALL: [Self; 3] = [Self::SpaceBounded, Self::Cats, Self::Footprint];
 
     /// As users type it.
     pub fn name(self) -> &'static str {
         match self {
             Self::SpaceBounded => "space-bounded",
             Self::Cats => "cats",
+            Self::Footprint => "footprint",
         }
     }
 
@@ -50,6 +54,7 @@ impl Study {
         match self {
             Self::SpaceBounded => "the experimental analysis of space-bounded schedulers (Simhadri et al.)",
             Self::Cats => "cache aware task-stealing based on online profiling (Chen et al.)",
+            Self::Footprint => "footprint-based scheduling: arrays, a tree, and the algorithm left as future work",
         }
     }
 }
@@ -96,6 +101,7 @@ impl Request {
         match self.study {
             Study::SpaceBounded => space_bounded::run(self, progress),
             Study::Cats => cats::run(self, progress),
+            Study::Footprint => footprint::run(self, progress),
         }
     }
 }

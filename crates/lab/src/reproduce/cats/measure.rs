@@ -59,7 +59,7 @@ pub(super) fn measure(
         }
         let idle: u64 = outcome.workers.iter().map(|worker| worker.idle.0).sum();
         let all = (outcome.time.0 * outcome.workers.len() as u64).max(1);
-        Ok(Measured {
+        Ok::<_, LabError>(Measured {
             scheduler,
             time: outcome.time.0 as f64,
             misses,
