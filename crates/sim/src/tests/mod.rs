@@ -3,6 +3,7 @@
 mod costs;
 mod fidelity;
 mod random;
+mod tiers;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
