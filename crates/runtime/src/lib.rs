@@ -52,6 +52,7 @@ mod engine;
 mod environment;
 mod error;
 mod fit;
+pub mod footprint;
 #[cfg(not(befit_record))]
 mod fork;
 #[cfg(not(befit_record))]
@@ -80,6 +81,10 @@ mod recorded;
 pub use befit_machine::{Level, Machine};
 pub use befit_sched::{SchedulerKind, Subtree, Tiers};
 
+#[cfg(not(befit_record))]
+use self::pool::with_current_machine;
+#[cfg(befit_record)]
+use self::recorded::with_current_machine;
 #[cfg(befit_record)]
 pub use self::recorded::*;
 #[cfg(not(befit_record))]

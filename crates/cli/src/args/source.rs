@@ -15,7 +15,7 @@ pub(crate) struct SourceArgs {
     /// The kernel's size, as it counts it: elements, say
     #[arg(long, value_name = "N", conflicts_with = "manifest_path", value_parser = super::values::count)]
     n: Option<u64>,
-    /// Record a crate of yours that uses befit: its Cargo.toml
+    /// Record a crate of yours that uses befit or rayon: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
     /// The package, where the manifest is a workspace's

@@ -10,7 +10,7 @@ use befit_report::{render_footprint, render_footprint_html};
 use crate::{args::FootprintArgs, fail::Failure, output::Destination, progress::Display};
 
 pub(super) fn run(args: FootprintArgs) -> Result<(), Failure> {
-    let source = args.source.source();
+    let source = args.source.source(1);
     source.check()?;
     let destination = Destination::open(args.output.output.as_deref())?;
     let page = args.html.as_deref().map(|path| Destination::open(Some(path))).transpose()?;

@@ -4,5 +4,6 @@ mod common;
 mod end_to_end;
 mod errors;
 mod help;
+mod rayon;
 mod run;
 mod sim;

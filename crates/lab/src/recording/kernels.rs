@@ -1,11 +1,9 @@
 //! befit's own kernels: their names, and where their sources are.
 
-use std::path::{Path, PathBuf};
-
 use befit_kernels::{Kernel, KernelError, Variant};
 use befit_record::Build;
 
-use super::Job;
+use super::{Job, checkout};
 use crate::LabError;
 
 /// The largest size that is recorded. A recording numbers cache lines with 32 bits; with this many elements, of 8 to 32 bytes, they are
@@ -64,11 +62,11 @@ impl Chosen {
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(Job { build, arguments, name: Some(name), shown: false, folder: None })
+        Ok(Job { build, arguments, name: Some(name), shown: false, folder: None, threads: None })
     }
 
     fn build(&self) -> Result<Build, LabError> {
-        let folder = sources();
+        let folder = checkout("kernels");
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
             return Err(LabError::SourcesGone { folder });
@@ -83,12 +81,6 @@ impl Chosen {
         }
         arguments
     }
-}
-
-/// Where the kernels' sources were when this was compiled: they are built anew, with instrumentation, when one is recorded.
-fn sources() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).join("kernels")
 }
 
 #[cfg(test)]
@@ -134,6 +126,6 @@ mod tests {
 
     #[test]
     fn the_sources_are_where_this_was_compiled() {
-        assert!(sources().join("Cargo.toml").is_file());
+        assert!(checkout("kernels").join("Cargo.toml").is_file());
     }
 }

@@ -29,6 +29,17 @@ pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<St
 /// Part of every key: to be raised when the same instrumented run is to give another recording than before.
 const GENERATION: u32 = 1;
 
+/// Where this folder of befit's own sources was when this was compiled: what is recorded is built anew, with instrumentation.
+fn checkout(folder: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).join(folder)
+}
+
+/// What the threads of a recorded program that uses rayon are, unless the environment says otherwise: the variable that tells it, and how many.
+/// rayon's iterators divide their work by the number of threads, and the recorded run has to leave enough parts for every machine that
+/// simulates it; the largest preset has 192 workers.
+const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
+
 /// A program to build and run, in the words of `befit-record`.
 struct Job {
     build: Build,
@@ -39,13 +50,15 @@ struct Job {
     shown: bool,
     /// What the run depends on besides binary and arguments.
     folder: Option<PathBuf>,
+    /// How many threads rayon believes it has ([`THREADS`]).
+    threads: Option<String>,
 }
 
 /// Records a program, or finds the recording of an earlier time.
 ///
 /// Recordings are kept in the folder `befit-record/cache` under the target folder that the program is built in, or in the folder
 /// that the environment variable `BEFIT_CACHE` names, under a hash of the instrumented binary, its arguments, the recorder's settings and,
-/// for a crate of the user's, the current folder. What else the program reads (files, the clock, the environment) is not in the hash:
+/// for a crate of the user's, the current folder and `RAYON_NUM_THREADS`. What else the program reads (files, the clock, the environment) is not in the hash:
 /// `fresh` records in any case.
 ///
 /// Takes as long as cargo does, then about ten times as long as the program on one thread; the second time next to nothing.
@@ -82,7 +95,7 @@ fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Prog
     progress.recording(&name, job.shown);
     let mut command = Command::new(&binary);
     // Its output goes to stderr: stdout is for results.
-    command.args(&job.arguments).stdout(Stdio::from(io::stderr()));
+    command.args(&job.arguments).stdout(Stdio::from(io::stderr())).envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording = befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
         .map_err(|source| LabError::Record { name: name.clone(), source })?;
     if recording.skipped_regions > 0 {
@@ -112,9 +125,12 @@ fn job(source: &Source) -> Result<Job, LabError> {
                 package: package.clone(),
                 bin,
                 example,
+                rayon_core: Some(checkout("compat/rayon-core")),
                 ..Build::default()
             };
-            Ok(Job { build, arguments: arguments.clone(), name: None, shown: true, folder: env::current_dir().ok() })
+            let threads = env::var(THREADS.0).ok().filter(|n| !n.is_empty()).unwrap_or_else(|| THREADS.1.to_owned());
+            let folder = env::current_dir().ok();
+            Ok(Job { build, arguments: arguments.clone(), name: None, shown: true, folder, threads: Some(threads) })
         }
     }
 }
@@ -136,6 +152,9 @@ fn key(binary: &Path, job: &Job, options: &RecordOptions) -> io::Result<Key> {
     key = key.bytes(&[options.filter]).file(binary)?;
     if let Some(folder) = &job.folder {
         key = key.bytes(folder.as_os_str().as_encoded_bytes());
+    }
+    if let Some(threads) = &job.threads {
+        key = key.bytes(threads.as_bytes());
     }
     Ok(job.arguments.iter().fold(key, |key, argument| key.bytes(argument.as_bytes())).finish())
 }
@@ -168,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_depends_on_binary_arguments_filter_and_folder() {
+    fn a_recording_depends_on_binary_arguments_filter_folder_and_threads() {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("binary");
-        let of = |content: &str, argument: &str, filter: u8, at: &str| {
+        let of = |content: &str, argument: &str, filter: u8, at: &str, threads: &str| {
             std::fs::write(&binary, content).unwrap();
             let job = Job {
                 build: Build::default(),
@@ -179,18 +198,20 @@ mod tests {
                 name: None,
                 shown: true,
                 folder: Some(at.into()),
+                threads: Some(threads.to_owned()),
             };
             let mut options = RecordOptions::default();
             options.filter = filter;
             key(&binary, &job, &options).unwrap()
         };
-        let base = of("binary", "5", 8, "/a");
-        assert_eq!(of("binary", "5", 8, "/a"), base);
+        let base = of("binary", "5", 8, "/a", "2");
+        assert_eq!(of("binary", "5", 8, "/a", "2"), base);
         for other in [
-            of("other", "5", 8, "/a"),
-            of("binary", "6", 8, "/a"),
-            of("binary", "5", 4, "/a"),
-            of("binary", "5", 8, "/b"),
+            of("other", "5", 8, "/a", "2"),
+            of("binary", "6", 8, "/a", "2"),
+            of("binary", "5", 4, "/a", "2"),
+            of("binary", "5", 8, "/b", "2"),
+            of("binary", "5", 8, "/a", "4"),
         ] {
             assert_ne!(other, base);
         }

@@ -24,7 +24,7 @@ pub enum Source {
         /// By how much the cut-offs, and a default size, are divided; from 1 up.
         shrink: u32,
     },
-    /// A crate of the user's that depends on crate `befit`.
+    /// A crate of the user's that uses befit, or rayon.
     Crate {
         /// Its Cargo.toml.
         manifest: PathBuf,

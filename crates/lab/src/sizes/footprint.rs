@@ -124,7 +124,7 @@ mod tests {
                 Step::Fork { child, .. } => open.push((child, HashSet::new())),
                 Step::Strand(strand) => {
                     for touch in program.touches(strand).filter(|touch| !touch.stack) {
-                        open.iter_mut().for_each(|(_, lines)| drop(lines.insert(touch.line)));
+                        open.iter_mut().for_each(|(_, lines)| _ = lines.insert(touch.line));
                     }
                 }
                 Step::End(_) => {

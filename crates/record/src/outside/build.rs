@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::tail::Tail;
+use super::{
+    overlay::{Overlay, Workspace},
+    tail::Tail,
+};
 
 /// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and `spawn` that are recorded. All of it is
 /// stable rustc.
@@ -56,6 +59,9 @@ pub struct Build {
     pub quiet: bool,
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be run, not recorded.
     pub plain: bool,
+    /// The folder of befit's form of rayon-core. With it, instrumented programs may use rayon instead of befit: cargo puts it in
+    /// the place of rayon's, without a change to the user's files.
+    pub rayon_core: Option<PathBuf>,
 }
 
 /// Why there is no instrumented binary.
@@ -79,8 +85,22 @@ pub enum BuildError {
         stderr: String,
     },
     /// The instrumented code misses the recorder.
-    #[error("the program does not use befit, so it has no forks that could be recorded: add befit to its dependencies")]
+    #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
+    /// Befit's form of rayon-core is not where it should be.
+    #[error("the program uses rayon, and befit's rayon-core is gone from {}, where this befit was built; run befit from a checkout", folder.display())]
+    NoRayonCore {
+        /// Where it was.
+        folder: PathBuf,
+    },
+    /// The links through which a program that uses rayon is built cannot be made.
+    #[error("cannot make links to the program's files in {}: {error}", folder.display())]
+    Overlay {
+        /// Where.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// Cargo's or rustc's answer was not understood.
     #[error("cannot understand {tool}: {what}")]
     Answer {
@@ -103,11 +123,8 @@ impl Build {
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self) -> Result<PathBuf, BuildError> {
-        let mut cargo = self.cargo("build");
+        let mut cargo = if self.plain { self.cargo("build", self.manifest()) } else { self.instrumented()? };
         cargo.args(["--release", "--message-format=json-render-diagnostics"]);
-        if !self.plain {
-            self.instrument(&mut cargo)?;
-        }
         match (&self.example, &self.bin) {
             (Some(example), _) => cargo.args(["--example", example]),
             (None, Some(bin)) => cargo.args(["--bin", bin]),
@@ -123,32 +140,71 @@ impl Build {
         binary_in(&messages)
     }
 
-    /// Has cargo build with instrumentation, in a folder of its own.
-    fn instrument(&self, cargo: &mut Command) -> Result<(), BuildError> {
+    fn manifest(&self) -> Option<&Path> {
+        self.manifest_path.as_deref()
+    }
+
+    /// What builds with instrumentation, in a folder of its own.
+    fn instrumented(&self) -> Result<Command, BuildError> {
         let host = host_triple()?;
+        let workspace = self.workspace(self.manifest())?;
+        let folder = workspace.target().join("befit-record");
+        let mut cargo = match &self.rayon_core {
+            Some(rayon_core) if workspace.may_use_rayon() => self.with_rayon_core(rayon_core, &workspace, &folder)?,
+            _ => self.cargo("build", self.manifest()),
+        };
         // With a target named, cargo keeps the flags from build scripts and procedural macros, which could not be linked with them.
-        cargo.args(["--target", &host]).arg("--target-dir").arg(self.target_dir()?.join("befit-record"));
+        cargo.args(["--target", &host]).arg("--target-dir").arg(folder);
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags());
         // With link-time optimisation, also the local kind that is the default, the pass would run before most optimisations.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
-        Ok(())
+        Ok(cargo)
     }
 
-    /// The package's usual target folder.
-    fn target_dir(&self) -> Result<PathBuf, BuildError> {
-        let mut cargo = self.cargo("metadata");
+    /// What builds with befit's rayon-core in the place of rayon's: see [`super::overlay`].
+    fn with_rayon_core(&self, rayon_core: &Path, workspace: &Workspace, folder: &Path) -> Result<Command, BuildError> {
+        if !rayon_core.join("Cargo.toml").is_file() {
+            return Err(BuildError::NoRayonCore { folder: rayon_core.to_owned() });
+        }
+        let failed = |error| BuildError::Overlay { folder: folder.to_owned(), error };
+        let overlay = Overlay::of(workspace, folder, rayon_core).map_err(failed)?;
+        let manifest = overlay.path(&self.absolute_manifest().map_err(failed)?);
+        // A build must have one befit, by one path. If the program has it by a relative path, that leads through the links.
+        let befit_is_linked = workspace.befit().is_some()
+            && self.workspace(Some(&manifest))?.befit().is_some_and(|befit| overlay.has(befit));
+        let rayon_core = if befit_is_linked { overlay.path(rayon_core) } else { rayon_core.to_owned() };
+        let mut cargo = self.cargo("build", Some(&manifest));
+        // JSON's strings are TOML's, too.
+        let rayon_core = Value::from(rayon_core.to_string_lossy());
+        cargo.arg("--config").arg(format!("patch.crates-io.rayon-core.path={rayon_core}"));
+        Ok(cargo)
+    }
+
+    /// The manifest that is meant, as cargo finds it.
+    fn absolute_manifest(&self) -> io::Result<PathBuf> {
+        match &self.manifest_path {
+            Some(path) => std::path::absolute(path),
+            None => {
+                let here = env::current_dir()?;
+                let above = here.ancestors().map(|folder| folder.join("Cargo.toml")).find(|path| path.is_file());
+                Ok(above.unwrap_or_else(|| here.join("Cargo.toml")))
+            }
+        }
+    }
+
+    /// The workspace of a manifest.
+    fn workspace(&self, manifest: Option<&Path>) -> Result<Workspace, BuildError> {
+        let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
         let answer = answer_of(cargo, true)?;
-        let misunderstood = BuildError::Answer { tool: "cargo metadata".into(), what: "it names no target_directory" };
-        let metadata: Value = serde_json::from_str(&answer).unwrap_or_default();
-        metadata["target_directory"].as_str().map(PathBuf::from).ok_or(misunderstood)
+        Workspace::new(&answer).map_err(|what| BuildError::Answer { tool: "cargo metadata".into(), what })
     }
 
     /// The cargo that we were started by, if any.
-    fn cargo(&self, subcommand: &str) -> Command {
+    fn cargo(&self, subcommand: &str, manifest: Option<&Path>) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.arg(subcommand);
-        if let Some(path) = &self.manifest_path {
+        if let Some(path) = manifest {
             cargo.arg("--manifest-path").arg(path);
         }
         cargo

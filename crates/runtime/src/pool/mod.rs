@@ -60,6 +60,11 @@ pub(crate) fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -
     })
 }
 
+/// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
+pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+    Registry::with_current(|registry| f(registry.engine().machine()))
+}
+
 /// The most threads that a pool can have.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! How a pool is set up.
 
-use std::{any::Any, fmt, thread};
+use std::{any::Any, fmt, marker::PhantomData, thread};
 
 use befit_machine::{Host, Machine};
 use befit_sched::{Options, SchedulerKind};
@@ -22,6 +22,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     use_current_thread: bool,
     #[expect(dead_code, reason = "nothing is started")]
     spawn: S,
+    /// As the real one, which holds what the program gives it.
+    not_send: PhantomData<*const ()>,
 }
 
 impl Default for ThreadPoolBuilder {
@@ -34,6 +36,7 @@ impl Default for ThreadPoolBuilder {
             panic_handler: None,
             use_current_thread: false,
             spawn: DefaultSpawn,
+            not_send: PhantomData,
         }
     }
 }
@@ -49,7 +52,16 @@ impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
         let Self { num_threads, scheduler, machine, options, panic_handler, use_current_thread, .. } = self;
-        ThreadPoolBuilder { num_threads, scheduler, machine, options, panic_handler, use_current_thread, spawn }
+        ThreadPoolBuilder {
+            num_threads,
+            scheduler,
+            machine,
+            options,
+            panic_handler,
+            use_current_thread,
+            spawn,
+            not_send: PhantomData,
+        }
     }
 
     /// What `current_num_threads` will answer: programs choose their grain by it.

@@ -53,6 +53,11 @@ pub fn current_num_threads() -> usize {
     with_current(ThreadPool::current_num_threads)
 }
 
+/// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
+pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+    with_current(|pool| f(pool.machine()))
+}
+
 /// 0 in a pool, but in a broadcast the thread that it stands for; `None` outside a pool.
 pub fn current_thread_index() -> Option<usize> {
     inside::in_region().then(|| inside::unrecorded(|| INDEX.get()))

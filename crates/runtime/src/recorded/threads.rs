@@ -1,6 +1,6 @@
 //! How threads would be started, if there were any.
 
-use std::{io, thread};
+use std::{cell::Cell, convert::Infallible, io, marker::PhantomData, thread};
 
 use super::{ThreadPool, ThreadPoolBuilder};
 use crate::{CustomSpawn, DefaultSpawn, ThreadPoolBuildError, spawn_kind::sealed};
@@ -13,32 +13,36 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
 
 /// A thread of a pool that is to be started: there is none.
 #[derive(Debug)]
-pub enum ThreadBuilder {}
+pub struct ThreadBuilder {
+    never: Infallible,
+    /// As the real one: it may be sent, but not shared.
+    not_sync: PhantomData<Cell<()>>,
+}
 
 impl ThreadBuilder {
     /// Which thread of the pool it is.
     pub fn index(&self) -> usize {
-        match *self {}
+        match self.never {}
     }
 
     /// The name that it should have.
     pub fn name(&self) -> Option<&str> {
-        match *self {}
+        match self.never {}
     }
 
     /// The size in bytes that its stack should have.
     pub fn stack_size(&self) -> Option<usize> {
-        match *self {}
+        match self.never {}
     }
 
     /// What would start a thread with this name and stack size.
     pub fn settings(&self) -> thread::Builder {
-        match *self {}
+        match self.never {}
     }
 
     /// Makes the calling thread this thread of the pool.
     pub fn run(self) {
-        match self {}
+        match self.never {}
     }
 }
 

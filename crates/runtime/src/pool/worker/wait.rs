@@ -44,6 +44,9 @@ impl Worker {
     /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something: only that, if
     /// it must.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
+        if awaited.is_some_and(|awaited| self.waits_a_little(latch, awaited)) {
+            return;
+        }
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
@@ -53,6 +56,24 @@ impl Worker {
                 None => return,
             }
         }
+    }
+
+    /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`; answers whether that was enough.
+    ///
+    /// Most of what a worker waits for and another has taken is short, or nearly done. What it took up instead, something large
+    /// perhaps, would keep it from going on; and from giving back a lock that its task holds, for which others may wait whom
+    /// that large thing needs. (Under policies that cannot choose, it does not wait.)
+    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
+        let Some(awaited) = self.engine().narrowed(Some(awaited), true) else { return false };
+        let mut round = 0;
+        while round < PATIENCE && !latch.probe() {
+            match if round % 16 == 0 { self.get(Some(awaited)) } else { None } {
+                Some(ready) => self.execute(ready),
+                None => relax(0),
+            }
+            round += 1;
+        }
+        latch.probe()
     }
 
     pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
@@ -108,6 +129,9 @@ impl Worker {
 
 /// Looks at news and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = 64;
+
+/// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for: some ten microseconds.
+const PATIENCE: u32 = 64;
 
 /// A pause between two looks; the later ones let other threads have the core.
 fn relax(round: u32) {

@@ -1,0 +1,129 @@
+//! Builds a program that uses rayon on befit's rayon-core, without a change to any file of the program's.
+//!
+//! `cargo build --config 'patch.crates-io.rayon-core.path="…"'` would be enough, but that cargo writes the replaced package into the
+//! workspace's `Cargo.lock`, and stable cargo (1.95) has no option to keep the lockfile elsewhere. So the workspace is built from an
+//! *overlay*: a tree of symbolic links in the target folder through which cargo sees all files of the workspace, but for a `Cargo.lock` of the
+//! overlay's own. That begins as a copy of the user's, so packages stay at the versions that the user has, where befit does not need newer ones
+//! ([`lock`]).
+//!
+//! The tree ([`Links`]) mirrors the file system from its root down to the workspace, so paths that lead out of the workspace (`../other`) find
+//! what they mean.
+
+mod links;
+mod lock;
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    path::{Component, Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use self::links::Links;
+
+/// The lockfile's name, which cargo does not let anyone choose.
+const LOCKFILE: &str = "Cargo.lock";
+
+/// The user's lockfile as it was when the overlay's was made from it.
+const LOCKED_FROM: &str = "Cargo.lock.from";
+
+/// What `cargo metadata --no-deps` tells of a workspace.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+    metadata: Value,
+}
+
+impl Workspace {
+    /// What this answer of cargo's says; `Err` with what it does not.
+    pub(super) fn new(answer: &str) -> Result<Self, &'static str> {
+        let metadata: Value = serde_json::from_str(answer).unwrap_or_default();
+        let path = |key: &str| metadata[key].as_str().map(PathBuf::from);
+        let target = path("target_directory").ok_or("it names no target_directory")?;
+        let root = path("workspace_root").ok_or("it names no workspace_root")?;
+        Ok(Self { root, target, metadata })
+    }
+
+    /// Where cargo puts what it builds.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The dependencies of the workspace's packages, with what they say of them.
+    fn dependencies(&self) -> impl Iterator<Item = &Value> {
+        let packages = self.metadata["packages"].as_array().into_iter().flatten();
+        packages.flat_map(|package| package["dependencies"].as_array().into_iter().flatten())
+    }
+
+    /// Whether it seems that a program of the workspace uses rayon: its lockfile says so, or could not know yet.
+    pub(super) fn may_use_rayon(&self) -> bool {
+        let asked_for = self.dependencies().any(|d| d["name"] == "rayon" || d["name"] == "rayon-core");
+        asked_for || fs::read_to_string(self.root.join(LOCKFILE)).map_or(true, |lock| lock::names_rayon_core(&lock))
+    }
+
+    /// Where its package `befit` comes from, if it is a folder.
+    pub(super) fn befit(&self) -> Option<&Path> {
+        self.dependencies().find(|d| d["name"] == "befit")?["path"].as_str().map(Path::new)
+    }
+}
+
+/// A workspace seen through links.
+#[derive(Debug)]
+pub(super) struct Overlay {
+    /// Stands for the root of the file system.
+    tree: PathBuf,
+}
+
+impl Overlay {
+    /// The overlay of `workspace` in `folder`, for a build with the package in the folder `rayon_core`; made new or brought up to date.
+    /// Two workspaces never share one.
+    pub(super) fn of(workspace: &Workspace, folder: &Path, rayon_core: &Path) -> io::Result<Self> {
+        let mut hasher = DefaultHasher::new();
+        workspace.root.hash(&mut hasher);
+        let tree = folder.join(format!("overlay-{:016x}", hasher.finish()));
+        Links::new(&tree).lead_to(&workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
+        let overlay = Self { tree };
+        overlay.lock(&workspace.root, rayon_core)?;
+        Ok(overlay)
+    }
+
+    /// What stands for `path`, which is absolute.
+    pub(super) fn path(&self, path: &Path) -> PathBuf {
+        let mut seen = self.tree.clone();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => seen.push(name),
+                Component::ParentDir if seen != self.tree => drop(seen.pop()),
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Whether `path` leads through the links.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        path.starts_with(&self.tree)
+    }
+
+    /// Takes over the user's lockfile. If that was done before, and the user's is as it was then, all stays as cargo has left it.
+    fn lock(&self, root: &Path, rayon_core: &Path) -> io::Result<()> {
+        let (own, from) = (self.path(root).join(LOCKFILE), self.tree.join(LOCKED_FROM));
+        match fs::read_to_string(root.join(LOCKFILE)) {
+            Ok(users) if own.is_file() && fs::read_to_string(&from).is_ok_and(|before| before == users) => Ok(()),
+            Ok(users) => {
+                // Without it nothing is known to be needed newer, and cargo has the last word.
+                let ours = fs::read_to_string(rayon_core.join(LOCKFILE)).unwrap_or_default();
+                fs::write(&own, lock::with_room_for(&users, &ours))?;
+                fs::write(&from, users)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+
+const LOCK: &str = "# made by cargo\nversion = 4\n\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\ndependencies = [\n \"rayon-core\",\n]\n\n\
+    [[package]]\nname = \"rayon-core\"\nversion = \"1.12.1\"\nchecksum = \"ab\"\n\n[[package]]\nname = \"zip\"\nversion = \"1.0.0\"\n";
+
+/// A workspace `a/mine` beside `a/other`, with its target folder in it.
+fn workspace(folder: &Path) -> Workspace {
+    for at in ["a/mine/src", "a/mine/target", "a/other"] {
+        fs::create_dir_all(folder.join(at)).unwrap();
+    }
+    fs::write(folder.join("a/mine/Cargo.toml"), "mine").unwrap();
+    fs::write(folder.join("a/mine/Cargo.lock"), LOCK).unwrap();
+    fs::write(folder.join("a/other/lib.rs"), "other").unwrap();
+    let root = folder.join("a/mine");
+    Workspace { target: root.join("target"), root, metadata: Value::Null }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn all_but_lockfile_and_target_are_seen_through_links_also_what_lies_beside_the_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = workspace(folder.path());
+    let at = workspace.target.join("befit-record");
+    // Twice: the second finds all in place.
+    for _ in 0..2 {
+        let overlay = Overlay::of(&workspace, &at, &workspace.root).unwrap();
+        let root = overlay.path(&workspace.root);
+        assert!(overlay.has(&root) && !overlay.has(&workspace.root));
+        assert_eq!(read(&root.join("Cargo.toml")), "mine");
+        assert_eq!(read(&root.join("../other/lib.rs")), "other");
+        assert_eq!(overlay.path(&workspace.root.join("../other")), overlay.path(&folder.path().join("a/other")));
+        assert!(!root.is_symlink() && !root.join("target").exists());
+    }
+}
+
+#[test]
+fn links_follow_what_comes_and_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = workspace(folder.path());
+    let overlay = Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
+    let seen = overlay.path(&workspace.root);
+    fs::remove_dir(workspace.root.join("src")).unwrap();
+    fs::write(workspace.root.join("build.rs"), "new").unwrap();
+    Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
+    assert!(!seen.join("src").is_symlink());
+    assert_eq!(read(&seen.join("build.rs")), "new");
+}
+
+#[test]
+fn the_lockfile_is_the_users_without_rayon_core_until_cargo_has_written_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = workspace(folder.path());
+    let lock = || {
+        let overlay = Overlay::of(&workspace, folder.path(), folder.path()).unwrap();
+        overlay.path(&workspace.root).join(LOCKFILE)
+    };
+    let own = read(&lock());
+    assert!(own.contains("name = \"rayon\"") && own.contains("name = \"zip\"") && !own.contains("1.12.1"), "{own}");
+    fs::write(lock(), "by cargo").unwrap();
+    assert_eq!(read(&lock()), "by cargo");
+    assert_eq!(read(&workspace.root.join(LOCKFILE)), LOCK);
+    fs::write(workspace.root.join(LOCKFILE), LOCK.replace("zip", "zap")).unwrap();
+    assert!(read(&lock()).contains("zap"));
+}
+
+#[test]
+fn a_workspace_may_use_rayon_if_it_asks_for_it_or_has_locked_it_or_has_locked_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut workspace = workspace(folder.path());
+    let lock = workspace.root.join(LOCKFILE);
+    assert!(workspace.may_use_rayon());
+    fs::write(&lock, lock::with_room_for(LOCK, "")).unwrap();
+    assert!(!workspace.may_use_rayon());
+    let asks_for = |name: &str| serde_json::json!({"packages": [{"dependencies": [{"name": name, "path": "/b"}]}]});
+    workspace.metadata = asks_for("rayon");
+    assert!(workspace.may_use_rayon() && workspace.befit().is_none());
+    workspace.metadata = asks_for("befit");
+    assert!(!workspace.may_use_rayon());
+    assert_eq!(workspace.befit(), Some(Path::new("/b")));
+    fs::remove_file(lock).unwrap();
+    assert!(workspace.may_use_rayon());
+}
