@@ -212,7 +212,7 @@ impl Kernel {
         Self {
             name: "knapsack",
             about: "branch and bound over n things: CPU-bound, CATS's",
-            default_n: 32,
+            default_n: 28,
             run: compute::knapsack::run,
         },
     ];

@@ -33,7 +33,7 @@ fn every_kernel_of_cats_is_right_under_every_scheduler_with_tiers() {
             ("queens", 9),
             ("fft", 1 << 13),
             ("ga", 8),
-            ("knapsack", 22),
+            ("knapsack", 18),
         ] {
             run(&pool, kernel, n);
         }

@@ -66,7 +66,7 @@ impl Island {
     }
 
     fn sort(&mut self) {
-        self.creatures.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        self.creatures.sort_unstable_by(|a, b| cost(a).total_cmp(&cost(b)));
     }
 
     /// The better half stays; the other half makes room for its children.

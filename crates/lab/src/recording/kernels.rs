@@ -53,7 +53,7 @@ pub fn usual_shrink(name: &str) -> u32 {
 impl Chosen {
     /// How it is built and run as it is: without instrumentation, on as many threads as it likes, and able to read lstopo's files.
     pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
-        Ok((Build { plain: true, features: Some("xml".to_owned()), ..self.build()? }, self.arguments()))
+        Ok((Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? }, self.arguments()))
     }
 
     /// How it is built and run to be recorded.

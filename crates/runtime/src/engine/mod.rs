@@ -7,6 +7,7 @@
 mod env;
 mod job;
 mod lineage;
+mod meter;
 mod thresholds;
 
 use std::{ops::Range, sync::atomic::Ordering::SeqCst};
@@ -19,6 +20,7 @@ pub(crate) use self::{
     env::{Near, Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
+    meter::Meter,
     thresholds::Thresholds,
 };
 use crate::{

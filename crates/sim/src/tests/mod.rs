@@ -4,6 +4,7 @@ mod claims;
 mod costs;
 mod fidelity;
 mod random;
+mod tiers;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};

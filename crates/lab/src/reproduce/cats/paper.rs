@@ -57,7 +57,7 @@ pub(super) const MEMORY_BOUND: [Reported; 6] = [
 
 /// The CPU-bound programs, each with its size in simulations.
 pub(super) const CPU_BOUND: [(&str, u64); 5] =
-    [("mandelbrot", 512), ("queens", 11), ("fft", 1 << 16), ("ga", 64), ("knapsack", 30)];
+    [("mandelbrot", 1024), ("queens", 14), ("fft", 1 << 18), ("ga", 256), ("knapsack", 24)];
 
 /// From one count to another, in percent.
 pub(super) fn change((from, to): (f64, f64)) -> f64 {
