@@ -85,7 +85,7 @@ impl<T> Window<T> {
         let window = self.considered() as u64;
         match order {
             Order::Arrival => 0,
-            Order::Exact if window <= super::EXACT_UP_TO as u64 => window * window << window,
+            Order::Exact if window <= super::EXACT_UP_TO as u64 => (window * window) << window,
             _ => window * window.min(self.settings.execute as u64),
         }
     }
