@@ -12,12 +12,14 @@ use crate::{args::FootprintArgs, fail::Failure, output::Destination, progress::D
 pub(super) fn run(args: FootprintArgs) -> Result<(), Failure> {
     let source = args.source.source(1);
     source.check()?;
+    let level = args.level.map(Level);
+    Pairs::check(&args.machine, level).map_err(LabError::from)?;
     let destination = Destination::open(args.output.output.as_deref())?;
     let page = args.html.as_deref().map(|path| Destination::open(Some(path))).transpose()?;
     let display = Display::new();
     let program = befit_lab::record_all_lines(&source, args.source.fresh, &display)?;
     let tasks = Tasks::of(&program);
-    let pairs = Pairs::of(&tasks, &args.machine, args.level.map(Level), args.tasks.get() as usize);
+    let pairs = Pairs::of(&tasks, &args.machine, level, args.tasks.get() as usize);
     let pairs = pairs.map_err(LabError::from)?;
     drop(display);
     if let Some(page) = page {

@@ -3,6 +3,7 @@
 mod common;
 mod end_to_end;
 mod errors;
+mod footprint;
 mod help;
 mod rayon;
 mod run;

@@ -66,6 +66,14 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// Whether `machine` has a cache of `level`: what can be known before a program is recorded.
+    ///
+    /// # Errors
+    /// [`FootprintError::NoLevel`].
+    pub fn check(machine: &Machine, level: Option<Level>) -> Result<(), FootprintError> {
+        find(machine, level).map(drop)
+    }
+
     /// Of at most `most` leaf tasks, evenly spread over the program, in the cache of `level` above the machine's first worker (the innermost
     /// where none is given).
     ///

@@ -53,7 +53,9 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     );
     let (mut trees, mut bars) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
     for node in ["20", "24"] {
-        for layout in LAYOUTS {
+        // The short form has one layout of the other nodes, which are no figure.
+        let layouts = if setup.quick && node == "24" { &LAYOUTS[..1] } else { &LAYOUTS[..] };
+        for &layout in layouts {
             let tree = record(setup, node, layout)?;
             let per_node = |order: Vec<u32>| -> Result<f64, LabError> {
                 let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;

@@ -19,10 +19,20 @@ use crate::{
 /// Decisions after which a task is due, where nothing else is said.
 const AGE: u32 = 16;
 const DECIDE: [usize; 9] = [8, 16, 64, 256, 1024, 4096, 16_384, 32_768, 65_536];
-/// Above this affinities of all pairs take too long; in the short form the second.
-const GREEDY_UP_TO: [usize; 2] = [1024, 256];
+/// Above this affinities of all pairs take too long.
+fn greedy_up_to(setup: &Setup, case: &Case) -> usize {
+    match (setup.quick, case.is_tree) {
+        (false, _) => 1024,
+        (true, false) => 256,
+        (true, true) => USUAL,
+    }
+}
+
 /// Above this a look into the caches for each task that waits takes too long.
-const CONTENTS_UP_TO: usize = 64;
+fn contents_up_to(setup: &Setup, case: &Case) -> usize {
+    if setup.quick && case.is_tree { 8 } else { USUAL }
+}
+
 /// N_decide where the others are varied.
 const USUAL: usize = 64;
 
@@ -39,7 +49,7 @@ fn half(decide: usize) -> Settings {
 }
 
 fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
-    let most = GREEDY_UP_TO[usize::from(setup.quick)];
+    let most = greedy_up_to(setup, case);
     let oracle = How::Oracle(&case.oracle, Order::Greedy);
     let mut jobs = Vec::new();
     let mut add = |series, settings, how, budget| jobs.push(Job { series, settings, how, budget });
@@ -57,9 +67,12 @@ fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
         if decide <= EXACT_UP_TO {
             add("exact", half(decide), How::Oracle(&case.oracle, Order::Exact), false);
         }
-        if decide <= CONTENTS_UP_TO {
+        if decide <= contents_up_to(setup, case) {
             add("contents", half(decide), How::Contents, false);
         }
+    }
+    if setup.quick && case.is_tree {
+        return jobs;
     }
     for execute in [1, 8, 16, 64] {
         let settings = Settings { execute, ..half(USUAL) };
