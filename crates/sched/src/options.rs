@@ -117,8 +117,6 @@ impl SchedulerKind {
         match self {
             Self::Ws => "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)",
             Self::Pws => "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)",
-                "space-bounded; tasks go back to the cache that they, or tasks in their place, ran under before"
-            }
             Self::Sb => "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)",
             Self::SbD => "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)",
             Self::CilkA => "work stealing child-first, CATS's baseline (Frigo et al. 1998)",
