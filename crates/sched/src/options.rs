@@ -83,12 +83,11 @@ impl std::error::Error for UnknownScheduler {}
 
 impl SchedulerKind {
     /// Every policy.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::Ws,
         Self::Pws,
         Self::Sb,
         Self::SbD,
-        Self::SbX,
         Self::CilkA,
         Self::Cats,
         Self::CatsS,
@@ -103,7 +102,6 @@ impl SchedulerKind {
             Self::Ws => "ws",
             Self::Pws => "pws",
             Self::Sb => "sb",
-            Self::SbX => "sb-x",
             Self::SbD => "sb-d",
             Self::CilkA => "cilk-a",
             Self::Cats => "cats",
@@ -119,9 +117,6 @@ impl SchedulerKind {
         match self {
             Self::Ws => "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)",
             Self::Pws => "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)",
-            Self::SbX => {
-                "space-bounded; tasks go back to the cache that they, or tasks in their place, ran under before"
-            }
             Self::Sb => "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)",
             Self::SbD => "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)",
             Self::CilkA => "work stealing child-first, CATS's baseline (Frigo et al. 1998)",
@@ -145,7 +140,6 @@ impl SchedulerKind {
         match self {
             Self::Ws => Box::new(policy::WorkStealing::uniform(machine)),
             Self::Pws => Box::new(policy::WorkStealing::priority(machine, options.nearness)),
-            Self::SbX => Box::new(policy::SpaceBounded::homing(machine, options)),
             Self::Sb => Box::new(policy::SpaceBounded::central(machine, options)),
             Self::SbD => Box::new(policy::SpaceBounded::distributed(machine, options)),
             Self::CilkA => Box::new(policy::WorkStealing::cilk(machine)),

@@ -149,8 +149,6 @@ pub enum SchedulerKind {
     Pws,
     /// Space-bounded: tasks anchored to the cache that they befit.
     Sb,
-    /// Space-bounded; tasks go back to where they ran before.
-    SbX,
     /// Space-bounded with the top bucket of each cluster split by child cluster.
     SbD,
     /// Work stealing child-first, as in MIT Cilk: CATS's baseline.

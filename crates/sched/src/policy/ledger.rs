@@ -8,9 +8,6 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use crate::{Counting, Env, Guarded, LockId, Options, Stage, Task};
 
-/// The half of a task's mark that names the cluster below which it claims; the other half is the policy's.
-const CLAIMED_BELOW: u64 = 0xffff_ffff;
-
 /// The claims on every cache of a machine.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -132,7 +129,7 @@ impl Ledger {
                 home.claim(task.size.0);
                 task.anchor = path[anchor];
                 task.maximal = true;
-                task.mark = task.mark & !CLAIMED_BELOW | u64::from(path[at].0);
+                task.mark = u64::from(path[at].0);
             }
             Some(task)
         })
@@ -155,7 +152,7 @@ impl Ledger {
     /// Gives a maximal task's claims back. Answers the highest cluster that has more room now.
     pub(super) fn task_ended(&self, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
         let up = || std::iter::successors(Some(task.anchor), |c| self.cache(*c).parent);
-        let claimed = || up().take_while(|c| u64::from(c.0) != task.mark & CLAIMED_BELOW);
+        let claimed = || up().take_while(|c| u64::from(c.0) != task.mark);
         self.on_page(task.anchor, env, || {
             self.cache(task.anchor).give_back(task.size.0);
             self.give_back_passing(claimed().skip(1), task.size.0);

@@ -2,7 +2,6 @@
 
 mod bitier;
 mod cats;
-mod homes;
 mod ledger;
 mod mts;
 mod queue;
