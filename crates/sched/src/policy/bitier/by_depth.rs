@@ -1,6 +1,7 @@
 //! `cab` and `hws`: two tiers, cut at a depth that is known before the program runs.
 //!
-//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket multi-core architecture*, ICPP 2011) computes the *boundary level* from what the user says: the size of the input, and the branching degree of the program. It
+//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket multi-core architecture*, ICPP 2011)
+//! computes the *boundary level* from what the user says: the size of the input, and the branching degree of the program. It
 //! is the smallest at which a task's data fit a shared cache and each socket gets a task. The size is what the root task declares
 //! (`fit`); without one there is a subtree per socket.
 //!
