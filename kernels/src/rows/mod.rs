@@ -1,7 +1,7 @@
 //! Matrices whose rows are worked on in parallel, by recursion, many times over: the memory-bound programs of CATS.
 //!
 //! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures", ICS 2012, section 5: each program halves its rows until 8 are left; its `-ub` form (for *unbalanced* trees) halves and
+//! architectures", ICS 2012: each program halves its rows until 8 are left; its `-ub` form (for *unbalanced* trees) halves and
 //! quarters them by turns. The matrices have 512 columns, the number of rows is the input size; `ge` is square.
 
 pub mod ge;

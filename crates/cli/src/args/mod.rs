@@ -137,6 +137,12 @@ pub(crate) struct PlanArgs {
     /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at mu of it) or in `full`
     #[arg(long, default_value = "capped")]
     pub(crate) counting: Counting,
+    /// How many children a task has, for `cab`, which computes from it at which depth to cut
+    #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) branching: u32,
+    /// The depth at which `hws` cuts, in forks from the program's start
+    #[arg(long, value_name = "DEPTH", default_value = "4")]
+    pub(crate) boundary: u32,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory controllers
     #[arg(long, value_name = "PERCENT")]
     pub(crate) bandwidth: Option<u32>,

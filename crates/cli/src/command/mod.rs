@@ -38,7 +38,14 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
 
 /// What to simulate, and at what costs, as a model `shrink` times smaller.
 fn plan(args: PlanArgs, shrink: u32) -> Result<(Plan, Costs), Failure> {
-    let options = Options { sigma: args.sigma, mu: args.mu, counting: args.counting, ..Options::default() };
+    let options = Options {
+        sigma: args.sigma,
+        mu: args.mu,
+        counting: args.counting,
+        branching: args.branching,
+        boundary: args.boundary,
+        ..Options::default()
+    };
     let vary = |mut machine: Machine| {
         if let Some(sockets) = args.sockets {
             machine = machine.with_sockets(sockets)?;

@@ -1,7 +1,7 @@
 //! `mts`: a stack shared by the workers of each socket.
 //!
 //! S. Olivier, A. Porterfield, K. Wheeler, M. Spiegel, J. Prins, *OpenMP task scheduling strategies for multicore NUMA systems* (IJHPCA
-//! 26(2), 2012), section 3: the workers under one last-level cache share one queue, last in, first out, so that they work near each other in
+//! 26(2), 2012): the workers under one last-level cache share one queue, last in, first out, so that they work near each other in
 //! serial order. A worker that finds it empty steals for all of them: the oldest tasks of another socket's queue, as many as the
 //! socket has workers.
 //!

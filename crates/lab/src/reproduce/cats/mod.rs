@@ -1,5 +1,5 @@
 //! CATS: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures* (ICS 2012), section 5: `cats`, the paper's policy taken literally, and `cats-s`, which keeps subtrees on their socket, against
+//! architectures* (ICS 2012): `cats`, the paper's policy taken literally, and `cats-s`, which keeps subtrees on their socket, against
 //! `cilk-a`.
 
 mod figures;
@@ -14,7 +14,7 @@ use self::measure::{Measured, measure};
 use super::{Axis, Figure, Plot, PlotKind, Point, Reproduction, Request, Series, Table};
 use crate::{LabError, Progress, Source, record};
 
-/// The study's machine (section 5).
+/// The paper's machine.
 const MACHINE: &str = "opteron-8380";
 /// The caches by which `ge` is made smaller in the short form, and its order then: a quarter of the data in a quarter of the cache.
 const QUICK_GE: (u32, u64) = (4, 512);

@@ -3,7 +3,7 @@
 /// A memory-bound program and the paper's figures for it against Cilk-a, in percent.
 pub(super) struct Reported {
     pub(super) name: &'static str,
-    /// Misses in millions at 1024 rows (Table 3): L2 and L3, under Cilk-a and under CATS.
+    /// Misses in millions at 1024 rows: L2 and L3, under Cilk-a and under CATS.
     pub(super) l2: (f64, f64),
     pub(super) l3: (f64, f64),
     /// Change of time at 1024 rows, where the text gives it for the program.

@@ -1,7 +1,7 @@
 //! `cab` and `hws`: two tiers, cut at a depth that is known before the program runs.
 //!
-//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket multi-core architecture*, ICPP 2011, section
-//! III) computes the *boundary level* from what the user says: the size of the input, and the branching degree of the program. It
+//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket multi-core architecture*, ICPP 2011)
+//! computes the *boundary level* from what the user says: the size of the input, and the branching degree of the program. It
 //! is the smallest at which a task's data fit a shared cache and each socket gets a task. The size is what the root task declares
 //! (`fit`); without one there is a subtree per socket.
 //!
@@ -49,7 +49,7 @@ impl<T: Copy + Send + Debug> ByDepth<T> {
         Self { name, pools, plain, boundary: AtomicU32::new(options.boundary), branching, sockets }
     }
 
-    /// The boundary level for input of `size` bytes (CAB, section III): the least l with size ÷ Bˡ ≤ shared cache and Bˡ ≥ sockets.
+    /// The boundary level for input of `size` bytes (CAB): the least l with size ÷ Bˡ ≤ shared cache and Bˡ ≥ sockets.
     fn level(&self, branching: u32, size: u64) -> u32 {
         let (mut level, mut tasks) = (0, 1u64);
         let fits = |tasks: u64| size == u64::MAX || size / tasks <= self.sockets.cache();

@@ -8,7 +8,7 @@ use super::{Cats, Mark, Place, Tier, Upper};
 use crate::{Env, Ready, Scheduler};
 
 impl<T: Copy + Send + Debug> Cats<T> {
-    /// CATS, section 3.4: from the intra-socket pools of its socket, its own first; from inter-socket pools, its own first, only the head core, and
+    /// CATS, task stealing: from the intra-socket pools of its socket, its own first; from inter-socket pools, its own first, only the head core, and
     /// only if nothing of a subtree is left on its socket.
     pub(super) fn find(&self, upper: &Upper<T>, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
         let socket = upper.sockets.of(w);

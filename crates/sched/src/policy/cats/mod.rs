@@ -3,7 +3,7 @@
 //! Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in multi-socket multi-core architectures* (ICS
 //! 2012). Many programs do the same computation again and again. The first time, tasks are stolen as ever, and the misses of the last
 //! private cache are counted for each strand; a task's *size of involved data* (SOID) is its own misses × line, and its children's SOIDs
-//! (section 3.2). From the second time on the tree of tasks is cut in two tiers (section 3.3): a task that is larger than a shared cache
+//! (online profiling). From the second time on the tree of tasks is cut in two tiers: a task that is larger than a shared cache
 //! is inter-socket; its children that are not are leaf inter-socket tasks, each the root of a subtree that stays on one socket (see
 //! [`super::bitier`]).
 //!
