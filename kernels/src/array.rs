@@ -21,6 +21,30 @@ pub(crate) fn check(found: &[f64], mut expected: impl FnMut(usize) -> f64) -> Re
     Ok(())
 }
 
+/// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's splitmix64 (public domain).
+pub(crate) fn mixed(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Whether each element is, up to rounding errors, what `expected` makes of its index. Time O(n).
+pub(crate) fn check_near(
+    found: impl Iterator<Item = f64>,
+    mut expected: impl FnMut(usize) -> f64,
+) -> Result<(), KernelError> {
+    for (index, found) in found.enumerate() {
+        let expected = expected(index);
+        // Written so that NaN is wrong.
+        let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+        if !near {
+            return Err(KernelError::WrongResult { index, found, expected });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,6 +58,13 @@ mod tests {
             check(&array, |i| i as f64),
             Err(KernelError::WrongResult { index: 42, found: -1.0, expected: 42.0 })
         );
+    }
+
+    #[test]
+    fn near_is_near_enough_and_no_number_is_wrong() {
+        assert_eq!(check_near([1.0 + 1e-12].into_iter(), |_| 1.0), Ok(()));
+        assert!(check_near([1.0 + 1e-6].into_iter(), |_| 1.0).is_err());
+        assert!(check_near([f64::NAN].into_iter(), |_| 1.0).is_err());
     }
 
     #[test]

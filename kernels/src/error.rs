@@ -9,6 +9,16 @@ pub enum KernelError {
     /// No kernel has this name.
     #[error("unknown kernel '{0}'; known: {known}", known = Kernel::ALL.map(|k| k.name).join(", "))]
     Unknown(String),
+    /// A kernel has no such setting, or the setting no such value.
+    #[error("kernel {kernel} has no setting '{given}'; known: {known}")]
+    Setting {
+        /// The kernel.
+        kernel: &'static str,
+        /// What was asked for.
+        given: String,
+        /// Its settings and their values.
+        known: String,
+    },
     /// The input does not fit in memory.
     #[error("there is not enough memory for n = {n}; give a smaller --n")]
     TooLarge {
@@ -24,5 +34,14 @@ pub enum KernelError {
         found: f64,
         /// What must be there.
         expected: f64,
+    },
+    /// What was to be sorted is not what came out: the scheduler, or befit, has a defect.
+    #[error("wrong result: it does not hold the elements of the input")]
+    OtherElements,
+    /// The matrix product is wrong: the scheduler, or befit, has a defect.
+    #[error("wrong result: row {row} of the product is not what it must be")]
+    WrongProduct {
+        /// Which row of it.
+        row: usize,
     },
 }

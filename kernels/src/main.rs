@@ -3,12 +3,12 @@
 use std::{error::Error, fmt, process::ExitCode};
 
 use befit::{SchedulerKind, ThreadPoolBuilder};
-use befit_kernels::{Input, Kernel};
+use befit_kernels::{Input, Kernel, Variant, settings_of};
 use lexopt::{Arg, Parser, ValueExt};
 
 /// What the command line asks for.
 struct Run {
-    kernel: Kernel,
+    kernel: Variant,
     input: Input,
     threads: Option<usize>,
     scheduler: Option<SchedulerKind>,
@@ -20,7 +20,10 @@ struct Help;
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Runs a benchmark program of befit and checks its result.\n")?;
-        writeln!(f, "Usage: befit-kernels NAME [--n N] [--threads T] [--scheduler S] [--seed X]\n")?;
+        writeln!(
+            f,
+            "Usage: befit-kernels NAME[:SETTING=VALUE,…] [--n N] [--threads T] [--scheduler S] [--seed X] [--shrink K]\n"
+        )?;
         writeln!(f, "  NAME            which one; see below")?;
         writeln!(f, "  --n N           size of its input in elements [default: its source's, see below]")?;
         writeln!(f, "  --threads T     threads to run it on [default: as many as there are cores]")?;
@@ -30,9 +33,18 @@ impl fmt::Display for Help {
             SchedulerKind::names().join(", "),
             SchedulerKind::default()
         )?;
-        writeln!(f, "  --seed X        seeds whatever is random in its input [default: 1]\n")?;
+        writeln!(f, "  --seed X        seeds whatever is random in its input [default: 1]")?;
+        writeln!(
+            f,
+            "  --shrink K      divides the cut-offs below which it is serial, for a small model of a large run"
+        )?;
+        writeln!(f, "                  [default: 1]\n")?;
         for kernel in Kernel::ALL {
-            writeln!(f, "  {:<15} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
+            writeln!(f, "  {:<17} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
+            for setting in settings_of(kernel.name) {
+                let values = setting.values.join("|").replace('#', "NUMBER");
+                writeln!(f, "  {:<17}   {}={values}: {}", "", setting.name, setting.about)?;
+            }
         }
         write!(f, "\nExample: befit-kernels rrm --n 1000000 --threads 2 --scheduler sb")
     }
@@ -71,20 +83,22 @@ fn run() -> Result<String, Box<dyn Error>> {
 /// `None` stands for a request for help.
 fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
     let mut kernel = None;
-    let (mut n, mut seed, mut threads, mut scheduler) = (None, 1, None, None);
+    let (mut n, mut seed, mut shrink, mut threads, mut scheduler) = (None, 1, 1, None, None);
     while let Some(argument) = arguments.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(None),
             Arg::Long("n") => n = Some(arguments.value()?.parse()?),
             Arg::Long("seed") => seed = arguments.value()?.parse()?,
+            Arg::Long("shrink") => shrink = arguments.value()?.parse()?,
             Arg::Long("threads") => threads = Some(arguments.value()?.parse()?),
             Arg::Long("scheduler") => scheduler = Some(arguments.value()?.parse()?),
-            Arg::Value(name) if kernel.is_none() => kernel = Some(Kernel::find(&name.string()?)?),
+            Arg::Value(name) if kernel.is_none() => kernel = Some(Variant::find(&name.string()?)?),
             other => return Err(other.unexpected().into()),
         }
     }
     let kernel = kernel.ok_or("which kernel? `befit-kernels --help` lists them")?;
-    Ok(Some(Run { kernel, input: Input { n: n.unwrap_or(kernel.default_n), seed }, threads, scheduler }))
+    let n = n.unwrap_or(kernel.kernel.default_n);
+    Ok(Some(Run { kernel, input: Input { n, seed, shrink, ..Input::default() }, threads, scheduler }))
 }
 
 #[cfg(test)]
@@ -98,11 +112,14 @@ mod tests {
     #[test]
     fn a_kernel_without_options_has_its_sources_size() {
         let run = parsed("rgm").unwrap().unwrap();
-        assert_eq!((run.kernel.name, run.input), ("rgm", Input { n: 10_000_000, seed: 1 }));
-        let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d").unwrap().unwrap();
+        assert_eq!(
+            (run.kernel.kernel.name, run.input),
+            ("rgm", Input { n: 10_000_000, seed: 1, shrink: 1, ..Input::default() })
+        );
+        let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d --shrink 4").unwrap().unwrap();
         assert_eq!(
             (run.input, run.threads, run.scheduler),
-            (Input { n: 5, seed: 7 }, Some(3), Some(SchedulerKind::SbD))
+            (Input { n: 5, seed: 7, shrink: 4, ..Input::default() }, Some(3), Some(SchedulerKind::SbD))
         );
     }
 

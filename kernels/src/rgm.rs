@@ -50,14 +50,29 @@ pub fn run_in_leaf(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     run(pool, input, Source::Leaf)
 }
 
-fn run(pool: &ThreadPool, Input { n, seed }: Input, source: Source) -> Result<(), KernelError> {
+/// Where elements are gathered from, and where parallelism and recursion end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Shape {
+    source: Source,
+    serial_below: usize,
+    ends_at: usize,
+}
+
+impl Shape {
+    fn new(source: Source, input: Input) -> Self {
+        Self { source, serial_below: input.cut_off(SERIAL_BELOW), ends_at: input.cut_off(ENDS_AT) }
+    }
+}
+
+fn run(pool: &ThreadPool, input: Input, source: Source) -> Result<(), KernelError> {
+    let (Input { n, seed, .. }, shape) = (input, Shape::new(source, input));
     let mut random = fastrand::Rng::with_seed(seed);
     let a = array::filled(n, |i| i as f64)?;
     let mut b = array::filled(n, |_| 0.0)?;
     let index = array::filled(n, |_| random.i32(0..i32::MAX))?;
     let size = size_of_val(&a[..]) + size_of_val(&b[..]) + size_of_val(&index[..]);
-    pool.install(fit(size, || repeat_and_cut(&a, &mut b, &index, source)));
-    array::check(&b, |i| match last_source(i, n, source) {
+    pool.install(fit(size, || repeat_and_cut(&a, &mut b, &index, shape)));
+    array::check(&b, |i| match last_source(i, n, shape) {
         Some((from, len)) => a[from + place(index[i], len)],
         None => 0.0,
     })
@@ -68,20 +83,20 @@ fn place(index: i32, len: usize) -> usize {
     index as usize % len
 }
 
-fn repeat_and_cut(a: &[f64], b: &mut [f64], index: &[i32], source: Source) {
-    if a.len() <= ENDS_AT {
+fn repeat_and_cut(a: &[f64], b: &mut [f64], index: &[i32], shape: Shape) {
+    if a.len() <= shape.ends_at {
         return;
     }
     for _ in 0..REPEATS {
-        Gather { range: a, own: a, b, index, source }.run();
+        Gather { range: a, own: a, b, index, shape }.run();
     }
     let (a1, a2) = a.split_at(a.len() / 2);
     let (b1, b2) = b.split_at_mut(a1.len());
     let (index1, index2) = index.split_at(a1.len());
     let size = |a: &[f64], b: &[f64], index: &[i32]| size_of_val(a) + size_of_val(b) + size_of_val(index);
     join(
-        fit(size(a1, b1, index1), || repeat_and_cut(a1, b1, index1, source)),
-        fit(size(a2, b2, index2), || repeat_and_cut(a2, b2, index2, source)),
+        fit(size(a1, b1, index1), || repeat_and_cut(a1, b1, index1, shape)),
+        fit(size(a2, b2, index2), || repeat_and_cut(a2, b2, index2, shape)),
     );
 }
 
@@ -93,12 +108,12 @@ struct Gather<'a> {
     own: &'a [f64],
     b: &'a mut [f64],
     index: &'a [i32],
-    source: Source,
+    shape: Shape,
 }
 
 impl<'a> Gather<'a> {
     fn run(self) {
-        if self.b.len() < SERIAL_BELOW {
+        if self.b.len() < self.shape.serial_below {
             return self.run_serially();
         }
         let (one, two) = self.halves();
@@ -106,7 +121,7 @@ impl<'a> Gather<'a> {
     }
 
     fn run_serially(self) {
-        let from = match self.source {
+        let from = match self.shape.source {
             Source::Range => self.range,
             Source::Leaf => self.own,
         };
@@ -116,19 +131,16 @@ impl<'a> Gather<'a> {
     }
 
     fn halves(self) -> (Self, Self) {
-        let Self { range, own, b, index, source } = self;
+        let Self { range, own, b, index, shape } = self;
         let (own1, own2) = own.split_at(own.len() / 2);
         let (b1, b2) = b.split_at_mut(own1.len());
         let (index1, index2) = index.split_at(own1.len());
-        (
-            Self { range, own: own1, b: b1, index: index1, source },
-            Self { range, own: own2, b: b2, index: index2, source },
-        )
+        (Self { range, own: own1, b: b1, index: index1, shape }, Self { range, own: own2, b: b2, index: index2, shape })
     }
 
     /// Distinct bytes that this part touches.
     fn bytes(&self) -> usize {
-        let read = match self.source {
+        let read = match self.shape.source {
             Source::Range => size_of_val(self.range).min(LINE * self.b.len()),
             Source::Leaf => size_of_val(self.own),
         };
@@ -138,20 +150,20 @@ impl<'a> Gather<'a> {
 
 /// For the check: from where, and from how many elements, element `i` of `n` was gathered last; `None` if it never was. Halves ranges
 /// as the kernel does, but by numbers and without recursion.
-fn last_source(i: usize, n: usize, source: Source) -> Option<(usize, usize)> {
+fn last_source(i: usize, n: usize, shape: Shape) -> Option<(usize, usize)> {
     let half_of = |(from, len): (usize, usize)| {
         let cut = len / 2;
         if i < from + cut { (from, cut) } else { (from + cut, len - cut) }
     };
     let mut range = (0, n);
-    if n <= ENDS_AT {
+    if n <= shape.ends_at {
         return None;
     }
-    while half_of(range).1 > ENDS_AT {
+    while half_of(range).1 > shape.ends_at {
         range = half_of(range);
     }
-    if source == Source::Leaf {
-        while range.1 >= SERIAL_BELOW {
+    if shape.source == Source::Leaf {
+        while range.1 >= shape.serial_below {
             range = half_of(range);
         }
     }
@@ -166,12 +178,19 @@ mod tests {
         befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
     }
 
+    fn shape(source: Source) -> Shape {
+        Shape::new(source, Input { shrink: 1, ..Input::default() })
+    }
+
     #[test]
     fn every_element_is_gathered_from_its_last_range_whatever_the_length() {
         let pool = pool();
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
             for source in [Source::Range, Source::Leaf] {
-                assert_eq!(run(&pool, Input { n, seed: 7 }, source), Ok(()), "n = {n}, {source:?}");
+                for shrink in [1, 64] {
+                    let input = Input { n, seed: 7, shrink, ..Input::default() };
+                    assert_eq!(run(&pool, input, source), Ok(()), "n = {n}, {source:?}, {shrink}");
+                }
             }
         }
     }
@@ -179,17 +198,19 @@ mod tests {
     #[test]
     fn an_element_is_last_gathered_in_the_smallest_range_that_is_gathered() {
         // 40,000 is gathered, then its halves of 20,000, then theirs of 10,000; those of 5,000 are not.
-        assert_eq!(last_source(12_345, 40_000, Source::Range), Some((10_000, 10_000)));
+        assert_eq!(last_source(12_345, 40_000, shape(Source::Range)), Some((10_000, 10_000)));
         // 16,384 is gathered in serial leaves of 8,192, and its halves not at all.
-        assert_eq!(last_source(9_000, 16_384, Source::Range), Some((0, 16_384)));
-        assert_eq!(last_source(9_000, 16_384, Source::Leaf), Some((8_192, 8_192)));
-        assert_eq!(last_source(5, ENDS_AT, Source::Range), None);
+        assert_eq!(last_source(9_000, 16_384, shape(Source::Range)), Some((0, 16_384)));
+        assert_eq!(last_source(9_000, 16_384, shape(Source::Leaf)), Some((8_192, 8_192)));
+        assert_eq!(last_source(5, ENDS_AT, shape(Source::Range)), None);
     }
 
     #[test]
     fn a_small_part_of_a_gather_declares_a_line_for_each_read() {
         let (a, index) = (vec![0.0; 1 << 16], vec![0; 16]);
-        let bytes = |source| Gather { range: &a, own: &a[..16], b: &mut [0.0; 16], index: &index, source }.bytes();
+        let bytes = |source| {
+            Gather { range: &a, own: &a[..16], b: &mut [0.0; 16], index: &index, shape: shape(source) }.bytes()
+        };
         assert_eq!(bytes(Source::Range), 16 * (64 + 8 + 4));
         assert_eq!(bytes(Source::Leaf), 16 * (8 + 8 + 4));
     }

@@ -27,8 +27,9 @@ const ENDS_AT: usize = 1 << 13;
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let a = array::filled(input.n, |i| i as f64)?;
     let mut b = array::filled(input.n, |_| 0.0)?;
-    pool.install(fit(bytes(&a, &b), || repeat_and_cut(&a, &mut b)));
-    array::check(&b, |i| if input.n > ENDS_AT { mapped(a[i]) } else { 0.0 })
+    let cut_offs = CutOffs { serial_below: input.cut_off(SERIAL_BELOW), ends_at: input.cut_off(ENDS_AT) };
+    pool.install(fit(bytes(&a, &b), || cut_offs.repeat_and_cut(&a, &mut b)));
+    array::check(&b, |i| if input.n > cut_offs.ends_at { mapped(a[i]) } else { 0.0 })
 }
 
 /// What each element is mapped to.
@@ -40,28 +41,37 @@ fn bytes(a: &[f64], b: &[f64]) -> usize {
     size_of_val(a) + size_of_val(b)
 }
 
-fn repeat_and_cut(a: &[f64], b: &mut [f64]) {
-    if a.len() <= ENDS_AT {
-        return;
-    }
-    for _ in 0..REPEATS {
-        map(a, b);
-    }
-    let (a1, a2) = a.split_at(a.len() / 2);
-    let (b1, b2) = b.split_at_mut(a1.len());
-    join(fit(bytes(a1, b1), || repeat_and_cut(a1, b1)), fit(bytes(a2, b2), || repeat_and_cut(a2, b2)));
+/// Where parallelism and recursion end.
+#[derive(Clone, Copy)]
+struct CutOffs {
+    serial_below: usize,
+    ends_at: usize,
 }
 
-fn map(a: &[f64], b: &mut [f64]) {
-    if a.len() < SERIAL_BELOW {
-        for (x, y) in a.iter().zip(b) {
-            *y = mapped(*x);
+impl CutOffs {
+    fn repeat_and_cut(self, a: &[f64], b: &mut [f64]) {
+        if a.len() <= self.ends_at {
+            return;
         }
-        return;
+        for _ in 0..REPEATS {
+            self.map(a, b);
+        }
+        let (a1, a2) = a.split_at(a.len() / 2);
+        let (b1, b2) = b.split_at_mut(a1.len());
+        join(fit(bytes(a1, b1), || self.repeat_and_cut(a1, b1)), fit(bytes(a2, b2), || self.repeat_and_cut(a2, b2)));
     }
-    let (a1, a2) = a.split_at(a.len() / 2);
-    let (b1, b2) = b.split_at_mut(a1.len());
-    join(fit(bytes(a1, b1), || map(a1, b1)), fit(bytes(a2, b2), || map(a2, b2)));
+
+    fn map(self, a: &[f64], b: &mut [f64]) {
+        if a.len() < self.serial_below {
+            for (x, y) in a.iter().zip(b) {
+                *y = mapped(*x);
+            }
+            return;
+        }
+        let (a1, a2) = a.split_at(a.len() / 2);
+        let (b1, b2) = b.split_at_mut(a1.len());
+        join(fit(bytes(a1, b1), || self.map(a1, b1)), fit(bytes(a2, b2), || self.map(a2, b2)));
+    }
 }
 
 #[cfg(test)]
@@ -72,7 +82,9 @@ mod tests {
     fn every_element_is_mapped_whatever_the_length() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
-            assert_eq!(run(&pool, Input { n, seed: 0 }), Ok(()), "n = {n}");
+            for shrink in [1, 64] {
+                assert_eq!(run(&pool, Input { n, seed: 0, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
+            }
         }
     }
 }

@@ -20,6 +20,7 @@
 //! ```
 
 mod error;
+pub mod footprint;
 mod hierarchy;
 mod hint;
 mod lanes;

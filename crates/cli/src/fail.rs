@@ -25,6 +25,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    pub(crate) fn usage(error: impl Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
     pub(crate) fn other(error: impl Display) -> Self {
         Self::Other(error.to_string())
     }

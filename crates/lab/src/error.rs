@@ -17,6 +17,18 @@ pub enum LabError {
         /// The kernels' names, comma-separated.
         known: String,
     },
+    /// Tasks cannot be run one after another on this machine.
+    #[error(transparent)]
+    Footprint(#[from] crate::footprint::FootprintError),
+    /// A kernel has no such setting.
+    #[error("{why}")]
+    BadSetting {
+        /// Which, of which kernel, and what there is.
+        why: String,
+    },
+    /// A machine cannot be changed as asked.
+    #[error(transparent)]
+    Machine(#[from] befit_machine::MachineError),
     /// A kernel cannot have this size.
     #[error("kernel {kernel} cannot have --n {n}: {why}")]
     BadSize {
@@ -128,6 +140,15 @@ fn without_output(error: &BuildError) -> String {
 impl LabError {
     /// Whether what was asked for cannot be, as opposed to what went wrong on the way.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::UnknownKernel { .. } | Self::BadSize { .. } | Self::NoManifest { .. } | Self::Start { .. })
+        matches!(
+            self,
+            Self::Machine(_)
+                | Self::UnknownKernel { .. }
+                | Self::BadSetting { .. }
+                | Self::BadSize { .. }
+                | Self::Footprint(_)
+                | Self::NoManifest { .. }
+                | Self::Start { .. }
+        )
     }
 }

@@ -31,6 +31,7 @@
 struct Readme;
 
 mod error;
+pub mod footprint;
 mod native;
 mod output;
 mod parallel;
@@ -38,6 +39,7 @@ mod progress;
 mod recording;
 pub mod reproduce;
 mod simulate;
+mod sizes;
 mod summary;
 #[cfg(test)]
 mod testing;
@@ -49,6 +51,7 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, Target, kernels, record};
+pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::Plan;
-pub use summary::{Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};
+pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
+pub use summary::{CacheUse, Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};

@@ -41,6 +41,19 @@ impl Plan {
     /// # Errors
     /// When a simulation fails; of several failures, the first in the order of results.
     pub fn simulate(&self, program: &Program, progress: &dyn Progress) -> Result<Vec<Summary>, LabError> {
+        self.simulate_at(Costs::default(), program, progress)
+    }
+
+    /// As [`Self::simulate`], with scheduling at other costs: [`Costs::shrunk`] for a model of a large run.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`].
+    pub fn simulate_at(
+        &self,
+        costs: Costs,
+        program: &Program,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Summary>, LabError> {
         let jobs = self.jobs();
         let touches = program.total_touches();
         progress.simulating(jobs.len(), touches * jobs.len() as u64);
@@ -49,8 +62,7 @@ impl Plan {
         let run = |job: &Job| {
             let machine = &self.machines[job.machine];
             let scheduler = self.schedulers[job.scheduler];
-            let settings =
-                Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs: Costs::default() };
+            let settings = Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs };
             befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches)).map_err(|source| {
                 LabError::Simulation {
                     machine: machine.name.clone(),

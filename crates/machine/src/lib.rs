@@ -28,6 +28,7 @@ mod preset;
 pub mod synthetic;
 mod tree;
 mod units;
+mod vary;
 #[cfg(feature = "xml")]
 mod xml;
 
@@ -37,5 +38,5 @@ pub use host::Host;
 #[cfg(feature = "hwloc")]
 pub use hwloc::detect_through_hwloc;
 pub use preset::{preset, presets};
-pub use tree::{Cache, Cluster, Inclusion, Machine, Memory, Placement, Replacement, Worker};
+pub use tree::{Cache, Cluster, Inclusion, Issue, Machine, Memory, Placement, Replacement, Worker};
 pub use units::{Bytes, ClusterId, Cycles, Level, Lines, WorkerId};

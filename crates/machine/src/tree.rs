@@ -119,6 +119,22 @@ pub struct Memory {
     pub remote_latency: Cycles,
 }
 
+/// How a core issues instructions, where a machine's source says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Issue {
+    /// Instructions that one recorded operation (load, store or basic block) stands for.
+    pub instructions: f64,
+    /// Instructions that the core issues in a cycle at most.
+    pub width: f64,
+}
+
+impl Issue {
+    /// Cycles that one recorded operation costs beyond the caches.
+    pub fn cycles_per_operation(self) -> f64 {
+        self.instructions / self.width
+    }
+}
+
 /// A machine: the tree of its caches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
@@ -130,6 +146,8 @@ pub struct Machine {
     pub memory: Memory,
     /// Average cycles that one recorded operation (load, store or basic block) costs beyond the caches.
     pub cycles_per_operation: f64,
+    /// What that follows from, where it is known.
+    pub issue: Option<Issue>,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) workers: Vec<Worker>,
 }

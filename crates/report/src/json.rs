@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use befit_lab::{LevelSummary, Spread, Summary};
-use befit_machine::{Cycles, Lines};
+use befit_lab::{CacheUse, LevelSummary, Spread, Summary};
+use befit_machine::{Bytes, Cycles, Lines};
 use serde::{Deserialize, Serialize};
 
 /// The version of the contract, as written in [`Report::schema`].
@@ -40,6 +40,9 @@ pub struct Row {
     pub sigma: f64,
     /// μ, 0 < μ ≤ 1. Schedulers that do not use it ignore it.
     pub mu: f64,
+    /// How strands count that pass through a cache: `capped` or `full`. Schedulers that do not use it ignore it.
+    #[serde(default)]
+    pub counting: String,
     /// The number of seeds; they were 1, 2, … up to this number.
     pub seeds: u32,
     /// Tasks of the program, the root included.
@@ -72,6 +75,30 @@ pub struct Row {
     pub failed_steals: Figure,
     /// Maximal tasks anchored, per level, and at `memory`, the root. All 0 under schedulers that do not anchor.
     pub anchors: BTreeMap<String, Figure>,
+    /// What the scheduler did with each cache; empty under schedulers that do not anchor. Not in CSV.
+    #[serde(default)]
+    pub caches: Vec<Cache>,
+}
+
+/// One cache under a space-bounded scheduler.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Cache {
+    /// Its number in the machine; 0 is memory.
+    pub cluster: u32,
+    /// Its level.
+    pub level: String,
+    /// The first of the workers under it.
+    pub first_worker: u32,
+    /// The last of them.
+    pub last_worker: u32,
+    /// Its size, in bytes.
+    pub size: u64,
+    /// Maximal tasks anchored there.
+    pub anchors: Figure,
+    /// The most of it that was given out at any time, in bytes.
+    pub occupancy_max: Figure,
+    /// How much of it was given out on average over the running time, in bytes.
+    pub occupancy_mean: Figure,
 }
 
 /// Smallest, median and largest over the seeds. The median of an even number of seeds is the lower of the two in the middle.
@@ -121,6 +148,7 @@ impl From<&Summary> for Row {
             scheduler: s.scheduler.name().to_owned(),
             sigma: s.options.sigma,
             mu: s.options.mu,
+            counting: s.options.counting.name().to_owned(),
             seeds: s.seeds,
             tasks: s.tasks,
             strands: s.strands,
@@ -143,7 +171,29 @@ impl From<&Summary> for Row {
             near_steals: s.near_steals.into(),
             failed_steals: s.failed_steals.into(),
             anchors: s.anchors.iter().map(|(level, n)| (place(*level), (*n).into())).collect(),
+            caches: s.caches.iter().map(Cache::from).collect(),
         }
+    }
+}
+
+impl From<&CacheUse> for Cache {
+    fn from(c: &CacheUse) -> Self {
+        Self {
+            cluster: c.cluster.0,
+            level: c.level.to_string(),
+            first_worker: c.first_worker,
+            last_worker: c.last_worker,
+            size: c.size.0,
+            anchors: c.anchors.into(),
+            occupancy_max: c.occupancy_max.into(),
+            occupancy_mean: c.occupancy_mean.into(),
+        }
+    }
+}
+
+impl From<Spread<Bytes>> for Figure {
+    fn from(s: Spread<Bytes>) -> Self {
+        s.map(|b| b.0).into()
     }
 }
 

@@ -14,19 +14,23 @@
 //! [`render_reproduction`].
 
 mod csv;
+mod footprint;
 pub mod json;
 mod names;
 mod native;
 mod recording;
 mod reproduction;
+mod sizes;
 mod table;
 
+pub use footprint::{json as footprint_json, render as render_footprint, render_html as render_footprint_html};
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
 pub use reproduction::{
     json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
 };
+pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;
 
@@ -66,6 +70,11 @@ pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError
             text.push('\n');
             Ok(text)
         }
-        Format::Csv => csv::render(&json::Report::from(results).results),
+        Format::Csv => {
+            let mut rows = json::Report::from(results).results;
+            // A machine has dozens of caches, each of which would be ten columns.
+            rows.iter_mut().for_each(|row| row.caches.clear());
+            csv::render(&rows)
+        }
     }
 }

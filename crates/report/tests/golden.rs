@@ -49,6 +49,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         near_steals: spread(if space_bounded { 0 } else { 2_400 }),
         failed_steals: spread(54_321),
         anchors: places.map(|p| (p, spread(if space_bounded && p != Some(Level(1)) { 200 } else { 0 }))).collect(),
+        caches: Vec::new(),
         tasks: 98_765,
         strands: 123_456,
     }

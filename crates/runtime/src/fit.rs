@@ -31,6 +31,9 @@ pub trait Work {
     /// What [`run`](Self::run) returns.
     type Output;
 
+    /// The closure, without sizes.
+    type Closure: FnOnce() -> Self::Output;
+
     /// Whether values of this type declare a size. It is a constant so that code for plain closures holds no trace of
     /// sizes.
     const SIZED: bool;
@@ -42,8 +45,17 @@ pub trait Work {
     /// declared.
     fn strand(&self) -> Option<usize>;
 
+    /// The closure, without what is declared about it.
+    fn into_closure(self) -> Self::Closure;
+
     /// Does the work on the calling thread.
-    fn run(self) -> Self::Output;
+    #[inline(always)]
+    fn run(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.into_closure()()
+    }
 }
 
 // `FnOnce` is a fundamental trait: the compiler may conclude from `Fit` not implementing it that the two impls below
@@ -53,6 +65,7 @@ where
     F: FnOnce() -> R,
 {
     type Output = R;
+    type Closure = F;
     const SIZED: bool = false;
 
     #[inline(always)]
@@ -66,8 +79,8 @@ where
     }
 
     #[inline(always)]
-    fn run(self) -> R {
-        self()
+    fn into_closure(self) -> F {
+        self
     }
 }
 
@@ -123,6 +136,7 @@ where
     F: FnOnce() -> R,
 {
     type Output = R;
+    type Closure = F;
     const SIZED: bool = true;
 
     #[inline(always)]
@@ -136,8 +150,8 @@ where
     }
 
     #[inline(always)]
-    fn run(self) -> R {
-        (self.work)()
+    fn into_closure(self) -> F {
+        self.work
     }
 }
 

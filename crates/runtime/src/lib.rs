@@ -32,6 +32,8 @@
 //! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
 //! [`broadcast`], [`yield_now`] and so on.
 //!
+//! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of their own: [`footprint`].
+//!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
 //! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
@@ -52,6 +54,7 @@ mod engine;
 mod environment;
 mod error;
 mod fit;
+pub mod footprint;
 #[cfg(not(befit_record))]
 mod fork;
 #[cfg(not(befit_record))]
@@ -78,8 +81,12 @@ mod yielded;
 mod recorded;
 
 pub use befit_machine::{Level, Machine};
-pub use befit_sched::SchedulerKind;
+pub use befit_sched::{SchedulerKind, Subtree, Tiers};
 
+#[cfg(not(befit_record))]
+use self::pool::with_current_machine;
+#[cfg(befit_record)]
+use self::recorded::with_current_machine;
 #[cfg(befit_record)]
 pub use self::recorded::*;
 #[cfg(not(befit_record))]

@@ -2,6 +2,8 @@
 
 use befit_machine::WorkerId;
 
+use crate::{CountSource, WorkerCounts};
+
 /// Names one lock of a policy, densely from 0, so that an engine can keep a table of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LockId(pub u32);
@@ -22,6 +24,22 @@ pub trait Env {
 
     /// The worker looked for work in `victim`'s queue, and found some or none.
     fn steal(&mut self, victim: WorkerId, found: bool);
+
+    /// What the worker has done so far, for policies that measure; none where nothing counts. Read where a strand begins and where it
+    /// ends, the difference is the strand's.
+    fn counts(&mut self) -> Option<WorkerCounts> {
+        None
+    }
+
+    /// Where [`Self::counts`] come from.
+    fn count_source(&self) -> Option<CountSource> {
+        None
+    }
+
+    /// The policy has something to tell the user, in one line. Said once.
+    fn tell(&mut self, what: &'static str) {
+        let _ = what;
+    }
 }
 
 /// An [`Env`] that only knows random numbers: for tests, and for engines that charge nothing.

@@ -5,15 +5,20 @@
 //! policy needs of the world (random numbers, the price of a lock) it asks of its [`Env`]. So one and the same object
 //! drives real threads in `befit` and virtual ones in `befit-sim`.
 
+mod counts;
 mod env;
+pub mod footprint;
 mod lock;
 mod options;
 pub mod policy;
+mod report;
 mod scheduler;
 mod task;
 
+pub use counts::{CountSource, WorkerCounts};
 pub use env::{Env, LockId, QuietEnv};
 pub use lock::Guarded;
-pub use options::{Options, UnknownScheduler};
+pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
+pub use report::{Subtree, Tiers};
 pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
 pub use task::{Ready, Stage, Task};

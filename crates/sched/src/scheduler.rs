@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use befit_machine::{ClusterId, WorkerId};
+use befit_machine::{Bytes, ClusterId, WorkerId};
 
-use crate::{Env, Ready, Stage, Task};
+use crate::{Env, Ready, Stage, Task, Tiers};
 
 /// Which goes on after a fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +94,23 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         false
     }
 
+    /// Whether `get` may refuse what is ready until a later `done` or `task_ended` names a cluster that has it.
+    fn may_refuse(&self) -> bool {
+        self.places_by_size()
+    }
+
+    /// Whether every fork of `parent` must come to the policy, each child with its place in the tree of tasks. An engine may otherwise
+    /// keep forks to itself until a worker wants one.
+    fn wants_forks_of(&self, parent: &Task) -> bool {
+        let _ = parent;
+        false
+    }
+
+    /// What the policy has found out about the program, for those with two tiers.
+    fn tiers(&self) -> Option<Tiers> {
+        None
+    }
+
     /// Worker `w` goes on with a strand of `task` that was not handed out by `get`: on threads a closure goes on, on the thread
     /// that called `join`, when its children have ended. The policy accounts for it and cannot refuse.
     fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
@@ -112,6 +129,12 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         None
     }
 
+    /// How much of a cluster's cache is claimed at the moment; `None` from policies that claim none.
+    fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
+        let _ = cluster;
+        None
+    }
+
     /// Asserts what must always hold between calls (the bounded property, say); panics where it does not.
     fn check(&self) {}
 }
@@ -126,6 +149,20 @@ pub enum SchedulerKind {
     Pws,
     /// Space-bounded: tasks anchored to the cache that they befit.
     Sb,
+    /// Space-bounded; tasks go back to where they ran before.
+    SbX,
     /// Space-bounded with the top bucket of each cluster split by child cluster.
     SbD,
+    /// Work stealing child-first, as in MIT Cilk: CATS's baseline.
+    CilkA,
+    /// Bi-tier, cut by measured sizes, as the paper has it.
+    Cats,
+    /// Bi-tier, cut by measured sizes, with subtrees that stay on their socket.
+    CatsS,
+    /// Bi-tier, cut at a depth that sizes given by the user determine.
+    Cab,
+    /// Bi-tier, cut at a fixed depth.
+    Hws,
+    /// A stack per socket.
+    Mts,
 }

@@ -12,7 +12,8 @@ pub struct Task {
     pub strand: Bytes,
     /// Forks between the root task and it.
     pub depth: u32,
-    /// Which child of its parent it is, counted from 0 and anew after each sync.
+    /// Which child of its parent it is, counted from 0 and anew after each sync. Of a task without a parent: the place in the program
+    /// that it comes from, where the engine can tell.
     pub index: u32,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,

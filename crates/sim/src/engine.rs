@@ -11,13 +11,12 @@ use crate::{
     clock::Ticks,
     env::{Prices, SimEnv, Steals},
     execution::{Execution, Hardware},
+    occupancy::Claims,
     tasks::{Step, Tasks},
 };
 
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates more slowly.
 const SLICE: Ticks = Ticks::cycles(500);
-/// An idle worker looks for work this often: one that is woken resumes at a random point of the period.
-const POLL: u64 = 200;
 /// Touches between two reports of progress.
 const REPORT: u64 = 1 << 20;
 /// Strands between two checks of all of the policy's invariants (the cheap ones are checked at every step).
@@ -57,11 +56,15 @@ pub(crate) struct Engine<'a> {
     tasks: Tasks<'a>,
     hardware: Hardware,
     prices: Prices,
+    /// An idle worker looks for work this often: one that is woken resumes at a random point of the period.
+    poll: u64,
     steals: Steals,
     workers: Vec<Worker<'a>>,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
+    started_on: Vec<u32>,
+    claims: Claims,
     ready: u64,
     strands: u64,
     /// When the latest strand so far ended, its bookkeeping included.
@@ -86,17 +89,21 @@ impl<'a> Engine<'a> {
             random: seeds.fork(),
             spent: Spent::default(),
         });
+        let scheduler = settings.scheduler.build(machine, settings.options);
         Ok(Self {
             program,
             machine,
-            scheduler: settings.scheduler.build(machine, settings.options),
+            claims: Claims::new(machine, &*scheduler),
+            scheduler,
             tasks: Tasks::new(program),
             workers: workers.collect(),
             hardware: Hardware::new(program, machine, seeds.u64(..))?,
             prices: Prices::new(machine, settings.costs),
+            poll: settings.costs.poll.max(1),
             steals: Steals::default(),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
+            started_on: vec![0; program.tasks() as usize],
             ready: 0,
             strands: 0,
             last_end: Ticks::default(),
@@ -248,6 +255,9 @@ impl<'a> Engine<'a> {
         if stage == Stage::Start && notes.maximal {
             self.anchors[notes.anchor.index()] += 1;
         }
+        if stage == Stage::Start {
+            self.started_on[task.0 as usize] = w.0;
+        }
         *self.tasks.notes_mut(task) = notes;
     }
 
@@ -290,9 +300,12 @@ impl<'a> Engine<'a> {
             random: &mut worker.random,
             prices: &mut self.prices,
             steals: &mut self.steals,
+            counts: self.hardware.counts(w),
         };
         env.call();
-        call(&*self.scheduler, &mut env)
+        let answer = call(&*self.scheduler, &mut env);
+        self.claims.note(w, self.workers[w.index()].clock, &*self.scheduler);
+        answer
     }
 
     /// Parked workers under `cluster` look again, each at some point of its polling period.
@@ -301,7 +314,7 @@ impl<'a> Engine<'a> {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
                 worker.parked = false;
-                worker.clock = worker.clock.max(now + Ticks::cycles(worker.random.u64(..POLL)));
+                worker.clock = worker.clock.max(now + Ticks::cycles(worker.random.u64(..self.poll)));
                 self.queue.push(Reverse((worker.clock, w)));
             }
         }
@@ -340,8 +353,11 @@ impl<'a> Engine<'a> {
             near_steals: self.steals.near,
             failed_steals: self.steals.failed,
             anchors: self.anchors,
+            occupancy: self.claims.finish(time),
             tasks: u64::from(self.program.tasks()),
             strands: self.strands,
+            started_on: self.started_on,
+            tiers: self.scheduler.tiers(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The simulator's [`Env`]: every lock and steal has a price in virtual time.
 
 use befit_machine::{Machine, WorkerId};
-use befit_sched::{Env, LockId};
+use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 
 use crate::{Costs, clock::Ticks};
 
@@ -38,6 +38,8 @@ pub(crate) struct SimEnv<'a> {
     pub(crate) random: &'a mut fastrand::Rng,
     pub(crate) prices: &'a mut Prices,
     pub(crate) steals: &'a mut Steals,
+    /// What the worker has done so far.
+    pub(crate) counts: WorkerCounts,
 }
 
 impl SimEnv<'_> {
@@ -75,5 +77,13 @@ impl Env for SimEnv<'_> {
             (true, true) => self.steals.near += 1,
             (true, false) => self.steals.far += 1,
         }
+    }
+
+    fn counts(&mut self) -> Option<WorkerCounts> {
+        Some(self.counts)
+    }
+
+    fn count_source(&self) -> Option<CountSource> {
+        Some(CountSource::Simulated)
     }
 }

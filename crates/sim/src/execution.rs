@@ -1,8 +1,9 @@
 //! A strand on its way through the caches.
 
 use befit_cache::{Found, Hierarchy};
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
+use befit_sched::WorkerCounts;
 
 use crate::{SimError, clock::Ticks, memory::Memory};
 
@@ -35,6 +36,10 @@ pub(crate) struct Hardware {
     cores: Vec<(u32, f64)>,
     /// Per core: workers that run a strand; they share its issue slots.
     busy: Vec<u32>,
+    /// Per cluster: whether only one core uses its cache.
+    private: Vec<bool>,
+    /// Per worker: what it has done.
+    counts: Vec<WorkerCounts>,
 }
 
 impl Hardware {
@@ -75,7 +80,14 @@ impl Hardware {
             coarser,
             cores,
             busy: vec![0; core_count],
+            private: machine.clusters().iter().map(|c| c.cache.is_some() && is_one_cores(machine, c)).collect(),
+            counts: vec![WorkerCounts::default(); workers as usize],
         })
+    }
+
+    /// What `worker` has done so far.
+    pub(crate) fn counts(&self, worker: WorkerId) -> WorkerCounts {
+        self.counts[worker.index()]
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
@@ -92,6 +104,19 @@ impl Hardware {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
     }
 
+    /// Counts a line that did not come from a private cache.
+    fn count(&mut self, worker: WorkerId, found: Found) {
+        let counts = &mut self.counts[worker.index()];
+        match found {
+            Found::Own(cluster) if self.private[cluster.index()] => {}
+            Found::Own(_) | Found::Sibling(_) => counts.private_misses += 1,
+            Found::Remote | Found::Memory => {
+                counts.private_misses += 1;
+                counts.llc_misses += 1;
+            }
+        }
+    }
+
     /// One touch, of a machine's line, at `now`; answers how long the worker waits for it.
     fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> Ticks {
         let line = touch.line;
@@ -100,6 +125,7 @@ impl Hardware {
         for _ in 0..access.written_back {
             self.memory.transfer(worker, line, now);
         }
+        self.count(worker, access.found);
         let (queued, latency) = match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
             Found::Remote => (Ticks::default(), self.remote),
@@ -108,6 +134,12 @@ impl Hardware {
         let overlapped = if touch.streaming { Ticks((latency.0 as f64 / self.parallelism) as u64) } else { latency };
         queued + overlapped
     }
+}
+
+/// Whether all workers under the cluster are hardware threads of one core.
+fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
+    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
+    workers.iter().all(|worker| worker.core == workers[0].core)
 }
 
 /// A strand that a worker runs.
@@ -122,6 +154,8 @@ pub(crate) struct Execution<'a> {
     stride: u64,
     /// What is left of the strand's operations, in the same unit.
     left: u64,
+    /// All of the strand's operations.
+    operations: u64,
 }
 
 impl<'a> Execution<'a> {
@@ -135,6 +169,7 @@ impl<'a> Execution<'a> {
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
             left,
+            operations: left >> 16,
         }
     }
 
@@ -156,6 +191,9 @@ impl<'a> Execution<'a> {
                 self.decode(hardware, worker);
                 if self.at == self.filled {
                     let (clock, ended) = self.tail(clock, until, ticks_per_op);
+                    if ended {
+                        hardware.counts[worker.index()].instructions += self.operations;
+                    }
                     return (clock, ended, made);
                 }
             }

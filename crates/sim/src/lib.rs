@@ -16,13 +16,14 @@ mod engine;
 mod env;
 mod execution;
 mod memory;
+mod occupancy;
 mod outcome;
 mod settings;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::{Breakdown, LevelCounts, Outcome};
+pub use outcome::{Breakdown, LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 
 use befit_machine::Machine;

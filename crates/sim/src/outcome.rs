@@ -1,6 +1,7 @@
 //! What a simulation found.
 
-use befit_machine::{Cycles, Level, Lines};
+use befit_machine::{Bytes, Cycles, Level, Lines};
+use befit_sched::Tiers;
 
 /// What one simulated run found. Times are virtual; counts are of cache lines.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,10 +28,25 @@ pub struct Outcome {
     pub failed_steals: u64,
     /// Per cluster (by `ClusterId`): maximal tasks anchored there.
     pub anchors: Vec<u64>,
+    /// Per cluster: how much of its cache the policy had given out. Empty under policies that give none.
+    pub occupancy: Vec<Occupancy>,
     /// Tasks, the root included.
     pub tasks: u64,
     /// Strands run.
     pub strands: u64,
+    /// Per task (by `TaskId`): the number of the worker that ran its first strand.
+    pub started_on: Vec<u32>,
+    /// What a policy with two tiers has found out.
+    pub tiers: Option<Tiers>,
+}
+
+/// How much of one cache a space-bounded policy had given out. In the root, of which nothing is claimed, always none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// The most at any time: never more than the cache holds.
+    pub max: Bytes,
+    /// The mean over the running time.
+    pub mean: Bytes,
 }
 
 /// Counts of all caches of one level.

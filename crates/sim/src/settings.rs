@@ -33,11 +33,30 @@ pub struct Costs {
     pub near_steal: u64,
     /// Looking into a queue of any other worker.
     pub far_steal: u64,
+    /// How often an idle worker looks for work: one for which there is some again finds it at a random point of this period.
+    pub poll: u64,
 }
 
 impl Default for Costs {
     fn default() -> Self {
-        Self { call: 50, lock: 50, near_steal: 100, far_steal: 300 }
+        Self { call: 50, lock: 50, near_steal: 100, far_steal: 300, poll: 200 }
+    }
+}
+
+impl Costs {
+    /// For a model `factor` times smaller than what it stands for: its strands are as many times shorter, and so must be what scheduling
+    /// them costs, or it would weigh more than it does.
+    #[must_use]
+    pub fn shrunk(self, factor: u32) -> Self {
+        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor.max(1));
+        let Self { call, lock, near_steal, far_steal, poll } = self;
+        Self {
+            call: part(call),
+            lock: part(lock),
+            near_steal: part(near_steal),
+            far_steal: part(far_steal),
+            poll: part(poll),
+        }
     }
 }
 

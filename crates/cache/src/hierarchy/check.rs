@@ -67,7 +67,7 @@ impl Hierarchy {
     }
 
     /// The entry of `line` in cache number `cache`.
-    fn entry(&self, cache: usize, line: u32) -> Option<u32> {
+    pub(super) fn entry(&self, cache: usize, line: u32) -> Option<u32> {
         match &self.model {
             Model::Usual(usual) => usual.entry(cache, line),
             Model::General(general) => general.store.peek(Portable, &self.layout.caches[cache].geometry, line),

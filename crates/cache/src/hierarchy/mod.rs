@@ -5,6 +5,7 @@
 //! [`check`] asserts what must always hold. `README.md` of the crate describes the protocol.
 
 mod check;
+mod contents;
 mod general;
 mod host;
 mod layout;

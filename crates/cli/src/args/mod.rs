@@ -1,18 +1,22 @@
 //! The command line, as clap sees it.
 
+mod footprint;
 mod reproduce;
 mod run;
+mod sizes;
 mod source;
 mod values;
 
 use std::path::PathBuf;
 
 use befit_machine::Machine;
-use befit_sched::SchedulerKind;
+use befit_sched::{Counting, SchedulerKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use footprint::FootprintArgs;
 pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use sizes::SizesArgs;
 pub(crate) use source::SourceArgs;
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
@@ -45,6 +49,10 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
+    /// Count what tasks leave in a cache for one another
+    Footprint(FootprintArgs),
+    /// Compare the sizes that a program's tasks declare with what they touch
+    Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies
@@ -57,6 +65,7 @@ Examples:
   befit compare rgm --n 1000000 --machine epyc-7742 --machine host --sched ws,sb-d
   befit compare rrm --machine 'pack:2 l3:1(size=16777216) core:8 l2:1(size=1048576) pu:1'
   befit compare rrm --seeds 10 --format json --output rrm.json
+  befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
 Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are medians over
@@ -83,6 +92,9 @@ Examples:
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,
+    /// Record a kernel K times smaller, with cut-offs K times smaller; give `befit sim` the same
+    #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) shrink: u32,
     /// The file to write; it appears whole or not at all
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
@@ -122,6 +134,21 @@ pub(crate) struct PlanArgs {
     /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1
     #[arg(long, default_value = "0.2", value_parser = values::share)]
     pub(crate) mu: f64,
+    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at mu of it) or in `full`
+    #[arg(long, default_value = "capped")]
+    pub(crate) counting: Counting,
+    /// The share of the machines' memory bandwidth, by binding pages to as many of its memory controllers
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) bandwidth: Option<u32>,
+    /// So many of the machines' sockets (outermost caches) only
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) sockets: Option<u32>,
+    /// So many cores of each socket only
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) cores: Option<u32>,
+    /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) shrink: Option<u32>,
 }
 
 /// Where results go, and how they look.

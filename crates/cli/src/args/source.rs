@@ -36,11 +36,20 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// What was asked for.
-    pub(crate) fn source(&self) -> Source {
+    /// By how much a model of it is shrunk where nobody said.
+    pub(crate) fn usual_shrink(&self) -> u32 {
+        match (&self.kernel, self.n) {
+            (Some(name), None) => befit_lab::usual_shrink(name),
+            _ => 1,
+        }
+    }
+
+    /// What was asked for, as a kernel's model if it is to be shrunk.
+    pub(crate) fn source(&self, shrink: u32) -> Source {
         let Some(manifest) = &self.manifest_path else {
             // clap requires one of the two.
-            return Source::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n };
+            let (name, n) = (self.kernel.clone().unwrap_or_default(), self.n);
+            return if shrink > 1 { Source::Model { name, n, shrink } } else { Source::Kernel { name, n } };
         };
         let target = match (&self.bin, &self.example) {
             (Some(name), _) => Target::Bin(name.clone()),

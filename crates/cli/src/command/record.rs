@@ -8,7 +8,7 @@ use crate::{
 };
 
 pub(super) fn run(args: RecordArgs) -> Result<(), Failure> {
-    let source = args.source.source();
+    let source = args.source.source(args.shrink);
     source.check()?;
     drop(Destination::open(Some(&args.output))?); // says now, and not after the recording, that the file cannot be written
     let display = Display::new();

@@ -4,7 +4,7 @@ use crate::common::{befit, printed};
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["compare", "run", "record", "sim", "topo"] {
+    for command in ["compare", "run", "record", "sim", "footprint", "topo"] {
         let text = printed(&befit(&[command, "--help"]));
         assert!(text.contains("Examples:"), "{command}: {text}");
         assert!(text.contains(&format!("befit {command}")), "{command}: {text}");

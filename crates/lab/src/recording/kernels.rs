@@ -1,6 +1,6 @@
 //! befit's own kernels: their names, and where their sources are.
 
-use befit_kernels::Kernel;
+use befit_kernels::{Kernel, KernelError, Variant};
 use befit_record::Build;
 
 use super::{Job, checkout};
@@ -13,8 +13,9 @@ const MOST: u64 = 1 << 32;
 /// A kernel and the size to run it at.
 #[derive(Debug)]
 pub(super) struct Chosen {
-    kernel: Kernel,
+    kernel: Variant,
     n: u64,
+    shrink: u32,
 }
 
 /// The kernels, each with one line about it.
@@ -24,20 +25,35 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
 
 /// The kernel `name` at size `n`, or at its default size.
 pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
-    let kernel = Kernel::find(name).map_err(|_| LabError::UnknownKernel {
-        name: name.to_owned(),
-        known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),
+    let kernel = Variant::find(name).map_err(|error| match error {
+        KernelError::Setting { .. } => LabError::BadSetting { why: error.to_string() },
+        _ => LabError::UnknownKernel {
+            name: name.to_owned(),
+            known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),
+        },
     })?;
-    match n.unwrap_or(kernel.default_n as u64) {
-        n @ 1..=MOST => Ok(Chosen { kernel, n }),
+    match n.unwrap_or(kernel.kernel.default_n as u64) {
+        n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: 1 }),
         n => Err(LabError::BadSize { kernel: name.to_owned(), n, why: format!("1 to {MOST} can be recorded") }),
     }
+}
+
+/// A model of the kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default size divided by it.
+pub(super) fn model(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
+    let shrunk = |kernel: Kernel| kernel.shrunk_n(shrink as usize) as u64;
+    let n = n.or_else(|| Kernel::find(name).ok().map(shrunk));
+    Ok(Chosen { shrink: shrink.max(1), ..find(name, n)? })
+}
+
+/// By how much a kernel of its default size is shrunk where it is simulated and nobody said how much; 1 for a kernel that does not exist.
+pub fn usual_shrink(name: &str) -> u32 {
+    Kernel::find(name).map_or(1, |kernel| kernel.usual_shrink() as u32)
 }
 
 impl Chosen {
     /// How it is built and run as it is: without instrumentation, on as many threads as it likes, and able to read lstopo's files.
     pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
-        Ok((Build { plain: true, features: Some("xml".to_owned()), ..self.build()? }, self.arguments()))
+        Ok((Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? }, self.arguments()))
     }
 
     /// How it is built and run to be recorded.
@@ -59,7 +75,11 @@ impl Chosen {
     }
 
     fn arguments(&self) -> Vec<String> {
-        vec![self.kernel.name.to_owned(), "--n".to_owned(), self.n.to_string()]
+        let mut arguments = vec![self.kernel.name.clone(), "--n".to_owned(), self.n.to_string()];
+        if self.shrink > 1 {
+            arguments.extend(["--shrink".to_owned(), self.shrink.to_string()]);
+        }
+        arguments
     }
 }
 
@@ -76,8 +96,24 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_answered_with_the_known_ones() {
         let error = find("rmm", None).unwrap_err();
-        assert_eq!(error.to_string(), "unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf");
+        assert!(error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"), "{error}");
         assert!(error.is_usage());
+    }
+
+    #[test]
+    fn a_setting_that_a_kernel_does_not_have_is_answered_with_those_it_has() {
+        let error = find("bst:node=21", None).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
+        assert_eq!(find("bst:node=24", Some(7)).unwrap().arguments()[0], "bst:node=24");
+    }
+
+    #[test]
+    fn a_model_has_a_part_of_the_size_and_smaller_cut_offs() {
+        let arguments = |name, n| model(name, n, 16).unwrap().arguments().join(" ");
+        assert_eq!(arguments("rrm", None), "rrm --n 625000 --shrink 16");
+        assert_eq!(arguments("rrm", Some(5)), "rrm --n 5 --shrink 16");
+        assert_eq!(arguments("matmul", None), "matmul --n 1280 --shrink 16");
+        assert!(model("rmm", None, 16).unwrap_err().is_usage());
     }
 
     #[test]

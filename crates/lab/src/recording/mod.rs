@@ -18,7 +18,7 @@ use crate::{LabError, Progress};
 use key::{Key, KeyBuilder};
 use store::Store;
 
-pub use kernels::kernels;
+pub use kernels::{kernels, usual_shrink};
 pub use source::{Source, Target};
 
 /// How the kernel `name` at size `n` is built, and run, as it is.
@@ -66,13 +66,27 @@ struct Job {
 /// # Errors
 /// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
 pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+    record_filtered(source, RecordOptions::default().filter, fresh, progress)
+}
+
+/// As [`record`], of accesses to all lines but the one touched last: for caches of few ways, where an access to one of the last eight
+/// lines may miss. Longer recordings.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_all_lines(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+    record_filtered(source, 1, fresh, progress)
+}
+
+fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
     source.check()?;
     let job = job(source)?;
     let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
     progress.building(&what);
     let binary = job.build.run().map_err(LabError::Build)?;
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-    let options = options(&job);
+    let mut options = options(&job);
+    options.filter = filter;
     let key = key(&binary, &job, &options).map_err(|source| LabError::Read { path: binary.clone(), source })?;
     let store = Store::new(cache_folder(&binary));
     if !fresh && let Some(program) = store.load(&name, key, progress) {
@@ -99,6 +113,7 @@ pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<P
 fn job(source: &Source) -> Result<Job, LabError> {
     match source {
         Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
+        Source::Model { name, n, shrink } => kernels::model(name, *n, *shrink)?.job(),
         Source::Crate { manifest, package, target, arguments } => {
             let (bin, example) = match target {
                 Target::OnlyBin => (None, None),

@@ -15,6 +15,15 @@ pub enum Source {
         /// Its size; without one, the kernel's default.
         n: Option<u64>,
     },
+    /// A small model of a large run of a kernel of befit's own: its size and its cut-offs divided by `shrink`.
+    Model {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default, divided too.
+        n: Option<u64>,
+        /// By how much the cut-offs, and a default size, are divided; from 1 up.
+        shrink: u32,
+    },
     /// A crate of the user's that uses befit, or rayon.
     Crate {
         /// Its Cargo.toml.
@@ -47,6 +56,7 @@ impl Source {
     pub fn check(&self) -> Result<(), LabError> {
         match self {
             Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
+            Self::Model { name, n, shrink } => kernels::model(name, *n, *shrink).map(drop),
             Self::Crate { manifest, .. } if !manifest.is_file() => Err(LabError::NoManifest { path: manifest.clone() }),
             Self::Crate { .. } => Ok(()),
         }

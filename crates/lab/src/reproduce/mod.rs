@@ -9,7 +9,9 @@
 //! parameter is set per program to bring a figure into range. Each study has its folder here; to add one, write the folder and name it
 //! in [`Study`].
 
+mod cats;
 mod figure;
+mod footprint;
 mod picture;
 mod space_bounded;
 
@@ -28,16 +30,22 @@ use crate::{LabError, Progress};
 pub enum Study {
     /// Simhadri, Blelloch, Fineman, Gibbons, Kyrola: Experimental analysis of space-bounded schedulers (SPAA 2014, TOPC 2016).
     SpaceBounded,
+    /// Chen, Guo, Huang: CATS: cache aware task-stealing based on online profiling (ICS 2012).
+    Cats,
+    /// The study of footprint-based scheduling: arrays and a tree on a simulated SPARC core.
+    Footprint,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::SpaceBounded];
+    pub const ALL: [Self; 3] = [Self::SpaceBounded, Self::Cats, Self::Footprint];
 
     /// As users type it.
     pub fn name(self) -> &'static str {
         match self {
             Self::SpaceBounded => "space-bounded",
+            Self::Cats => "cats",
+            Self::Footprint => "footprint",
         }
     }
 
@@ -45,6 +53,8 @@ impl Study {
     pub fn about(self) -> &'static str {
         match self {
             Self::SpaceBounded => "the experimental analysis of space-bounded schedulers (Simhadri et al.)",
+            Self::Cats => "cache aware task-stealing based on online profiling (Chen et al.)",
+            Self::Footprint => "footprint-based scheduling: arrays, a tree, and the algorithm left as future work",
         }
     }
 }
@@ -90,6 +100,8 @@ impl Request {
     pub fn run(&self, progress: &dyn Progress) -> Result<Reproduction, LabError> {
         match self.study {
             Study::SpaceBounded => space_bounded::run(self, progress),
+            Study::Cats => cats::run(self, progress),
+            Study::Footprint => footprint::run(self, progress),
         }
     }
 }

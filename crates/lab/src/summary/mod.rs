@@ -1,7 +1,9 @@
 //! What the seeds of one experiment gave, put together.
 
+mod caches;
 mod spread;
 
+pub use caches::CacheUse;
 pub use spread::Spread;
 
 use befit_machine::{ClusterId, Cycles, Level, Lines, Machine};
@@ -47,6 +49,8 @@ pub struct Summary {
     pub failed_steals: Spread<u64>,
     /// Maximal tasks anchored per level, ascending; `None` is memory (the root), last.
     pub anchors: Vec<(Option<Level>, Spread<u64>)>,
+    /// Per cache of the machine, in the order of its clusters: what the policy did with it. Empty under policies that anchor nothing.
+    pub caches: Vec<CacheUse>,
     /// Tasks of the program, the root included.
     pub tasks: u64,
     /// Strands of the program.
@@ -138,6 +142,7 @@ impl Summary {
             near_steals: count(|o| o.near_steals)?,
             failed_steals: count(|o| o.failed_steals)?,
             anchors: anchors(machine, outcomes)?,
+            caches: CacheUse::of(machine, outcomes),
             tasks: first.tasks,
             strands: first.strands,
         })

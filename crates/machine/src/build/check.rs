@@ -36,6 +36,15 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
     if !(m.parallelism.is_finite() && m.parallelism >= 1.0) {
         return wrong("parallelism must be at least 1");
     }
+    if spec
+        .issue
+        .is_some_and(|i| !(i.width.is_finite() && i.width > 0.0 && i.instructions.is_finite() && i.instructions >= 0.0))
+    {
+        return Err(MachineError::object(
+            "machine",
+            "instructions per operation must be 0 or more, and the issue width above 0",
+        ));
+    }
     if !(spec.cycles_per_operation.is_finite() && spec.cycles_per_operation >= 0.0) {
         return Err(MachineError::object("machine", "cycles per operation must not be negative"));
     }

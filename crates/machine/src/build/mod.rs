@@ -19,7 +19,7 @@ mod check;
 #[cfg(test)]
 mod tests;
 
-use crate::{Bytes, Cache, Cluster, ClusterId, Level, Machine, MachineError, Memory, Worker, assumed};
+use crate::{Bytes, Cache, Cluster, ClusterId, Issue, Level, Machine, MachineError, Memory, Worker, assumed};
 
 /// The most workers or clusters that one machine may have: above any real machine, small enough that a hostile
 /// description costs a few MB at most.
@@ -36,6 +36,8 @@ pub struct MachineSpec {
     pub memory: Memory,
     /// As in [`Machine::cycles_per_operation`].
     pub cycles_per_operation: f64,
+    /// As in [`Machine::issue`]; where it is given, `cycles_per_operation` follows from it.
+    pub issue: Option<Issue>,
     /// What stands directly under memory, from left to right.
     pub parts: Vec<Part>,
 }
@@ -94,6 +96,7 @@ impl MachineSpec {
             mhz: assumed::MHZ,
             memory: assumed::memory(),
             cycles_per_operation: assumed::CYCLES_PER_OPERATION,
+            issue: None,
             parts,
         }
     }
@@ -119,7 +122,8 @@ impl MachineSpec {
             name: self.name.clone(),
             mhz: self.mhz,
             memory: self.memory,
-            cycles_per_operation: self.cycles_per_operation,
+            cycles_per_operation: self.issue.map_or(self.cycles_per_operation, Issue::cycles_per_operation),
+            issue: self.issue,
             clusters: tree.clusters,
             workers: tree.workers,
         })

@@ -54,3 +54,13 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     }
     assert!(preset(&"x".repeat(100_000)).unwrap_err().to_string().len() < 1000);
 }
+
+#[test]
+fn an_operation_costs_its_instructions_over_the_issue_slots() {
+    let m = preset("gems-sparc").unwrap();
+    let issue = m.issue.unwrap();
+    assert_eq!((issue.instructions, issue.width, m.cycles_per_operation), (2.0, 2.0, 1.0));
+    let m: crate::Machine = "(instructions=3 issue=4) l1:1(size=1024) pu:1".parse().unwrap();
+    assert_eq!(m.cycles_per_operation, 0.75);
+    assert!("(issue=0) l1:1(size=1024) pu:1".parse::<crate::Machine>().is_err());
+}

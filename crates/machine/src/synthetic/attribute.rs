@@ -1,7 +1,7 @@
 //! What each attribute of a synthetic string means.
 
 use super::scan::Attribute;
-use crate::{Bytes, Cache, Cycles, Inclusion, MachineError, MachineSpec, Placement, Replacement};
+use crate::{Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement};
 
 /// hwloc's own attributes that say nothing about caches.
 const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
@@ -17,6 +17,8 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "bandwidth" => memory.bandwidth = number(a)?,
         "parallelism" => memory.parallelism = number(a)?,
         "operation" => spec.cycles_per_operation = number(a)?,
+        "instructions" => issue(spec).instructions = number(a)?,
+        "issue" => issue(spec).width = number(a)?,
         "placement" => {
             memory.placement = match a.value {
                 "interleaved" => Placement::Interleaved,
@@ -25,10 +27,18 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
             }
         }
         _ => {
-            return other(a, "mhz, latency, remote, controllers, bandwidth, parallelism, placement, operation");
+            return other(
+                a,
+                "mhz, latency, remote, controllers, bandwidth, parallelism, placement, operation, instructions, issue",
+            );
         }
     }
     Ok(())
+}
+
+/// What is not told of it is one: an instruction an operation, an instruction a cycle.
+fn issue(spec: &mut MachineSpec) -> &mut Issue {
+    spec.issue.get_or_insert(Issue { instructions: 1.0, width: 1.0 })
 }
 
 /// Applies an attribute of a cache.

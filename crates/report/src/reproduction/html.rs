@@ -7,7 +7,7 @@ use plotly::Plot;
 
 use super::plot;
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
+pub(crate) const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
 .out{background:#fff1e5}.plot{height:28em}";
 
@@ -72,6 +72,6 @@ fn row<'a>(page: &mut String, tag: &str, class: &str, cells: impl IntoIterator<I
 }
 
 /// Text that is shown as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

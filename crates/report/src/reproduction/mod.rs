@@ -2,12 +2,13 @@
 
 mod html;
 pub mod json;
-mod plot;
+pub(crate) mod plot;
 mod table;
 
 use befit_lab::reproduce::Reproduction;
 
 pub use self::html::render as render_html;
+pub(crate) use self::html::{STYLE, escape};
 use crate::{Format, ReportError, csv};
 
 /// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are in the other forms.

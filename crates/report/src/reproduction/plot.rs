@@ -8,7 +8,7 @@ use plotly::{
 };
 
 /// The plot, to be put on a page.
-pub(super) fn plot(from: &lab::Plot) -> Plot {
+pub(crate) fn plot(from: &lab::Plot) -> Plot {
     let mut plot = Plot::new();
     match from.kind {
         PlotKind::Lines => from.series.iter().for_each(|series| plot.add_trace(lines(series))),

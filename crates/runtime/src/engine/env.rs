@@ -1,10 +1,11 @@
 //! What a policy is given of the world on real threads: random numbers, and counters for its steals.
 
-use std::{cell::Cell, ops::Range};
+use std::{cell::Cell, io::Write, ops::Range};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
-use befit_sched::{Env, LockId};
+use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 
+use super::Meter;
 use crate::stats::Counters;
 
 /// A small generator, good enough for victims: xorshift64* (Vigna, *An experimental exploration of Marsaglia's xorshift
@@ -40,6 +41,8 @@ pub(crate) struct ThreadEnv<'a> {
     pub(crate) random: &'a Random,
     /// The calling worker's counters, and who is near it; none for a thread outside the pool.
     pub(crate) worker: Option<(&'a Counters, &'a Near)>,
+    /// What the processor counts of the calling worker.
+    pub(crate) meter: Option<&'a Meter>,
 }
 
 /// Who shares which caches with one worker.
@@ -90,6 +93,25 @@ impl Env for ThreadEnv<'_> {
             counters.far_steals.bump();
         }
     }
+
+    fn counts(&mut self) -> Option<WorkerCounts> {
+        self.meter?.read()
+    }
+
+    fn count_source(&self) -> Option<CountSource> {
+        self.meter.map(|_| CountSource::Hardware)
+    }
+
+    fn tell(&mut self, what: &'static str) {
+        tell_once(what);
+    }
+}
+
+/// Says it on stderr, the first time.
+fn tell_once(what: &str) {
+    static TOLD: std::sync::Once = std::sync::Once::new();
+    // Where even that fails there is nobody to tell.
+    TOLD.call_once(|| drop(writeln!(std::io::stderr(), "befit: {what}")));
 }
 
 #[cfg(all(test, not(loom)))]
@@ -110,7 +132,7 @@ mod tests {
     fn a_steal_is_counted_at_the_smallest_cache_that_thief_and_victim_share() {
         let machine: Machine = "pack:2 l3:1(size=8MiB) l2:2(size=1MiB) core:2 pu:1".parse().unwrap();
         let (counters, near) = (Counters::new(&machine, None), Near::new(&machine, WorkerId(5)));
-        let mut env = ThreadEnv { random: &Random::new(0, 0), worker: Some((&counters, &near)) };
+        let mut env = ThreadEnv { random: &Random::new(0, 0), worker: Some((&counters, &near)), meter: None };
         for victim in [4, 6, 7, 0] {
             env.steal(WorkerId(victim), true);
         }

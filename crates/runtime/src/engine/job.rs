@@ -85,6 +85,18 @@ impl JobRef {
         unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace) }
     }
 
+    /// Names the place in the program that made the job: jobs of one closure have the same, others most likely not. Never 0.
+    ///
+    /// # Safety
+    /// The job has not been executed.
+    pub(crate) unsafe fn site(self) -> u32 {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let table: *const JobTable = unsafe { self.header.as_ref() }.table;
+        // Tables are some words long: the lowest bits are all the same.
+        let mixed = (table.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed >> 32) as u32) | 1
+    }
+
     /// Whether the job is `ancestor`, or was forked below it.
     ///
     /// # Safety

@@ -7,18 +7,20 @@
 mod env;
 mod job;
 mod lineage;
+mod meter;
 mod thresholds;
 
 use std::{ops::Range, sync::atomic::Ordering::SeqCst};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
-use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task};
+use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task, Tiers};
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
     env::{Near, Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
+    meter::Meter,
     thresholds::Thresholds,
 };
 use crate::{
@@ -47,6 +49,10 @@ pub(crate) struct Engine {
     holding: CachePadded<AtomicUsize>,
     /// Counts the times that the pool was stuck.
     alarm: AtomicUsize,
+    /// The policy may want to see every fork of some tasks.
+    wants_forks: bool,
+    /// The policy may refuse what is ready.
+    may_refuse: bool,
     pub(crate) sleep: Sleep,
 }
 
@@ -60,6 +66,8 @@ impl Engine {
     ) -> Self {
         let policy = kind.build(&machine, options);
         let workers = machine.workers().len();
+        let wants_forks = policy.wants_forks_of(&Task::root(None, None));
+        let may_refuse = policy.may_refuse();
         let threads_in = |range: &Range<u32>| (0..threads).filter(|t| range.contains(&((t % workers) as u32))).count();
         Self {
             kind,
@@ -72,6 +80,8 @@ impl Engine {
             restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
+            wants_forks,
+            may_refuse,
             sleep: Sleep::new(threads),
             machine,
         }
@@ -110,6 +120,21 @@ impl Engine {
         self.policy.places_by_size()
     }
 
+    /// Whether the policy wants to see every fork of some tasks: [`Self::wants_forks_of`] tells of which.
+    pub(crate) fn wants_forks(&self) -> bool {
+        self.wants_forks
+    }
+
+    /// Whether the policy wants to see every fork of `parent`.
+    pub(crate) fn wants_forks_of(&self, parent: &Task) -> bool {
+        self.policy.wants_forks_of(parent)
+    }
+
+    /// What the policy has found out about the program, if it has two tiers.
+    pub(crate) fn tiers(&self) -> Option<Tiers> {
+        self.policy.tiers()
+    }
+
     /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
     pub(crate) fn can_wait_as_asked(&self) -> bool {
         self.wait_policy == WaitPolicy::Anything || self.policy.can_choose()
@@ -126,8 +151,13 @@ impl Engine {
     }
 
     /// Worker `w` made `ready` ready.
-    pub(crate) fn add(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
-        if self.places_by_size() {
+    pub(crate) fn add(&self, w: WorkerId, mut ready: Ready<JobRef>, env: &mut dyn Env) {
+        if self.wants_forks && ready.task.depth == 0 {
+            // Tells one computation of the program from another.
+            // SAFETY: it has not been executed: it is only now given to the policy.
+            ready.task.index = unsafe { ready.job.site() };
+        }
+        if self.may_refuse {
             // Before the add: see "What is announced" in sleep/README.md.
             self.queued.fetch_add(1, SeqCst);
         }
@@ -149,7 +179,7 @@ impl Engine {
         if let Some(awaited) = awaited {
             // SAFETY: what a policy shows has not been handed out, and will not be before the call returns.
             let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-            return self.policy.get_if(w, &accepts, env);
+            return self.taken(self.policy.get_if(w, &accepts, env));
         }
         self.taken(self.policy.get_within(w, within, env))
     }
@@ -172,7 +202,7 @@ impl Engine {
 
     fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let ready = ready?;
-        if self.places_by_size() {
+        if self.may_refuse {
             self.holding.fetch_add(usize::from(ready.task.maximal), SeqCst);
             self.queued.fetch_sub(1, SeqCst);
         }
@@ -253,7 +283,7 @@ impl Engine {
         let range = &self.machine.cluster(cluster).workers;
         let under = |thread: &usize| range.contains(&self.worker(*thread).0);
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
-        let all = || self.places_by_size() || self.restricted.load(SeqCst) > 0;
+        let all = || self.may_refuse || self.restricted.load(SeqCst) > 0;
         self.sleep.announce(cluster, threads, all);
     }
 }

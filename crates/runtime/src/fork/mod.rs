@@ -73,13 +73,17 @@ use crate::{
 #[inline]
 pub fn join<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
-    A: Work + Send,
-    B: Work + Send,
+    A: Work<Closure: Send> + Send,
+    B: Work<Closure: Send> + Send,
     A::Output: Send,
     B::Output: Send,
 {
     if plain::is_plain() {
-        return plain::calls(a, b);
+        return plain::calls(a.into_closure(), b.into_closure());
+    }
+    if A::SIZED && B::SIZED {
+        let (sizes_a, sizes_b) = ((a.size(), a.strand()), (b.size(), b.strand()));
+        return sized::join_at_length(sizes_a.0, sizes_a.1, a.into_closure(), sizes_b.0, sizes_b.1, b.into_closure());
     }
     join_at_length(a, b)
 }
@@ -104,7 +108,7 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if A::SIZED || B::SIZED { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
+    if A::SIZED || B::SIZED || worker.shows_forks() { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread has taken it.

@@ -10,7 +10,6 @@ use std::{
 };
 
 use super::Asks;
-use crate::fit::Work;
 
 #[cfg(not(loom))]
 mod current {
@@ -69,16 +68,16 @@ pub(crate) use self::current::{asks_of_this_thread, stack_pointer};
 
 /// `a`, then `b`, also if `a` panics.
 #[inline(always)]
-pub(super) fn calls<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
-    match catch_unwind(AssertUnwindSafe(|| a.run())) {
-        Ok(a) => (a, b.run()),
+pub(super) fn calls<A: FnOnce() -> X, B: FnOnce() -> Y, X, Y>(a: A, b: B) -> (X, Y) {
+    match catch_unwind(AssertUnwindSafe(a)) {
+        Ok(a) => (a, b()),
         Err(panic) => after_a_panic(b, panic),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn after_a_panic<B: Work>(b: B, panic: Box<dyn Any + Send>) -> ! {
-    drop(catch_unwind(AssertUnwindSafe(|| b.run())));
+fn after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> ! {
+    drop(catch_unwind(AssertUnwindSafe(b)));
     resume_unwind(panic)
 }

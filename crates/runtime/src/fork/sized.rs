@@ -9,10 +9,57 @@ use crate::{
     engine::{NoUnwind, sizes_of},
     fit::Work,
     latch::Latch,
-    pool::Worker,
+    pool::{Worker, current_or_global},
 };
 
-/// [`crate::join`] where at least one half declares its size.
+/// [`super::join_at_length`] of two halves that declare their sizes. In pieces, each of which fits into a register: whole, both would
+/// be put together in memory before it is known whether a fork is needed, also where it is not.
+#[inline(never)]
+pub(super) fn join_at_length<A, B, X, Y>(
+    size_a: Option<usize>,
+    strand_a: Option<usize>,
+    a: A,
+    size_b: Option<usize>,
+    strand_b: Option<usize>,
+    b: B,
+) -> (X, Y)
+where
+    A: FnOnce() -> X + Send,
+    B: FnOnce() -> Y + Send,
+    X: Send,
+    Y: Send,
+{
+    let a = Declared { size: size_a, strand: strand_a, work: a };
+    let b = Declared { size: size_b, strand: strand_b, work: b };
+    current_or_global(|worker| join(worker, a, b))
+}
+
+/// The pieces of a half, put together again.
+struct Declared<F> {
+    size: Option<usize>,
+    strand: Option<usize>,
+    work: F,
+}
+
+impl<F: FnOnce() -> R, R> Work for Declared<F> {
+    type Output = R;
+    type Closure = F;
+    const SIZED: bool = true;
+
+    fn size(&self) -> Option<usize> {
+        self.size
+    }
+
+    fn strand(&self) -> Option<usize> {
+        self.strand
+    }
+
+    fn into_closure(self) -> F {
+        self.work
+    }
+}
+
+/// [`crate::join`] where at least one half declares its size, or the policy wants to see every fork.
 pub(super) fn join<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -22,14 +69,14 @@ where
 {
     let parent = worker.task();
     let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
-    if worker.places(parent, &task_a) || worker.places(parent, &task_b) {
+    if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
     let may_be_plain = worker.may_be_plain(task_a.size.0.max(task_b.size.0));
     join_open(worker, a, b, may_be_plain)
 }
 
-/// The policy must place at least one half: both go through it, and this worker runs what the policy gives it until
+/// The policy must place at least one half, or wants to see both: both go through it, and this worker runs what the policy gives it until
 /// both are done.
 #[cold]
 #[inline(never)]

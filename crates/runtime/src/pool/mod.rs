@@ -16,7 +16,7 @@ use std::{
 };
 
 use befit_machine::Machine;
-use befit_sched::{SchedulerKind, Task};
+use befit_sched::{SchedulerKind, Task, Tiers};
 
 pub use self::{
     builder::ThreadPoolBuilder,
@@ -58,6 +58,11 @@ pub(crate) fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -
         Some(worker) => op(worker),
         None => global().install_outside(Task::root(None, None), op),
     })
+}
+
+/// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
+pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+    Registry::with_current(|registry| f(registry.engine().machine()))
 }
 
 /// The most threads that a pool can have.
@@ -329,6 +334,11 @@ impl ThreadPool {
     /// What its workers have counted so far.
     pub fn statistics(&self) -> Statistics {
         self.registry.statistics()
+    }
+
+    /// How its scheduler has cut the program in two tiers, if it does such a thing.
+    pub fn tiers(&self) -> Option<Tiers> {
+        self.registry.engine().tiers()
     }
 
     /// Ends the pool and waits, as dropping it does: until everything that was [spawned](Self::spawn) in it has run, and

@@ -201,7 +201,7 @@ impl Registry {
         let number = self.outside.fetch_add(1, Relaxed);
         let worker = self.engine.worker(number % self.engine.threads());
         let random = Random::new(!self.seed, number as u64);
-        let mut env = ThreadEnv { random: &random, worker: None };
+        let mut env = ThreadEnv { random: &random, worker: None, meter: None };
         self.engine.add(worker, Ready { job, task, stage: Stage::Start }, &mut env);
     }
 

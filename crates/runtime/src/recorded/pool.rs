@@ -9,7 +9,7 @@ use std::{
 
 use befit_machine::Machine;
 use befit_record::inside;
-use befit_sched::SchedulerKind;
+use befit_sched::{SchedulerKind, Tiers};
 
 use super::{BroadcastContext, Scope, ScopeFifo, ThreadPoolBuilder, declared};
 use crate::{JoinThreadsError, Statistics, Work, WorkerStatistics, Yield};
@@ -51,6 +51,11 @@ pub(super) fn with_current<R>(f: impl FnOnce(&ThreadPool) -> R) -> R {
 /// The number of threads that the pool was built for that the caller runs in; outside one: the global pool.
 pub fn current_num_threads() -> usize {
     with_current(ThreadPool::current_num_threads)
+}
+
+/// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
+pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+    with_current(|pool| f(pool.machine()))
 }
 
 /// 0 in a pool, but in a broadcast the thread that it stands for; `None` outside a pool.
@@ -259,6 +264,11 @@ impl ThreadPool {
     /// No.
     pub fn is_pinned(&self) -> bool {
         false
+    }
+
+    /// None: a recorded program has no scheduler.
+    pub fn tiers(&self) -> Option<Tiers> {
+        None
     }
 
     /// Zeros.

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
-use befit_sched::{Options, SchedulerKind};
+use befit_sched::{Options, SchedulerKind, Tiers};
 
 use super::{Statistics, WorkerStatistics, WorkerTime};
 
@@ -15,6 +15,7 @@ pub(super) struct About<'a> {
     pub(super) threads: usize,
     pub(super) pinned: bool,
     pub(super) ended: bool,
+    pub(super) tiers: Option<Tiers>,
 }
 
 /// An object, written field by field.
@@ -86,9 +87,32 @@ pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
         .field("sigma", about.options.sigma)
         .field("mu", about.options.mu)
         .field("ended", about.ended)
+        .field("tiers", about.tiers.as_ref().map_or("null".to_owned(), tiers))
         .field("span_seconds", span)
         .field("workers", format!("[\n{}\n]", workers.join(",\n")))
         .field("anchors", format!("[{}]", anchors.join(", ")))
+        .end()
+}
+
+/// What a policy with two tiers has found out.
+fn tiers(tiers: &Tiers) -> String {
+    let subtrees = tiers.subtrees.iter().map(|subtree| {
+        let path: Vec<String> = subtree.path.iter().map(u32::to_string).collect();
+        Object::new()
+            .field("path", Text(&path.join(".")))
+            .field("bytes", subtree.soid.0)
+            .field("socket", subtree.socket.map_or("null".to_owned(), |socket| socket.to_string()))
+            .end()
+    });
+    Object::new()
+        .field("source", tiers.source.map_or("null".to_owned(), |source| Text(&source.to_string()).to_string()))
+        .field("plain", tiers.plain.map_or("null".to_owned(), |why| Text(why).to_string()))
+        .field("partitions", tiers.partitions)
+        .field("root_bytes", tiers.root.0)
+        .field("inter", tiers.inter)
+        .field("subtrees_run", tiers.ran)
+        .field("subtrees_moved", tiers.moved)
+        .field("subtrees", format!("[{}]", subtrees.collect::<Vec<_>>().join(", ")))
         .end()
 }
 
@@ -172,6 +196,7 @@ mod tests {
             threads: 1,
             pinned: false,
             ended: true,
+            tiers: None,
         };
         let text = pool(&about, &statistics);
         for part in [

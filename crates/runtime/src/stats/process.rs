@@ -136,6 +136,7 @@ fn show(pool: &Registry, ended: bool) -> String {
         threads: engine.threads(),
         pinned: pool.claim().is_some(),
         ended,
+        tiers: engine.tiers(),
     };
     json::pool(&about, &pool.statistics())
 }

@@ -4,9 +4,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{Env, Guarded, LockId, Options, Stage, Task};
+use crate::{Counting, Env, Guarded, LockId, Options, Stage, Task};
+
+/// The half of a task's mark that names the cluster below which it claims; the other half is the policy's.
+const CLAIMED_BELOW: u64 = 0xffff_ffff;
 
 /// The claims on every cache of a machine.
 #[derive(Debug)]
@@ -25,8 +28,9 @@ struct Cache {
     size: u64,
     /// σM: a task of at most this size befits this cache or a smaller one.
     befits: u64,
-    /// μM: the most that a passing strand claims.
+    /// The most that a passing strand claims: μM, or M where strands count in full.
     share: u64,
+    counting: Counting,
     parent: Option<ClusterId>,
     /// Index into `pages`; none for the root, of which nothing is claimed.
     page: Option<usize>,
@@ -39,9 +43,14 @@ impl Cache {
         self.occupied.load(Ordering::SeqCst)
     }
 
-    /// Whether one more passing strand may claim its share: occupancy ≤ (1−μ)M.
-    fn passable(&self) -> bool {
-        self.size == u64::MAX || self.occupied() <= self.size - self.share
+    /// Whether something of `bytes` may pass through: capped, whether occupancy ≤ (1−μ)M, whatever it would claim; in full, whether what
+    /// it would claim is free.
+    fn passable(&self, bytes: u64) -> bool {
+        let claims = match self.counting {
+            Counting::Capped => self.share,
+            Counting::Full => self.passing(bytes),
+        };
+        self.size == u64::MAX || self.occupied() <= self.size - claims
     }
 
     fn passing(&self, bytes: u64) -> u64 {
@@ -67,7 +76,11 @@ impl Ledger {
         let caches = machine.clusters().iter().map(|cluster| Cache {
             size: cluster.size().0,
             befits: part(cluster.size().0, options.sigma),
-            share: part(cluster.size().0, options.mu),
+            share: match options.counting {
+                Counting::Capped => part(cluster.size().0, options.mu),
+                Counting::Full => cluster.size().0,
+            },
+            counting: options.counting,
             parent: cluster.parent,
             page: cluster.parent.and_then(|_| page_of(cluster.workers.start)),
             occupied: AtomicU64::new(0),
@@ -84,9 +97,14 @@ impl Ledger {
         &self.paths[w.index()]
     }
 
-    /// Whether anything anchored above `cluster` may run below it.
+    /// Whether anything anchored above `cluster`, however small, may run below it.
     pub(super) fn passable(&self, cluster: ClusterId) -> bool {
-        self.cache(cluster).passable()
+        self.cache(cluster).passable(1)
+    }
+
+    /// Bytes of `cluster` that are claimed; 0 for the root.
+    pub(super) fn occupied(&self, cluster: ClusterId) -> Bytes {
+        Bytes(self.cache(cluster).occupied())
     }
 
     /// Lets a strand of `task`, queued at step `at` of worker `w`'s path, run on `w` if the bounded property allows, and claims its space.
@@ -101,7 +119,8 @@ impl Ledger {
         let (below, between) = (&path[..anchor], path.get(anchor + 1..at).unwrap_or(&[]));
         let maximal = anchor < at;
         self.on_page(path[0], env, || {
-            let all_passable = below.iter().chain(between).all(|c| self.passable(*c));
+            let passes = |clusters: &[ClusterId], bytes: u64| clusters.iter().all(|c| self.cache(*c).passable(bytes));
+            let all_passable = passes(below, task.strand.0) && passes(between, task.size.0);
             let home = self.cache(path[anchor]);
             if !all_passable || (maximal && home.occupied() + task.size.0 > home.size) {
                 return None;
@@ -113,7 +132,7 @@ impl Ledger {
                 home.claim(task.size.0);
                 task.anchor = path[anchor];
                 task.maximal = true;
-                task.mark = u64::from(path[at].0);
+                task.mark = task.mark & !CLAIMED_BELOW | u64::from(path[at].0);
             }
             Some(task)
         })
@@ -136,7 +155,7 @@ impl Ledger {
     /// Gives a maximal task's claims back. Answers the highest cluster that has more room now.
     pub(super) fn task_ended(&self, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
         let up = || std::iter::successors(Some(task.anchor), |c| self.cache(*c).parent);
-        let claimed = || up().take_while(|c| u64::from(c.0) != task.mark);
+        let claimed = || up().take_while(|c| u64::from(c.0) != task.mark & CLAIMED_BELOW);
         self.on_page(task.anchor, env, || {
             self.cache(task.anchor).give_back(task.size.0);
             self.give_back_passing(claimed().skip(1), task.size.0);

@@ -29,17 +29,35 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use super::ledger::Ledger;
+use super::{
+    homes::{Homes, identity},
+    ledger::Ledger,
+};
 use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, Task};
+
+/// So many of the newest entries of a bucket are looked at for one that ran here before.
+const SEEN: usize = 64;
 
 /// The space-bounded scheduler, central or distributed.
 #[derive(Debug)]
 pub struct SpaceBounded<T> {
     name: &'static str,
+    choice: Choice,
     ledger: Ledger,
     rooms: Vec<Room<T>>,
+}
+
+/// How a worker chooses among what waits at a cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    /// `sb`: the newest of each bucket.
+    Newest,
+    /// `sb-d`: of bucket 0 the newest of its own child cluster's, else the oldest of another's.
+    OwnPart,
+    /// `sb-x`: the newest that ran under its child cluster before, else the newest that nobody remembers, else the oldest.
+    Home,
 }
 
 /// What waits at one cluster.
@@ -53,6 +71,11 @@ struct Room<T> {
     first_worker: u32,
     /// σM of the largest cache k levels further down, k = 1, 2, …: the most that bucket k takes.
     bounds: Vec<u64>,
+    /// Which child cluster a worker stands under, by worker from `first_worker` on.
+    child: Vec<usize>,
+    /// Where tasks ran the last time, under `sb-x`.
+    homes: Homes,
+    choice: Choice,
 }
 
 #[derive(Debug)]
@@ -66,18 +89,23 @@ struct Buckets<T> {
 impl<T: Copy + Send + Debug> SpaceBounded<T> {
     /// `sb`: one stack for each bucket.
     pub fn central(machine: &Machine, options: Options) -> Self {
-        Self::new("sb", machine, options, false)
+        Self::new("sb", machine, options, Choice::Newest)
     }
 
     /// `sb-d`: bucket 0 of each cluster split by child cluster.
     pub fn distributed(machine: &Machine, options: Options) -> Self {
-        Self::new("sb-d", machine, options, true)
+        Self::new("sb-d", machine, options, Choice::OwnPart)
     }
 
-    fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
-        let rooms = (0..machine.clusters().len() as u32).map(|i| Room::new(machine, ClusterId(i), options, split));
+    /// `sb-x`: entries go to where they ran the last time.
+    pub fn homing(machine: &Machine, options: Options) -> Self {
+        Self::new("sb-x", machine, options, Choice::Home)
+    }
+
+    fn new(name: &'static str, machine: &Machine, options: Options, choice: Choice) -> Self {
+        let rooms = (0..machine.clusters().len() as u32).map(|i| Room::new(machine, ClusterId(i), options, choice));
         let rooms: Vec<_> = rooms.collect();
-        Self { name, ledger: Ledger::new(machine, options, LockId(rooms.len() as u32)), rooms }
+        Self { name, choice, ledger: Ledger::new(machine, options, LockId(rooms.len() as u32)), rooms }
     }
 }
 
@@ -88,6 +116,11 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let anchor = ready.task.anchor;
+        let mut ready = ready;
+        if self.choice == Choice::Home && ready.stage == Stage::Start {
+            let inherited = (ready.task.mark >> 32) as u32;
+            ready.task.mark = u64::from(identity(inherited, ready.task.index)) << 32;
+        }
         self.rooms[anchor.index()].put(w, ready, env);
         anchor
     }
@@ -131,19 +164,22 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         if task.maximal { self.ledger.task_ended(task, env) } else { None }
     }
 
+    fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
+        Some(self.ledger.occupied(cluster))
+    }
+
     fn check(&self) {
         self.ledger.check();
     }
 }
 
 impl<T: Copy + Send + Debug> Room<T> {
-    fn new(machine: &Machine, id: ClusterId, options: Options, split: bool) -> Self {
+    fn new(machine: &Machine, id: ClusterId, options: Options, choice: Choice) -> Self {
         let cluster = machine.cluster(id);
-        let parts = if split { cluster.children.len().max(1) } else { 1 };
-        let part_of = |w: u32| {
-            let child = cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w)));
-            child.unwrap_or(0).min(parts - 1)
-        };
+        // Of what waits at memory there is much, and where it goes matters most; below, one's own front is home enough.
+        let choice = if choice == Choice::Home && id != ClusterId::ROOT { Choice::OwnPart } else { choice };
+        let parts = if choice == Choice::OwnPart { cluster.children.len().max(1) } else { 1 };
+        let child_of = |w: u32| cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w))).unwrap_or(0);
         let bounds: Vec<u64> = largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
         let buckets = Buckets {
             here: (0..parts).map(|_| Vec::new()).collect(),
@@ -152,7 +188,10 @@ impl<T: Copy + Send + Debug> Room<T> {
         Self {
             len: AtomicUsize::new(0),
             buckets: Guarded::new(LockId(id.0), buckets),
-            own_part: cluster.workers.clone().map(part_of).collect(),
+            own_part: cluster.workers.clone().map(|w| child_of(w).min(parts - 1)).collect(),
+            child: cluster.workers.clone().map(child_of).collect(),
+            homes: Homes::new(choice == Choice::Home && cluster.children.len() > 1),
+            choice,
             first_worker: cluster.workers.start,
             bounds,
         }
@@ -183,6 +222,11 @@ impl<T: Copy + Send + Debug> Room<T> {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
+            if self.choice == Choice::Home {
+                let found = self.take_home(w, buckets, &admit, env);
+                self.len.fetch_sub(usize::from(found.is_some()), Ordering::SeqCst);
+                return found;
+            }
             let found = self.take_here(w, buckets, &admit, env).or_else(|| {
                 buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
             });
@@ -191,6 +235,33 @@ impl<T: Copy + Send + Debug> Room<T> {
             }
             found
         })
+    }
+
+    /// Bucket by bucket: the newest entry whose home is the worker's child cluster, else the newest that has none, else the oldest; of each that fits.
+    fn take_home(
+        &self,
+        w: WorkerId,
+        buckets: &mut Buckets<T>,
+        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let own = self.child.get(w.0.wrapping_sub(self.first_worker) as usize).copied().unwrap_or(0);
+        let home = |ready: &Ready<T>| self.homes.of((ready.task.mark >> 32) as u32).map(usize::from);
+        for stack in buckets.here.iter_mut().chain(&mut buckets.deeper) {
+            let recent = stack.len().saturating_sub(SEEN)..stack.len();
+            let mine = recent.clone().rev().find(|i| home(&stack[*i]) == Some(own));
+            let nobodys = recent.rev().find(|i| home(&stack[*i]).is_none());
+            let oldest = if stack.is_empty() { None } else { Some(0) };
+            for at in [mine, nobodys, oldest].into_iter().flatten() {
+                if let Some(ready) = take_if(stack, at, admit, env) {
+                    if ready.stage == Stage::Start {
+                        self.homes.note((ready.task.mark >> 32) as u32, own);
+                    }
+                    return Some(ready);
+                }
+            }
+        }
+        None
     }
 
     /// Bucket 0: the newest of the worker's own part, else the oldest of another, from a random one on.

@@ -40,6 +40,11 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         Self::new("ws", machine, 1, |_, _| false)
     }
 
+    /// `cilk-a`: as [`Self::uniform`], child-first, as MIT Cilk's scheduler is; what CATS and CAB are compared with.
+    pub fn cilk(machine: &Machine) -> Self {
+        Self { name: "cilk-a", ..Self::uniform(machine) }
+    }
+
     /// `pws`: workers under the same last-level cache are `nearness` times likelier.
     pub fn priority(machine: &Machine, nearness: u32) -> Self {
         Self::new("pws", machine, nearness.max(1), |a, b| {

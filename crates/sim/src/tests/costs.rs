@@ -5,7 +5,7 @@ use befit_sched::SchedulerKind;
 use super::{machine, program, reader, simulate};
 use crate::{Costs, Settings, run};
 
-const FREE: Costs = Costs { call: 0, lock: 0, near_steal: 0, far_steal: 0 };
+const FREE: Costs = Costs { call: 0, lock: 0, near_steal: 0, far_steal: 0, poll: 200 };
 
 #[test]
 fn independent_work_speeds_up_with_the_cores() {

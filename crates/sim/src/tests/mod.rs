@@ -1,8 +1,10 @@
 //! Small programs, built by hand, on small machines: what the engine must get right.
 
+mod claims;
 mod costs;
 mod fidelity;
 mod random;
+mod tiers;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};

@@ -29,6 +29,11 @@ impl Worker {
         size <= self.thresholds.private.0 || !self.engine().places_by_size()
     }
 
+    /// Whether the policy must see every fork that the running task makes.
+    pub(crate) fn shows_forks(&self) -> bool {
+        self.engine().wants_forks() && self.engine().wants_forks_of(self.task()) && self.may_share()
+    }
+
     pub(crate) fn fork_order(&self, parent: &Task) -> ForkOrder {
         self.engine().fork_order(parent)
     }

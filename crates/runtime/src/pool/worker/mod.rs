@@ -23,7 +23,7 @@ use befit_sched::Task;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, Lineage, Near, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, Lineage, Meter, Near, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::{Asks, ForkList, Stretches, asks_of_this_thread, stack_pointer},
     latch::Latch,
     sleep::Seat,
@@ -65,6 +65,8 @@ pub(crate) struct Worker {
     thread: usize,
     id: WorkerId,
     near: Near,
+    /// Under schedulers that measure.
+    meter: Option<Meter>,
     random: Random,
     /// The thread belongs to the program, which has lent it to the pool.
     adopted: bool,
@@ -92,6 +94,8 @@ impl Worker {
             thread,
             id,
             near: Near::new(engine.machine(), id),
+            // On the thread that it counts: workers are made on their own.
+            meter: if engine.wants_forks() { Meter::open() } else { None },
             random: Random::new(registry.seed(), thread as u64),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
@@ -215,7 +219,7 @@ impl Worker {
     }
 
     fn env(&self) -> ThreadEnv<'_> {
-        ThreadEnv { random: &self.random, worker: Some((self.counters(), &self.near)) }
+        ThreadEnv { random: &self.random, worker: Some((self.counters(), &self.near)), meter: self.meter.as_ref() }
     }
 
     /// Makes `running` the running task until the answer is dropped.

@@ -56,9 +56,10 @@ impl Worker {
     }
 
     /// What a job is, to the policy, that runs here without its having been asked: a part of what waits here, else a task
-    /// of its own.
+    /// of its own. It has no notes of the policy's, which has never seen it.
     pub(super) fn unasked_task(&self) -> Task {
-        self.entry().map_or(Task::root(None, None), |entry| entry.task.child(0, None, None))
+        let part = |entry: &Entry| Task { mark: 0, ..entry.task.child(0, None, None) };
+        self.entry().map_or(Task::root(None, None), part)
     }
 
     /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would

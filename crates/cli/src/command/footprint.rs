@@ -1,0 +1,27 @@
+//! `befit footprint`: what tasks leave in a cache for one another.
+
+use befit_lab::{
+    LabError,
+    footprint::{Pairs, Tasks},
+};
+use befit_machine::Level;
+use befit_report::{render_footprint, render_footprint_html};
+
+use crate::{args::FootprintArgs, fail::Failure, output::Destination, progress::Display};
+
+pub(super) fn run(args: FootprintArgs) -> Result<(), Failure> {
+    let source = args.source.source(1);
+    source.check()?;
+    let destination = Destination::open(args.output.output.as_deref())?;
+    let page = args.html.as_deref().map(|path| Destination::open(Some(path))).transpose()?;
+    let display = Display::new();
+    let program = befit_lab::record_all_lines(&source, args.source.fresh, &display)?;
+    let tasks = Tasks::of(&program);
+    let pairs = Pairs::of(&tasks, &args.machine, args.level.map(Level), args.tasks.get() as usize);
+    let pairs = pairs.map_err(LabError::from)?;
+    drop(display);
+    if let Some(page) = page {
+        page.write(&render_footprint_html(&pairs))?;
+    }
+    destination.write(&render_footprint(&pairs, super::format(args.output.format)).map_err(Failure::other)?)
+}

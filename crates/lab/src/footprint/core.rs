@@ -1,0 +1,116 @@
+//! One core: caches and a clock.
+
+use befit_cache::{Access, CacheError, Found, Hierarchy, footprint::Frames};
+use befit_machine::{ClusterId, Machine, WorkerId};
+
+use super::{FootprintError, Tasks};
+
+/// How latencies of caches behind one another are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Latencies {
+    /// An access costs the latency of the cache that has the line: L1 1, L2 13, memory 200.
+    Exclusive,
+    /// An access costs the latencies of all that it passes: L1 1, L2 1 + 13, memory 1 + 13 + 200.
+    Additive,
+}
+
+/// How a recorded access becomes cycles.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Reading {
+    /// Instructions of the program for each load or store of it, that one included.
+    pub instructions: f64,
+    /// Instructions that the core issues in a cycle.
+    pub width: f64,
+    /// How latencies add up.
+    pub latencies: Latencies,
+}
+
+/// One worker's caches, and what an access costs there. Nothing overlaps: the core waits for each access.
+#[derive(Clone, Debug)]
+pub struct Core {
+    caches: Hierarchy,
+    worker: WorkerId,
+    /// Recorded lines per line of this machine, as a power of two.
+    coarser: u32,
+    reading: Reading,
+    /// Per cluster, the root included: cycles of an access that finds its line there.
+    reach: Vec<u64>,
+    /// Cycles of an access to the innermost cache.
+    innermost: u64,
+}
+
+impl Core {
+    /// The first worker of `machine`, with empty caches. O(cache lines and lines of `tasks`).
+    ///
+    /// # Errors
+    /// Where the machine cannot be modelled, or its lines are finer than the recorded ones.
+    pub fn new(machine: &Machine, tasks: &Tasks, reading: Reading) -> Result<Self, FootprintError> {
+        let worker = WorkerId(0);
+        let line = machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
+        if line < tasks.line().0 || !line.is_power_of_two() {
+            return Err(FootprintError::Lines { machine: machine.name.clone(), line, recorded: tasks.line().0 });
+        }
+        let coarser = (line / tasks.line().0).trailing_zeros();
+        let model = |source: CacheError| FootprintError::Machine { machine: machine.name.clone(), source };
+        let caches = Hierarchy::new(machine, (tasks.lines() >> coarser) + 1, 1).map_err(model)?;
+        let latency = |c: ClusterId| machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0);
+        let mut reach: Vec<u64> = (0..machine.clusters().len() as u32).map(|c| latency(ClusterId(c))).collect();
+        if reading.latencies == Latencies::Additive {
+            let mut passed = 0;
+            for cluster in machine.path(worker) {
+                passed += latency(cluster);
+                reach[cluster.index()] = passed;
+            }
+        }
+        let innermost = machine.path(worker).next().map_or(0, |c| reach[c.index()]);
+        Ok(Self { caches, worker, coarser, reading, reach, innermost })
+    }
+
+    /// The caches as they are.
+    pub fn caches(&self) -> &Hierarchy {
+        &self.caches
+    }
+
+    /// Runs task `task` of `tasks`; `frames` see its accesses, and it ends for them. Answers its cycles. O(its touches).
+    ///
+    /// # Panics
+    /// Where there is no such task, or `tasks` are not those that the core was made for.
+    pub fn run(&mut self, tasks: &Tasks, task: usize, frames: Option<&mut Frames>) -> f64 {
+        let touches = tasks.touches(task);
+        // What is no touch was an access to the line touched just before.
+        let again = tasks.accesses(task) - touches.len() as u64;
+        let mut waits = again * self.innermost;
+        match frames {
+            None => touches.for_each(|(line, write)| waits += self.access(line, write).1),
+            Some(frames) => touches.for_each(|(line, write)| {
+                let (access, wait) = self.access(line, write);
+                waits += wait;
+                frames.observe(&self.caches, line >> self.coarser, access);
+            }),
+        }
+        waits as f64 + tasks.accesses(task) as f64 * self.reading.instructions / self.reading.width
+    }
+
+    fn access(&mut self, line: u32, write: bool) -> (Access, u64) {
+        let access = self.caches.access(self.worker, line >> self.coarser, write);
+        let at = match access.found {
+            Found::Own(cluster) | Found::Sibling(cluster) => cluster,
+            Found::Remote | Found::Memory => ClusterId::ROOT,
+        };
+        (access, self.reach[at.index()])
+    }
+
+    /// Cycles that task `task` would wait for lines if it began now and none came in meanwhile. O(its touches × caches).
+    pub fn would_wait(&self, machine: &Machine, tasks: &Tasks, task: usize) -> u64 {
+        let has = |line: u32| {
+            let found = machine.path(self.worker).find(|c| self.caches.holds(*c, line >> self.coarser));
+            self.reach[found.unwrap_or(ClusterId::ROOT).index()]
+        };
+        tasks.touches(task).map(|(line, _)| has(line)).sum()
+    }
+
+    /// The number by which this core's caches know a recorded line.
+    pub(super) fn line(&self, recorded: u32) -> u32 {
+        recorded >> self.coarser
+    }
+}

@@ -1,0 +1,199 @@
+//! What an order of tasks costs.
+
+use std::cell::RefCell;
+
+use befit_cache::footprint::Frames;
+use befit_machine::{ClusterId, Machine};
+use befit_sched::footprint::{Budget, Learned, Order, Settings, Window};
+
+use super::{Core, Oracle, Tasks};
+
+/// What deciding costs, in cycles, charged to the core that runs the tasks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Charge {
+    /// Looking at the affinity of one pair, or at one key in a comparison.
+    pub look: f64,
+    /// What a Shared Hit saves against a Shared Miss: what the budget turns affinities into cycles with.
+    pub saved: f64,
+}
+
+impl Charge {
+    /// Four instructions a look (load, compare, branch, count) at the core's issue width, and an access to its innermost cache; a
+    /// hit saves half of the way from the innermost cache to the next, as affinities count a hit as one and a miss as minus one.
+    pub fn on(machine: &Machine, width: f64) -> Self {
+        let mut latencies = machine
+            .path(befit_machine::WorkerId(0))
+            .map(|c| machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0) as f64);
+        let inner = latencies.next().unwrap_or(0.0);
+        let outer = latencies.next().unwrap_or(inner);
+        Self { look: 4.0 / width + inner, saved: (outer - inner) / 2.0 }
+    }
+}
+
+/// Where affinities come from.
+#[derive(Clone, Debug)]
+pub enum How<'a> {
+    /// Known beforehand, for every pair of tasks.
+    Oracle(&'a Oracle, Order),
+    /// Learned while running, per pair of classes, from the cells measured in the cache of this cluster; the slice gives each task's class.
+    Learned(&'a [u32], ClusterId, Order),
+    /// Given beforehand, per pair of classes; the slice gives each task's class.
+    Given(&'a [u32], &'a Learned, Order),
+    /// By a key: the task's number.
+    Key,
+    /// By what is in the caches at that moment, one task at a time (N_execute is 1): the upper reference.
+    Contents,
+}
+
+/// Footprint-based scheduling, as set.
+#[derive(Clone, Debug)]
+pub struct Fbs<'a> {
+    /// N_decide, N_execute, age.
+    pub settings: Settings,
+    /// Where affinities come from.
+    pub how: How<'a>,
+    /// What deciding costs.
+    pub charge: Charge,
+    /// Whether a [`Budget`] may forbid to decide.
+    pub budget: bool,
+}
+
+/// What running tasks gave.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Ran {
+    /// Cycles of the tasks.
+    pub cycles: f64,
+    /// Cycles that deciding is charged.
+    pub deciding: f64,
+    /// The most places that a task ran later than it came.
+    pub latest: usize,
+    /// Affinities or keys looked at.
+    pub looks: u64,
+}
+
+impl Ran {
+    /// Cycles of tasks and deciding.
+    pub fn total(&self) -> f64 {
+        self.cycles + self.deciding
+    }
+}
+
+/// Runs tasks in this order, deciding nothing. O(touches).
+pub fn in_order(core: &mut Core, tasks: &Tasks, order: impl IntoIterator<Item = u32>) -> Ran {
+    let cycles = order.into_iter().map(|task| core.run(tasks, task as usize, None)).sum();
+    Ran { cycles, ..Ran::default() }
+}
+
+/// A task that waits: its place among the arrivals, and its number.
+type Arrived = (u32, u32);
+
+impl Fbs<'_> {
+    /// Runs the tasks that come in the order `arrival`, all of them there from the start. O(touches + looks).
+    pub fn run(&self, machine: &Machine, core: &mut Core, tasks: &Tasks, arrival: &[u32]) -> Ran {
+        let settings = match self.how {
+            // One at a time, within the same bound on displacement.
+            How::Contents => {
+                let execute = u32::try_from(self.settings.execute).unwrap_or(u32::MAX);
+                let age = self.settings.age.saturating_add(1).saturating_mul(execute).saturating_sub(1);
+                Settings { execute: 1, age, ..self.settings }
+            }
+            _ => self.settings,
+        };
+        let Ok(mut window) = Window::new(settings) else { return in_order(core, tasks, arrival.iter().copied()) };
+        window.extend((0..).zip(arrival.iter().copied()));
+        let classes = |classes: &[u32]| classes.iter().max().map_or(0, |most| *most as usize + 1);
+        let learned = RefCell::new(match self.how {
+            How::Learned(of, ..) => Learned::new(classes(of)),
+            _ => Learned::new(0),
+        });
+        let mut frames = match self.how {
+            How::Learned(_, cluster, _) => Frames::new(core.caches(), machine, cluster),
+            _ => None,
+        };
+        let (mut ran, mut budget) = (Ran::default(), Budget::default());
+        let mut previous: Option<Arrived> = None;
+        let (mut now, mut place) = (Vec::new(), 0usize);
+        while !window.is_empty() {
+            let may = !self.budget || budget.may(self.cost(&window));
+            let decision = if may {
+                self.decide(machine, core, tasks, &mut window, previous.as_ref(), &learned.borrow(), &mut now)
+            } else {
+                window.decide(previous.as_ref(), Order::Arrival, |_, _| 0, &mut now)
+            };
+            let cost = decision.looks as f64 * self.charge.look;
+            ran.looks += decision.looks;
+            ran.deciding += cost;
+            if may && self.budget {
+                let by_arrival = self.gain_of_arrival(&now, previous, &learned.borrow());
+                budget.decided(cost as u64, ((decision.gain - by_arrival) as f64 * self.charge.saved) as i64);
+            }
+            for task in now.drain(..) {
+                let cycles = core.run(tasks, task.1 as usize, frames.as_mut());
+                if let (Some(frames), How::Learned(classes, ..)) = (&mut frames, &self.how) {
+                    let affinity = frames.end_task().affinity();
+                    if let Some(previous) = previous {
+                        let class = |task: Arrived| classes[task.1 as usize] as usize;
+                        learned.borrow_mut().note(class(previous), class(task), affinity);
+                    }
+                }
+                budget.ran(cycles as u64);
+                ran.cycles += cycles;
+                ran.latest = ran.latest.max(place.saturating_sub(task.0 as usize));
+                place += 1;
+                previous = Some(task);
+            }
+        }
+        ran
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all that a way to decide may look at")]
+    fn decide(
+        &self,
+        machine: &Machine,
+        core: &Core,
+        tasks: &Tasks,
+        window: &mut Window<Arrived>,
+        previous: Option<&Arrived>,
+        learned: &Learned,
+        now: &mut Vec<Arrived>,
+    ) -> befit_sched::footprint::Decision {
+        match self.how {
+            How::Key => window.decide_by_key(previous, |task| task.1, now),
+            How::Contents => {
+                let wait = |_: &Arrived, next: &Arrived| -(core.would_wait(machine, tasks, next.1 as usize) as i64);
+                window.decide(previous, Order::Greedy, wait, now)
+            }
+            How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => {
+                window.decide(previous, order, |a, b| self.affinity(learned, *a, *b), now)
+            }
+        }
+    }
+
+    fn affinity(&self, learned: &Learned, before: Arrived, next: Arrived) -> i64 {
+        let (before, next) = (before.1 as usize, next.1 as usize);
+        let class = |classes: &[u32], task: usize| classes[task] as usize;
+        match &self.how {
+            How::Oracle(oracle, _) => oracle.affinity(before, next),
+            How::Learned(classes, ..) => learned.affinity(class(classes, before), class(classes, next)),
+            How::Given(classes, given, _) => given.affinity(class(classes, before), class(classes, next)),
+            How::Key | How::Contents => 0,
+        }
+    }
+
+    /// What the same tasks would have gained in the order in which they came.
+    fn gain_of_arrival(&self, now: &[Arrived], previous: Option<Arrived>, learned: &Learned) -> i64 {
+        let mut came = now.to_vec();
+        came.sort_unstable();
+        let mut before = previous;
+        came.into_iter().map(|next| before.replace(next).map_or(0, |b| self.affinity(learned, b, next))).sum()
+    }
+
+    /// Cycles that the next decision costs at most.
+    fn cost(&self, window: &Window<Arrived>) -> u64 {
+        let order = match self.how {
+            How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => order,
+            How::Key | How::Contents => Order::Greedy,
+        };
+        (window.looks(order) as f64 * self.charge.look) as u64
+    }
+}

@@ -1,0 +1,111 @@
+//! The tasks of a recording, to be run in any order.
+
+use befit_machine::Bytes;
+use befit_program::{Op, Program, StrandId, TaskId, Touch};
+
+/// The leaf tasks of a program (those that fork nothing), in serial order: what each touches, and how many accesses it makes.
+///
+/// 4 bytes a touch. What inner tasks do between forks is left out: it belongs to no task that could be put elsewhere.
+#[derive(Clone, Debug)]
+pub struct Tasks {
+    /// What was recorded.
+    name: String,
+    line: Bytes,
+    lines: u32,
+    /// Of all tasks, in a row: line × 2, and 1 for a write.
+    touches: Vec<u32>,
+    /// Where each task's touches end.
+    ends: Vec<usize>,
+    /// Loads and stores of each task, those that were no touches included.
+    accesses: Vec<u64>,
+}
+
+impl Tasks {
+    /// Takes the leaf tasks out of `program`. O(touches).
+    pub fn of(program: &Program) -> Self {
+        let mut tasks = Self {
+            name: program.meta().name.clone(),
+            line: program.meta().line_size,
+            // Stacks lie above the shared data; one core has one.
+            lines: program.lines().saturating_add(program.stack_lines()).saturating_add(1),
+            touches: Vec::new(),
+            ends: Vec::new(),
+            accesses: Vec::new(),
+        };
+        for task in (0..program.tasks()).map(TaskId) {
+            let ops = program.ops(task);
+            let is_leaf = !ops.iter().any(|op| matches!(op, Op::Fork { .. }));
+            let strands: Vec<StrandId> =
+                ops.iter().filter_map(|op| if let Op::Strand(strand) = op { Some(*strand) } else { None }).collect();
+            if is_leaf && !strands.is_empty() {
+                tasks.add(program, &strands);
+            }
+        }
+        tasks
+    }
+
+    fn add(&mut self, program: &Program, strands: &[StrandId]) {
+        let mut accesses = 0;
+        let mut buffer = [Touch::default(); 64];
+        for strand in strands {
+            let work = program.work(*strand);
+            accesses += work.loads + work.stores;
+            let mut touches = program.touches(*strand);
+            loop {
+                let count = touches.next_batch(&mut buffer);
+                if count == 0 {
+                    break;
+                }
+                self.touches.extend(buffer[..count].iter().map(|touch| {
+                    let line = if touch.stack { program.lines().saturating_add(touch.line) } else { touch.line };
+                    line << 1 | u32::from(touch.write)
+                }));
+            }
+        }
+        self.ends.push(self.touches.len());
+        self.accesses.push(accesses);
+    }
+
+    /// What was recorded: the command.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// What task `task` touches, in order: lines, and whether they are written. O(1).
+    ///
+    /// # Panics
+    /// Where there is no such task.
+    pub fn touches(&self, task: usize) -> impl ExactSizeIterator<Item = (u32, bool)> + '_ {
+        let first = if task == 0 { 0 } else { self.ends[task - 1] };
+        self.touches[first..self.ends[task]].iter().map(|touch| (touch >> 1, touch & 1 != 0))
+    }
+
+    /// Loads and stores of task `task`. Never less than its touches.
+    ///
+    /// # Panics
+    /// Where there is no such task.
+    pub fn accesses(&self, task: usize) -> u64 {
+        let first = if task == 0 { 0 } else { self.ends[task - 1] };
+        self.accesses[task].max((self.ends[task] - first) as u64)
+    }
+
+    /// Line numbers lie below this.
+    pub(super) fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// Bytes of a line.
+    pub(super) fn line(&self) -> Bytes {
+        self.line
+    }
+}

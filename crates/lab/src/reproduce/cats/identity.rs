@@ -1,0 +1,122 @@
+//! Which tasks of a recording are the same task in another iteration, and what a task touches.
+
+use std::collections::HashMap;
+
+use befit_machine::{Bytes, Machine, WorkerId};
+use befit_program::{Op, Program, TaskId, Touch};
+
+/// The leaves of a program (tasks that fork nothing), each with what it is called in every iteration.
+pub(super) struct Leaves(Vec<(TaskId, u64)>);
+
+impl Leaves {
+    /// Names each task as CATS does: by its parent's name and its number among the parent's children since the last sync. Time and memory
+    /// are linear in the program's tasks.
+    pub(super) fn of(program: &Program) -> Self {
+        // Parents have smaller numbers than their children.
+        let mut names = vec![0u64; program.tasks() as usize];
+        let mut leaves = Vec::new();
+        for task in (0..program.tasks()).map(TaskId) {
+            let mut forked = 0u64;
+            let mut is_leaf = true;
+            for op in program.ops(task) {
+                match op {
+                    Op::Fork { child, .. } => {
+                        names[child.0 as usize] = mixed(names[task.0 as usize], forked);
+                        forked += 1;
+                        is_leaf = false;
+                    }
+                    Op::Sync(_) => forked = 0,
+                    Op::Strand(_) => {}
+                }
+            }
+            if is_leaf {
+                leaves.push((task, names[task.0 as usize]));
+            }
+        }
+        Self(leaves)
+    }
+
+    /// The share of leaves that ran under the same last-level cache as the leaf of the same name did before; those without one are left out.
+    pub(super) fn stayed(&self, machine: &Machine, started_on: &[u32]) -> f64 {
+        let socket = |task: TaskId| machine.last_level(WorkerId(started_on[task.0 as usize]));
+        let mut last = HashMap::new();
+        let (mut stayed, mut all) = (0u64, 0u64);
+        for (task, name) in &self.0 {
+            if let Some(before) = last.insert(*name, socket(*task)) {
+                all += 1;
+                stayed += u64::from(before == socket(*task));
+            }
+        }
+        if all == 0 { 0.0 } else { stayed as f64 / all as f64 }
+    }
+}
+
+/// A name for child `index` of the task called `parent`; of millions, no two are equal in practice.
+fn mixed(parent: u64, index: u64) -> u64 {
+    let mut z = parent.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index + 1);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The distinct bytes that the first task of this path touches with all its descendants, stacks left out. Time is linear in their
+/// touches. `None` if there is no such task.
+pub(super) fn involved(program: &Program, path: &[u32]) -> Option<Bytes> {
+    let mut task = TaskId(0);
+    for index in path {
+        let forks = program.ops(task).iter().filter_map(|op| match op {
+            Op::Fork { child, .. } => Some(*child),
+            _ => None,
+        });
+        // Of the first round: a round's children come in order, and the first round's come first.
+        task = forks.clone().nth(*index as usize)?;
+    }
+    let mut touched = vec![false; program.lines() as usize];
+    let mut batch = [Touch::default(); 256];
+    let mut left = vec![task];
+    while let Some(task) = left.pop() {
+        for op in program.ops(task) {
+            match op {
+                Op::Fork { child, .. } => left.push(*child),
+                Op::Strand(strand) => {
+                    let mut touches = program.touches(*strand);
+                    loop {
+                        let count = touches.next_batch(&mut batch);
+                        if count == 0 {
+                            break;
+                        }
+                        let data = batch[..count].iter().filter(|touch| !touch.stack);
+                        data.for_each(|touch| touched[touch.line as usize] = true);
+                    }
+                }
+                Op::Sync(_) => {}
+            }
+        }
+    }
+    let lines = touched.iter().filter(|touched| **touched).count() as u64;
+    Some(Bytes(lines * program.meta().line_size.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn leaves_that_never_move_have_stayed() {
+        let program = testing::program();
+        let leaves = Leaves::of(&program);
+        let machine = testing::machine(2);
+        assert!(!leaves.0.is_empty());
+        let stayed = leaves.stayed(&machine, &vec![0; program.tasks() as usize]);
+        assert!(stayed == 0.0 || stayed == 1.0, "{stayed}");
+    }
+
+    #[test]
+    fn the_whole_program_involves_what_it_touches_and_a_task_that_is_not_there_nothing() {
+        let program = testing::program();
+        let whole = involved(&program, &[]).unwrap();
+        assert!(whole.0 > 0 && whole.0 <= u64::from(program.lines()) * program.meta().line_size.0);
+        assert_eq!(involved(&program, &[10_000]), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Simulating one program under the schedulers that are compared.
+
+use befit_machine::Machine;
+use befit_program::Program;
+use befit_sched::{Options, SchedulerKind, Tiers};
+use befit_sim::{Costs, Settings};
+
+use super::identity::Leaves;
+use crate::{
+    LabError, Progress,
+    parallel::{self, threads},
+};
+
+/// The baseline first.
+pub(super) const SCHEDULERS: [SchedulerKind; 3] = [SchedulerKind::CilkA, SchedulerKind::Cats, SchedulerKind::CatsS];
+
+/// What one scheduler made of a program: medians over the seeds.
+pub(super) struct Measured {
+    pub(super) scheduler: SchedulerKind,
+    /// Cycles.
+    pub(super) time: f64,
+    /// Misses, in lines, by level from the innermost; of those of the last level, what a sibling's private cache served is left out.
+    pub(super) misses: Vec<f64>,
+    /// Lines served by the private cache of a worker under the same last-level cache.
+    pub(super) siblings: f64,
+    /// The share of leaves on the same socket as the last time.
+    pub(super) stayed: f64,
+    /// The share of workers' time without work.
+    pub(super) idle: f64,
+    /// Of the first seed.
+    pub(super) tiers: Option<Tiers>,
+}
+
+/// Simulates `program` on `machine` under all of [`SCHEDULERS`].
+pub(super) fn measure(
+    program: &Program,
+    machine: &Machine,
+    seeds: u32,
+    progress: &dyn Progress,
+) -> Result<Vec<Measured>, LabError> {
+    let leaves = Leaves::of(program);
+    let jobs: Vec<_> = SCHEDULERS.iter().flat_map(|s| (1..=seeds).map(|seed| (*s, seed))).collect();
+    progress.simulating(jobs.len(), program.total_touches() * jobs.len() as u64);
+    let run = |(scheduler, seed): &(SchedulerKind, u32)| {
+        let (scheduler, seed) = (*scheduler, *seed);
+        let settings =
+            Settings { scheduler, options: Options::default(), seed: u64::from(seed), costs: Costs::default() };
+        let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
+        let outcome = outcome.map_err(|source| LabError::Simulation {
+            machine: machine.name.clone(),
+            scheduler: scheduler.name(),
+            seed,
+            source,
+        })?;
+        let siblings = outcome.sibling_hits.0 as f64;
+        let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();
+        if let Some(last) = misses.last_mut() {
+            *last -= siblings;
+        }
+        let idle: u64 = outcome.workers.iter().map(|worker| worker.idle.0).sum();
+        let all = (outcome.time.0 * outcome.workers.len() as u64).max(1);
+        Ok::<_, LabError>(Measured {
+            scheduler,
+            time: outcome.time.0 as f64,
+            misses,
+            siblings,
+            stayed: leaves.stayed(machine, &outcome.started_on),
+            idle: idle as f64 / all as f64,
+            tiers: outcome.tiers,
+        })
+    };
+    let measured = parallel::map(&jobs, threads(), |_| 1, run)?;
+    progress.simulated();
+    Ok(measured.chunks(seeds as usize).map(middle).collect())
+}
+
+/// The median of each number.
+fn middle(runs: &[Measured]) -> Measured {
+    let median = |of: &dyn Fn(&Measured) -> f64| {
+        let mut values: Vec<_> = runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[(values.len() - 1) / 2]
+    };
+    Measured {
+        scheduler: runs[0].scheduler,
+        time: median(&|run| run.time),
+        misses: (0..runs[0].misses.len()).map(|level| median(&|run| run.misses[level])).collect(),
+        siblings: median(&|run| run.siblings),
+        stayed: median(&|run| run.stayed),
+        idle: median(&|run| run.idle),
+        tiers: runs[0].tiers.clone(),
+    }
+}
+
+impl Measured {
+    /// Misses of the last level.
+    pub(super) fn last(&self) -> f64 {
+        self.misses.last().copied().unwrap_or(0.0)
+    }
+}

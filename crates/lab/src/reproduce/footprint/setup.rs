@@ -1,0 +1,82 @@
+//! What all parts of the study work with.
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+
+use crate::{
+    LabError, Progress, Source,
+    footprint::{Charge, Core, Latencies, Reading, Tasks},
+    record_all_lines,
+};
+
+/// Instructions of an iteration of the arrays' loop, with its one load.
+pub(super) const ARRAY_INSTRUCTIONS: f64 = 4.0;
+/// Instructions for each node that a look-up visits.
+pub(super) const NODE_INSTRUCTIONS: f64 = 16.0;
+
+/// The machine, and how much is to be done.
+pub(super) struct Setup<'a> {
+    pub(super) quick: bool,
+    pub(super) machine: Machine,
+    /// Instructions that the core issues in a cycle.
+    pub(super) width: f64,
+    pub(super) progress: &'a dyn Progress,
+}
+
+impl Setup<'_> {
+    /// The tasks of a kernel, as users name it.
+    pub(super) fn record(&self, kernel: &str, n: u64) -> Result<Tasks, LabError> {
+        let source = Source::Kernel { name: kernel.to_owned(), n: Some(n) };
+        Ok(Tasks::of(&record_all_lines(&source, false, self.progress)?))
+    }
+
+    /// A core with empty caches for tasks with so many instructions for each load.
+    pub(super) fn core(&self, tasks: &Tasks, instructions: f64, latencies: Latencies) -> Result<Core, LabError> {
+        Ok(Core::new(&self.machine, tasks, Reading { instructions, width: self.width, latencies })?)
+    }
+
+    /// The innermost cache.
+    pub(super) fn innermost(&self) -> ClusterId {
+        self.machine.path(WorkerId(0)).next().unwrap_or(ClusterId::ROOT)
+    }
+
+    /// The cache behind it, or it.
+    pub(super) fn second(&self) -> ClusterId {
+        let caches: Vec<ClusterId> = self.machine.path(WorkerId(0)).filter(|c| *c != ClusterId::ROOT).collect();
+        caches.get(1).or(caches.first()).copied().unwrap_or(ClusterId::ROOT)
+    }
+
+    /// What deciding costs.
+    pub(super) fn charge(&self) -> Charge {
+        Charge::on(&self.machine, self.width)
+    }
+}
+
+/// Task numbers 0..n with their bits reversed: neighbours are as far apart as can be.
+pub(super) fn bit_reversed(n: usize) -> Vec<u32> {
+    let bits = n.next_power_of_two().trailing_zeros();
+    let reversed = |i: u32| i.reverse_bits().checked_shr(u32::BITS - bits).unwrap_or(0);
+    (0..n.next_power_of_two() as u32).map(reversed).filter(|task| (*task as usize) < n).collect()
+}
+
+/// Task numbers 0..n at random; `seed` draws them.
+pub(super) fn shuffled(n: usize, seed: u64) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    fastrand::Rng::with_seed(seed).shuffle(&mut order);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_have_each_task_once() {
+        for n in [1, 2, 7, 100] {
+            for mut order in [bit_reversed(n), shuffled(n, 5)] {
+                order.sort_unstable();
+                assert!(order.into_iter().eq(0..n as u32), "{n}");
+            }
+        }
+        assert_eq!(bit_reversed(8), [0, 4, 2, 6, 1, 5, 3, 7]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second experiment).
+
+use super::{
+    super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
+    plots::{plot, series},
+    setup::{NODE_INSTRUCTIONS, Setup, bit_reversed, shuffled},
+};
+use crate::{
+    LabError,
+    footprint::{Latencies, Tasks, in_order},
+};
+
+/// Nodes of the study's tree.
+const NODES: u64 = (1 << 18) - 1;
+const LAYOUTS: [&str; 4] = ["random", "sorted", "preorder", "level"];
+
+/// A recorded tree, and what its look-ups cost.
+pub(super) struct Tree {
+    pub(super) layout: &'static str,
+    pub(super) tasks: Tasks,
+    /// Instructions for each load.
+    pub(super) instructions: f64,
+}
+
+/// Node visits of looking up each of `n` words once in a balanced tree.
+fn visits(n: u64) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    let left = n / 2;
+    n + visits(left) + visits(n - 1 - left)
+}
+
+fn record(setup: &Setup, node: &str, layout: &'static str) -> Result<Tree, LabError> {
+    let tasks = setup.record(&format!("bst:node={node},layout={layout}"), NODES)?;
+    let accesses: u64 = (0..tasks.len()).map(|task| tasks.accesses(task)).sum();
+    let instructions = NODE_INSTRUCTIONS * visits(NODES) as f64 / accesses as f64;
+    Ok(Tree { layout, tasks, instructions })
+}
+
+/// Adds what it shows. Answers the trees with nodes of 20 bytes.
+pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, LabError> {
+    let mut table = Table::new(
+        "Tree: cycles per node visited, latencies exclusive; per instruction in brackets (figures 5 to 7: tree)",
+        [
+            "node, layout",
+            "sorted",
+            "random",
+            "worst",
+            "worst over sorted",
+            "random's place from sorted (0) to worst (1)",
+        ],
+    );
+    let (mut trees, mut bars) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
+    for node in ["20", "24"] {
+        for layout in LAYOUTS {
+            let tree = record(setup, node, layout)?;
+            let per_node = |order: Vec<u32>| -> Result<f64, LabError> {
+                let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
+                in_order(&mut core, &tree.tasks, 0..tree.tasks.len() as u32);
+                Ok(in_order(&mut core, &tree.tasks, order).cycles / visits(NODES) as f64)
+            };
+            let n = tree.tasks.len();
+            let [best, random, worst] =
+                [per_node((0..n as u32).collect())?, per_node(shuffled(n, 1))?, per_node(bit_reversed(n))?];
+            let (ratio, place) = (worst / best, (random - best) / (worst - best));
+            let shown = |c: f64| format!("{c:.1} ({:.2})", c / NODE_INSTRUCTIONS);
+            table.row([
+                format!("{node} B, {layout}"),
+                shown(best),
+                shown(random),
+                shown(worst),
+                format!("{ratio:.2}"),
+                format!("{place:.2}"),
+            ]);
+            for (bars, cycles) in bars.iter_mut().zip([best, random, worst]) {
+                bars.push((format!("{node} B, {layout}"), cycles));
+            }
+            if node == "20" {
+                figures(layout, ratio, place, to);
+                trees.push(tree);
+            }
+        }
+    }
+    to.tables.push(table);
+    let bars = ["sorted", "random", "worst (bit-reversed ranks)"].into_iter().zip(bars);
+    let bars = bars.map(|(name, points)| series(name, points)).collect();
+    let x = Axis::linear("node and layout");
+    to.plots.push(plot("Tree: cycles per node visited", PlotKind::Bars, x, "cycles per node", bars));
+    Ok(trees)
+}
+
+fn figures(layout: &str, ratio: f64, place: f64, to: &mut Reproduction) {
+    to.figures.push(Figure::new(
+        format!("tree/worst-over-best/{layout}"),
+        format!("tree of 20-byte nodes, layout {layout}: worst over best order of look-ups"),
+        "more than 2x",
+        Range::at_least(2.0),
+        ratio,
+        "x",
+    ));
+    let figure = Figure::new(
+        format!("tree/random-place/{layout}"),
+        format!("tree of 20-byte nodes, layout {layout}: where random order lies from best (0) to worst (1)"),
+        "nearer to worst than to best",
+        Range::new(0.8, 1.0),
+        place,
+        "",
+    );
+    to.figures.push(figure);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_are_those_of_a_balanced_tree() {
+        // One root, two below, four below those.
+        assert_eq!(visits(7), 1 + 2 * 2 + 3 * 4);
+        assert_eq!((visits(0), visits(1), visits(2)), (0, 1, 3));
+    }
+}

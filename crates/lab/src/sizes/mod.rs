@@ -1,0 +1,215 @@
+//! What tasks declare of themselves beside what they touch.
+//!
+//! Space-bounded schedulers trust the sizes that a program declares. One that is too small lets tasks overflow the cache that they share;
+//! one that is too large leaves cache unused, or places the task further out than it need be. [`Sizes::of`] measures every task's footprint in
+//! the recording, exactly, and compares.
+
+mod footprint;
+
+use befit_machine::{Bytes, Level, Machine};
+use befit_program::{Program, TaskId};
+
+use crate::Progress;
+
+/// One task that declares a size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskSize {
+    /// Which child of which it is, from the root down, each counted from 0 in the order in which they were forked: `0.2.1`. Empty for the root.
+    pub path: String,
+    /// The size that it declares.
+    pub declared: Bytes,
+    /// Distinct lines that it and all that it forked touch, in bytes; without stacks.
+    pub measured: Bytes,
+    /// What it declares of its strands, if anything.
+    pub declared_strand: Option<Bytes>,
+    /// Its largest strand, measured.
+    pub measured_strand: Bytes,
+}
+
+impl TaskSize {
+    /// Measured over declared; infinite where nothing was declared and something touched.
+    pub fn ratio(&self) -> f64 {
+        match (self.measured.0, self.declared.0) {
+            (0, 0) => 1.0,
+            (measured, declared) => measured as f64 / declared as f64,
+        }
+    }
+}
+
+/// How many tasks befit the caches of one level.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Befitting {
+    /// The level; none for memory.
+    pub level: Option<Level>,
+    /// Tasks that befit it, and no smaller cache, by what they declare.
+    pub declared: u64,
+    /// The same by what they touch.
+    pub measured: u64,
+    /// Those that befit it by what they declare but touch more than σM: they overflow it.
+    pub overflowing: u64,
+}
+
+/// What the tasks of a program declare beside what they touch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sizes {
+    /// The command that was recorded.
+    pub command: String,
+    /// The machine that tasks are to befit.
+    pub machine: String,
+    /// Dilation σ.
+    pub sigma: f64,
+    /// All tasks.
+    pub tasks: u64,
+    /// Those that declare a size.
+    pub declaring: u64,
+    /// How many of them touch at most half of what they declare, up to 0.9 of it, 1.1, 2, and more.
+    pub ratios: [u64; 5],
+    /// By cache level, ascending, memory last.
+    pub befitting: Vec<Befitting>,
+    /// The tasks that exceed what they declare by most bytes, worst first.
+    pub under: Vec<TaskSize>,
+    /// The tasks that touch less than they declare by most bytes, worst first.
+    pub over: Vec<TaskSize>,
+    /// Tasks with a strand more than a tenth larger than the strand size that they declare.
+    pub strands_exceeding: u64,
+}
+
+/// Where one class of [`Sizes::ratios`] ends and the next begins.
+pub const RATIOS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
+
+impl Sizes {
+    /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time O(touches · log depth + tasks · log tasks).
+    pub fn of(program: &Program, machine: &Machine, sigma: f64, worst: usize, progress: &dyn Progress) -> Self {
+        progress.simulating(1, program.total_touches());
+        let footprints = footprint::measure(program, &|touches| progress.advance(touches));
+        progress.simulated();
+        let thresholds = thresholds(machine, sigma);
+        let mut befitting: Vec<_> = thresholds.iter().map(|(level, _)| Befitting::new(*level)).collect();
+        let place = |bytes: u64| thresholds.iter().position(|(_, most)| bytes <= *most).unwrap_or(thresholds.len() - 1);
+        let mut ratios = [0; 5];
+        let (mut declaring, mut strands_exceeding) = (0, 0);
+        let mut differences = Vec::new();
+        for (number, footprint) in footprints.iter().enumerate() {
+            let declared = program.declared(TaskId(number as u32));
+            let strand = footprint::bytes(footprint.strand, program);
+            let exceeds = |most: Bytes| strand.0 as f64 > RATIOS[2] * most.0 as f64;
+            strands_exceeding += u64::from(declared.strand.is_some_and(exceeds));
+            let Some(size) = declared.size else { continue };
+            let measured = footprint::bytes(footprint.task, program);
+            declaring += 1;
+            let ratio = if measured == size { 1.0 } else { measured.0 as f64 / size.0 as f64 };
+            ratios[RATIOS.partition_point(|end| *end < ratio)] += 1;
+            let (by_declared, by_measured) = (place(size.0), place(measured.0));
+            befitting[by_declared].declared += 1;
+            befitting[by_measured].measured += 1;
+            befitting[by_declared].overflowing += u64::from(by_measured > by_declared);
+            differences.push((measured.0 as i128 - size.0 as i128, number as u32));
+        }
+        differences.sort_unstable();
+        let task = |number: u32| {
+            let (declared, found) = (program.declared(TaskId(number)), footprints[number as usize]);
+            TaskSize {
+                path: path(program, TaskId(number)),
+                declared: declared.size.unwrap_or_default(),
+                measured: footprint::bytes(found.task, program),
+                declared_strand: declared.strand,
+                measured_strand: footprint::bytes(found.strand, program),
+            }
+        };
+        let over = differences.iter().take_while(|(difference, _)| *difference < 0);
+        let under = differences.iter().rev().take_while(|(difference, _)| *difference > 0);
+        Self {
+            command: program.meta().name.clone(),
+            machine: machine.name.clone(),
+            sigma,
+            tasks: u64::from(program.tasks()),
+            declaring,
+            ratios,
+            befitting,
+            under: under.take(worst).map(|(_, number)| task(*number)).collect(),
+            over: over.take(worst).map(|(_, number)| task(*number)).collect(),
+            strands_exceeding,
+        }
+    }
+}
+
+impl Befitting {
+    fn new(level: Option<Level>) -> Self {
+        Self { level, declared: 0, measured: 0, overflowing: 0 }
+    }
+}
+
+/// The most bytes that befit each level's largest cache, ascending, memory last.
+fn thresholds(machine: &Machine, sigma: f64) -> Vec<(Option<Level>, u64)> {
+    let most = |level: Level| {
+        let sizes = machine.clusters().iter().filter_map(|c| c.cache).filter(|c| c.level == level).map(|c| c.size.0);
+        (sizes.max().unwrap_or(0) as f64 * sigma) as u64
+    };
+    let levels = machine.levels().into_iter().map(|level| (Some(level), most(level)));
+    levels.chain([(None, u64::MAX)]).collect()
+}
+
+/// Which child of which a task is, from the root down.
+fn path(program: &Program, task: TaskId) -> String {
+    let mut steps = Vec::new();
+    let mut at = task;
+    while let Some(parent) = program.parent(at) {
+        let forks = program.ops(parent).iter().filter_map(|op| match op {
+            befit_program::Op::Fork { child, .. } => Some(*child),
+            _ => None,
+        });
+        steps.push(forks.take_while(|child| *child != at).count().to_string());
+        at = parent;
+    }
+    steps.reverse();
+    steps.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+
+    use super::*;
+    use crate::Silent;
+
+    /// Two tasks of 1000 lines, of which the second declares only `second` bytes, in a third that declares all.
+    fn program(second: u64) -> Program {
+        let meta = Meta { name: "wrong".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        let declared = |bytes| Declared { size: Some(Bytes(bytes)), strand: None };
+        builder.fork(ScopeId(1), declared(128_000)).unwrap();
+        for (i, bytes) in [(0, 64_000), (1, second)] {
+            builder.fork(ScopeId(2), declared(bytes)).unwrap();
+            (0..1000).for_each(|line| builder.touch(4096 + i * 1000 + line, false, false));
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(2)).unwrap();
+        builder.end().unwrap();
+        builder.finish().unwrap()
+    }
+
+    fn sizes(second: u64) -> Sizes {
+        let machine: Machine = "l3:2(size=1048576) l2:2(size=65536) pu:1".parse().unwrap();
+        Sizes::of(&program(second), &machine, 0.5, 10, &Silent)
+    }
+
+    #[test]
+    fn right_sizes_have_no_worst_task() {
+        let sizes = sizes(64_000);
+        assert_eq!((sizes.tasks, sizes.declaring, sizes.ratios), (4, 3, [0, 0, 3, 0, 0]));
+        assert!(sizes.under.is_empty() && sizes.over.is_empty(), "{sizes:?}");
+    }
+
+    #[test]
+    fn a_deliberately_wrong_size_is_found_with_its_path() {
+        let small = sizes(6_400);
+        let worst = &small.under[0];
+        assert_eq!((worst.path.as_str(), worst.declared, worst.measured), ("0.1", Bytes(6_400), Bytes(64_000)));
+        assert_eq!((small.under.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
+        // It befits an L2 of 64 KiB by what it declares, and overflows it.
+        let l2 = &small.befitting[0];
+        assert_eq!((l2.level, l2.declared, l2.measured, l2.overflowing), (Some(Level(2)), 1, 0, 1));
+        let large = sizes(640_000);
+        assert_eq!((large.over[0].path.as_str(), large.over[0].ratio()), ("0.1", 0.1));
+    }
+}

@@ -1,0 +1,216 @@
+//! A machine with something changed: less memory bandwidth, fewer sockets or cores, caches scaled down.
+//!
+//! ```
+//! use befit_machine::Machine;
+//!
+//! let half = Machine::find("xeon-7560")?.with_bandwidth(50)?.with_cores(4)?;
+//! assert_eq!((half.name.as_str(), half.workers().len()), ("xeon-7560, 50 % bandwidth, 4 cores a socket", 16));
+//! # Ok::<(), befit_machine::MachineError>(())
+//! ```
+
+use crate::{Bytes, ClusterId, Machine, MachineError, Placement, WorkerId};
+
+impl Machine {
+    /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its memory controllers, pages are bound to
+    /// so many of them, round robin (Simhadri et al., SPAA 2014, section 5.3: the *bandwidth gap*); elsewhere each controller, which then
+    /// stands for several channels, is as much slower. 100 leaves the machine as it is.
+    ///
+    /// # Errors
+    /// Where `percent` is not from 1 to 100.
+    pub fn with_bandwidth(mut self, percent: u32) -> Result<Self, MachineError> {
+        if !(1..=100).contains(&percent) {
+            let what = format!("it can have 1 to 100 percent of its memory bandwidth, not {percent}");
+            return Err(MachineError::object(self.name, what));
+        }
+        if percent == 100 {
+            return Ok(self);
+        }
+        let controllers = u64::from(self.memory.controllers) * u64::from(percent);
+        if controllers.is_multiple_of(100) {
+            self.memory.placement = Placement::Bound((controllers / 100) as u32);
+        } else {
+            self.memory.bandwidth *= f64::from(percent) / 100.0;
+        }
+        self.name += &format!(", {percent} % bandwidth");
+        Ok(self)
+    }
+
+    /// Its first `count` sockets (caches directly under memory), each with its memory controllers.
+    ///
+    /// # Errors
+    /// Where it has not so many, or `count` is 0.
+    pub fn with_sockets(mut self, count: u32) -> Result<Self, MachineError> {
+        let sockets = self.cluster(ClusterId::ROOT).children.clone();
+        let all = sockets.len() as u32;
+        if count == 0 || count > all {
+            return Err(MachineError::object(self.name, format!("it has 1 to {all} sockets, not {count}")));
+        }
+        if count == all {
+            return Ok(self);
+        }
+        // What stands directly under memory, beside the sockets, goes too.
+        let kept = &sockets[..count as usize];
+        let keep: Vec<bool> = self
+            .workers()
+            .iter()
+            .enumerate()
+            .map(|(w, _)| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w as u32))))
+            .collect();
+        if self.memory.controllers.is_multiple_of(all) {
+            self.memory.controllers = self.memory.controllers / all * count;
+        }
+        if let Placement::Bound(k) = &mut self.memory.placement {
+            *k = (*k).min(self.memory.controllers);
+        }
+        self.name += &format!(", {count} {}", if count == 1 { "socket" } else { "sockets" });
+        self.keep(&keep);
+        Ok(self)
+    }
+
+    /// The first `count` cores under each last-level cache, with all their hardware threads; the last-level caches keep their sizes.
+    ///
+    /// # Errors
+    /// Where some last-level cache has not so many, or `count` is 0.
+    pub fn with_cores(mut self, count: u32) -> Result<Self, MachineError> {
+        let mut keep = vec![false; self.workers().len()];
+        let mut all = true;
+        for socket in &self.cluster(ClusterId::ROOT).children {
+            let workers = self.cluster(*socket).workers.clone();
+            let first = self.workers()[workers.start as usize].core;
+            let cores = self.workers()[workers.end as usize - 1].core - first + 1;
+            if count == 0 || count > cores {
+                let what = format!("a socket of it has 1 to {cores} cores, not {count}");
+                return Err(MachineError::object(self.name, what));
+            }
+            all &= count == cores;
+            for w in workers {
+                keep[w as usize] = self.workers()[w as usize].core - first < count;
+            }
+        }
+        if !all {
+            self.name += &format!(", {count} {} a socket", if count == 1 { "core" } else { "cores" });
+            self.keep(&keep);
+        }
+        Ok(self)
+    }
+
+    /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program whose data and cut-offs are as many times smaller
+    /// misses in as many times fewer lines. Latencies and bandwidths stay.
+    ///
+    /// # Errors
+    /// Where a cache would have less than one set.
+    pub fn shrunk(mut self, factor: u32) -> Result<Self, MachineError> {
+        for cache in self.clusters.iter_mut().filter_map(|c| c.cache.as_mut()) {
+            let set = cache.line.0 * u64::from(cache.ways.max(1));
+            let sets = cache.size.0 / set / u64::from(factor.max(1));
+            if sets == 0 {
+                let what =
+                    format!("{} of {} is less than one set when it is {factor} times smaller", cache.level, cache.size);
+                return Err(MachineError::object(self.name, what));
+            }
+            cache.size = Bytes(sets * set);
+        }
+        if factor > 1 {
+            self.name += &format!(", caches / {factor}");
+        }
+        Ok(self)
+    }
+
+    /// Leaves only the workers for which `keep` is true, and the clusters that hold one.
+    fn keep(&mut self, keep: &[bool]) {
+        // How many are left before each: where its number goes.
+        let before: Vec<u32> = std::iter::once(0)
+            .chain(keep.iter().scan(0, |sum, kept| {
+                *sum += u32::from(*kept);
+                Some(*sum)
+            }))
+            .collect();
+        let left = |range: &std::ops::Range<u32>| before[range.start as usize]..before[range.end as usize];
+        let mut place = vec![None; self.clusters.len()];
+        let mut next = 0;
+        for (cluster, place) in self.clusters.iter().zip(&mut place) {
+            if !left(&cluster.workers).is_empty() {
+                *place = Some(ClusterId(next));
+                next += 1;
+            }
+        }
+        let moved = |id: ClusterId| place[id.index()];
+        self.clusters.retain_mut(|cluster| {
+            cluster.workers = left(&cluster.workers);
+            cluster.parent = cluster.parent.and_then(moved);
+            cluster.children = cluster.children.iter().filter_map(|c| moved(*c)).collect();
+            !cluster.workers.is_empty()
+        });
+        let mut kept = keep.iter();
+        self.workers.retain(|_| kept.next() == Some(&true));
+        let mut cores = Vec::new();
+        for worker in &mut self.workers {
+            worker.leaf = moved(worker.leaf).unwrap_or(ClusterId::ROOT);
+            if cores.last() != Some(&worker.core) {
+                cores.push(worker.core);
+            }
+            worker.core = cores.len() as u32 - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Level, invariants};
+
+    fn xeon(threads: &str) -> Machine {
+        Machine::find(&format!("xeon-7560{threads}")).unwrap()
+    }
+
+    #[test]
+    fn fewer_cores_and_sockets_leave_a_proper_tree() {
+        for threads in ["", "-ht"] {
+            for sockets in 1..=4 {
+                for cores in [1, 2, 4, 8] {
+                    let machine = xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
+                    invariants::check(&machine);
+                    let per_core = if threads.is_empty() { 1 } else { 2 };
+                    assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
+                    assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
+                    assert_eq!(machine.memory.controllers, sockets);
+                    let caches = |level| {
+                        machine.clusters().iter().filter(|c| c.cache.is_some_and(|c| c.level == Level(level))).count()
+                            as u32
+                    };
+                    assert_eq!((caches(3), caches(2), caches(1)), (sockets, sockets * cores, sockets * cores));
+                }
+            }
+        }
+        assert_eq!(xeon("").with_sockets(4).unwrap().with_cores(8).unwrap(), xeon(""));
+    }
+
+    #[test]
+    fn bandwidth_is_cut_by_whole_controllers_where_it_can_be() {
+        let memory = |name: &str, percent| Machine::find(name).unwrap().with_bandwidth(percent).map(|m| m.memory);
+        assert_eq!(memory("xeon-7560", 100).unwrap().placement, Placement::Interleaved);
+        assert_eq!(memory("xeon-7560", 75).unwrap().placement, Placement::Bound(3));
+        assert_eq!(memory("xeon-7560", 25).unwrap().placement, Placement::Bound(1));
+        let one = memory("epyc-9654", 25).unwrap();
+        assert_eq!((one.placement, one.bandwidth), (Placement::Interleaved, 36.0));
+        for bad in [0, 125] {
+            let error = memory("xeon-7560", bad).unwrap_err().to_string();
+            assert!(error.contains("1 to 100 percent") && error.contains(&bad.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn caches_shrink_to_whole_sets() {
+        let small = xeon("").shrunk(16).unwrap();
+        invariants::check(&small);
+        let sizes: Vec<_> = small.path(WorkerId(0)).map(|c| small.cluster(c).size().to_string()).take(3).collect();
+        assert_eq!(sizes, ["2 KiB", "16 KiB", "1536 KiB"]);
+        assert!(xeon("").shrunk(100_000).unwrap_err().to_string().contains("less than one set"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_said_with_what_can() {
+        assert!(xeon("").with_sockets(5).unwrap_err().to_string().contains("1 to 4 sockets, not 5"));
+        assert!(xeon("").with_cores(0).unwrap_err().to_string().contains("1 to 8 cores, not 0"));
+    }
+}

@@ -1,0 +1,120 @@
+//! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
+//!
+//! ```text
+//! cargo run -p befit --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
+//! ```
+//! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The keys come as one batch and the answers
+//! must be in the keys' order: putting keys in order and answers in their places is in the times. `automatic` is a new queue each time,
+//! so the time in which it looks for the best way is included too. Prints medians over repeats, in which the ways take turns, their
+//! spread, and how many times faster than look-ups in the order of arrival each is.
+
+mod btree;
+mod hash;
+mod index;
+mod sorted;
+mod tree;
+
+use std::time::Instant;
+
+use befit::{
+    ThreadPool, ThreadPoolBuilder,
+    footprint::{Mode, Queue},
+};
+
+use self::index::{Index, Random, value};
+
+/// A way of running all look-ups: a mode with its windows; none is the queue's own choice.
+type Way = (&'static str, Option<(Mode, usize)>);
+
+const WAYS: [Way; 7] = [
+    ("arrival", Some((Mode::Arrival, 1 << 20))),
+    ("ordered, 256 Ki", Some((Mode::Ordered, 1 << 18))),
+    ("ordered, 1 Mi", Some((Mode::Ordered, 1 << 20))),
+    ("interleaved", Some((Mode::Interleaved, 1 << 20))),
+    ("both, 256 Ki", Some((Mode::Both, 1 << 18))),
+    ("both, 1 Mi", Some((Mode::Both, 1 << 20))),
+    ("automatic", None),
+];
+
+struct Options {
+    bytes: usize,
+    lookups: usize,
+    repeats: usize,
+    only: Option<String>,
+    pool: ThreadPool,
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let mut number = |default: usize| match args.next() {
+        Some(text) => text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number")),
+        None => default,
+    };
+    let (bytes, lookups) = (number(256) << 20, number(10_000_000).max(1));
+    let pool = ThreadPoolBuilder::new().num_threads(number(1)).build().expect("a pool");
+    let repeats = number(5).max(1);
+    let options = Options { bytes, lookups, repeats, only: args.next(), pool };
+    measure::<tree::Lines>(&options);
+    measure::<tree::Compact>(&options);
+    measure::<tree::Levels>(&options);
+    measure::<btree::BTree>(&options);
+    measure::<sorted::Sorted>(&options);
+    measure::<hash::Hash>(&options);
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn measure<I: Index>(options: &Options) {
+    if options.only.as_ref().is_some_and(|only| only != I::NAME) {
+        return;
+    }
+    let index = I::build(options.bytes);
+    let mut random = Random(7);
+    // One in sixteen is missing.
+    let key = |r: u64| if r.is_multiple_of(16) { r % (2 * index.len()) / 2 * 2 } else { r % index.len() * 2 + 1 };
+    let keys: Vec<u64> = (0..options.lookups).map(|_| key(random.next())).collect();
+    let mut times = [const { Vec::new() }; WAYS.len()];
+    let mut found = Vec::new();
+    for repeat in 0..options.repeats {
+        // Each repeat starts with another way: what else the machine does comes and goes.
+        for turn in 0..WAYS.len() {
+            let turn = (turn + 3 * repeat) % WAYS.len();
+            let (way, times) = (WAYS[turn].1, &mut times[turn]);
+            let queue = Queue::new(|key: &u64| index.get(*key)).in_steps(|key| index.search(*key));
+            let mut queue = queue.by_key(|key| index.order(*key)).data_bytes(index.bytes());
+            if let Some((mode, window)) = way {
+                queue = queue.mode(mode).window(window);
+            }
+            let start = Instant::now();
+            let answers = options.pool.install(|| queue.run(&keys));
+            times.push(start.elapsed().as_secs_f64() * 1e9 / keys.len() as f64);
+            let right = |(key, answer): (&u64, &Option<u64>)| *answer == (key % 2 == 1).then(|| value(*key));
+            assert!(keys.iter().zip(&answers).all(right), "each answer belongs to its key");
+            found.extend(queue.report().filter(|_| way.is_none()));
+        }
+    }
+    println!(
+        "{}, {} MiB, {} look-ups, {} thread(s)",
+        I::NAME,
+        index.bytes() >> 20,
+        keys.len(),
+        options.pool.current_num_threads()
+    );
+    let medians = times.each_ref().map(|times| median(times));
+    for ((name, _), (median, times)) in WAYS.iter().zip(medians.iter().zip(&times)) {
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = times.iter().copied().fold(0.0, f64::max);
+        println!("  {name:<16}{median:>8.1} ns ({least:.1} to {most:.1}){:>8.2} x", medians[0] / median);
+    }
+    let automatic = WAYS.len() - 1;
+    let best = (0..automatic).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0);
+    let more: Vec<f64> = times[automatic].iter().zip(&times[best]).map(|(a, b)| (a / b - 1.0) * 100.0).collect();
+    println!("  automatic takes {:+.1} % more than {}, in the median of repeats", median(&more), WAYS[best].0);
+    for report in found {
+        println!("    {:?}, windows of {}; measured {:.0?}", report.mode, report.window, report.costs);
+    }
+}

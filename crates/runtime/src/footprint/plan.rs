@@ -1,0 +1,106 @@
+//! How large windows are and how finely they are sorted, worked out from caches and sizes.
+
+use std::mem;
+
+use befit_machine::{Machine, WorkerId};
+
+/// Windows hold at most so many tasks: numbers of tasks are kept in half a word with the sorted bits in the other.
+const LARGEST: usize = 1 << 24;
+
+/// Windows hold at least so many tasks: fewer are over before the caches know of it.
+pub(super) const SMALLEST: usize = 1 << 12;
+
+/// The most leading bits of a key that are sorted by: two passes of a byte each.
+pub(super) const MOST_BITS: u32 = 16;
+
+/// Share of a cache that a window or a bucket may take: the default dilation σ of space-bounded scheduling.
+const SHARE: f64 = 0.5;
+
+/// The caches that matter here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Caches {
+    /// The innermost one.
+    first: usize,
+    /// The largest that a worker has for itself.
+    private: usize,
+    /// The last one before memory.
+    last: usize,
+}
+
+impl Caches {
+    /// Those above the machine's first worker. A machine that describes none is taken to have small ones.
+    pub(super) fn of(machine: &Machine) -> Self {
+        let worker = WorkerId(0);
+        let sizes = |private: bool| {
+            let clusters = machine.path(worker).map(|id| machine.cluster(id));
+            let caches = clusters.filter(move |c| !private || c.worker_count() == 1);
+            caches.filter_map(|c| c.cache).map(|c| usize::try_from(c.size.0).unwrap_or(usize::MAX))
+        };
+        let first = sizes(false).next().unwrap_or(32 << 10);
+        let private = sizes(true).last().unwrap_or(first);
+        Self { first, private, last: sizes(false).last().unwrap_or(1 << 20).max(private) }
+    }
+
+    /// Whether all data stays in a worker's own cache anyway, so that no order can gain anything.
+    pub(super) fn holds(&self, data: usize) -> bool {
+        data as f64 <= SHARE * self.private as f64
+    }
+}
+
+/// The most tasks of a window: their records, and what they bring and answer, befit the last cache, or sorting would miss more than it
+/// saves. Each doubling of the window lets neighbours in a balanced tree share one more level, so it is as large as that allows.
+pub(super) fn window<T, R>(caches: &Caches) -> usize {
+    let task = mem::size_of::<u64>() + mem::size_of::<T>() + mem::size_of::<R>();
+    let most = (SHARE * caches.last as f64) as usize / task;
+    most.clamp(SMALLEST, LARGEST).next_power_of_two() >> usize::from(!most.is_power_of_two() && most > SMALLEST)
+}
+
+/// How many leading bits of the keys are sorted by: so many that the data of one bucket befits the innermost cache, where order gains
+/// little more. A pass sorts by eight bits as fast as by fewer, so they are made whole bytes; but not more buckets than tasks.
+pub(super) fn bits(caches: &Caches, data: Option<usize>, tasks: usize) -> u32 {
+    let buckets = match data {
+        Some(data) => (data as f64 / (SHARE * caches.first as f64)).max(1.0),
+        None => f64::INFINITY,
+    };
+    let by_data = buckets.log2().ceil().min(f64::from(MOST_BITS)) as u32;
+    by_data.next_multiple_of(8).min(tasks.max(2).ilog2()).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caches(machine: &str) -> Caches {
+        Caches::of(&machine.parse().unwrap())
+    }
+
+    const SERVER: &str = "pack:1 l3:1(size=32MiB) core:4 l2:1(size=1MiB) l1:1(size=32KiB) pu:1";
+
+    #[test]
+    fn the_caches_that_matter_are_found_on_any_machine() {
+        assert_eq!(caches(SERVER), Caches { first: 32 << 10, private: 1 << 20, last: 32 << 20 });
+        let shared = caches("pack:2 l2:1(size=4MiB) core:4 pu:2");
+        assert_eq!(shared, Caches { first: 4 << 20, private: 4 << 20, last: 4 << 20 });
+        assert_eq!(caches("pu:4"), Caches { first: 32 << 10, private: 32 << 10, last: 1 << 20 });
+    }
+
+    #[test]
+    fn a_windows_records_befit_the_last_cache() {
+        // 8 bytes each of record, task and answer: 16 MiB / 24.
+        assert_eq!(window::<u64, u64>(&caches(SERVER)), 1 << 19);
+        assert_eq!(window::<u64, ()>(&caches(SERVER)), 1 << 20);
+        assert_eq!(window::<[u64; 1000], u64>(&caches("pu:4")), SMALLEST);
+        assert_eq!(window::<(), ()>(&caches("l3:1(size=64GiB) pu:1")), LARGEST);
+    }
+
+    #[test]
+    fn a_buckets_data_befits_the_innermost_cache() {
+        let caches = caches(SERVER);
+        assert_eq!(bits(&caches, Some(256 << 20), 1 << 20), 16, "14 for 16 KiB each, in whole bytes");
+        assert_eq!(bits(&caches, Some(4 << 20), 1 << 20), 8);
+        assert_eq!(bits(&caches, Some(256 << 20), 1000), 9, "not more buckets than tasks");
+        assert_eq!(bits(&caches, None, 1 << 20), MOST_BITS);
+        assert_eq!(bits(&caches, None, 0), 1);
+        assert!(caches.holds(512 << 10) && !caches.holds(513 << 10));
+    }
+}

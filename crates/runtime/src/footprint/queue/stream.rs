@@ -1,0 +1,76 @@
+//! Tasks that come one by one.
+
+use super::{Hint, Queue, Run, State};
+
+/// Collects tasks until a window is full; made by [`Queue::stream`].
+#[must_use = "a Stream keeps its last tasks until it is finished"]
+pub struct Stream<'q, T, R: Run<T>, H, S> {
+    queue: &'q mut Queue<T, R, H>,
+    waiting: Vec<T>,
+    window: usize,
+    sink: S,
+}
+
+impl<T, R, H> Queue<T, R, H>
+where
+    T: Sync,
+    R: Run<T>,
+    H: Hint<T> + Send,
+{
+    /// Takes tasks one by one and runs them window by window, as they fill. `sink` gets each task with its answer, in the order of
+    /// arrival.
+    ///
+    /// A task waits until its window is full, that is for less than [`age`](Queue::age) later ones, or until
+    /// [`flush`](Stream::flush).
+    ///
+    /// ```
+    /// use befit::footprint::Queue;
+    ///
+    /// let mut queue = Queue::new(|x: &u64| x * x).by_key(|x| *x).age(2);
+    /// let mut squares = Vec::new();
+    /// let mut stream = queue.stream(|x, square| squares.push((x, square)));
+    /// for x in [9, 3, 4] {
+    ///     stream.push(x);
+    /// }
+    /// stream.finish();
+    /// assert_eq!(squares, [(9, 81), (3, 9), (4, 16)]);
+    /// ```
+    pub fn stream<S: FnMut(T, R::Output)>(&mut self, sink: S) -> Stream<'_, T, R, H, S> {
+        let Self { data, window, age, state, .. } = self;
+        let window = state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age)).window;
+        Stream { queue: self, waiting: Vec::new(), window, sink }
+    }
+}
+
+impl<T, R, H, S> Stream<'_, T, R, H, S>
+where
+    T: Sync,
+    R: Run<T>,
+    H: Hint<T> + Send,
+    S: FnMut(T, R::Output),
+{
+    /// Takes a task; runs the window, if it is full with it.
+    ///
+    /// # Panics
+    /// If a task does.
+    pub fn push(&mut self, task: T) {
+        self.waiting.push(task);
+        if self.waiting.len() >= self.window {
+            self.flush();
+        }
+    }
+
+    /// Runs what waits.
+    ///
+    /// # Panics
+    /// If a task does.
+    pub fn flush(&mut self) {
+        let answers = self.queue.run(&self.waiting);
+        self.waiting.drain(..).zip(answers).for_each(|(task, answer)| (self.sink)(task, answer));
+    }
+
+    /// Runs what waits, for the last time. A stream that is dropped without it forgets its last tasks.
+    pub fn finish(mut self) {
+        self.flush();
+    }
+}

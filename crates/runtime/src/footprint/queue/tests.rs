@@ -1,0 +1,219 @@
+//! Tests of queues, whose tasks note when they ran.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    time::Duration,
+};
+
+use super::*;
+use crate::{
+    SchedulerKind,
+    footprint::{Prefetch, Step, Touch, Walk, prefetch},
+    testing::{Census, pool, within},
+};
+
+const MODES: [Mode; 4] = [Mode::Arrival, Mode::Ordered, Mode::Interleaved, Mode::Both];
+
+/// Keys without a pattern.
+fn keys(count: usize) -> Vec<u64> {
+    (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect()
+}
+
+/// Takes as many steps as it is told, then answers.
+struct Steps<'a, R, F: Fn() -> R> {
+    left: u64,
+    place: &'a [u8],
+    end: F,
+}
+
+impl<R, F: Fn() -> R> Walk for Steps<'_, R, F> {
+    type Output = R;
+    fn step(&mut self) -> Step<R> {
+        if self.left == 0 {
+            return Step::Done((self.end)());
+        }
+        self.left -= 1;
+        Step::to(self.place)
+    }
+}
+
+/// Calls `test` with pools of one, two and five threads.
+fn on_pools(test: impl Fn() + Sync) {
+    within(Duration::from_secs(120), || {
+        for (scheduler, threads) in [(SchedulerKind::Ws, 1), (SchedulerKind::Ws, 2), (SchedulerKind::Sb, 5)] {
+            let machine = "pack:1 l3:2(size=1MiB) core:3 l2:1(size=64KiB) l1:1(size=16KiB) pu:1";
+            pool(scheduler, machine, threads).install(&test);
+        }
+    });
+}
+
+#[test]
+fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
+    on_pools(|| {
+        for count in [0, 1, 100, 70_000] {
+            let keys = keys(count);
+            for mode in MODES.map(Some).into_iter().chain([None]) {
+                let runs: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                let run = |i: usize| {
+                    runs[i].fetch_add(1, SeqCst);
+                    keys[i].to_string()
+                };
+                let tasks: Vec<usize> = (0..count).collect();
+                let steps = |i: &usize| {
+                    let i = *i;
+                    Steps { left: keys[i] % 7, place: &[0], end: move || run(i) }
+                };
+                let mut queue =
+                    Queue::new(|i: &usize| run(*i)).in_steps(steps).by_key(|i| keys[*i]).data_bytes(1 << 30);
+                queue.mode = mode;
+                assert!(queue.run(&tasks).into_iter().eq(keys.iter().map(u64::to_string)), "{mode:?}");
+                assert!(runs.into_iter().all(|runs| runs.into_inner() == 1), "{mode:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
+    on_pools(|| {
+        for age in [0, 1, 10, 1000, 30_000] {
+            for mode in MODES.map(Some).into_iter().chain([None]) {
+                let clock = AtomicUsize::new(0);
+                let tick = || clock.fetch_add(1, SeqCst);
+                // Those that take many steps end late: within their window still.
+                let steps = |key: &u64| Steps { left: key % 50, place: &[0], end: tick };
+                let mut queue = Queue::new(|_: &u64| tick()).in_steps(steps).by_key(|key| *key).age(age);
+                queue.mode = mode;
+                let ran = queue.run(&keys(50_000));
+                let most = ran.iter().enumerate().map(|(arrived, ran)| arrived.abs_diff(*ran)).max();
+                assert!(most.unwrap() < age.max(1), "{most:?} with an age of {age}, {mode:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn sorted_windows_run_in_the_order_of_their_keys() {
+    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
+    pool.install(|| {
+        let clock = AtomicUsize::new(0);
+        let queue = Queue::new(|_: &u64| clock.fetch_add(1, SeqCst)).by_key(|key| *key).mode(Mode::Ordered);
+        let keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1000).collect();
+        let ran = queue.window(500).run(&keys);
+        for (keys, ran) in keys.chunks(500).zip(ran.chunks(500)) {
+            let mut by_time: Vec<_> = ran.iter().zip(keys).collect();
+            by_time.sort();
+            // By their leading bits, that is: eight of ten.
+            let mut largest = 0;
+            for (_, key) in by_time {
+                largest = largest.max(*key);
+                assert!(key + 4 > largest, "{key} after {largest}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_mode_that_the_queue_has_no_means_for_is_left_out() {
+    let mut queue = Queue::new(|x: &u64| x + 1).mode(Mode::Both);
+    assert_eq!(queue.run(&[3, 1, 2]), [4, 2, 3]);
+    let mut queue = Queue::new(|x: &u64| x + 1).by_key(|x| *x).mode(Mode::Interleaved).in_flight(0);
+    assert_eq!(queue.run(&[3, 1, 2]), [4, 2, 3]);
+}
+
+#[test]
+fn coroutines_answer_what_calls_do() {
+    on_pools(|| {
+        let numbers = keys(1000);
+        let numbers = &numbers;
+        let get = |i: &usize| {
+            let i = *i;
+            async move {
+                let fetch: Prefetch = prefetch(Touch::of(&numbers[i]));
+                fetch.await;
+                numbers[i]
+            }
+        };
+        for mode in MODES {
+            let queue = Queue::new(|i: &usize| numbers[*i]).in_coroutines(get).by_key(|i| *i as u64);
+            let tasks: Vec<usize> = (0..1000).rev().collect();
+            assert!(queue.mode(mode).run(&tasks).iter().eq(numbers.iter().rev()));
+        }
+    });
+}
+
+#[test]
+fn classes_that_are_learned_run_one_after_another() {
+    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
+    pool.install(|| {
+        let memory = vec![0u8; 1 << 20];
+        let clock = AtomicUsize::new(0);
+        let tick = || clock.fetch_add(1, SeqCst);
+        // Class 0 lies last.
+        let place = |class: u16| &memory[(3 - usize::from(class)) << 18..][..64];
+        let steps = |class: &u16| Steps { left: 1, place: place(*class), end: tick };
+        let queue = Queue::new(|_: &u16| tick()).in_steps(steps).by_class(|class| *class).mode(Mode::Both);
+        let classes: Vec<u16> = (0..100_000u32).map(|i| (i * 7 % 4) as u16).collect();
+        let mut ran: Vec<_> = queue.in_flight(1).run(&classes).into_iter().zip(classes).skip(WATCH).collect();
+        ran.sort();
+        assert!(ran.iter().map(|(_, class)| std::cmp::Reverse(*class)).is_sorted(), "as they lie in memory");
+    });
+}
+
+#[test]
+fn a_panic_in_a_task_reaches_the_caller() {
+    on_pools(|| {
+        for mode in MODES {
+            let census = Census::default();
+            let mut queue = Queue::new(|i: &u64| {
+                assert_ne!(*i, 5000, "task 5000");
+                census.token()
+            });
+            queue.mode = Some(mode);
+            let tasks: Vec<u64> = (0..10_000).collect();
+            let outcome = catch_unwind(AssertUnwindSafe(|| queue.run(&tasks).len()));
+            assert!(outcome.is_err());
+            // The queue is as good as before.
+            assert_eq!(queue.run(&tasks[..100]).len(), 100);
+        }
+    });
+}
+
+#[test]
+fn answers_are_dropped_once() {
+    let census = Census::default();
+    let mut queue = Queue::new(|_: &u64| census.token()).by_key(|key| *key).mode(Mode::Ordered);
+    drop(queue.run(&keys(10_000)));
+    census.check(10_000);
+}
+
+#[test]
+fn a_stream_answers_in_the_order_of_arrival_and_no_later_than_its_age() {
+    on_pools(|| {
+        let keys = keys(10_000);
+        let answered = AtomicUsize::new(0);
+        let mut answers = Vec::new();
+        let mut queue = Queue::new(|key: &u64| key + 1).by_key(|key| *key).age(300);
+        let mut stream = queue.stream(|key, answer| {
+            answered.fetch_add(1, SeqCst);
+            answers.push((key, answer));
+        });
+        for (i, key) in keys.iter().enumerate() {
+            stream.push(*key);
+            assert!(i + 1 - answered.load(SeqCst) < 300);
+        }
+        stream.finish();
+        assert!(answers.into_iter().eq(keys.iter().map(|key| (*key, key + 1))));
+    });
+}
+
+#[test]
+fn data_that_a_core_keeps_anyway_is_not_put_in_order() {
+    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=1MiB) pu:1", 1);
+    pool.install(|| {
+        let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(500 << 10);
+        queue.run(&keys(100_000));
+        assert_eq!(queue.report().unwrap().mode, Some(Mode::Arrival));
+    });
+}

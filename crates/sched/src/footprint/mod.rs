@@ -1,0 +1,34 @@
+//! Footprint-based scheduling: an order in which tasks find in the cache what the task before has left there.
+//!
+//! Tasks that depend on nothing wait in a [`Window`]. It looks at the oldest N_decide of them together, puts N_execute of them in an
+//! order, and they run; then it looks again. The order comes from numbers for pairs of tasks, the *affinity* of the next task to the
+//! one before it: the source's *Shared Hits − Shared Misses* (`befit_cache::footprint`), known beforehand, [`Learned`] per class of
+//! tasks while they run, or read off a key. [`Budget`] keeps deciding from costing more than it gains.
+//!
+//! ```
+//! use befit_sched::footprint::{Order, Settings, Window};
+//!
+//! // Tasks are the first rows of windows of 100; two of them share what overlaps.
+//! let overlap = |a: &i64, b: &i64| 100 - (a - b).abs().min(100);
+//! let mut window = Window::new(Settings { decide: 5, execute: 5, age: 4 }).unwrap();
+//! window.extend([0, 70, 20, 90, 40]);
+//! let mut order = Vec::new();
+//! window.decide(Some(&10), Order::Greedy, overlap, &mut order);
+//! assert_eq!(order, [0, 20, 40, 70, 90]);
+//! ```
+//!
+//! Everything here is plain computation: no threads, no simulator, no cache. The queue for real threads and the experiments in virtual
+//! time use the same window and the same orders. `docs/footprint.md` explains the rules and proves the bound on displacement.
+//!
+//! Source: the study of footprint-based scheduling (`docs/footprint.md` says what is its and what is ours). It proposes the window, the
+//! metric and the age, and leaves the algorithm as future work; the orders, the bound and the budget are ours.
+
+mod budget;
+mod learned;
+mod order;
+mod window;
+
+pub use budget::Budget;
+pub use learned::Learned;
+pub use order::{Chosen, EXACT_UP_TO, Order, by_key, exact, greedy};
+pub use window::{Decision, Settings, SettingsError, Window};

@@ -1,0 +1,240 @@
+//! The window of tasks that are considered together.
+
+use std::collections::VecDeque;
+
+use super::order::{Chosen, Order, by_key, exact, greedy};
+
+/// The three numbers of footprint-based scheduling.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Settings {
+    /// N_decide: how many tasks are considered together.
+    pub decide: usize,
+    /// N_execute: how many of them run before the next decision, from 1 up to N_decide.
+    pub execute: usize,
+    /// A task that has been considered so often without running is due: it runs at the next decision. 0 is arrival order but for the
+    /// order within each N_execute.
+    pub age: u32,
+}
+
+/// Settings that cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingsError(Settings);
+
+impl std::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Settings { decide, execute, .. } = self.0;
+        write!(f, "N_execute is {execute} and N_decide {decide}; N_execute must be 1 or more, and N_decide no less")
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+/// What a decision was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Decision {
+    /// Tasks that are to run now.
+    pub tasks: usize,
+    /// The sum of their affinities, each to the one before it; 0 where no affinities were looked at.
+    pub gain: i64,
+    /// Affinities, or keys, that were looked at.
+    pub looks: u64,
+}
+
+/// Tasks that wait, in the order in which they came, and the rule by which they go.
+///
+/// The task that came as number i (from 0) runs as number i − (N_decide − 1) at the earliest and as number
+/// i + (age + 1) × N_execute − 1 at the latest, whatever the affinities: proved in `docs/footprint.md`.
+#[derive(Clone, Debug)]
+pub struct Window<T> {
+    settings: Settings,
+    /// Oldest first; the first N_decide are in the window. With each, how often it was considered in vain: never less than for those
+    /// behind it.
+    waiting: VecDeque<(T, u32)>,
+}
+
+impl<T> Window<T> {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// Where N_execute is 0 or above N_decide.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        match settings {
+            Settings { execute: 0, .. } => Err(SettingsError(settings)),
+            Settings { decide, execute, .. } if execute > decide => Err(SettingsError(settings)),
+            _ => Ok(Self { settings, waiting: VecDeque::new() }),
+        }
+    }
+
+    /// A task came. O(1).
+    pub fn push(&mut self, task: T) {
+        self.waiting.push_back((task, 0));
+    }
+
+    /// Tasks that wait, those beyond the window included.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none wait.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// How many affinities deciding by `order` would look at now; at most.
+    pub fn looks(&self, order: Order) -> u64 {
+        let window = self.considered() as u64;
+        match order {
+            Order::Arrival => 0,
+            Order::Exact if window <= super::EXACT_UP_TO as u64 => (window * window) << window,
+            _ => window * window.min(self.settings.execute as u64),
+        }
+    }
+
+    /// Decides: the tasks that are to run now are put behind `out`, in order. `previous` is the task that ran last.
+    ///
+    /// `affinity(before, next)` is what `next` gains from running right after `before`. O(N_decide × N_execute) where the order is greedy.
+    pub fn decide(
+        &mut self,
+        previous: Option<&T>,
+        order: Order,
+        affinity: impl Fn(&T, &T) -> i64,
+        out: &mut Vec<T>,
+    ) -> Decision {
+        let (considered, due) = (self.considered(), self.due());
+        let chosen = {
+            let tasks = &self.waiting.make_contiguous()[..considered];
+            let look = |before: Option<usize>, next: usize| {
+                before.map(|before| &tasks[before].0).or(previous).map_or(0, |before| affinity(before, &tasks[next].0))
+            };
+            let execute = self.settings.execute;
+            match order {
+                Order::Arrival => Chosen { order: (0..considered.min(execute)).collect(), ..Chosen::default() },
+                Order::Greedy => greedy(considered, execute, due, look),
+                Order::Exact => exact(considered, execute, due, look),
+            }
+        };
+        self.take(chosen, out)
+    }
+
+    /// As [`Self::decide`], in the order of the tasks' keys from that of `previous` up ([`by_key`]). O(N_decide × log N_decide).
+    pub fn decide_by_key<K: Ord + Copy>(
+        &mut self,
+        previous: Option<&T>,
+        key: impl Fn(&T) -> K,
+        out: &mut Vec<T>,
+    ) -> Decision {
+        let keys: Vec<K> = self.waiting.iter().take(self.settings.decide).map(|(task, _)| key(task)).collect();
+        let chosen = by_key(&keys, previous.map(key), self.settings.execute, self.due());
+        self.take(chosen, out)
+    }
+
+    fn considered(&self) -> usize {
+        self.waiting.len().min(self.settings.decide)
+    }
+
+    /// How many of the oldest must run now.
+    fn due(&self) -> usize {
+        let old = |(_, age): &&(T, u32)| *age >= self.settings.age;
+        self.waiting.iter().take(self.settings.execute).take_while(old).count()
+    }
+
+    /// Takes what was chosen out of the window; what stays grows older.
+    fn take(&mut self, chosen: Chosen, out: &mut Vec<T>) -> Decision {
+        let considered = self.considered();
+        let mut window: Vec<Option<(T, u32)>> = self.waiting.drain(..considered).map(Some).collect();
+        let decision = Decision { tasks: chosen.order.len(), gain: chosen.gain, looks: chosen.looks };
+        out.extend(chosen.order.iter().filter_map(|task| window[*task].take()).map(|(task, _)| task));
+        for (task, age) in window.into_iter().rev().flatten() {
+            self.waiting.push_front((task, age.saturating_add(1)));
+        }
+        decision
+    }
+}
+
+impl<T> Extend<T> for Window<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, tasks: I) {
+        self.waiting.extend(tasks.into_iter().map(|task| (task, 0)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Runs tasks 0, 1, … that come in bursts, and answers the order in which they ran.
+    fn run(settings: Settings, bursts: &[u32], order: Option<Order>, seed: u64) -> Vec<u32> {
+        let mut window = Window::new(settings).unwrap();
+        let (mut next, mut ran) = (0, Vec::new());
+        let affinity =
+            |a: &u32, b: &u32| (u64::from(*a) * 31 + u64::from(*b) * 17 + seed).wrapping_mul(seed | 1) as i64 % 97;
+        let decide = |window: &mut Window<u32>, ran: &mut Vec<u32>| {
+            let previous = ran.last().copied();
+            match order {
+                Some(order) => window.decide(previous.as_ref(), order, affinity, ran),
+                None => window.decide_by_key(previous.as_ref(), |task| task.wrapping_mul(seed as u32 | 1) % 101, ran),
+            };
+        };
+        for burst in bursts {
+            window.extend(next..next + burst);
+            next += burst;
+            decide(&mut window, &mut ran);
+        }
+        while !window.is_empty() {
+            decide(&mut window, &mut ran);
+        }
+        ran
+    }
+
+    fn orders() -> impl Strategy<Value = Option<Order>> {
+        prop_oneof![Just(None), Just(Some(Order::Greedy)), Just(Some(Order::Exact)), Just(Some(Order::Arrival))]
+    }
+
+    proptest! {
+        #[test]
+        fn no_task_runs_earlier_or_later_than_the_bound(
+            decide in 1..20usize, part in 1..20usize, age in 0..6u32, seed: u64, order in orders(),
+            bursts in prop::collection::vec(0..60u32, 1..12),
+        ) {
+            let settings = Settings { decide, execute: part.min(decide), age };
+            let ran = run(settings, &bursts, order, seed);
+            let mut sorted = ran.clone();
+            sorted.sort_unstable();
+            prop_assert!(sorted.into_iter().eq(0..bursts.iter().sum::<u32>()), "each runs once");
+            let late = (i64::from(age) + 1) * settings.execute as i64 - 1;
+            for (place, task) in ran.iter().enumerate() {
+                let displacement = place as i64 - i64::from(*task);
+                prop_assert!(-(decide as i64 - 1) <= displacement && displacement <= late, "{task} ran as {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_latest_place_is_reached() {
+        // Nobody likes task 0; it runs when it is due, and last.
+        let settings = Settings { decide: 8, execute: 4, age: 3 };
+        let mut window = Window::new(settings).unwrap();
+        window.extend(0..100);
+        let mut ran = Vec::new();
+        while !window.is_empty() {
+            let previous = ran.last().copied().unwrap_or(1);
+            window.decide(Some(&previous), Order::Greedy, |_, next| if *next == 0 { -1 } else { 0 }, &mut ran);
+        }
+        assert_eq!(ran.iter().position(|task| *task == 0), Some(4 * 4 - 1));
+    }
+
+    #[test]
+    fn arrival_order_is_kept_where_it_is_asked_for() {
+        let ran = run(Settings { decide: 7, execute: 3, age: 0 }, &[20, 5], Some(Order::Arrival), 1);
+        assert!(ran.into_iter().eq(0..25));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_say_why() {
+        for (decide, execute) in [(0, 0), (5, 0), (4, 5)] {
+            let error = Window::<u32>::new(Settings { decide, execute, age: 1 }).unwrap_err().to_string();
+            assert!(error.contains("N_execute must be 1 or more"), "{error}");
+        }
+    }
+}

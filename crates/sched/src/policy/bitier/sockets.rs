@@ -1,0 +1,92 @@
+//! Which worker stands under which last-level cache, and which of them are there.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+
+/// The sockets of a machine.
+#[derive(Debug)]
+pub(in super::super) struct Sockets {
+    clusters: Vec<ClusterId>,
+    workers: Vec<Range<u32>>,
+    /// Per worker.
+    of: Vec<u32>,
+    /// Per worker: whether it has ever looked for work. A pool may have fewer threads than its machine has workers, and waits for
+    /// none that are not there.
+    seen: Vec<AtomicBool>,
+    /// Bytes of the smallest of the last-level caches.
+    cache: u64,
+}
+
+impl Sockets {
+    pub(in super::super) fn new(machine: &Machine) -> Self {
+        let count = machine.workers().len() as u32;
+        let of_worker: Vec<_> = (0..count).map(|w| machine.last_level(WorkerId(w))).collect();
+        let mut clusters = of_worker.clone();
+        clusters.dedup();
+        let of = of_worker.iter().map(|c| clusters.iter().position(|d| c == d).unwrap_or(0) as u32).collect();
+        Self {
+            workers: clusters.iter().map(|c| machine.cluster(*c).workers.clone()).collect(),
+            cache: clusters.iter().map(|c| machine.cluster(*c).size().0).min().unwrap_or(u64::MAX),
+            clusters,
+            of,
+            seen: (0..count).map(|_| AtomicBool::new(false)).collect(),
+        }
+    }
+
+    /// Whether there are tiers to make: several last-level caches, and one at least that is shared.
+    pub(in super::super) fn have_tiers(&self) -> bool {
+        self.clusters.len() > 1 && self.workers.iter().any(|workers| workers.len() > 1)
+    }
+
+    pub(in super::super) fn count(&self) -> usize {
+        self.clusters.len()
+    }
+
+    /// Bytes of the smallest shared cache.
+    pub(in super::super) fn cache(&self) -> u64 {
+        self.cache
+    }
+
+    pub(in super::super) fn of(&self, w: WorkerId) -> usize {
+        self.of[w.index()] as usize
+    }
+
+    pub(in super::super) fn cluster(&self, socket: usize) -> ClusterId {
+        self.clusters[socket]
+    }
+
+    /// The socket whose last-level cache `cluster` is, or lies below.
+    pub(in super::super) fn at(&self, cluster: ClusterId) -> Option<usize> {
+        self.clusters.iter().position(|c| *c == cluster)
+    }
+
+    pub(in super::super) fn workers(&self, socket: usize) -> Range<u32> {
+        self.workers[socket].clone()
+    }
+
+    /// `w` looks for work.
+    pub(in super::super) fn see(&self, w: WorkerId) {
+        let seen = &self.seen[w.index()];
+        if !seen.load(Ordering::Relaxed) {
+            seen.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_seen(&self, w: u32) -> bool {
+        self.seen[w as usize].load(Ordering::Relaxed)
+    }
+
+    /// Whether any worker of the socket has ever looked for work.
+    pub(in super::super) fn is_staffed(&self, socket: usize) -> bool {
+        self.workers(socket).any(|w| self.is_seen(w))
+    }
+
+    /// Whether `w` is its socket's head core: the first of those that are there.
+    pub(in super::super) fn is_head(&self, w: WorkerId) -> bool {
+        self.workers(self.of(w)).find(|v| self.is_seen(*v)).is_none_or(|head| head == w.0)
+    }
+}

@@ -1,0 +1,303 @@
+//! `cats` and `cats-s`: bi-tier stealing that measures by itself what fits a shared cache.
+//!
+//! Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in multi-socket multi-core architectures* (ICS
+//! 2012). Many programs do the same computation again and again. The first time, tasks are stolen as ever, and the misses of the last
+//! private cache are counted for each strand; a task's *size of involved data* (SOID) is its own misses × line, and its children's SOIDs
+//! (section 3.2). From the second time on the tree of tasks is cut in two tiers (section 3.3): a task that is larger than a shared cache
+//! is inter-socket; its children that are not are leaf inter-socket tasks, each the root of a subtree that stays on one socket (see
+//! [`super::bitier`]).
+//!
+//! `cats` is that, literally. `cats-s` keeps a subtree on the socket whose cache holds its data from the last time:
+//!
+//! - the tree is cut so that each socket gets a subtree, and further until they can be dealt out evenly ([`plan`]); subtrees are at most half a
+//!   shared cache, so that one may come in while another is there;
+//! - subtrees are dealt out in serial order, by size, and then belong to their socket; one is stolen only from a socket that is busy
+//!   with another, and then belongs to the thief's;
+//! - the upper tier is forked to its end, by whoever is idle, before any subtree begins;
+//! - any worker of a socket may begin its next subtree if it fits the cache beside those that run;
+//! - where all shared caches together do not hold the data, a socket takes its subtrees in alternating order, so as to begin with what it
+//!   has touched last.
+//!
+//! `docs/cats.md` names what the paper leaves open, and what was decided.
+
+mod counted;
+mod find;
+mod leaves;
+mod partition;
+mod plan;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use crossbeam_utils::CachePadded;
+
+use self::{
+    counted::Meters,
+    leaves::{Leaves, Waiting},
+    table::{Fork, Place, Table},
+};
+use super::{
+    bitier::{Mark, Pools, Sockets, Tier},
+    stealing::WorkStealing,
+};
+use crate::{Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers};
+
+/// CATS, literal or sticky.
+#[derive(Debug)]
+pub struct Cats<T> {
+    name: &'static str,
+    sticky: bool,
+    /// None on machines that have no two tiers: plain stealing.
+    upper: Option<Upper<T>>,
+    /// What belongs to no tier waits here.
+    plain: WorkStealing<T>,
+}
+
+/// What two tiers need.
+#[derive(Debug)]
+struct Upper<T> {
+    sockets: Sockets,
+    pools: Pools<T>,
+    /// Per socket, subtrees bound to it (`cats-s`).
+    leaves: Vec<CachePadded<Leaves<T>>>,
+    known: Guarded<Known>,
+    meters: Meters,
+    /// Inter-socket tasks that have not forked yet.
+    unexpanded: AtomicUsize,
+    /// Bytes that subtrees have moved into private caches since their computation's round began.
+    moved: AtomicU64,
+    /// Bytes in a line of the private caches.
+    line: u64,
+    /// What a hit in the shared cache costs, as a share of what a miss there costs.
+    near: f64,
+    workers: u32,
+}
+
+/// What has been learned.
+#[derive(Debug)]
+struct Known {
+    table: Table,
+    tiers: Tiers,
+}
+
+/// Strands per worker that are seen before a program is called CPU-bound.
+const ENOUGH: u32 = 4;
+
+impl<T: Copy + Send + Debug> Cats<T> {
+    /// `cats`: as the paper has it.
+    pub fn literal(machine: &Machine) -> Self {
+        Self::new("cats", machine, false)
+    }
+
+    /// `cats-s`: subtrees stay where their data are.
+    pub fn sticky(machine: &Machine) -> Self {
+        Self::new("cats-s", machine, true)
+    }
+
+    fn new(name: &'static str, machine: &Machine, sticky: bool) -> Self {
+        let sockets = Sockets::new(machine);
+        let upper = sockets.have_tiers().then(|| Upper::new(machine, sockets));
+        Self { name, sticky, upper, plain: WorkStealing::uniform(machine) }
+    }
+
+    /// Where a task that was just forked goes.
+    fn place(&self, upper: &Upper<T>, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
+        let place = upper.known.with(env, |known, env| self.lookup(upper, known, w, &ready, env));
+        match place {
+            None => ready.task.mark = Mark::new(Tier::Plain, 0).word(),
+            Some((slot, None, _)) => ready.task.mark = Mark::new(Tier::Open, slot).word(),
+            Some((slot, Some(Place::Inter), _)) => {
+                ready.task.mark = Mark::new(Tier::Inter, slot).word();
+                ready.task.anchor = ClusterId::ROOT;
+                upper.unexpanded.fetch_add(1, Ordering::SeqCst);
+                return upper.pools.add_inter(upper.sockets.of(w), ready, env);
+            }
+            Some((slot, Some(Place::Leaf { socket, .. }), order)) => {
+                ready.task.mark = Mark::new(Tier::Leaf, slot).word();
+                return match socket {
+                    Some(socket) => upper.leaves[socket as usize].put(Waiting { ready, ..order }, env),
+                    None => upper.pools.add_inter(upper.sockets.of(w), ready, env),
+                };
+            }
+        }
+        self.plain.add(w, ready, env);
+    }
+}
+
+impl<T: Copy + Send + Debug> Upper<T> {
+    fn new(machine: &Machine, sockets: Sockets) -> Self {
+        let workers = machine.workers().len();
+        // The queues of plain stealing have the first locks.
+        let (pools, next) = Pools::new(&sockets, workers, workers as u32);
+        let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
+        let latency = shared.map_or(0, |cache| cache.latency.0) as f64;
+        Self {
+            pools,
+            leaves: (0..sockets.count() as u32).map(|i| CachePadded::new(Leaves::new(LockId(next + i)))).collect(),
+            known: Guarded::new(
+                LockId(next + sockets.count() as u32),
+                Known { table: Table::new(), tiers: Tiers::default() },
+            ),
+            meters: Meters::new(workers),
+            unexpanded: AtomicUsize::new(0),
+            moved: AtomicU64::new(0),
+            line: shared.map_or(64, |cache| cache.line.0),
+            near: latency / (machine.memory.latency.0.max(1) as f64),
+            workers: workers as u32,
+            sockets,
+        }
+    }
+}
+
+impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn fork_order(&self, parent: &Task) -> ForkOrder {
+        match Mark::of(parent.mark).tier {
+            Tier::Open | Tier::Inter if self.upper.is_some() => ForkOrder::ParentFirst,
+            _ => ForkOrder::ChildFirst,
+        }
+    }
+
+    fn wants_forks_of(&self, parent: &Task) -> bool {
+        self.upper.is_some() && matches!(Mark::of(parent.mark).tier, Tier::Open | Tier::Inter)
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.upper.is_some()
+    }
+
+    fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        let Some(upper) = &self.upper else { return self.plain.add(w, ready, env) };
+        upper.sockets.see(w);
+        let mark = Mark::of(ready.task.mark);
+        match (mark.tier, ready.stage) {
+            (Tier::Leaf | Tier::Intra, stage) => {
+                if stage == Stage::Start {
+                    ready.task.mark = Mark::new(Tier::Intra, 0).word();
+                }
+                let cluster = ready.task.anchor;
+                let socket = upper.sockets.at(cluster).unwrap_or(upper.sockets.of(w));
+                upper.pools.add_intra(&upper.sockets, w, socket, ready, env);
+                return cluster;
+            }
+            (Tier::Inter, Stage::Continuation) => upper.pools.add_inter(upper.sockets.of(w), ready, env),
+            (Tier::Open, Stage::Continuation) | (Tier::Plain, _) => drop(self.plain.add(w, ready, env)),
+            (Tier::Open | Tier::Inter, Stage::Start) => self.place(upper, w, ready, env),
+        }
+        ClusterId::ROOT
+    }
+
+    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let Some(upper) = &self.upper else { return self.plain.get(w, env) };
+        upper.sockets.see(w);
+        let found = if self.sticky { self.find_sticky(upper, w, env) } else { self.find(upper, w, env) };
+        if found.is_some() {
+            upper.meters.begin(w, env);
+        }
+        found
+    }
+
+    /// A worker that waits within a subtree takes tasks of its socket's subtrees only.
+    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let Some(upper) = self.upper.as_ref().filter(|_| within != ClusterId::ROOT) else { return self.get(w, env) };
+        let found = upper.pools.get_intra(&upper.sockets, w, env);
+        if found.is_some() {
+            upper.meters.begin(w, env);
+        }
+        found
+    }
+
+    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let Some(upper) = &self.upper else { return self.plain.get_if(w, accepts, env) };
+        let found = self.find_accepted(upper, w, accepts, env);
+        if found.is_some() {
+            upper.meters.begin(w, env);
+        }
+        found
+    }
+
+    fn can_choose(&self) -> bool {
+        true
+    }
+
+    fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        if self.upper.is_none() || Scheduler::<T>::has_own(&self.plain, w) && within == ClusterId::ROOT {
+            return self.plain.get_own(w, within, env);
+        }
+        self.get_within(w, within, env)
+    }
+
+    fn has_own(&self, w: WorkerId) -> bool {
+        let above = self.upper.as_ref().is_some_and(|upper| upper.pools.has_own(&upper.sockets, w));
+        above || self.plain.has_own(w)
+    }
+
+    fn resume(&self, w: WorkerId, _: &Task, env: &mut dyn Env) {
+        if let Some(upper) = &self.upper {
+            upper.meters.begin(w, env);
+        }
+    }
+
+    fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+        let upper = self.upper.as_ref()?;
+        let mark = Mark::of(strand.task.mark);
+        if let Some(sample) = upper.meters.end(w, env) {
+            let bytes = sample.lines * upper.line;
+            match mark.tier {
+                Tier::Open if mark.slot > 0 => upper.known.with(env, |known, _| {
+                    known.table.touched(mark.slot, bytes);
+                    known.table.computation(mark.slot).bound.count(sample, upper.near);
+                }),
+                Tier::Leaf | Tier::Intra => drop(upper.moved.fetch_add(bytes, Ordering::Relaxed)),
+                _ => {}
+            }
+        }
+        if mark.tier == Tier::Inter && strand.stage == Stage::Start {
+            upper.unexpanded.fetch_sub(1, Ordering::SeqCst);
+        }
+        // Subtrees that had to wait for something may not have to any more.
+        upper.leaves.iter().any(|leaves| !leaves.is_empty()).then_some(ClusterId::ROOT)
+    }
+
+    fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+        let upper = self.upper.as_ref()?;
+        let mark = Mark::of(task.mark);
+        match mark.tier {
+            Tier::Open if mark.slot > 0 => {
+                let declared = env.counts().is_none().then_some(task.size.0).filter(|size| *size < u64::MAX);
+                upper.known.with(env, |known, _| known.table.ended(mark.slot, declared));
+                None
+            }
+            Tier::Leaf => {
+                let socket = upper.sockets.at(task.anchor).unwrap_or(upper.sockets.of(w));
+                upper.pools.end(socket);
+                if self.sticky {
+                    let ran_on = upper.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
+                    upper.leaves[socket].end(ran_on.map_or(0, |(_, bytes)| bytes), env);
+                }
+                Some(ClusterId::ROOT)
+            }
+            _ => None,
+        }
+    }
+
+    fn tiers(&self) -> Option<Tiers> {
+        let Some(upper) = &self.upper else {
+            return Some(Tiers { plain: Some("the machine has no two shared caches"), ..Tiers::default() });
+        };
+        let mut quiet = crate::QuietEnv(fastrand::Rng::with_seed(0));
+        Some(upper.known.with(&mut quiet, |known, _| {
+            let plain = known.table.why_plain().filter(|_| known.tiers.partitions == 0);
+            Tiers { plain, source: upper.meters.source(), ..known.tiers.clone() }
+        }))
+    }
+}

@@ -1,0 +1,206 @@
+//! Recognising a computation that is done again, and cutting it in tiers.
+
+use std::{fmt::Debug, sync::atomic::Ordering};
+
+use befit_machine::{Bytes, WorkerId};
+
+use super::{
+    Cats, ENOUGH, Fork, Known, Mark, Place, Upper, Waiting,
+    plan::{self, Part},
+    table::Table,
+};
+use crate::{CountSource, Env, Ready, Subtree};
+
+/// A round that moves so many times what was measured is not the computation that was measured.
+const STALE: u64 = 2;
+/// So many of them in a row have it measured again.
+const PATIENCE: u32 = 2;
+
+/// Why a program that computes more than it moves is not cut.
+const CPU_BOUND: &str = "CPU-bound: few cache misses per instruction";
+
+/// A task's number in the table, where it belongs, and in which order it waits.
+type Found<T> = Option<(u32, Option<Place>, Waiting<T>)>;
+
+impl<T: Copy + Send + Debug> Cats<T> {
+    /// What is known of `task`, which a task marked `parent` has forked on `w`. Cuts the computation if this shows that it is done again.
+    /// `None`: it belongs to no tier, and will not.
+    pub(super) fn lookup(
+        &self,
+        upper: &Upper<T>,
+        known: &mut Known,
+        w: WorkerId,
+        ready: &Ready<T>,
+        env: &mut dyn Env,
+    ) -> Found<T> {
+        let task = &ready.task;
+        let parent = Mark::of(task.mark).slot;
+        let fork = match (parent, task.depth) {
+            (0, 0) => known.table.root(task.index),
+            (0, _) => return None,
+            _ => known.table.fork(parent, task.index),
+        };
+        let order = |order: i64, bytes: u64| Waiting { ready: *ready, order, bytes };
+        let (slot, place) = match fork {
+            Fork::Untold => return None,
+            Fork::New(slot) => {
+                let enough = ENOUGH * upper.workers;
+                let computation = known.table.computation(slot);
+                if computation.plain.is_none() && computation.bound.is_by_cpu(enough) {
+                    computation.plain = Some(CPU_BOUND);
+                }
+                return computation.plain.is_none().then(|| (slot, None, order(0, 0)));
+            }
+            Fork::Again { slot, root } => {
+                self.cut(upper, known, root, env)?;
+                (slot, known.table.node(slot).place?)
+            }
+            Fork::Placed(slot, place) => {
+                if self.has_grown(upper, known, parent) {
+                    known.table.forget(parent);
+                    return Some((slot, None, order(0, 0)));
+                }
+                (slot, place)
+            }
+            Fork::Late(slot) => {
+                let socket = self.sticky.then_some(upper.sockets.of(w) as u32);
+                (slot, Place::Leaf { socket, position: u32::MAX })
+            }
+        };
+        let node = known.table.node(slot);
+        let Place::Leaf { position, .. } = place else { return Some((slot, Some(place), order(0, 0))) };
+        let all_caches = upper.sockets.cache().saturating_mul(upper.sockets.count() as u64);
+        let backwards = known.tiers.root.0 > all_caches && node.times % 2 == 1;
+        let position = i64::from(position);
+        Some((slot, Some(place), order(if backwards { -position } else { position }, node.soid.unwrap_or(0))))
+    }
+
+    /// Cuts the computation of `root`. `None` if it is not to be cut.
+    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, env: &mut dyn Env) -> Option<()> {
+        let computation = known.table.computation(root);
+        if computation.plain.is_none() && computation.bound.is_by_cpu(1) {
+            computation.plain = Some(CPU_BOUND);
+        }
+        if computation.plain.is_some() {
+            return None;
+        }
+        let (soid, cache) = (known.table.measure(root), upper.sockets.cache());
+        // What is a part of something larger that is not known yet stays together if it can. The root of all is spread even so.
+        if soid <= cache && !known.table.is_whole(root) {
+            return None;
+        }
+        let staffed: Vec<_> = (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();
+        let why = if soid == 0 {
+            env.tell("there are neither hardware counters nor declared sizes: plain stealing, no tiers");
+            Some("neither counters nor declared sizes")
+        } else if staffed.len() < 2 {
+            Some("threads on one socket only")
+        } else if known.table.is_wide(root) {
+            Some("no divide-and-conquer tree")
+        } else {
+            None
+        };
+        if why.is_some() {
+            known.table.computation(root).plain = why;
+            return None;
+        }
+        upper.meters.note(Some(env.count_source().unwrap_or(CountSource::Declared)));
+        let parts = if self.sticky {
+            let children = |slot: u32| if known.table.is_wide(slot) { Vec::new() } else { known.table.parts(slot) };
+            plan::cut(Part { slot: root, soid }, staffed.len(), cache / 2, children)
+        } else {
+            literal(&known.table, root, cache)
+        };
+        if parts.len() < 2 {
+            known.table.computation(root).plain = Some("fewer than two subtrees to spread");
+            return None;
+        }
+        let sockets = plan::deal(&parts, staffed.len());
+        let mut inter = 0;
+        for (position, (part, socket)) in parts.iter().zip(&sockets).enumerate() {
+            let socket = self.sticky.then_some(staffed[*socket as usize] as u32);
+            known.table.node_mut(part.slot).place = Some(Place::Leaf { socket, position: position as u32 });
+            inter += mark_above(&mut known.table, root, part.slot);
+        }
+        if !self.sticky {
+            inter += mark_large(&mut known.table, root, cache);
+        }
+        known.tiers.partitions += 1;
+        known.tiers.root = Bytes(soid);
+        known.tiers.inter = inter;
+        known.tiers.subtrees = parts
+            .iter()
+            .zip(&sockets)
+            .map(|(part, socket)| Subtree {
+                path: known.table.path(part.slot),
+                soid: Bytes(part.soid),
+                socket: self.sticky.then_some(staffed[*socket as usize] as u32),
+            })
+            .collect();
+        upper.moved.store(0, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// A task below `parent`, which was cut, is forked again: whether the computation has grown, and is to be measured again from this
+    /// round on.
+    fn has_grown(&self, upper: &Upper<T>, known: &mut Known, parent: u32) -> bool {
+        let is_root =
+            parent > 0 && known.table.parent(parent).is_none_or(|above| known.table.node(above).place.is_none());
+        if !is_root || known.table.node(parent).checked == known.table.node(parent).round {
+            return false;
+        }
+        let moved = upper.moved.swap(0, Ordering::Relaxed);
+        let node = known.table.node_mut(parent);
+        node.checked = node.round;
+        let soid = node.soid.unwrap_or(u64::MAX);
+        node.stale = if moved / STALE > soid { node.stale + 1 } else { 0 };
+        if node.stale < PATIENCE {
+            return false;
+        }
+        node.stale = 0;
+        true
+    }
+}
+
+/// The paper's leaf inter-socket tasks, in serial order: no larger than a shared cache, children of tasks that are (the root always counts as one).
+fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
+    let mut leaves = Vec::new();
+    let mut left = vec![root];
+    while let Some(slot) = left.pop() {
+        for part in table.parts(slot).into_iter().rev() {
+            if part.soid > cache {
+                left.push(part.slot);
+            } else {
+                leaves.push(part);
+            }
+        }
+    }
+    leaves.sort_by_key(|part| table.path(part.slot));
+    leaves
+}
+
+/// Everything from `leaf`'s parent up to `root` is inter-socket. Answers how many tasks were not marked so before.
+fn mark_above(table: &mut Table, root: u32, leaf: u32) -> u64 {
+    let mut marked = 0;
+    let mut next = table.parent(leaf).filter(|_| leaf != root);
+    while let Some(slot) = next {
+        let place = &mut table.node_mut(slot).place;
+        marked += u64::from(*place != Some(Place::Inter));
+        *place = Some(Place::Inter);
+        next = if slot == root { None } else { table.parent(slot) };
+    }
+    marked
+}
+
+/// Tasks larger than the cache that have no smaller descendants, in the literal cut.
+fn mark_large(table: &mut Table, root: u32, cache: u64) -> u64 {
+    let mut marked = 0;
+    let mut left = vec![root];
+    while let Some(slot) = left.pop() {
+        let place = &mut table.node_mut(slot).place;
+        marked += u64::from(*place != Some(Place::Inter));
+        *place = Some(Place::Inter);
+        left.extend(table.parts(slot).iter().filter(|part| part.soid > cache).map(|part| part.slot));
+    }
+    marked
+}

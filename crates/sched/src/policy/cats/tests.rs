@@ -1,0 +1,282 @@
+//! The policy without an engine: a test plays it, on a tree that is computed again and again.
+
+use std::collections::HashMap;
+
+use befit_machine::{Bytes, Machine, WorkerId};
+
+use super::*;
+use crate::{CountSource, QuietEnv, WorkerCounts};
+
+/// Two sockets of two cores; L3 1 MiB, L2 64 KiB, lines of 64 bytes.
+fn machine() -> Machine {
+    "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().expect("a valid topology")
+}
+
+/// Counts what the test says that strands have done.
+struct Counting {
+    quiet: QuietEnv,
+    counts: [WorkerCounts; 4],
+    worker: usize,
+    counting: bool,
+    told: Vec<&'static str>,
+}
+
+impl Env for Counting {
+    fn random(&mut self, bound: u32) -> u32 {
+        self.quiet.random(bound)
+    }
+    fn acquire(&mut self, _: LockId) {}
+    fn release(&mut self, _: LockId) {}
+    fn steal(&mut self, _: WorkerId, _: bool) {}
+    fn counts(&mut self) -> Option<WorkerCounts> {
+        self.counting.then_some(self.counts[self.worker])
+    }
+    fn count_source(&self) -> Option<CountSource> {
+        self.counting.then_some(CountSource::Simulated)
+    }
+    fn tell(&mut self, what: &'static str) {
+        self.told.push(what);
+    }
+}
+
+/// What the leaves of the tree do.
+#[derive(Clone, Copy)]
+struct Leaf {
+    misses: u64,
+    instructions: u64,
+    declares: Option<u64>,
+}
+
+/// Forty thousand lines in eight leaves: 2.4 MiB, more than the machine's caches.
+const LARGE: Leaf = Leaf { misses: 5000, instructions: 50_000, declares: None };
+
+/// A task of the tree.
+#[derive(Clone)]
+struct Live {
+    notes: Task,
+    parent: Option<usize>,
+    pending: u32,
+    path: Vec<u32>,
+}
+
+/// Runs a binary tree of three levels below the root, round after round.
+struct Engine {
+    policy: Cats<usize>,
+    env: Counting,
+    tasks: Vec<Live>,
+    running: Vec<(u32, Ready<usize>)>,
+    random: fastrand::Rng,
+    leaf: Leaf,
+}
+
+impl Engine {
+    fn new(policy: Cats<usize>, leaf: Leaf, counting: bool) -> Self {
+        let quiet = QuietEnv(fastrand::Rng::with_seed(1));
+        let env = Counting { quiet, counts: [WorkerCounts::default(); 4], worker: 0, counting, told: Vec::new() };
+        Self { policy, env, tasks: Vec::new(), running: Vec::new(), random: fastrand::Rng::with_seed(5), leaf }
+    }
+
+    fn start(&mut self, w: u32, notes: Task, parent: Option<usize>, path: Vec<u32>) {
+        self.tasks.push(Live { notes, parent, pending: 0, path });
+        let ready = Ready { job: self.tasks.len() - 1, task: notes, stage: Stage::Start };
+        self.policy.add(WorkerId(w), ready, &mut self.env);
+    }
+
+    fn fork(&mut self, w: u32, job: usize) {
+        let Live { notes, path, .. } = self.tasks[job].clone();
+        self.tasks[job].pending = 2;
+        for index in 0..2 {
+            let size = self.leaf.declares.map(|bytes| Bytes(bytes << (2 - path.len())));
+            self.start(w, notes.child(index, size, None), Some(job), [&path[..], &[index]].concat());
+        }
+    }
+
+    /// Answers, per round, which worker ran each leaf.
+    fn rounds(&mut self, count: usize) -> Vec<HashMap<Vec<u32>, u32>> {
+        let mut ran = vec![HashMap::new(); count];
+        let mut round = 0;
+        self.tasks.clear();
+        self.start(0, Task::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None), None, Vec::new());
+        for step in 0.. {
+            assert!(step < 100_000, "stuck in round {round}");
+            // A strand takes time: it ends some steps after it has begun.
+            let w = self.random.u32(..4);
+            self.env.worker = w as usize;
+            if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
+                let (_, ready) = self.running.swap_remove(at);
+                self.policy.done(WorkerId(w), &Strand { task: ready.task, stage: ready.stage }, &mut self.env);
+                let is_leaf = self.tasks[ready.job].path.len() == 3;
+                if !is_leaf && ready.stage == Stage::Start {
+                    self.fork(w, ready.job);
+                } else if ready.job == 0 {
+                    round += 1;
+                    if round == count {
+                        return ran;
+                    }
+                    self.fork(w, 0);
+                } else {
+                    self.end(w, ready.job);
+                }
+            } else if let Some(ready) = self.policy.get(WorkerId(w), &mut self.env) {
+                self.tasks[ready.job].notes = ready.task;
+                let path = &self.tasks[ready.job].path;
+                if path.len() == 3 {
+                    ran[round].insert(path.clone(), w);
+                    let counts = &mut self.env.counts[w as usize];
+                    counts.private_misses += self.leaf.misses;
+                    counts.llc_misses += self.leaf.misses;
+                    counts.instructions += self.leaf.instructions;
+                }
+                self.running.push((w, ready));
+            }
+        }
+        ran
+    }
+
+    fn end(&mut self, w: u32, job: usize) {
+        let Live { notes, parent, .. } = self.tasks[job].clone();
+        self.policy.task_ended(WorkerId(w), &notes, &mut self.env);
+        let Some(parent) = parent else { return };
+        self.tasks[parent].pending -= 1;
+        if self.tasks[parent].pending == 0 {
+            let ready = Ready { job: parent, task: self.tasks[parent].notes, stage: Stage::Continuation };
+            self.policy.add(WorkerId(w), ready, &mut self.env);
+        }
+    }
+
+    fn tiers(&self) -> Tiers {
+        self.policy.tiers().expect("two tiers")
+    }
+}
+
+fn paths(tiers: &Tiers) -> Vec<Vec<u32>> {
+    tiers.subtrees.iter().map(|subtree| subtree.path.clone()).collect()
+}
+
+#[test]
+fn the_second_round_is_cut_where_measured_sizes_pass_the_shared_cache() {
+    // The root has 2.4 MiB and its children 1.2: more than 1 MiB. Theirs have 0.6.
+    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
+    engine.rounds(3);
+    let tiers = engine.tiers();
+    assert_eq!(paths(&tiers), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+    assert_eq!((tiers.partitions, tiers.inter, tiers.source), (1, 3, Some(CountSource::Simulated)));
+    assert_eq!(tiers.root, Bytes(8 * 5000 * 64));
+    assert!(tiers.subtrees.iter().all(|subtree| subtree.soid == Bytes(2 * 5000 * 64)));
+}
+
+#[test]
+fn a_subtree_stays_together_on_one_socket() {
+    for policy in [Cats::literal(&machine()), Cats::sticky(&machine())] {
+        let mut engine = Engine::new(policy, LARGE, true);
+        for ran in &engine.rounds(6)[1..] {
+            for top in [[0, 0], [0, 1], [1, 0], [1, 1]] {
+                let socket = |last: u32| ran[&[&top[..], &[last]].concat()] / 2;
+                assert_eq!(socket(0), socket(1), "{top:?} under {}", engine.policy.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn sticky_subtrees_run_where_they_ran_before() {
+    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    let ran = engine.rounds(10);
+    let tiers = engine.tiers();
+    assert!(tiers.moved * 4 <= tiers.ran, "{} of {} moved", tiers.moved, tiers.ran);
+    assert_eq!(ran.len(), 10);
+    assert!(tiers.subtrees.iter().all(|subtree| subtree.socket.is_some()));
+}
+
+#[test]
+fn the_root_of_all_is_spread_even_if_it_fits_one_cache() {
+    let small = Leaf { misses: 500, instructions: 5000, declares: None };
+    let mut engine = Engine::new(Cats::literal(&machine()), small, true);
+    engine.rounds(3);
+    assert_eq!(paths(&engine.tiers()), [[0], [1]]);
+}
+
+#[test]
+fn declared_sizes_stand_in_where_nothing_counts() {
+    let leaf = Leaf { misses: 0, instructions: 0, declares: Some(300 << 10) };
+    let mut engine = Engine::new(Cats::literal(&machine()), leaf, false);
+    engine.rounds(3);
+    let tiers = engine.tiers();
+    assert_eq!((tiers.source, tiers.root), (Some(CountSource::Declared), Bytes(8 * (300 << 10))));
+    assert_eq!(paths(&tiers), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+}
+
+#[test]
+fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
+    let leaf = Leaf { misses: 0, instructions: 0, declares: None };
+    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, false);
+    engine.rounds(3);
+    assert_eq!(engine.tiers().plain, Some("neither counters nor declared sizes"));
+    assert!(!engine.env.told.is_empty());
+}
+
+#[test]
+fn what_computes_more_than_it_moves_is_stolen_plainly() {
+    let leaf = Leaf { misses: 10, instructions: 1_000_000, declares: None };
+    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, true);
+    // The program is judged when as many strands as 4 per worker were seen, before anything is done again.
+    engine.rounds(1);
+    engine.rounds(1);
+    let tiers = engine.tiers();
+    assert_eq!(tiers.ran, 0, "{tiers:?}");
+}
+
+#[test]
+fn a_computation_that_grows_is_measured_again() {
+    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
+    engine.rounds(3);
+    let before = engine.tiers().root;
+    engine.leaf.misses *= 3;
+    engine.rounds(12);
+    assert!(engine.tiers().partitions >= 2 && engine.tiers().root > before, "{:?}", engine.tiers());
+}
+
+#[test]
+fn a_machine_with_one_shared_cache_has_no_tiers() {
+    let one: Machine = "l3:1(size=1048576) core:4 pu:1".parse().expect("a valid topology");
+    let mut engine = Engine::new(Cats::sticky(&one), LARGE, true);
+    engine.rounds(3);
+    assert!(engine.tiers().plain.is_some());
+}
+
+#[test]
+fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
+    let mut table = Table::new();
+    let Fork::New(root) = table.root(1) else { panic!("nothing is known of the root") };
+    let mut parent = root;
+    let mut told = 0;
+    for i in 0..table::LIMIT as u32 + 10 {
+        match table.fork(parent, i % 3) {
+            Fork::New(slot) => {
+                told += 1;
+                if i % 3 == 2 {
+                    parent = slot;
+                }
+            }
+            Fork::Untold => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(table.is_full() && told < table::LIMIT);
+    assert_eq!(table.fork(root, 40), Fork::Untold);
+}
+
+#[test]
+fn a_task_that_works_on_its_data_twice_involves_them_once() {
+    let mut table = Table::new();
+    table.root(1);
+    for _ in 0..2 {
+        for index in 0..2 {
+            if let Fork::New(slot) = table.fork(1, index) {
+                table.touched(slot, 100);
+                table.ended(slot, None);
+            }
+        }
+    }
+    assert_eq!(table.measure(1), 200);
+}

@@ -1,0 +1,82 @@
+//! `mts`: a stack shared by the workers of each socket.
+//!
+//! S. Olivier, A. Porterfield, K. Wheeler, M. Spiegel, J. Prins, *OpenMP task scheduling strategies for multicore NUMA systems* (IJHPCA
+//! 26(2), 2012), section 3: the workers under one last-level cache share one queue, last in, first out, so that they work near each other in
+//! serial order. A worker that finds it empty steals for all of them: the oldest tasks of another socket's queue, as many as the
+//! socket has workers.
+//!
+//! Deviation: any worker that finds the queue empty steals, not only a head core while all others are idle: as what is stolen goes to the
+//! shared stack, it makes no difference to who runs it.
+
+use std::fmt::Debug;
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use crossbeam_utils::CachePadded;
+
+use super::{bitier::Sockets, queue::Queue};
+use crate::{Env, LockId, Ready, Scheduler, Strand};
+
+/// A stack per socket, refilled in batches.
+#[derive(Debug)]
+pub struct Mts<T> {
+    sockets: Sockets,
+    stacks: Vec<CachePadded<Queue<T>>>,
+}
+
+impl<T: Copy + Send + Debug> Mts<T> {
+    /// For `machine`.
+    pub fn new(machine: &Machine) -> Self {
+        let sockets = Sockets::new(machine);
+        let stacks = (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
+        Self { sockets, stacks }
+    }
+}
+
+impl<T: Copy + Send + Debug> Scheduler<T> for Mts<T> {
+    fn name(&self) -> &'static str {
+        "mts"
+    }
+
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        self.stacks[self.sockets.of(w)].push_new(ready, env);
+        ClusterId::ROOT
+    }
+
+    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let own = self.sockets.of(w);
+        if let Some(ready) = self.stacks[own].pop_new(env) {
+            return Some(ready);
+        }
+        let count = self.stacks.len();
+        let start = env.random(count as u32) as usize;
+        for victim in (0..count).map(|i| (start + i) % count).filter(|s| *s != own) {
+            let first = self.stacks[victim].pop_old(env);
+            env.steal(WorkerId(self.sockets.workers(victim).start), first.is_some());
+            let Some(first) = first else { continue };
+            for _ in 1..self.sockets.workers(own).len() {
+                let Some(more) = self.stacks[victim].pop_old(env) else { break };
+                self.stacks[own].push_new(more, env);
+            }
+            return Some(first);
+        }
+        None
+    }
+
+    /// What a batch left on the stack was announced to none of the socket's workers.
+    fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
+        let socket = self.sockets.of(w);
+        (!self.stacks[socket].seems_empty()).then(|| self.sockets.cluster(socket))
+    }
+
+    fn may_refuse(&self) -> bool {
+        true
+    }
+
+    fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.stacks[self.sockets.of(w)].pop_new(env)
+    }
+
+    fn has_own(&self, w: WorkerId) -> bool {
+        !self.stacks[self.sockets.of(w)].seems_empty()
+    }
+}

@@ -1,0 +1,84 @@
+//! Tasks A, B and C, each summing column 0 of 256 of an array's 512 rows, in a good and in a bad order.
+//!
+//! Source: the study of footprint-based scheduling, first experiment (arrays): 512 × 16 `i32`, a row a cache line of 64 bytes; A works on
+//! rows 0–255, B on 128–383, C on 256–511. Schedule 1 runs each task N times in turn (A…AB…BC…C), schedule 2 all of them once, N times
+//! (ABCABC…). One pass over the tasks comes before, to warm the caches. A task's rows are as large as the study's L1 of 16 KiB: under
+//! schedule 1 all runs of a task but the first hit, under schedule 2 each run loses what does not overlap with the task before.
+//!
+//! The kernel spawns one task for each run, in the order of the schedule; each sums 256 loads. What runs them may do as it likes.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use befit::{ThreadPool, scope};
+
+use crate::{
+    Input, KernelError,
+    row::{column, expected, rows},
+    settings::{Setting, Settings, run_default},
+};
+
+/// What may be set.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { name: "tasks", values: &["abc", "ab", "ac", "bc"], about: "which of the tasks there are" },
+    Setting { name: "schedule", values: &["1", "2"], about: "1: N runs of each in turn; 2: one run of each, N times" },
+];
+
+/// Rows of the array.
+const ROWS: usize = 512;
+/// Rows that one task works on.
+const WINDOW: usize = 256;
+
+/// Runs it with default settings.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    run_default("array-abc", pool, input)
+}
+
+/// N is `input.n`; the seed makes no difference.
+pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+    let rows = rows(ROWS)?;
+    let firsts: Vec<usize> = settings.get("tasks").bytes().map(|task| usize::from(task - b'a') * WINDOW / 2).collect();
+    let sums: Vec<AtomicI64> = firsts.iter().map(|_| AtomicI64::new(0)).collect();
+    let count = firsts.len();
+    let total = input.n.checked_mul(count).ok_or(KernelError::TooLarge { n: input.n })?;
+    let in_turn = settings.get("schedule") == "1";
+    let task_of = |run: usize| if in_turn { run / input.n } else { run % count };
+    pool.install(|| {
+        scope(|s| {
+            for task in (0..count).chain((0..total).map(task_of)) {
+                let (sum, rows) = (&sums[task], &rows[firsts[task]..firsts[task] + WINDOW]);
+                s.spawn(move |_| {
+                    sum.fetch_add(column(rows), Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    for (index, (sum, first)) in sums.iter().zip(&firsts).enumerate() {
+        let (found, expected) = (sum.load(Ordering::Relaxed), expected(*first, first + WINDOW) * (input.n as i64 + 1));
+        if found != expected {
+            return Err(KernelError::WrongResult { index, found: found as f64, expected: expected as f64 });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, Variant};
+
+    #[test]
+    fn each_task_runs_as_often_as_asked_under_both_schedules() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for name in ["array-abc", "array-abc:tasks=ac,schedule=2", "array-abc:tasks=ab", "array-abc:schedule=2"] {
+            for n in [1, 10, 100] {
+                assert_eq!(
+                    Variant::find(name).unwrap().run(&pool, Input { n, seed: 0, ..Input::default() }),
+                    Ok(()),
+                    "{name}, N = {n}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Tasks that each sum column 0 of a window of an array's rows, the windows overlapping at random or not at all.
+//!
+//! The tasks of the footprint-based scheduling study's first experiment ([`crate::array_abc`]), mixed: n windows of an array of
+//! `rows` rows, whose first rows are drawn at random (`overlap=random`), or that lie one behind another and share nothing
+//! (`overlap=none`; the array is then as long as that takes). They are spawned in the order of their first rows, or as drawn
+//! (`order=random`).
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use befit::{ThreadPool, scope};
+
+use crate::{
+    Input, KernelError, array,
+    row::{column, expected, rows},
+    settings::{Setting, Settings, run_default},
+};
+
+/// What may be set.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { name: "rows", values: &["512", "#"], about: "rows of the array" },
+    Setting { name: "window", values: &["256", "#"], about: "rows that one task works on" },
+    Setting { name: "overlap", values: &["random", "none"], about: "whether windows overlap" },
+    Setting { name: "order", values: &["sorted", "random"], about: "the order in which they are spawned" },
+];
+
+/// Runs it with default settings.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    run_default("array-windows", pool, input)
+}
+
+/// Runs `input.n` tasks; the seed draws windows and order.
+pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+    let too_large = KernelError::TooLarge { n: input.n };
+    let window = settings.number("window");
+    let apart = settings.get("overlap") == "none";
+    let count = if apart { window.checked_mul(input.n).ok_or(too_large)? } else { settings.number("rows").max(window) };
+    let rows = rows(count)?;
+    let mut random = fastrand::Rng::with_seed(input.seed);
+    let mut firsts = array::filled(input.n, |i| if apart { i * window } else { random.usize(..=count - window) })?;
+    match settings.get("order") {
+        "random" => random.shuffle(&mut firsts),
+        _ => firsts.sort_unstable(),
+    }
+    let sum = AtomicI64::new(0);
+    pool.install(|| {
+        scope(|s| {
+            for first in &firsts {
+                let (sum, rows) = (&sum, &rows[*first..first + window]);
+                s.spawn(move |_| {
+                    sum.fetch_add(column(rows), Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    let expected: i64 = firsts.iter().map(|first| expected(*first, first + window)).sum();
+    match sum.into_inner() {
+        found if found == expected => Ok(()),
+        found => Err(KernelError::WrongResult { index: 0, found: found as f64, expected: expected as f64 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, Variant};
+
+    #[test]
+    fn every_window_is_summed_once() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for settings in ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"] {
+            let variant = Variant::find(&format!("array-windows{settings}")).unwrap();
+            for n in [0, 1, 500] {
+                assert_eq!(variant.run(&pool, Input { n, seed: 3, ..Input::default() }), Ok(()), "{settings}, n = {n}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Look-ups of words in a large binary search tree, in a good, a random and a bad order.
+//!
+//! Source: the study of footprint-based scheduling, second experiment (tree): 2¹⁸ − 1 nodes, each a word and two 4-byte links, and every word
+//! is looked up once, each look-up a task. In order, two look-ups after one another share their way but for its end; at random
+//! they share the first few nodes; in the worst order they part at the root.
+//!
+//! The study does not give the words, the size of a node, or where in memory nodes lie. Here words have 12 letters (`node=20`) or 16
+//! (`node=24`; 24 bytes a node let nodes fall onto the same places of a direct-mapped cache), and nodes lie in one of four orders
+//! (`layout`): sorted, preorder, by levels, or at random, as after insertions in random order. The worst order of look-ups is
+//! defined as that of bit-reversed ranks: neighbours differ in the first turn, the second neighbours in the second, and so on.
+
+mod tree;
+mod word;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use befit::{ThreadPool, scope};
+
+use crate::{
+    Input, KernelError, array,
+    settings::{Setting, Settings, run_default},
+};
+use tree::Tree;
+use word::Word;
+
+/// What may be set.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { name: "node", values: &["20", "24"], about: "bytes of a node" },
+    Setting { name: "layout", values: &["random", "sorted", "preorder", "level"], about: "where nodes lie" },
+    Setting { name: "lookups", values: &["sorted", "random", "worst"], about: "the order of the look-ups" },
+];
+
+/// Runs it with default settings.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    run_default("bst", pool, input)
+}
+
+/// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
+pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+    match settings.get("node") {
+        "24" => look_up::<4>(pool, input, settings),
+        _ => look_up::<3>(pool, input, settings),
+    }
+}
+
+fn look_up<const FOURS: usize>(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+    let n = u32::try_from(input.n).map_err(|_| KernelError::TooLarge { n: input.n })?;
+    let mut random = fastrand::Rng::with_seed(input.seed);
+    let tree = Tree::<FOURS>::new(n, settings.get("layout"), &mut random)?;
+    let mut ranks = array::filled(input.n, |rank| rank as u32)?;
+    match settings.get("lookups") {
+        "random" => random.shuffle(&mut ranks),
+        "worst" => ranks = bit_reversed(n),
+        _ => {}
+    }
+    let (missing, tree) = (AtomicUsize::new(0), &tree);
+    pool.install(|| {
+        scope(|s| {
+            for &rank in &ranks {
+                let missing = &missing;
+                s.spawn(move |_| {
+                    if !tree.has(&Word::of(rank, n)) {
+                        missing.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+    });
+    match missing.into_inner() {
+        0 => Ok(()),
+        lost => Err(KernelError::WrongResult { index: 0, found: (input.n - lost) as f64, expected: input.n as f64 }),
+    }
+}
+
+/// 0..n in the order of their numbers with the bits reversed. O(n).
+fn bit_reversed(n: u32) -> Vec<u32> {
+    let bits = u32::BITS - n.saturating_sub(1).leading_zeros();
+    let reversed = |i: u64| (i as u32).reverse_bits().checked_shr(u32::BITS - bits).unwrap_or(0);
+    (0..1u64 << bits).map(reversed).filter(|rank| *rank < n).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Variant;
+
+    #[test]
+    fn every_word_is_found_whatever_the_layout_and_order() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for node in SETTINGS[0].values {
+            for layout in SETTINGS[1].values {
+                for lookups in SETTINGS[2].values {
+                    let variant = Variant::find(&format!("bst:node={node},layout={layout},lookups={lookups}")).unwrap();
+                    for n in [0, 1, 2, 1000] {
+                        assert_eq!(
+                            variant.run(&pool, Input { n, seed: 1, ..Input::default() }),
+                            Ok(()),
+                            "{}, n = {n}",
+                            variant.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bit_reversed_ranks_alternate_between_the_halves() {
+        assert_eq!(bit_reversed(8), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(bit_reversed(5), [0, 4, 2, 1, 3]);
+        assert_eq!((bit_reversed(1), bit_reversed(0)), (vec![0], vec![]));
+    }
+}

@@ -1,0 +1,90 @@
+//! The most that n things in a knapsack can be worth: branch and bound, with and without each thing in parallel.
+//!
+//! A branch ends where its things so far and all that are left are worth no more than the best found anywhere. (A sharper bound would leave
+//! next to nothing to do in parallel.) It is checked against the answer of dynamic programming.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use befit::{ThreadPool, join};
+
+use crate::{Input, KernelError, array};
+
+/// Branches are parallel for so many things.
+const PARALLEL: usize = 12;
+/// The heaviest thing.
+const HEAVIEST: u64 = 1000;
+
+#[derive(Clone, Copy)]
+struct Thing {
+    weight: u64,
+    worth: u64,
+}
+
+/// Runs it with `input.n` things, random by the seed, worth what they weigh and a constant (which makes it hard), and room for half of them.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, Input { n, seed, .. }: Input) -> Result<(), KernelError> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut things = array::filled(n, |_| {
+        let weight = random.u64(1..=HEAVIEST);
+        Thing { weight, worth: weight + HEAVIEST / 10 }
+    })?;
+    // The most worth for its weight first: so good answers are found early.
+    things.sort_by(|a, b| (b.worth * a.weight).cmp(&(a.worth * b.weight)));
+    let room = things.iter().map(|thing| thing.weight).sum::<u64>() / 2;
+    let best = AtomicU64::new(0);
+    pool.install(|| branch(&things, 0, room, 0, &best));
+    let (found, expected) = (best.into_inner(), by_table(&things, room));
+    if found == expected {
+        return Ok(());
+    }
+    Err(KernelError::WrongResult { index: n, found: found as f64, expected: expected as f64 })
+}
+
+/// Decides about things from `at` on, with so much room and worth so far.
+fn branch(things: &[Thing], at: usize, room: u64, worth: u64, best: &AtomicU64) {
+    let Some(thing) = things.get(at) else {
+        best.fetch_max(worth, Relaxed);
+        return;
+    };
+    let left: u64 = things[at..].iter().map(|thing| thing.worth).sum();
+    if worth + left <= best.load(Relaxed) {
+        return;
+    }
+    let with = || {
+        if thing.weight <= room {
+            branch(things, at + 1, room - thing.weight, worth + thing.worth, best);
+        }
+    };
+    let without = || branch(things, at + 1, room, worth, best);
+    if at < PARALLEL {
+        join(with, without);
+    } else {
+        with();
+        without();
+    }
+}
+
+/// The answer by dynamic programming. Time and memory O(room), times n.
+fn by_table(things: &[Thing], room: u64) -> u64 {
+    let mut most = vec![0; room as usize + 1];
+    for thing in things {
+        for left in (thing.weight as usize..most.len()).rev() {
+            most[left] = most[left].max(most[left - thing.weight as usize] + thing.worth);
+        }
+    }
+    most.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_and_bound_finds_what_dynamic_programming_finds() {
+        for (n, seed) in [(0, 1), (1, 1), (16, 1), (18, 2), (18, 3)] {
+            assert_eq!(run(&super::super::pool(), Input { n, seed, ..Input::default() }), Ok(()), "{n}, {seed}");
+        }
+    }
+}

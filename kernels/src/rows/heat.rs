@@ -1,0 +1,107 @@
+//! Heat spreads over a plate: five-point Jacobi on two matrices of n rows × 512.
+//!
+//! Each pass gives every inner element the mean of its four neighbours in the other matrix; the edge is fixed. It begins with a plane,
+//! which stays, and half a wave on top, which becomes smaller by a known factor with each pass: so the result is known for any number of passes.
+//!
+//! Declared sizes: a task of m rows touches m rows of both matrices (and two rows of its neighbours, left out).
+
+use befit::{ThreadPool, fit};
+
+use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
+use crate::{
+    ElementSize, Input, KernelError, array,
+    element::{Element, Wide},
+};
+
+/// Runs `heat`, halving the rows.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::Two)
+}
+
+/// Runs `heat-ub`, halving and quartering the rows by turns.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::TwoAndFour)
+}
+
+fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
+    }
+}
+
+fn solve<E: Element>(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    let rows = input.n;
+    let iterations = input.iterations.unwrap_or(default_iterations(rows));
+    let mode = Mode { rows: rows.max(2) };
+    let begin = |i: usize| {
+        let (row, column) = (i / COLUMNS, i % COLUMNS);
+        E::new(Mode::plane(row, column) + mode.wave(row, column))
+    };
+    let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
+    let mut from = array::filled(elements, begin)?;
+    let mut to = array::filled(elements, begin)?;
+    pool.install(fit(2 * size_of_val(&from[..]), || {
+        for _ in 0..iterations {
+            pass(&from, &mut to, branching);
+            std::mem::swap(&mut from, &mut to);
+        }
+    }));
+    let left = mode.factor().powi(iterations as i32);
+    array::check_near(from.iter().map(|e| e.get()), |i| {
+        let (row, column) = (i / COLUMNS, i % COLUMNS);
+        Mode::plane(row, column) + left * mode.wave(row, column)
+    })
+}
+
+fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
+    let leaf = |first: usize, rows: &mut [E]| {
+        for (i, row) in rows.chunks_exact_mut(COLUMNS).enumerate() {
+            average(from, first + i, row);
+        }
+    };
+    Pass::new(branching, COLUMNS, 2 * COLUMNS * size_of::<E>(), &leaf).over(0, to);
+}
+
+/// Row `at` of the next pass.
+fn average<E: Element>(from: &[E], at: usize, row: &mut [E]) {
+    let line = |row: usize| from.get(row * COLUMNS..(row + 1) * COLUMNS);
+    let (Some(above), Some(here), Some(below)) = (at.checked_sub(1).and_then(line), line(at), line(at + 1)) else {
+        return;
+    };
+    let (row, above, below) = (&mut row[..COLUMNS], &above[..COLUMNS], &below[..COLUMNS]);
+    for j in 1..COLUMNS - 1 {
+        row[j] = E::new(0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wave_fades_at_the_known_rate_whatever_the_rows_the_branching_and_the_element() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for n in [0, 1, 2, 3, 65, 130] {
+            for element in [ElementSize::Eight, ElementSize::Sixteen] {
+                let input = Input { n, iterations: Some(7), element, ..Input::default() };
+                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
+                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_passes_reach_the_steady_state() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        // Of 20 rows the wave loses 1.4 % in a pass: nothing is left of it but the plane.
+        assert!(Mode { rows: 20 }.factor().powi(3000) < 1e-8);
+        assert_eq!(run(&pool, Input { n: 20, iterations: Some(3000), ..Input::default() }), Ok(()));
+    }
+}

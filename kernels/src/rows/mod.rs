@@ -1,0 +1,165 @@
+//! Matrices whose rows are worked on in parallel, by recursion, many times over: the memory-bound programs of CATS.
+//!
+//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
+//! architectures", ICS 2012, section 5: each program halves its rows until 8 are left; its `-ub` form (for *unbalanced* trees) halves and
+//! quarters them by turns. The matrices have 512 columns, the number of rows is the input size; `ge` is square.
+
+pub mod ge;
+pub mod heat;
+pub mod sor;
+
+use befit::{fit, join, scope};
+
+use crate::{
+    ElementSize, Input,
+    settings::{Setting, Settings},
+};
+
+const ITERATIONS: Setting = Setting {
+    name: "iterations",
+    values: &["auto", "#"],
+    about: "how often it goes over its data; auto: fewer the more data there are",
+};
+const ELEMENT: Setting = Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
+
+/// What may be set on heat and sor.
+pub(crate) const SETTINGS: &[Setting] = &[ITERATIONS, ELEMENT];
+/// What may be set on ge.
+pub(crate) const SETTINGS_OF_GE: &[Setting] = &[ELEMENT];
+
+/// `input` with what is set.
+pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
+    let element = if settings.get("element") == "16" { ElementSize::Sixteen } else { ElementSize::Eight };
+    Input { iterations: settings.get("iterations").parse().ok(), element, ..input }
+}
+
+/// Columns of heat's and sor's matrices.
+const COLUMNS: usize = 512;
+/// So many rows or fewer are one serial leaf.
+const LEAF: usize = 8;
+
+/// Into how many parts a task cuts its rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Branching {
+    Two,
+    /// The tasks of even depth cut in two, those of odd depth in four.
+    TwoAndFour,
+}
+
+impl Branching {
+    fn parts(self, depth: u32) -> usize {
+        match self {
+            Self::TwoAndFour if depth % 2 == 1 => 4,
+            _ => 2,
+        }
+    }
+}
+
+/// How often heat and sor go over n rows unless told: 200 times for 1024, and fewer for more, as each takes longer.
+fn default_iterations(n: usize) -> usize {
+    (200 * 1024 / n.max(1)).clamp(8, 200)
+}
+
+/// What all tasks of one pass over a matrix have in common.
+struct Pass<'a, L> {
+    branching: Branching,
+    /// Elements in a row of the matrix that is written.
+    width: usize,
+    /// Bytes that a task touches for each of its rows.
+    row_bytes: usize,
+    /// Works on rows, given the number of the first one.
+    leaf: &'a L,
+}
+
+impl<'a, L: Sync> Pass<'a, L> {
+    fn new(branching: Branching, width: usize, row_bytes: usize, leaf: &'a L) -> Self {
+        Self { branching, width, row_bytes, leaf }
+    }
+
+    /// Works on `rows`, the first of which is number `first`.
+    fn over<E: Send>(&self, first: usize, rows: &mut [E])
+    where
+        L: Fn(usize, &mut [E]),
+    {
+        self.cut(0, first, rows);
+    }
+
+    fn cut<E: Send>(&self, depth: u32, first: usize, rows: &mut [E])
+    where
+        L: Fn(usize, &mut [E]),
+    {
+        let count = rows.len() / self.width;
+        if count <= LEAF {
+            return (self.leaf)(first, rows);
+        }
+        let half = count / 2;
+        let (top, bottom) = rows.split_at_mut(half * self.width);
+        if self.branching.parts(depth) == 2 {
+            join(
+                fit(self.bytes(top), || self.cut(depth + 1, first, top)),
+                fit(self.bytes(bottom), || self.cut(depth + 1, first + half, bottom)),
+            );
+            return;
+        }
+        let (quarter, three) = (half / 2, half + (count - half) / 2);
+        let (a, b) = top.split_at_mut(quarter * self.width);
+        let (c, d) = bottom.split_at_mut((three - half) * self.width);
+        let parts = [(first, a), (first + quarter, b), (first + half, c), (first + three, d)];
+        scope(|s| {
+            for (first, part) in parts {
+                s.spawn_fit(self.bytes(part), move |_| self.cut(depth + 1, first, part));
+            }
+        });
+    }
+
+    fn bytes<E>(&self, rows: &[E]) -> usize {
+        rows.len() / self.width * self.row_bytes
+    }
+}
+
+/// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one that it maps to a multiple of itself (half
+/// a wave in each direction). What stencils make of their sum is known without running them.
+struct Mode {
+    rows: usize,
+}
+
+impl Mode {
+    fn plane(row: usize, column: usize) -> f64 {
+        0.25 * row as f64 + 0.5 * column as f64
+    }
+
+    fn angles(&self) -> [f64; 2] {
+        [self.rows, COLUMNS].map(|n| std::f64::consts::PI / (n - 1) as f64)
+    }
+
+    fn wave(&self, row: usize, column: usize) -> f64 {
+        let [down, across] = self.angles();
+        (down * row as f64).sin() * (across * column as f64).sin()
+    }
+
+    /// What averaging multiplies the wave with.
+    fn factor(&self) -> f64 {
+        let [down, across] = self.angles();
+        (down.cos() + across.cos()) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_worked_on_once_whatever_the_branching() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for branching in [Branching::Two, Branching::TwoAndFour] {
+            for rows in [0, 1, 8, 9, 17, 64, 101] {
+                let mut matrix = vec![0usize; rows * 3];
+                let leaf = |first: usize, rows: &mut [usize]| {
+                    rows.iter_mut().enumerate().for_each(|(i, x)| *x += 1 + first + i / 3);
+                };
+                pool.install(|| Pass::new(branching, 3, 8, &leaf).over(0, &mut matrix));
+                assert!(matrix.iter().enumerate().all(|(i, x)| *x == 1 + i / 3), "{branching:?}, {rows}");
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Successive over-relaxation on a matrix of n rows × 512, red-black.
+//!
+//! Each pass moves every inner element of one colour towards, and beyond, the mean of its four neighbours, which are of the other colour; an
+//! iteration is a pass over the red elements and one over the black ones. The colours are arrays of their own, so that a pass reads one and writes the
+//! other. As in [`super::heat`] it begins with a plane, which stays, and half a wave. The wave's height differs between the colours, and two
+//! numbers say what each iteration makes of it: so the result is known for any number of iterations.
+//!
+//! Declared sizes: a task of m rows touches m rows of both colours.
+
+use befit::{ThreadPool, fit};
+
+use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
+use crate::{
+    ElementSize, Input, KernelError, array,
+    element::{Element, Wide},
+};
+
+/// Elements of one colour in a row.
+const WIDTH: usize = COLUMNS / 2;
+/// How far beyond the mean: 1 to 2.
+const OMEGA: f64 = 1.5;
+
+/// Runs `sor`, halving the rows.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::Two)
+}
+
+/// Runs `sor-ub`, halving and quartering the rows by turns.
+///
+/// # Errors
+/// As [`crate::Kernel::run`].
+pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::TwoAndFour)
+}
+
+fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
+    }
+}
+
+/// Red where row and column have an even sum.
+#[derive(Clone, Copy)]
+enum Colour {
+    Red = 0,
+    Black = 1,
+}
+
+impl Colour {
+    /// Whether the first element of this colour in `row` stands in column 1.
+    fn shift(self, row: usize) -> usize {
+        (row + self as usize) % 2
+    }
+
+    /// Row and column of the element at index `i` of this colour's array.
+    fn place(self, i: usize) -> (usize, usize) {
+        let row = i / WIDTH;
+        (row, 2 * (i % WIDTH) + self.shift(row))
+    }
+}
+
+fn solve<E: Element>(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    let rows = input.n;
+    let iterations = input.iterations.unwrap_or(default_iterations(rows));
+    let mode = Mode { rows: rows.max(2) };
+    let begin = |colour: Colour| {
+        array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
+            let (row, column) = colour.place(i);
+            E::new(Mode::plane(row, column) + mode.wave(row, column))
+        })
+    };
+    let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
+    pool.install(fit(2 * size_of_val(&red[..]), || {
+        for _ in 0..iterations {
+            pass(Colour::Red, &mut red, &black, branching);
+            pass(Colour::Black, &mut black, &red, branching);
+        }
+    }));
+    let (mut of_red, mut of_black) = (1.0, 1.0);
+    for _ in 0..iterations {
+        of_red += OMEGA * (mode.factor() * of_black - of_red);
+        of_black += OMEGA * (mode.factor() * of_red - of_black);
+    }
+    let check = |colour: Colour, found: &[E], height: f64| {
+        array::check_near(found.iter().map(|e| e.get()), |i| {
+            let (row, column) = colour.place(i);
+            Mode::plane(row, column) + height * mode.wave(row, column)
+        })
+    };
+    check(Colour::Red, &red, of_red)?;
+    check(Colour::Black, &black, of_black)
+}
+
+fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branching) {
+    let leaf = |first: usize, rows: &mut [E]| {
+        for (i, row) in rows.chunks_exact_mut(WIDTH).enumerate() {
+            relax(colour, first + i, row, other);
+        }
+    };
+    Pass::new(branching, WIDTH, 2 * WIDTH * size_of::<E>(), &leaf).over(0, own);
+}
+
+/// Row `at` of one colour.
+fn relax<E: Element>(colour: Colour, at: usize, row: &mut [E], other: &[E]) {
+    let line = |row: usize| other.get(row * WIDTH..(row + 1) * WIDTH);
+    let (Some(above), Some(here), Some(below)) = (at.checked_sub(1).and_then(line), line(at), line(at + 1)) else {
+        return;
+    };
+    let (row, above, here, below) = (&mut row[..WIDTH], &above[..WIDTH], &here[..WIDTH], &below[..WIDTH]);
+    let shift = colour.shift(at);
+    // The first element of an unshifted row, and the last of a shifted one, are the edge. The neighbours to both sides stand at j − 1 and j, or
+    // at j and j + 1.
+    for j in 1 - shift..WIDTH - shift {
+        let sides = here[j + shift - 1].get() + here[j + shift].get();
+        let mean = 0.25 * (above[j].get() + below[j].get() + sides);
+        row[j] = E::new(row[j].get() + OMEGA * (mean - row[j].get()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wave_follows_its_two_numbers_whatever_the_rows_the_branching_and_the_element() {
+        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for n in [0, 1, 2, 3, 65, 130] {
+            for element in [ElementSize::Eight, ElementSize::Sixteen] {
+                let input = Input { n, iterations: Some(7), element, ..Input::default() };
+                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
+                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
+            }
+        }
+    }
+}
