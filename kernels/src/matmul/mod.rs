@@ -2,7 +2,7 @@
 //!
 //! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
 //! schedulers", SPAA 2014, section 5.1 (MatMul), with its sizes: 5120 × 5120 doubles, one thread for 128 rows or fewer.
-//! The study's leaf is Intel MKL's; ours is in [`leaf`].
+//! The study's leaf is Intel MKL's; ours is in `leaf.rs`.
 //!
 //! Each level does eight products of half the order, so a cache of size M saves all but n³ / √M of the traffic: the kernel is bound by computing.
 //!
