@@ -169,7 +169,7 @@ mod tests {
         let (mut next, mut ran) = (0, Vec::new());
         let affinity =
             |a: &u32, b: &u32| (u64::from(*a) * 31 + u64::from(*b) * 17 + seed).wrapping_mul(seed | 1) as i64 % 97;
-        let mut decide = |window: &mut Window<u32>, ran: &mut Vec<u32>| {
+        let decide = |window: &mut Window<u32>, ran: &mut Vec<u32>| {
             let previous = ran.last().copied();
             match order {
                 Some(order) => window.decide(previous.as_ref(), order, affinity, ran),
