@@ -48,7 +48,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 "the current thread belongs to a thread pool already; build the pool on another thread, or without use_current_thread",
             ),
             Self::WaitPolicy(scheduler) => {
-                write!(f, "WaitPolicy::Descendants works with the schedulers ws and pws, not with {scheduler}")
+                write!(f, "WaitPolicy::Descendants works with the schedulers ws, pws, cilk-a, cats and cats-s, not with {scheduler}")
             }
             Self::Environment { variable, what } => write!(f, "{variable}: {what}"),
             Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use befit_sched::{ForkOrder, Ready, Stage, Task};
 
-use super::Worker;
+use super::{Handler, Worker};
 use crate::{
     engine::{JobRef, NoUnwind},
     fork::{Asks, OpenFork},
@@ -123,6 +123,10 @@ impl Worker {
     pub(crate) fn spawn(&self, job: JobRef, task: Task) {
         let no_unwind = NoUnwind;
         self.counters().spawned.bump();
+        if self.handler.get() == Some(Handler::Exit) {
+            self.registry.mailbox(self.thread).post(job);
+            return no_unwind.over();
+        }
         self.suspend();
         self.add(job, task);
         self.resume();

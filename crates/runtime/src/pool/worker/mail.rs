@@ -4,7 +4,7 @@ use std::{cell::Cell, ptr::NonNull};
 
 use befit_sched::{Ready, Stage};
 
-use super::Worker;
+use super::{Handler, Worker};
 use crate::{
     engine::{Ancestor, JobHeader, JobRef, JobTable},
     stats::Phase,
@@ -38,21 +38,27 @@ impl Worker {
         Ready { job, task, stage: Stage::Continuation }
     }
 
-    /// Calls `f`, which must not unwind, as the user code of a task of its own. Only while no other runs.
-    pub(super) fn call(&self, f: impl FnOnce()) {
+    /// Calls `f`, a handler, which must not unwind, as the user code of a task of its own. Only while no other runs.
+    pub(super) fn call(&self, handler: Handler, f: impl FnOnce()) {
+        self.handler.set(Some(handler));
         let job = Call { header: JobHeader::new(Call::table_of(&f)), f: Cell::new(Some(f)) };
         // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer is to all of it; the table
         // is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
         let ready = self.unasked(job);
         self.execute(ready);
+        if handler == Handler::Start {
+            self.handler.set(None);
+        }
     }
 
-    /// Runs what is left, at the very end: what the handler of the exit has spawned.
+    /// Runs what is left, at the very end: what the handler of the exit has spawned. It lies in the mail: the policy might refuse it to this
+    /// thread, and those that it would give it to may have ended.
     pub(super) fn work_off(&self) {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(ready);
         }
+        self.handler.set(None);
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct Worker {
     entry: Cell<*const Entry>,
     /// The place of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
+    /// Whether a handler of start or exit runs.
+    handler: Cell<Option<Handler>>,
     /// Value of the engine's alarm that this worker has heeded.
     alarm: Cell<usize>,
     thread: usize,
@@ -90,6 +92,7 @@ impl Worker {
             counters: Arc::clone(registry.counters(thread)),
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
+            handler: Cell::new(None),
             alarm: Cell::new(0),
             thread,
             id,
@@ -129,11 +132,11 @@ impl Worker {
         self.asks().raise_floor();
         let handlers = self.registry.handlers();
         if handlers.start.is_some() {
-            self.call(|| self.registry.call_handler(handlers.start.as_ref(), self.thread));
+            self.call(Handler::Start, || self.registry.call_handler(handlers.start.as_ref(), self.thread));
         }
         self.work_until(stop, None);
         if handlers.exit.is_some() {
-            self.call(|| self.registry.call_handler(handlers.exit.as_ref(), self.thread));
+            self.call(Handler::Exit, || self.registry.call_handler(handlers.exit.as_ref(), self.thread));
             self.work_off();
         }
         self.asks().raise_floor();
@@ -227,6 +230,13 @@ impl Worker {
         self.task.set(running);
         Entered { worker: self, running }
     }
+}
+
+/// What the program runs at a thread's start or end. What it forks stays on the thread: others may not have started, or have ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Handler {
+    Start,
+    Exit,
 }
 
 /// A task that runs on a worker, as far as it must be known to describe its forks.

@@ -63,9 +63,9 @@ impl Worker {
     }
 
     /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would
-    /// come back to it.
+    /// come back to it; what a handler forks stays here.
     pub(super) fn may_share(&self) -> bool {
-        self.entry().is_some_and(|entry| self.engine().is_shared(entry.task.anchor))
+        self.handler.get().is_none() && self.entry().is_some_and(|entry| self.engine().is_shared(entry.task.anchor))
     }
 
     /// The cluster that what this worker runs while it waits should be bound to: see [`crate::engine::Engine::get`].

@@ -11,7 +11,7 @@ impl Worker {
         self.stretches.waits();
         self.suspend();
         // The open forks of the running task are ready, too. This thread may be the only one that can run them.
-        while self.hand_out_oldest() {}
+        while self.handler.get().is_none() && self.hand_out_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
         let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
