@@ -172,7 +172,10 @@ fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Out
     // Even if it does not: the halves may have run at the same time.
     worker.stretches().waits();
     // SAFETY: it has been handed out.
-    worker.wait(unsafe { frame.latch() }, Some(frame.as_ancestor()));
+    let latch = unsafe { frame.latch() };
+    if !latch.probe() {
+        worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
+    }
     worker.forks().pop_handed_out();
     // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes it.
     unsafe { frame.take_result() }

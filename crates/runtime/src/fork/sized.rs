@@ -113,7 +113,7 @@ where
     let latch_b = unsafe { b.latch() };
     worker.counters().forks.bump();
     worker.count_handed_out(2);
-    worker.give_and_wait(&jobs, [(latch_a, Some(a.as_ancestor())), (latch_b, Some(b.as_ancestor()))]);
+    worker.give_and_wait(&jobs, [(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.
     let a = unsafe { a.take_result() };

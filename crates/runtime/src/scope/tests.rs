@@ -180,3 +180,21 @@ fn a_detached_panic_without_a_handler_ends_the_process() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
 }
+
+#[test]
+fn regression_who_waits_for_an_inner_scope_runs_its_own_queue_newest_first() {
+    // As rayon does, whose tests count on it: the inner scope's tasks do not overtake the outer one's.
+    let order = std::sync::Mutex::new(Vec::new());
+    let push = |number: i32| order.lock().unwrap().push(number);
+    let pool = crate::testing::pool(crate::SchedulerKind::Ws, "pu:1", 1);
+    pool.scope(|outer| {
+        outer.spawn(|_| push(1));
+        crate::scope(|inner| {
+            inner.spawn(|_| push(-1));
+            outer.spawn(|_| push(2));
+            inner.spawn(|_| push(-2));
+            outer.spawn(|_| push(3));
+        });
+    });
+    assert_eq!(*order.lock().unwrap(), [3, -2, 2, -1, 1]);
+}

@@ -15,16 +15,22 @@ impl Worker {
     /// workers.
     pub(crate) fn wait(&self, latch: &Latch, awaited: Option<Ancestor>) {
         if !latch.probe() {
-            self.give_and_wait(&[], [(latch, awaited)]);
+            self.prepare_and_wait(&[], |worker| worker.work_until(latch, awaited));
         }
     }
 
-    /// Gives `jobs` to the policy and runs other work until all `latches` are set, within a job. With each latch comes what will set it.
-    pub(crate) fn give_and_wait<const N: usize>(
-        &self,
-        jobs: &[(JobRef, Task)],
-        latches: [(&Latch, Option<Ancestor>); N],
-    ) {
+    /// Gives `jobs` to the policy and runs other work until all `latches` of forks are set, within a job. With each latch comes the fork.
+    pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [(&Latch, Ancestor); N]) {
+        self.prepare_and_wait(jobs, |worker| {
+            for (latch, fork) in latches {
+                if !worker.waits_a_little(latch, fork) {
+                    worker.work_until(latch, Some(fork));
+                }
+            }
+        });
+    }
+
+    fn prepare_and_wait(&self, jobs: &[(JobRef, Task)], wait: impl FnOnce(&Self)) {
         // Others hold pointers into this stack until the latches are set.
         let no_unwind = NoUnwind;
         self.stretches.waits();
@@ -34,9 +40,7 @@ impl Worker {
         for (job, task) in jobs {
             self.add(*job, *task);
         }
-        for (latch, awaited) in latches {
-            self.work_until(latch, awaited);
-        }
+        wait(self);
         self.resume();
         no_unwind.over();
     }
@@ -44,9 +48,6 @@ impl Worker {
     /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something: only that, if
     /// it must.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
-        if awaited.is_some_and(|awaited| self.waits_a_little(latch, awaited)) {
-            return;
-        }
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
             let seen = self.engine().sleep.seen();
@@ -62,7 +63,8 @@ impl Worker {
     ///
     /// Most of what a worker waits for and another has taken is short, or nearly done. What it took up instead, something large
     /// perhaps, would keep it from going on; and from giving back a lock that its task holds, for which others may wait whom
-    /// that large thing needs. (Under policies that cannot choose, it does not wait.)
+    /// that large thing needs. (Under policies that cannot choose, it does not wait.) For forks only: who waits for a scope runs the scope's
+    /// tasks, and others of its own queue in their order, as rayon does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
         let Some(awaited) = self.engine().narrowed(Some(awaited), true) else { return false };
         let mut round = 0;
