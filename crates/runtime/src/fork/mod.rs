@@ -36,8 +36,8 @@ use crate::{
 
 /// Runs `a` and `b`, maybe in parallel, and returns both results.
 ///
-/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. Called
-/// outside a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or
+/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. (Schedulers that place tasks
+/// may have other threads run both: `sb` where sizes ask for it, `cats` and its like while they measure.) Called outside a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or
 /// one with its size ([`fit`](crate::fit())).
 ///
 /// Fork as finely as the program is written: where halves take less than is worth a fork, and nobody is out of work,
