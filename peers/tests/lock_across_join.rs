@@ -21,6 +21,18 @@ fn work() {
     thread::sleep(Duration::from_millis(1));
 }
 
+/// Long enough for who has done the other half to take up another task.
+fn more_work() {
+    work();
+    work();
+}
+
+/// Spawns a task while some thread may still be idle, which can then take half of a fork of the task before.
+fn spaced(spawn: impl FnOnce()) {
+    thread::sleep(Duration::from_micros(200));
+    spawn();
+}
+
 /// Gives `spawn_all` a task to run [`TASKS`] times at once: it holds a lock across a fork, made by `join`.
 fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
     let done = Mutex::new(0);
@@ -34,14 +46,14 @@ fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
 
 fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
     let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler).build().unwrap();
-    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| s.spawn(|_| task())));
-    program(spawn_all, || _ = befit::join(work, work));
+    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))));
+    program(spawn_all, || _ = befit::join(work, more_work));
 }
 
 fn rayon() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| s.spawn(|_| task())));
-    program(spawn_all, || _ = rayon::join(work, work));
+    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))));
+    program(spawn_all, || _ = rayon::join(work, more_work));
 }
 
 /// Runs the program on `runtime` in a process of its own; whether it ended within a time that is ample.
