@@ -15,6 +15,21 @@ pub(crate) fn prefetch<T>(slice: &[T], at: usize) {
     let _ = (slice, at);
 }
 
+/// Asks the host to bring near the word of eight bytes at `word` of `slice`. It may be out of range.
+#[inline(always)]
+pub(crate) fn prefetch_word<T>(slice: &[T], word: u32) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let word = slice.as_ptr().cast::<u64>().wrapping_add(word as usize);
+        // SAFETY: the instruction is part of x86-64's baseline (SSE), and being a hint it neither reads nor writes nor
+        // faults, so that the pointer need not be valid.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(word.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, word);
+}
+
 /// `len` times `value`, on huge pages where the host gives them: the model looks at random places of it, and with small
 /// pages nearly every look would have to walk the host's page table as well.
 pub(crate) fn on_huge_pages<T: Clone>(value: T, len: usize) -> Vec<T> {

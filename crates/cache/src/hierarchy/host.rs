@@ -6,28 +6,26 @@ use super::{
     Hierarchy, Model, Touch,
     general::General,
     layout::{Layout, MAX_WORDS},
-    usual::{Plan, Usual},
+    usual::{Batch, Usual},
 };
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
 use crate::{
     Access, Found,
-    lanes::{Host, Lanes, Short},
+    lanes::{BATCH, Host, Lanes, Short},
 };
 
 /// How many touches ahead [`run`] prefetches, and how many ahead it prepares, in the general model.
 const AHEAD: (usize, usize) = (16, 6);
 
-/// How many touches [`run_usual`] plans at once and takes through the usual machine's caches at once: what it does between two
-/// batches takes as long as an access.
-const BATCH: usize = 16;
-/// How many touches ahead it prefetches, and prepares: whole batches.
-const FAR: usize = 2 * BATCH;
-const NEAR: usize = BATCH;
+/// How many batches ahead [`run_usual`] plans and prefetches; it prepares one ahead.
+const FAR: usize = 3;
 
-/// Plans of the touches to come, in batches, each at its number modulo the length.
-type Plans = [[Plan; BATCH]; PLANS];
-const PLANS: usize = 2 * FAR / BATCH;
+/// Where an outcome will be.
+const NOTHING: Access = Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 };
+
+/// The batches to come, each at its number modulo the length.
+type Ring = [Batch; FAR + 1];
 
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
@@ -45,39 +43,56 @@ pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], mut each: impl F
     }
 }
 
-/// [`Hierarchy::run`] of the usual machine. The places of an access are found a batch ahead, in a loop of its own that leaves
-/// the accesses their registers. What they will look at is asked for access by access: the host can wait for some sixteen
-/// lines of memory at a time, and a burst of requests would stall it.
+/// [`Hierarchy::run`] of the usual machine. What accesses will look at is asked for one by one, between those before them: the
+/// host can wait for some sixteen lines of memory at a time, and a burst of requests would stall it.
 fn run_usual(usual: &mut Usual, host: Host, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
-    let mut plans = Plans::default();
-    let mut outcomes = [Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 }; BATCH];
-    let mut far = touches.chunks(BATCH).enumerate();
-    for (number, batch) in far.by_ref().take(FAR / BATCH) {
-        usual.plan_all(batch, &mut plans[number % PLANS]);
-    }
-    for (number, batch) in touches.chunks(BATCH).enumerate() {
-        if let Some((number, batch)) = far.next() {
-            usual.plan_all(batch, &mut plans[number % PLANS]);
-        }
-        // (Behind the last touch these are plans of earlier ones: what they bring near is not needed, and does no harm.)
-        let plans = [0, NEAR / BATCH, FAR / BATCH].map(|ahead| &plans[(number + ahead) % PLANS]);
-        access_all(usual, host, batch, plans, &mut outcomes);
-        for (touch, access) in batch.iter().zip(&outcomes) {
-            each(touch, *access);
-        }
+    let mut ring = Ring::default();
+    let mut outcomes = [NOTHING; BATCH];
+    let mut ahead = touches.chunks(BATCH);
+    // The first have none before them.
+    let batches = [&[][..]; FAR].into_iter().chain(touches.chunks(BATCH));
+    for (number, now) in batches.enumerate() {
+        let coming = ahead.next().unwrap_or_default();
+        step(usual, host, Step { ring: &mut ring, number, coming, now: now.len(), outcomes: &mut outcomes });
+        now.iter().zip(&outcomes).for_each(|(touch, access)| each(touch, *access));
     }
 }
 
-/// The accesses of some touches, prefetching for others: the plans are of these touches, of those near, and of those far.
+/// One step of [`run_usual`]: makes the `now` accesses planned as batch `number` less [`FAR`], and plans those `coming`.
+struct Step<'a> {
+    ring: &'a mut Ring,
+    number: usize,
+    coming: &'a [Touch],
+    now: usize,
+    outcomes: &'a mut [Access; BATCH],
+}
+
 #[inline(never)]
-fn access_all(
-    usual: &mut Usual,
-    host: Host,
-    touches: &[Touch],
-    plans: [&[Plan; BATCH]; 3],
-    outcomes: &mut [Access; BATCH],
-) {
-    on_host(host, Batch(usual, touches, plans, outcomes));
+fn step(usual: &mut Usual, host: Host, step: Step) {
+    on_host(host, (usual, step));
+}
+
+impl Job for (&mut Usual, Step<'_>) {
+    type Answer = ();
+
+    #[inline(always)]
+    fn run<L: Lanes + Short>(self, lanes: L) {
+        let (usual, Step { ring, number, coming, now, outcomes }) = self;
+        let place = |ahead| (number + ahead) % (FAR + 1);
+        // (Behind the last touch these are plans of earlier ones: what they bring near is not needed, and does no harm.)
+        ring[place(0)].plan(usual, lanes, coming);
+        ring[place(2)].prepare(usual, lanes);
+        let [plans, near, far] = [1, 2, 0].map(|ahead| &ring[place(ahead)]);
+        // A copy that nothing else can change: it stays in registers.
+        let shape = *usual.shape();
+        for (i, outcome) in outcomes.iter_mut().enumerate() {
+            far.prefetch(usual, i);
+            near.prefetch_near(usual, i);
+            if i < now {
+                usual.access(lanes, &shape, plans.at(i), outcome);
+            }
+        }
+    }
 }
 
 /// Something to do, compiled for each kind of lanes.
@@ -96,30 +111,17 @@ impl Job for One<'_> {
     fn run<L: Lanes + Short>(self, lanes: L) -> Access {
         let Self(layout, model, touch) = self;
         match model {
-            Model::Usual(usual) => usual.access(lanes, &touch, &usual.plan(&touch)),
+            Model::Usual(usual) => {
+                let mut outcome = NOTHING;
+                let shape = *usual.shape();
+                usual.access(lanes, &shape, usual.plan(&touch), &mut outcome);
+                outcome
+            }
             Model::General(general) => match layout.words {
                 1 => general.access::<L, 1>(layout, lanes, touch),
                 2..=4 => general.access::<L, 4>(layout, lanes, touch),
                 _ => general.access::<L, MAX_WORDS>(layout, lanes, touch),
             },
-        }
-    }
-}
-
-/// Some accesses of the usual machine.
-struct Batch<'a>(&'a mut Usual, &'a [Touch], [&'a [Plan; BATCH]; 3], &'a mut [Access; BATCH]);
-
-impl Job for Batch<'_> {
-    type Answer = ();
-
-    #[inline(always)]
-    fn run<L: Lanes + Short>(self, lanes: L) {
-        let Self(usual, touches, [plans, near, far], outcomes) = self;
-        let ahead = near.iter().zip(far);
-        for (((touch, plan), outcome), (near, far)) in touches.iter().zip(plans).zip(outcomes).zip(ahead) {
-            usual.prefetch(far);
-            usual.prepare(near);
-            *outcome = usual.access(lanes, touch, plan);
         }
     }
 }

@@ -16,7 +16,7 @@ mod short;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::{avx2::Avx2, avx512::Avx512};
 pub(crate) use portable::Portable;
-pub(crate) use short::{ENTRIES, Entries, NO_TAG, Short, TAGS, Tags, Ways};
+pub(crate) use short::{BATCH, ENTRIES, Entries, NO_TAG, Short, TAGS, Tags, Ways};
 
 /// The length of a set is a multiple of it.
 pub(crate) const WIDTH: usize = 8;

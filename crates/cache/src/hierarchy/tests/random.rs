@@ -4,7 +4,7 @@ use befit_machine::{Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, 
 use proptest::prelude::*;
 
 use super::{
-    super::{Hierarchy, Model},
+    super::{Hierarchy, Model, Touch},
     reference::Reference,
 };
 use crate::lanes::Host;
@@ -96,12 +96,28 @@ fn trace(lines: u32) -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
     prop::collection::vec((any::<u32>(), 0..lines, prop::bool::weighted(0.3)), 1..400)
 }
 
+/// All that was counted: per cluster, and of memory.
+fn figures(caches: &Hierarchy, machine: &Machine) -> (Vec<[u64; 5]>, [u64; 4]) {
+    let counts = |i| {
+        let c = caches.counts(befit_machine::ClusterId(i));
+        [c.accesses, c.misses, c.coherence_misses, c.writebacks, c.invalidations].map(|l| l.0)
+    };
+    let memory = [caches.memory_reads(), caches.memory_writes(), caches.remote_hits(), caches.sibling_hits()];
+    ((0..machine.clusters().len() as u32).map(counts).collect(), memory.map(|l| l.0))
+}
+
 fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) -> Result<(), TestCaseError> {
     let mut slow = Reference::new(machine, seed);
     let mut fast = Hierarchy::new(machine, lines, seed).map_err(|e| TestCaseError::fail(e.to_string()))?;
     let mut on_all_lanes: Vec<Hierarchy> =
         Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
     let workers = machine.workers().len() as u32;
+    let touches: Vec<Touch> = trace
+        .iter()
+        .map(|(w, line, write)| Touch { worker: WorkerId(w % workers), line: *line, write: *write })
+        .collect();
+    let mut in_batches = on_all_lanes.clone();
+    let mut outcomes = Vec::new();
     for (i, (w, line, write)) in trace.iter().enumerate() {
         let (w, line, write) = (WorkerId(w % workers), *line, *write);
         let expected = slow.access(w, line, write);
@@ -110,13 +126,25 @@ fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) ->
             prop_assert_eq!(same.access(w, line, write), expected, "{:?}, access {}", same.host, i);
         }
         fast.check();
+        outcomes.push(expected);
     }
-    for (i, cluster) in machine.clusters().iter().enumerate() {
-        let c = fast.counts(befit_machine::ClusterId(i as u32));
-        let counts = [c.accesses, c.misses, c.coherence_misses, c.writebacks, c.invalidations].map(|l| l.0);
+    for same in &mut in_batches {
+        let mut outcomes = touches.iter().zip(&outcomes);
+        // (In two runs, so that the second finds what the first has left.)
+        let (first, second) = touches.split_at(touches.len() / 3);
+        let mut each = |touch: &Touch, access| {
+            assert_eq!(Some((touch, &access)), outcomes.next(), "in batches");
+        };
+        same.run(first, &mut each);
+        same.run(second, each);
+        prop_assert_eq!(outcomes.next(), None);
+        same.check();
+        prop_assert_eq!(figures(same, machine), figures(&fast, machine), "{:?}, in batches", same.host);
+    }
+    let (counts, memory) = figures(&fast, machine);
+    for (i, (counts, cluster)) in counts.into_iter().zip(machine.clusters()).enumerate() {
         prop_assert_eq!(counts, slow.counts(i), "cluster {}: {:?}", i, cluster);
     }
-    let memory = [fast.memory_reads(), fast.memory_writes(), fast.remote_hits(), fast.sibling_hits()].map(|l| l.0);
     prop_assert_eq!(memory, slow.memory);
     Ok(())
 }

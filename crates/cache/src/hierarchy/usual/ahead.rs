@@ -11,20 +11,70 @@ use crate::{
     hierarchy::Touch,
     hint::prefetch,
     lanes::{LINE, TAGS},
+    sets::DIRTY,
 };
 
-/// Places that an access will look at. They depend on the machine only, so that they can be found at any time before.
+/// What an access is, and the places that it will look at. They depend on the machine only, so that they can be found at any
+/// time before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::hierarchy) struct Plan {
+    pub(super) worker: u32,
+    pub(super) line: u32,
+    /// [`DIRTY`] for a write.
+    pub(super) dirty: u32,
     /// The line's row.
     pub(super) row: u32,
-    /// Its sets, as places in [`super::Caches::inner`], `outer` and `last`, and its tag in the last one.
+    /// Its sets, as places in [`super::Caches::inner`], `outer` and `last`.
     pub(super) inner: u32,
-    pub(super) last: u32,
     pub(super) outer: u32,
+    pub(super) last: u32,
+    /// The number of its set in any last-level cache, and its tag there.
+    pub(super) number: u32,
     pub(super) tag: u16,
-    worker: u8,
-    write: bool,
+}
+
+/// A plan, wherever it is. What an access looks at only once it then loads only then.
+pub(in crate::hierarchy) trait Planned: Copy {
+    fn worker(self) -> u32;
+    fn line(self) -> u32;
+    fn dirty(self) -> u32;
+    fn row(self) -> u32;
+    fn inner(self) -> u32;
+    fn outer(self) -> u32;
+    fn last(self) -> u32;
+    fn number(self) -> u32;
+    fn tag(self) -> u16;
+
+    /// All of it.
+    #[inline(always)]
+    fn all(self) -> Plan {
+        Plan {
+            worker: self.worker(),
+            line: self.line(),
+            dirty: self.dirty(),
+            row: self.row(),
+            inner: self.inner(),
+            outer: self.outer(),
+            last: self.last(),
+            number: self.number(),
+            tag: self.tag(),
+        }
+    }
+}
+
+/// The methods of [`Planned`], each for one figure.
+macro_rules! planned {
+    ($self:ident => $($name:ident: $type:ty = $figure:expr),* $(,)?) => {
+        $(#[inline(always)] fn $name($self) -> $type { $figure })*
+    };
+}
+pub(super) use planned;
+
+impl Planned for Plan {
+    planned! { self =>
+        worker: u32 = self.worker, line: u32 = self.line, dirty: u32 = self.dirty, row: u32 = self.row, inner: u32 = self.inner,
+        outer: u32 = self.outer, last: u32 = self.last, number: u32 = self.number, tag: u16 = self.tag,
+    }
 }
 
 impl Usual {
@@ -42,13 +92,15 @@ impl Usual {
         let (tag, number) = shape.place(line);
         let seat = &self.seats[worker.index() % MOST_WORKERS];
         Plan {
+            worker: worker.0,
+            line,
+            dirty: u32::from(write) << DIRTY.trailing_zeros(),
             row: place(u64::from(line)) as u32,
             inner: seat.inner + (line & shape.inner_sets),
             outer: seat.outer + (line & shape.outer_sets),
             last: seat.last + number,
+            number,
             tag,
-            worker: worker.0 as u8,
-            write,
         }
     }
 
@@ -76,26 +128,18 @@ impl Usual {
         let out = outer[plan.outer as usize].0[shape.outer_ways.last()];
         rows.prefetch(rows.place(u64::from(out & LINE)));
         let out = last[plan.last as usize].0[shape.last_way % TAGS];
-        let number = plan.last - seat.last;
-        rows.prefetch(rows.place(shape.line(out, number)));
+        rows.prefetch(rows.place(shape.line(out, plan.number)));
         let others = word & seat.other_sockets;
-        let copy = (others.trailing_zeros().wrapping_sub(32)).wrapping_mul(shape.last_stride()).wrapping_add(number);
+        let copy =
+            (others.trailing_zeros().wrapping_sub(32)).wrapping_mul(shape.last_stride()).wrapping_add(plan.number);
         // (The set that is near already where there is nothing to take away: cheaper than a branch that goes either way.)
-        let taken = plan.write && others != 0;
+        let taken = plan.dirty != 0 && others != 0;
         prefetch(last, select_unpredictable(taken, copy, plan.last) as usize);
-    }
-
-    /// [`Self::plan`] for some touches. (Not inlined: it and the accesses then compete for no registers.)
-    #[inline(never)]
-    pub(in crate::hierarchy) fn plan_all(&self, touches: &[Touch], plans: &mut [Plan]) {
-        for (touch, plan) in touches.iter().zip(plans) {
-            *plan = self.plan(touch);
-        }
     }
 
     #[cold]
     #[inline(never)]
-    fn beyond(&self, Touch { worker, line, .. }: Touch) -> ! {
+    pub(super) fn beyond(&self, Touch { worker, line, .. }: Touch) -> ! {
         assert!(worker.0 < self.workers, "worker {} is beyond the {} of the machine", worker.0, self.workers);
         panic!("line {line} is beyond the {} lines of the hierarchy", self.caches.shape.lines);
     }

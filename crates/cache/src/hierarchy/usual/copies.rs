@@ -13,16 +13,15 @@ use crate::{
 impl Caches {
     /// Takes the line away from `others`, by a write.
     #[inline(always)]
-    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, seat: &Seat, (line, plan): (u32, &Plan), others: u64) {
-        let number = plan.last - seat.last;
+    pub(super) fn invalidate<L: Short>(&mut self, lanes: L, plan: Plan, others: u64) {
         for socket in bits((others & SOCKETS) >> 32) {
-            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + number) as usize], plan.tag);
+            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + plan.number) as usize], plan.tag);
             self.lost[LAST][socket as usize % MOST_CORES] += 1;
         }
         let row = self.rows.at(plan.row);
         row[0] = row[0] & !others | (others & SOCKETS) << TO_LOST;
         if others & CORES != 0 {
-            self.invalidate_private(lanes, line, others & CORES);
+            self.invalidate_private(lanes, plan.line, others & CORES);
         }
     }
 

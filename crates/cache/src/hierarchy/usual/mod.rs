@@ -14,6 +14,7 @@
 //! | [`copies`] | what it does to other workers' copies |
 //! | [`room`] | where the lines go that make room, where that is not the common case |
 //! | [`ahead`] | what a later access will look at is brought near |
+//! | [`batch`] | the same for sixteen accesses at once |
 //! | [`counts`] | what was counted, per cache |
 //! | [`inspect`] | the contents, for [`super::Hierarchy::check`] |
 //!
@@ -21,6 +22,7 @@
 
 mod access;
 mod ahead;
+mod batch;
 mod copies;
 mod counts;
 mod inspect;
@@ -34,6 +36,8 @@ use crate::{
     sets::ORPHAN,
 };
 pub(super) use ahead::Plan;
+pub(super) use batch::Batch;
+use batch::Starts;
 use rows::{MOST_CORES, MOST_WORKERS, Rows};
 use seats::{Place, Seat};
 pub(super) use shape::Shape;
@@ -50,6 +54,7 @@ pub(super) struct Usual {
     workers: u32,
     /// Per worker; those beyond the last are of no worker.
     seats: Box<[Seat; MOST_WORKERS]>,
+    starts: Box<Starts>,
     /// Per cache.
     places: Vec<Place>,
     caches: Caches,
@@ -68,4 +73,12 @@ struct Caches {
     rows: Rows,
     /// Lines lost to other workers' writes, by level and by core or socket.
     lost: [[u64; MOST_CORES]; 3],
+}
+
+impl Usual {
+    /// The machine's shape.
+    #[inline(always)]
+    pub(super) fn shape(&self) -> &Shape {
+        &self.caches.shape
+    }
 }

@@ -13,7 +13,10 @@
 //!
 //! All of it is exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
 
-use crate::hint::{on_huge_pages, prefetch};
+use crate::{
+    hint::{on_huge_pages, prefetch},
+    lanes::{BATCH, Short},
+};
 
 /// Cores and sockets that a row has bits for.
 pub(super) const MOST_CORES: usize = 32;
@@ -102,6 +105,18 @@ impl Rows {
     #[inline(always)]
     pub(super) fn prefetch(&self, place: usize) {
         prefetch(&self.0, place);
+    }
+
+    /// All of them.
+    #[inline(always)]
+    pub(super) fn all(&self) -> &[[u64; 2]] {
+        &self.0
+    }
+
+    /// The first words of the rows at these places.
+    #[inline(always)]
+    pub(super) fn words<L: Short>(&self, lanes: L, at: &[u32; BATCH]) -> [u64; BATCH] {
+        lanes.words(&self.0, at)
     }
 
     /// The first word of the row at this place.

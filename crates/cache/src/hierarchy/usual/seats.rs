@@ -1,7 +1,7 @@
 //! Where each worker's caches are, and what it counts.
 
 use super::{
-    Caches, Rows, Shape, Usual,
+    Caches, Rows, Shape, Starts, Usual,
     rows::{MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits, socket_bit},
 };
 use crate::{
@@ -124,7 +124,14 @@ impl Usual {
             lost: [[0; MOST_CORES]; 3],
             shape,
         };
-        Self { workers: seats.len() as u32, seats: fixed, places, caches }
+        let starts = Starts {
+            inner: fixed.map(|s| s.inner),
+            outer: fixed.map(|s| s.outer),
+            last: fixed.map(|s| s.last),
+            core: fixed.map(|s| s.core),
+            socket: fixed.map(|s| s.socket),
+        };
+        Self { workers: seats.len() as u32, seats: fixed, starts: Box::new(starts), places, caches }
     }
 }
 

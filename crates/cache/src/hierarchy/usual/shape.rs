@@ -23,8 +23,9 @@ pub(in crate::hierarchy) struct Shape {
     pub(super) outer_ways: Ways,
     pub(super) last_sets: u32,
     pub(super) last_way: usize,
-    /// ⌈2⁶² / sets of the last-level cache⌉.
-    inverse: u64,
+    /// ⌈2ˢ / sets of the last-level cache⌉, below 2³², and s.
+    inverse: u32,
+    shift: u32,
 }
 
 impl Shape {
@@ -58,6 +59,7 @@ impl Shape {
         // All lines of a set of the outer cache are then of one set of the inner one.
         let nested = inner.geometry.sets <= outer.geometry.sets;
         let short = private(&inner.geometry) && private(&outer.geometry) && nested;
+        let (inverse, shift) = inverse(last.geometry.sets);
         (few && tags && all && short).then(|| Self {
             lines,
             inner_sets: inner.geometry.sets - 1,
@@ -66,16 +68,15 @@ impl Shape {
             outer_ways: Ways::new(outer.geometry.ways as usize),
             last_sets: last.geometry.sets,
             last_way: last.geometry.ways as usize - 1,
-            inverse: (1u64 << 62).div_ceil(u64::from(last.geometry.sets)),
+            inverse,
+            shift,
         })
     }
 
     /// The tag of `line` in the last-level caches, and its set: the quotient and the remainder of the line number and the number of sets.
-    /// (The quotient by a multiplication, as in Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019, section 3: exact,
-    /// because line numbers and sets are below 2³⁰ and their product below 2⁶².)
     #[inline(always)]
     pub(super) fn place(&self, line: u32) -> (u16, u32) {
-        let tag = ((u128::from(line << 2) * u128::from(self.inverse)) >> 64) as u32;
+        let tag = quotient(line, self.inverse, self.shift);
         (tag as u16, line.wrapping_sub(tag.wrapping_mul(self.last_sets)))
     }
 
@@ -98,5 +99,39 @@ impl Shape {
     /// From one socket's sets to the next one's.
     pub(super) fn last_stride(&self) -> u32 {
         self.last_sets + SKEW_LAST
+    }
+}
+
+/// The factor and the shift by which [`quotient`] divides by `sets`.
+fn inverse(sets: u32) -> (u32, u32) {
+    let shift = 31 + sets.next_power_of_two().trailing_zeros();
+    ((1u64 << shift).div_ceil(u64::from(sets)) as u32, shift)
+}
+
+/// ⌊line / sets⌋ by a multiplication that a vector has, too. (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019, section 3. The
+/// factor is too large by less than 1/sets·2ˢ, so that the quotient's error is below line/2ˢ < 1/sets: exact, as lines are below 2³⁰ and 2ˢ is
+/// at least 2³¹·sets.)
+#[inline(always)]
+fn quotient(line: u32, inverse: u32, shift: u32) -> u32 {
+    ((u64::from(line) * u64::from(inverse)) >> shift) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_tag_is_the_line_number_divided_by_the_sets(sets in 1u32..1 << 30, small in 1u32..100_000, line in 0u32..1 << 30) {
+            for sets in [sets, small, small.next_power_of_two()] {
+                let (inverse, shift) = inverse(sets);
+                let multiple = line / sets * sets;
+                for line in [line, multiple, multiple.saturating_sub(1)] {
+                    prop_assert_eq!(quotient(line, inverse, shift), line / sets, "{} / {}", line, sets);
+                }
+            }
+        }
     }
 }

@@ -2,15 +2,17 @@
 
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_alignr_epi32, _mm256_mask_blend_epi32, _mm256_mask_or_epi32, _mm256_set1_epi32,
-    _mm256_testn_epi32_mask, _mm256_xor_si256, _mm512_cmpeq_epi16_mask, _mm512_load_si512,
-    _mm512_mask_permutexvar_epi16, _mm512_mask_set1_epi16, _mm512_set1_epi16, _mm512_store_si512,
+    _mm256_testn_epi32_mask, _mm256_xor_si256, _mm512_add_epi32, _mm512_and_si512, _mm512_cmpeq_epi16_mask,
+    _mm512_i32gather_epi32, _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_permutexvar_epi16,
+    _mm512_mask_set1_epi16, _mm512_min_epu32, _mm512_mullo_epi32, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_store_si512, _mm512_storeu_si512,
 };
 
 use super::{
-    ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways,
+    BATCH, ENTRIES, Entries, LINE, NO_TAG, Short, TABLE, TAGS, Tags, Ways,
     x86::{forward, load, store},
 };
-use crate::lanes::Avx512;
+use crate::lanes::{Avx512, Portable};
 
 /// Each place's left neighbour.
 static LEFT: Tags = neighbours(TAGS - 1);
@@ -27,7 +29,88 @@ const fn neighbours(offset: usize) -> Tags {
     Tags(places)
 }
 
-forward!(Avx512);
+forward! {
+    Avx512,
+    #[inline(always)]
+    fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        unsafe { pick(table, at) }
+    }
+
+    #[inline(always)]
+    fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let gathered = unsafe { gather(sets, at, way % ENTRIES) };
+        gathered.unwrap_or_else(|| Portable.entries(sets, at, way))
+    }
+
+    #[inline(always)]
+    fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(pairs) = (unsafe { gather(sets, at, way % TAGS / 2) }) else { return Portable.tags(sets, at, way) };
+        pairs.map(|pair| pair >> (way % 2 * 16) & 0xffff)
+    }
+
+    #[inline(always)]
+    fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
+        std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
+    }
+}
+
+/// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no
+/// item, or the last is too far for an index of 32 bits, or `T` has no such four bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw")]
+fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32; BATCH]> {
+    let last = items.len().checked_sub(1)?;
+    let words = size_of::<T>() / 4;
+    if word >= words || items.len().checked_mul(words)? > i32::MAX as usize {
+        return None;
+    }
+    // SAFETY: `at` is valid for reads of its 64 bytes; the load asks for no alignment.
+    let at = unsafe { _mm512_loadu_si512(at.as_ptr().cast()) };
+    let at = _mm512_min_epu32(at, _mm512_set1_epi32(last as i32));
+    let at = _mm512_mullo_epi32(at, _mm512_set1_epi32(words as i32));
+    let at = _mm512_add_epi32(at, _mm512_set1_epi32(word as i32));
+    // SAFETY: each of the addresses is within `items`: the place is at most that of the last item, the word one of the item's,
+    // and no product overflows, as all of `items` has no more words than an i32 counts. `T` is plain: its bytes are all
+    // initialised, and any are a u32. The items start where a u32 may.
+    let gathered = unsafe { _mm512_i32gather_epi32::<4>(at, items.as_ptr().cast()) };
+    let mut words = [0; BATCH];
+    // SAFETY: `words` is valid for writes of its 64 bytes; the store asks for no alignment.
+    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), gathered) };
+    Some(words)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw")]
+fn pick(table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+    // SAFETY: `at` is valid for reads of its 64 bytes; the load asks for no alignment.
+    let at = unsafe { _mm512_loadu_si512(at.as_ptr().cast()) };
+    let at = _mm512_and_si512(at, _mm512_set1_epi32(TABLE as i32 - 1));
+    // SAFETY: each of the places is within `table`.
+    let picked = unsafe { _mm512_i32gather_epi32::<4>(at, table.as_ptr().cast()) };
+    let mut figures = [0; BATCH];
+    // SAFETY: `figures` is valid for writes of its 64 bytes; the store asks for no alignment.
+    unsafe { _mm512_storeu_si512(figures.as_mut_ptr().cast(), picked) };
+    figures
+}
+
+/// What may be looked at four bytes at a time.
+///
+/// # Safety
+/// All bytes of it are initialised (it has no padding), and it is aligned to four bytes or more.
+unsafe trait Plain {}
+// SAFETY: eight `u32` in 32 bytes, aligned to 32.
+unsafe impl Plain for Entries {}
+// SAFETY: 32 `u16` in 64 bytes, aligned to 64.
+unsafe impl Plain for Tags {}
+// SAFETY: integers side by side, aligned to eight (four on some hosts of 32 bits).
+unsafe impl Plain for [u64; 2] {}
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw")]

@@ -22,6 +22,10 @@ use super::{EMPTY, LINE};
 pub(crate) const ENTRIES: usize = 8;
 /// Ways of a set of tags, at most.
 pub(crate) const TAGS: usize = 32;
+/// Sets that are looked at together.
+pub(crate) const BATCH: usize = 16;
+/// Figures of a table.
+pub(crate) const TABLE: usize = 64;
 /// No line here.
 pub(crate) const NO_TAG: u16 = u16::MAX;
 
@@ -83,6 +87,30 @@ pub(crate) trait Short: Copy {
 
     /// Takes `tag` out and closes the gap; nothing where it is not here.
     fn take_out(self, set: &mut Tags, tag: u16);
+
+    /// The figures of `table` at these places, each modulo its length.
+    #[inline(always)]
+    fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+        at.map(|at| table[at as usize % TABLE])
+    }
+
+    /// The entry in `way` of the sets at these places; of one out of range, any.
+    #[inline(always)]
+    fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        at.map(|at| sets.get(at as usize).map_or(EMPTY, |set| set.0[way % ENTRIES]))
+    }
+
+    /// The tag in `way` of the sets at these places; of one out of range, any.
+    #[inline(always)]
+    fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        at.map(|at| u32::from(sets.get(at as usize).map_or(NO_TAG, |set| set.0[way % TAGS])))
+    }
+
+    /// The first words of the rows at these places; of one out of range, any.
+    #[inline(always)]
+    fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
+        at.map(|at| rows.get(at as usize).map_or(0, |row| row[0]))
+    }
 
     /// Takes the entry of `line` out and closes the gap; answers it, [`EMPTY`] where there is none.
     #[inline(always)]

@@ -47,7 +47,32 @@ fn same_tags(lanes: impl Short, tags: &[u16], last: usize, tag: u16) {
     assert_eq!(x, y);
 }
 
+/// Sets and rows looked at together, at any places.
+fn same_together(lanes: impl Short, length: u32, at: [u32; BATCH], way: usize) {
+    let within = at.map(|at| at % length);
+    let sets: Vec<_> = (0..length).map(|i| Entries(std::array::from_fn(|way| i * 8 + way as u32))).collect();
+    assert_eq!(lanes.entries(&sets, &within, way), Portable.entries(&sets, &within, way));
+    let tags: Vec<_> = (0..length).map(|i| Tags(std::array::from_fn(|way| (i * 37 + way as u32) as u16))).collect();
+    assert_eq!(lanes.tags(&tags, &within, way), Portable.tags(&tags, &within, way));
+    let rows: Vec<_> = (0..u64::from(length)).map(|i| [i << 40 | (i + 1), u64::MAX]).collect();
+    assert_eq!(lanes.words(&rows, &within), Portable.words(&rows, &within));
+    let table = std::array::from_fn(|i| i as u32 * 3);
+    assert_eq!(lanes.pick(&table, &at), Portable.pick(&table, &at));
+    // Out of range is not out of bounds; and nothing is anywhere where there is nothing.
+    lanes.entries(&sets, &at, way);
+    lanes.tags(&tags, &at, way);
+    lanes.words(&rows, &at);
+    assert_eq!(lanes.entries(&[], &at, way), [EMPTY; BATCH]);
+}
+
 proptest! {
+    #[test]
+    fn vector_lanes_look_at_many_sets_as_portable_ones_do(length in 1u32..100, at: [u32; BATCH], way in 0usize..TAGS) {
+        Avx2::detect().inspect(|lanes| same_together(*lanes, length, at, way));
+        Avx512::detect().inspect(|lanes| same_together(*lanes, length, at, way));
+    }
+
+
     #[test]
     fn vector_lanes_do_with_entries_what_portable_ones_do((entries, ways) in lines(ENTRIES), at in 0u32..9, flags in 0u32..3) {
         for line in [at * 37 + 5, 3] {

@@ -6,7 +6,7 @@ use super::Entries;
 
 /// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask for the instructions that the lanes prove.
 macro_rules! forward {
-    ($lanes:ty) => {
+    ($lanes:ty $(, $($more:item)*)?) => {
         impl Short for $lanes {
             #[inline(always)]
             fn find(self, set: &Entries, line: u32) -> u32 {
@@ -44,6 +44,8 @@ macro_rules! forward {
                 // SAFETY: `self` proves the instructions (see `find`).
                 unsafe { take_out(set, tag) }
             }
+
+            $($($more)*)?
         }
     };
 }
