@@ -29,6 +29,6 @@ mod sets;
 mod single;
 
 pub use error::CacheError;
-pub use hierarchy::{Hierarchy, Touch};
+pub use hierarchy::{Hierarchy, Plan, Touch};
 pub use outcome::{Access, ClusterCounts, Found};
 pub use single::{Cache, Evicted, Outcome};

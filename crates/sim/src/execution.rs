@@ -1,6 +1,6 @@
 //! A strand on its way through the caches.
 
-use befit_cache::{Found, Hierarchy};
+use befit_cache::{Found, Hierarchy, Plan};
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
@@ -21,11 +21,9 @@ pub(crate) struct Hardware {
     pub(crate) caches: Hierarchy,
     memory: Memory,
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the pipeline hides; for the root, a miss everywhere.
-    reach: Vec<Ticks>,
+    reach: Vec<Wait>,
     /// The same for a line in another socket's cache.
-    remote: Ticks,
-    /// How many misses of a streaming run overlap.
-    parallelism: f64,
+    remote: Wait,
     cycles_per_operation: f64,
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
@@ -40,6 +38,24 @@ pub(crate) struct Hardware {
     private: Vec<bool>,
     /// Per worker: what it has done.
     counts: Vec<WorkerCounts>,
+}
+
+/// How long a worker waits for a line.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    alone: Ticks,
+    /// In a streaming run, whose misses overlap.
+    streaming: Ticks,
+}
+
+impl Wait {
+    fn new(alone: Ticks, parallelism: f64) -> Self {
+        Self { alone, streaming: Ticks((alone.0 as f64 / parallelism) as u64) }
+    }
+
+    fn of(self, streaming: bool) -> Ticks {
+        if streaming { self.streaming } else { self.alone }
+    }
 }
 
 impl Hardware {
@@ -60,7 +76,8 @@ impl Hardware {
         let innermost = |c: &ClusterId| machine.cluster(*c).children.is_empty();
         let hidden = (0..machine.clusters().len() as u32).map(ClusterId).filter(innermost);
         let hidden = hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
-        let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
+        let parallelism = machine.memory.parallelism.max(1.0);
+        let beyond = |latency: u64| Wait::new(Ticks::cycles(latency.saturating_sub(hidden)), parallelism);
         let cores = machine.workers().iter().map(|w| (w.core, 100.0 / f64::from(w.speed.max(1))));
         let cores: Vec<_> = cores.collect();
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
@@ -73,7 +90,6 @@ impl Hardware {
                 .map(|c| beyond(c.cache.map_or(machine.memory.latency.0, |c| c.latency.0)))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
-            parallelism: machine.memory.parallelism.max(1.0),
             cycles_per_operation: machine.cycles_per_operation,
             shared_lines,
             stack_lines,
@@ -117,22 +133,21 @@ impl Hardware {
         }
     }
 
-    /// One touch, of a machine's line, at `now`; answers how long the worker waits for it.
-    fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> Ticks {
-        let line = touch.line;
-        let access = self.caches.access(worker, line, touch.write);
+    /// One touch, as planned, at `now`; answers how long the worker waits for it.
+    fn touch(&mut self, worker: WorkerId, plan: &Plan, streaming: bool, now: Ticks) -> Ticks {
+        let line = plan.line();
+        let access = self.caches.access_planned(plan);
         // Lines that go out take their place on the bus; nobody waits for them.
         for _ in 0..access.written_back {
             self.memory.transfer(worker, line, now);
         }
         self.count(worker, access.found);
-        let (queued, latency) = match access.found {
+        let (queued, wait) = match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
             Found::Remote => (Ticks::default(), self.remote),
             Found::Memory => (self.memory.transfer(worker, line, now).since(now), self.reach[ClusterId::ROOT.index()]),
         };
-        let overlapped = if touch.streaming { Ticks((latency.0 as f64 / self.parallelism) as u64) } else { latency };
-        queued + overlapped
+        queued + wait.of(streaming)
     }
 }
 
@@ -148,6 +163,8 @@ pub(crate) struct Execution<'a> {
     touches: Touches<'a>,
     /// Touches decoded ahead; from `at` on they are still to be made.
     ahead: [Touch; AHEAD],
+    /// Their plans.
+    plans: [Plan; AHEAD],
     at: usize,
     filled: usize,
     /// Operations between two touches, in 1/65536, so that they add up to the strand's.
@@ -165,6 +182,7 @@ impl<'a> Execution<'a> {
         Self {
             touches: program.touches(strand),
             ahead: [NO_TOUCH; AHEAD],
+            plans: [Plan::default(); AHEAD],
             at: 0,
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
@@ -197,15 +215,15 @@ impl<'a> Execution<'a> {
                     return (clock, ended, made);
                 }
             }
-            if let Some(next) = self.ahead[..self.filled].get(self.at + NEAR) {
-                hardware.caches.prepare(worker, next.line, next.write);
+            if let Some(next) = self.plans[..self.filled].get(self.at + NEAR) {
+                hardware.caches.prepare(next);
             }
-            let touch = self.ahead[self.at];
+            let (plan, streaming) = (self.plans[self.at], self.ahead[self.at].streaming);
             self.at += 1;
             made += 1;
             self.left -= self.stride;
             clock += step;
-            clock += hardware.touch(worker, touch, clock);
+            clock += hardware.touch(worker, &plan, streaming, clock);
         }
         (clock, false, made)
     }
@@ -213,13 +231,15 @@ impl<'a> Execution<'a> {
     /// Decodes as many touches as there is room for behind those still to be made, and has the simulating machine fetch what they will look at.
     fn decode(&mut self, hardware: &Hardware, worker: WorkerId) {
         self.ahead.copy_within(self.at..self.filled, 0);
+        self.plans.copy_within(self.at..self.filled, 0);
         self.filled -= self.at;
         self.at = 0;
         let fresh = &mut self.ahead[self.filled..];
         let count = self.touches.next_batch(fresh);
-        for touch in &mut fresh[..count] {
-            touch.line = hardware.line(worker, *touch);
-            hardware.caches.prefetch(worker, touch.line);
+        for (touch, plan) in fresh[..count].iter().zip(&mut self.plans[self.filled..]) {
+            let line = hardware.line(worker, *touch);
+            *plan = hardware.caches.plan(befit_cache::Touch { worker, line, write: touch.write });
+            hardware.caches.prefetch(plan);
         }
         self.filled += count;
     }

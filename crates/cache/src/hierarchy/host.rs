@@ -6,7 +6,7 @@ use super::{
     Hierarchy, Model, Touch,
     general::General,
     layout::{Layout, MAX_WORDS},
-    usual::{Batch, Usual},
+    usual::{Batch, Plan, Usual},
 };
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
@@ -29,9 +29,9 @@ type Ring = [Batch; FAR + 1];
 
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
 #[inline(never)]
-pub(super) fn access(hierarchy: &mut Hierarchy, touch: Touch) -> Access {
+pub(super) fn access(hierarchy: &mut Hierarchy, plan: &Plan) -> Access {
     let Hierarchy { layout, model, host, .. } = hierarchy;
-    on_host(*host, One(layout, model, touch))
+    on_host(*host, One(layout, model, plan))
 }
 
 /// [`Hierarchy::run`].
@@ -102,25 +102,25 @@ trait Job {
 }
 
 /// One access.
-struct One<'a>(&'a Layout, &'a mut Model, Touch);
+struct One<'a>(&'a Layout, &'a mut Model, &'a Plan);
 
 impl Job for One<'_> {
     type Answer = Access;
 
     #[inline(always)]
     fn run<L: Lanes + Short>(self, lanes: L) -> Access {
-        let Self(layout, model, touch) = self;
+        let Self(layout, model, plan) = self;
         match model {
             Model::Usual(usual) => {
                 let mut outcome = NOTHING;
                 let shape = *usual.shape();
-                usual.access(lanes, &shape, usual.plan(&touch), &mut outcome);
+                usual.access(lanes, &shape, *plan, &mut outcome);
                 outcome
             }
             Model::General(general) => match layout.words {
-                1 => general.access::<L, 1>(layout, lanes, touch),
-                2..=4 => general.access::<L, 4>(layout, lanes, touch),
-                _ => general.access::<L, MAX_WORDS>(layout, lanes, touch),
+                1 => general.access::<L, 1>(layout, lanes, plan.touch()),
+                2..=4 => general.access::<L, 4>(layout, lanes, plan.touch()),
+                _ => general.access::<L, MAX_WORDS>(layout, lanes, plan.touch()),
             },
         }
     }

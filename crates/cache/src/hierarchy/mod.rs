@@ -70,6 +70,20 @@ pub struct Touch {
     pub write: bool,
 }
 
+/// A touch, and the places where its access will look: found once, for all that is done with it. Of use only to the hierarchy that
+/// made it and its clones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan(usual::Plan);
+
+impl Plan {
+    /// The line touched.
+    #[inline]
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.0.line
+    }
+}
+
 impl Hierarchy {
     /// Empty caches for `machine` and line numbers `0..lines`; `seed` feeds random replacement.
     ///
@@ -100,31 +114,49 @@ impl Hierarchy {
         Ok(Self { layout, model, lines, host: Host::detect() })
     }
 
-    /// Asks the host to bring near what [`Self::access`] of the same line will look at. Changes nothing; of use some
-    /// ten accesses ahead.
+    /// The plan of one access. It changes nothing, and stays right whatever happens to the caches.
+    ///
+    /// # Panics
+    /// As [`Self::access`]; on some machines only once the plan is used.
     #[inline]
-    pub fn prefetch(&self, worker: WorkerId, line: u32) {
+    #[must_use]
+    pub fn plan(&self, touch: Touch) -> Plan {
+        Plan(match &self.model {
+            Model::Usual(usual) => usual.plan(&touch),
+            Model::General(_) => usual::Plan::nowhere(&touch),
+        })
+    }
+
+    /// Asks the host to bring near what the access will look at. Changes nothing; of use some ten accesses ahead.
+    #[inline]
+    pub fn prefetch(&self, Plan(plan): &Plan) {
         match &self.model {
-            Model::Usual(usual) => {
-                let touch = Touch { worker, line, write: false };
-                usual.prefetch(&usual.plan(&touch));
-            }
-            Model::General(general) => general.prefetch(&self.layout, worker, line),
+            Model::Usual(usual) => usual.prefetch(plan),
+            Model::General(general) => general.prefetch(&self.layout, plan.touch().worker, plan.line),
         }
     }
 
     /// Asks the host to bring near what else the access will look at: what the directory says of the lines that will
     /// have to make room, and, for a write, the sets of other workers' copies. Changes nothing; of use some four
-    /// accesses ahead, once [`Self::prefetch`] of the same line has taken effect.
+    /// accesses ahead, once [`Self::prefetch`] of the same plan has taken effect.
     #[inline]
-    pub fn prepare(&self, worker: WorkerId, line: u32, write: bool) {
+    pub fn prepare(&self, Plan(plan): &Plan) {
         match &self.model {
-            Model::Usual(usual) => {
-                let touch = Touch { worker, line, write };
-                usual.prepare(&usual.plan(&touch));
+            Model::Usual(usual) => usual.prepare(plan),
+            Model::General(general) => {
+                let Touch { worker, line, write } = plan.touch();
+                general.prepare(&self.layout, worker, line, write);
             }
-            Model::General(general) => general.prepare(&self.layout, worker, line, write),
         }
+    }
+
+    /// [`Self::access`], as planned.
+    ///
+    /// # Panics
+    /// Where the plan is of another machine.
+    #[inline]
+    pub fn access_planned(&mut self, Plan(plan): &Plan) -> Access {
+        host::access(self, plan)
     }
 
     /// Worker `worker` reads or writes `line`. O(ways of the caches passed).
@@ -133,7 +165,8 @@ impl Hierarchy {
     /// Where `worker` is not of the machine or `line` not below the `lines` given to [`Self::new`].
     #[inline]
     pub fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
-        host::access(self, Touch { worker, line, write })
+        let plan = self.plan(Touch { worker, line, write });
+        self.access_planned(&plan)
     }
 
     /// [`Self::access`] for each of `touches` in turn, with prefetching ahead; `each` is told the outcomes.

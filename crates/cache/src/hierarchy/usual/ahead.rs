@@ -3,6 +3,8 @@
 
 use std::hint::select_unpredictable;
 
+use befit_machine::WorkerId;
+
 use super::{
     Caches, Usual,
     rows::{MOST_WORKERS, place},
@@ -19,7 +21,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::hierarchy) struct Plan {
     pub(super) worker: u32,
-    pub(super) line: u32,
+    pub(in crate::hierarchy) line: u32,
     /// [`DIRTY`] for a write.
     pub(super) dirty: u32,
     /// The line's row.
@@ -31,6 +33,20 @@ pub(in crate::hierarchy) struct Plan {
     /// The number of its set in any last-level cache, and its tag there.
     pub(super) number: u32,
     pub(super) tag: u16,
+}
+
+impl Plan {
+    /// The plan of an access, without the places.
+    pub(in crate::hierarchy) fn nowhere(touch: &Touch) -> Self {
+        let Touch { worker, line, write } = *touch;
+        Self { worker: worker.0, line, dirty: u32::from(write) << DIRTY.trailing_zeros(), ..Self::default() }
+    }
+
+    /// What was planned.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn touch(&self) -> Touch {
+        Touch { worker: WorkerId(self.worker), line: self.line, write: self.dirty != 0 }
+    }
 }
 
 /// A plan, wherever it is. What an access looks at only once it then loads only then.
