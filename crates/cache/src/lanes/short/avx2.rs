@@ -1,20 +1,82 @@
 //! Short sets on AVX2: a set of entries is one vector, a set of tags two.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8, _mm256_castsi256_ps,
-    _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_load_si256,
-    _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
+    __m256i, _mm256_add_epi32, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8,
+    _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32,
+    _mm256_i32gather_epi32, _mm256_load_si256, _mm256_loadu_si256, _mm256_min_epu32, _mm256_movemask_epi8,
+    _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
     _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi16,
-    _mm256_setr_epi32, _mm256_store_si256,
+    _mm256_setr_epi32, _mm256_store_si256, _mm256_storeu_si256,
 };
 
 use super::{
-    ENTRIES, Entries, LINE, NO_TAG, Short, TAGS, Tags, Ways,
-    x86::{forward, load, store},
+    BATCH, ENTRIES, Entries, LINE, NO_TAG, Short, TABLE, TAGS, Tags, Ways,
+    x86::{Plain, forward, load, store},
 };
-use crate::lanes::Avx2;
+use crate::lanes::{Avx2, Portable};
 
-forward!(Avx2);
+forward! {
+    Avx2,
+    #[inline(always)]
+    fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+        let at = at.map(|at| at % TABLE as u32);
+        // SAFETY: `self` proves the instructions (see `find`).
+        let picked = unsafe { gather(table, &at, 0) };
+        picked.unwrap_or_else(|| Portable.pick(table, &at))
+    }
+
+    #[inline(always)]
+    fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let gathered = unsafe { gather(sets, at, way % ENTRIES) };
+        gathered.unwrap_or_else(|| Portable.entries(sets, at, way))
+    }
+
+    #[inline(always)]
+    fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(pairs) = (unsafe { gather(sets, at, way % TAGS / 2) }) else { return Portable.tags(sets, at, way) };
+        pairs.map(|pair| pair >> (way % 2 * 16) & 0xffff)
+    }
+
+    #[inline(always)]
+    fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
+        // SAFETY: `self` proves the instructions (see `find`).
+        let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
+        std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
+    }
+}
+
+/// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no
+/// item, or the last is too far for an index of 32 bits, or `T` has no such four bytes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32; BATCH]> {
+    let last = items.len().checked_sub(1)?;
+    let words = size_of::<T>() / 4;
+    if word >= words || items.len().checked_mul(words)? > i32::MAX as usize {
+        return None;
+    }
+    let mut gathered = [0; BATCH];
+    let (from, _) = at.as_chunks::<8>();
+    let (to, _) = gathered.as_chunks_mut::<8>();
+    for (from, to) in from.iter().zip(to) {
+        // SAFETY: `from` is valid for reads of its 32 bytes; the load asks for no alignment.
+        let at = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+        let at = _mm256_min_epu32(at, _mm256_set1_epi32(last as i32));
+        let at = _mm256_mullo_epi32(at, _mm256_set1_epi32(words as i32));
+        let at = _mm256_add_epi32(at, _mm256_set1_epi32(word as i32));
+        // SAFETY: each of the addresses is within `items`: the place is at most that of the last item, the word one of the
+        // item's, and no product overflows, as all of `items` has no more words than an i32 counts. `T` is plain: its bytes are
+        // all initialised, and any are a u32. The items start where a u32 may.
+        let found = unsafe { _mm256_i32gather_epi32::<4>(items.as_ptr().cast(), at) };
+        // SAFETY: `to` is valid for writes of its 32 bytes; the store asks for no alignment.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), found) };
+    }
+    Some(gathered)
+}
 
 #[inline]
 #[target_feature(enable = "avx2")]

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 
 use super::{
     BATCH, ENTRIES, Entries, LINE, NO_TAG, Short, TABLE, TAGS, Tags, Ways,
-    x86::{forward, load, store},
+    x86::{Plain, forward, load, store},
 };
 use crate::lanes::{Avx512, Portable};
 
@@ -99,18 +99,6 @@ fn pick(table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
     unsafe { _mm512_storeu_si512(figures.as_mut_ptr().cast(), picked) };
     figures
 }
-
-/// What may be looked at four bytes at a time.
-///
-/// # Safety
-/// All bytes of it are initialised (it has no padding), and it is aligned to four bytes or more.
-unsafe trait Plain {}
-// SAFETY: eight `u32` in 32 bytes, aligned to 32.
-unsafe impl Plain for Entries {}
-// SAFETY: 32 `u16` in 64 bytes, aligned to 64.
-unsafe impl Plain for Tags {}
-// SAFETY: integers side by side, aligned to eight (four on some hosts of 32 bits).
-unsafe impl Plain for [u64; 2] {}
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw")]

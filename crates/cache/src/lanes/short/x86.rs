@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::{__m256i, _mm256_load_si256, _mm256_store_si256};
 
-use super::Entries;
+use super::{Entries, Tags};
 
 /// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask for the instructions that the lanes prove.
 macro_rules! forward {
@@ -64,3 +64,17 @@ pub(super) fn store(to: &mut Entries, v: __m256i) {
     // SAFETY: `to` is borrowed mutably, valid for writes of its 32 bytes, and aligned to them.
     unsafe { _mm256_store_si256(to.0.as_mut_ptr().cast(), v) }
 }
+
+/// What may be looked at four bytes at a time.
+///
+/// # Safety
+/// All bytes of it are initialised (it has no padding), and it is aligned to four bytes or more.
+pub(super) unsafe trait Plain {}
+// SAFETY: eight `u32` in 32 bytes, aligned to 32.
+unsafe impl Plain for Entries {}
+// SAFETY: 32 `u16` in 64 bytes, aligned to 64.
+unsafe impl Plain for Tags {}
+// SAFETY: integers side by side, aligned to eight (four on some hosts of 32 bits).
+unsafe impl Plain for [u64; 2] {}
+// SAFETY: integers without padding.
+unsafe impl Plain for u32 {}
