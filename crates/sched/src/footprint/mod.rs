@@ -28,7 +28,7 @@ mod learned;
 mod order;
 mod window;
 
-pub use budget::Budget;
+pub use budget::{Budget, Price};
 pub use learned::Learned;
 pub use order::{Chosen, EXACT_UP_TO, Order, by_key, exact, greedy};
 pub use window::{Decision, Settings, SettingsError, Window};
