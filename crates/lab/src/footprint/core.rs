@@ -1,6 +1,6 @@
 //! One core: caches and a clock.
 
-use befit_cache::{Access, CacheError, Found, Hierarchy, Touch, footprint::Frames};
+use befit_cache::{Access, CacheError, Found, Hierarchy, footprint::Frames};
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 use super::{FootprintError, Tasks};
@@ -24,19 +24,6 @@ pub struct Reading {
     /// How latencies add up.
     pub latencies: Latencies,
 }
-
-impl Reading {
-    /// Cycles of a task but for its waits for the lines that it touches.
-    fn cycles(self, tasks: &Tasks, task: usize, innermost: u64) -> f64 {
-        let accesses = tasks.accesses(task);
-        // What is no touch was an access to the line touched just before.
-        let again = accesses - tasks.touches(task).len() as u64;
-        (again * innermost) as f64 + accesses as f64 * self.instructions / self.width
-    }
-}
-
-/// Touches that go through the caches together: the model then brings near what it will look at some touches ahead, which takes half the time.
-const TOGETHER: usize = 1024;
 
 /// One worker's caches, and what an access costs there. Nothing overlaps: the core waits for each access.
 #[derive(Clone, Debug)]
@@ -89,40 +76,28 @@ impl Core {
     /// # Panics
     /// Where there is no such task, or `tasks` are not those that the core was made for.
     pub fn run(&mut self, tasks: &Tasks, task: usize, frames: Option<&mut Frames>) -> f64 {
-        let Some(frames) = frames else { return self.run_all(tasks, [task]) };
-        let mut waits = 0;
-        for (line, write) in tasks.touches(task) {
-            let line = line >> self.coarser;
-            let access = self.caches.access(self.worker, line, write);
-            waits += reach(&self.reach, access);
-            frames.observe(&self.caches, line, access);
+        let touches = tasks.touches(task);
+        // What is no touch was an access to the line touched just before.
+        let again = tasks.accesses(task) - touches.len() as u64;
+        let mut waits = again * self.innermost;
+        match frames {
+            None => touches.for_each(|(line, write)| waits += self.access(line, write).1),
+            Some(frames) => touches.for_each(|(line, write)| {
+                let (access, wait) = self.access(line, write);
+                waits += wait;
+                frames.observe(&self.caches, line >> self.coarser, access);
+            }),
         }
-        self.reading.cycles(tasks, task, self.innermost) + waits as f64
+        waits as f64 + tasks.accesses(task) as f64 * self.reading.instructions / self.reading.width
     }
 
-    /// Runs these of `tasks` one after another. Answers the cycles of all. O(their touches).
-    ///
-    /// # Panics
-    /// As [`Self::run`].
-    pub fn run_all(&mut self, tasks: &Tasks, order: impl IntoIterator<Item = usize>) -> f64 {
-        let (worker, coarser, innermost, reading) = (self.worker, self.coarser, self.innermost, self.reading);
-        let mut together = Vec::with_capacity(TOGETHER);
-        let (mut cycles, mut waits) = (0.0, 0);
-        let mut flush = |together: &mut Vec<Touch>| {
-            self.caches.run(together, |_, access| waits += reach(&self.reach, access));
-            together.clear();
+    fn access(&mut self, line: u32, write: bool) -> (Access, u64) {
+        let access = self.caches.access(self.worker, line >> self.coarser, write);
+        let at = match access.found {
+            Found::Own(cluster) | Found::Sibling(cluster) => cluster,
+            Found::Remote | Found::Memory => ClusterId::ROOT,
         };
-        for task in order {
-            cycles += reading.cycles(tasks, task, innermost);
-            for (line, write) in tasks.touches(task) {
-                if together.len() == TOGETHER {
-                    flush(&mut together);
-                }
-                together.push(Touch { worker, line: line >> coarser, write });
-            }
-        }
-        flush(&mut together);
-        cycles + waits as f64
+        (access, self.reach[at.index()])
     }
 
     /// Cycles that task `task` would wait for lines if it began now and none came in meanwhile. O(its touches × caches).
@@ -134,17 +109,15 @@ impl Core {
         tasks.touches(task).map(|(line, _)| has(line)).sum()
     }
 
+    /// How many sets the innermost cache has, and which of them a recorded line belongs to; none where a set has several lines.
+    pub(super) fn direct_mapped(&self, machine: &Machine) -> Option<(u32, impl Fn(u32) -> u32 + '_)> {
+        let cluster = machine.path(self.worker).next()?;
+        let (sets, ways) = self.caches.sets_and_ways(cluster)?;
+        (ways == 1).then_some((sets, move |line| self.caches.set_of(cluster, self.line(line))))
+    }
+
     /// The number by which this core's caches know a recorded line.
     pub(super) fn line(&self, recorded: u32) -> u32 {
         recorded >> self.coarser
     }
-}
-
-/// Cycles that an access waits.
-fn reach(reach: &[u64], access: Access) -> u64 {
-    let at = match access.found {
-        Found::Own(cluster) | Found::Sibling(cluster) => cluster,
-        Found::Remote | Found::Memory => ClusterId::ROOT,
-    };
-    reach[at.index()]
 }

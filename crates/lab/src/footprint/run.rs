@@ -78,7 +78,8 @@ impl Ran {
 
 /// Runs tasks in this order, deciding nothing. O(touches).
 pub fn in_order(core: &mut Core, tasks: &Tasks, order: impl IntoIterator<Item = u32>) -> Ran {
-    Ran { cycles: core.run_all(tasks, order.into_iter().map(|task| task as usize)), ..Ran::default() }
+    let cycles = order.into_iter().map(|task| core.run(tasks, task as usize, None)).sum();
+    Ran { cycles, ..Ran::default() }
 }
 
 /// A task that waits: its place among the arrivals, and its number.
@@ -108,7 +109,7 @@ impl Fbs<'_> {
             _ => None,
         };
         let price = Price { look: self.charge.look, affinity: self.charge.saved };
-        let mut budget = self.budget.then(|| Budget::new(price, settings));
+        let mut budget = self.budget.then(|| Budget::new(price, settings.decide));
         let mut ran = Ran::default();
         let mut previous: Option<Arrived> = None;
         let (mut now, mut place) = (Vec::new(), 0usize);
@@ -132,7 +133,7 @@ impl Fbs<'_> {
                     };
                     now.iter().map(run).sum()
                 }
-                _ => core.run_all(tasks, now.iter().map(|task| task.1 as usize)),
+                _ => now.iter().map(|task| core.run(tasks, task.1 as usize, None)).sum(),
             };
             if let Some(budget) = &mut budget {
                 budget.ran(cycles);

@@ -7,23 +7,19 @@ const SCALE: i64 = 256;
 
 /// The mean affinity of each ordered pair of classes, as measured so far.
 ///
-/// A class is what tells tasks apart at a glance: the kind of task, the block that it works on, some leading bits of a key. A pair that has
-/// not been seen yet counts as the mean of those that were, so that it is neither sought nor shunned. (As 0 it would be sought where
-/// most tasks push each other out, and a [`Budget`](super::Budget) would take what is unknown for a gain.)
+/// A class is what tells tasks apart at a glance: the kind of task, the block that it works on, some leading bits of a key. Of a pair that has
+/// not been seen yet nothing is known and its affinity is 0, so that it is neither sought nor shunned.
 #[derive(Clone, Debug)]
 pub struct Learned {
     classes: usize,
     /// Per ordered pair, 256ths of a frame; none before the first measurement.
     means: Vec<Option<i64>>,
-    /// How many pairs were measured, and the sum of their means.
-    known: usize,
-    sum: i64,
 }
 
 impl Learned {
     /// Nothing known of so many classes. O(classes²) memory.
     pub fn new(classes: usize) -> Self {
-        Self { classes, means: vec![None; classes * classes], known: 0, sum: 0 }
+        Self { classes, means: vec![None; classes * classes] }
     }
 
     /// A task of class `next` ran right after one of class `previous`, with this affinity, in frames. The first measurement counts in full,
@@ -32,22 +28,18 @@ impl Learned {
         if let Some(mean) = self.at(previous, next).and_then(|at| self.means.get_mut(at)) {
             let measured = affinity.saturating_mul(SCALE);
             let old = mean.unwrap_or(measured);
-            let new = old.saturating_add((measured.saturating_sub(old)) >> WEIGHT);
-            self.known += usize::from(mean.is_none());
-            self.sum = self.sum.saturating_sub(mean.unwrap_or(0)).saturating_add(new);
-            *mean = Some(new);
+            *mean = Some(old + ((measured - old) >> WEIGHT));
         }
     }
 
-    /// The mean affinity so far, in frames; for a pair that was not seen yet the mean of all that were, 0 before the first. O(1).
+    /// The mean affinity so far, in frames; 0 for a pair that was not seen yet. O(1).
     pub fn affinity(&self, previous: usize, next: usize) -> i64 {
-        let seen = self.at(previous, next).and_then(|at| self.means[at]);
-        seen.unwrap_or_else(|| self.sum / self.known.max(1) as i64) / SCALE
+        self.at(previous, next).and_then(|at| self.means[at]).map_or(0, |mean| mean / SCALE)
     }
 
-    /// Pairs seen so far. O(1).
+    /// Pairs seen so far. O(classes²).
     pub fn known(&self) -> usize {
-        self.known
+        self.means.iter().flatten().count()
     }
 
     fn at(&self, previous: usize, next: usize) -> Option<usize> {
@@ -64,24 +56,15 @@ mod tests {
         let mut learned = Learned::new(3);
         assert_eq!(learned.affinity(1, 2), 0);
         learned.note(1, 2, -40);
-        assert_eq!((learned.affinity(1, 2), learned.known()), (-40, 1));
+        assert_eq!((learned.affinity(1, 2), learned.affinity(2, 1), learned.known()), (-40, 0, 1));
         (0..100).for_each(|_| learned.note(1, 2, 200));
         assert!((198..=200).contains(&learned.affinity(1, 2)), "{}", learned.affinity(1, 2));
-    }
-
-    #[test]
-    fn a_pair_that_was_not_seen_is_taken_for_an_average_one() {
-        let mut learned = Learned::new(3);
-        learned.note(0, 1, -256);
-        learned.note(1, 2, 56);
-        (0..100).for_each(|_| learned.note(1, 2, 56));
-        assert_eq!((learned.affinity(2, 0), learned.affinity(2, 2)), (-100, -100));
     }
 
     #[test]
     fn a_class_that_does_not_exist_is_ignored() {
         let mut learned = Learned::new(2);
         learned.note(2, 0, 5);
-        assert_eq!((learned.affinity(0, 1), learned.known()), (0, 0));
+        assert_eq!((learned.affinity(2, 0), learned.known()), (0, 0));
     }
 }

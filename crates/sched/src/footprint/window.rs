@@ -236,7 +236,7 @@ mod tests {
             let settings = Settings { decide, execute: part.min(decide), age };
             // Which runs out at once, or now and then, or never.
             let price = |worth| Price { look: 20.0, affinity: f64::from(worth) };
-            let ran = run(settings, &bursts, order, seed, worth.map(|worth| Budget::new(price(worth), settings)));
+            let ran = run(settings, &bursts, order, seed, worth.map(|worth| Budget::new(price(worth), decide / 8)));
             let mut sorted = ran.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..bursts.iter().sum::<u32>()), "each runs once");
