@@ -20,6 +20,9 @@ pub struct Price {
 /// than 32, so that gains of long ago pay for nothing today. Hence in any stretch of time, the first or a later one,
 ///
 /// time spent on looks ≤ 32 steps + gains of that stretch + 1/128 of the time that tasks ran in it.
+///
+/// A step may find less than arrival order has by luck. Such a loss empties the account at most: as it is capped above, a debt without end
+/// would make it forget gains and remember losses, which is worst for small windows, whose 32 steps are less than one task gains.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget {
     price: Price,
@@ -61,6 +64,7 @@ impl Budget {
     pub fn looked(&mut self, looks: u64, gain: i64) {
         self.held -= looks as f64 * self.price.look;
         self.pay_in(gain as f64 * self.price.affinity);
+        self.held = self.held.max(0.0);
     }
 
     fn pay_in(&mut self, time: f64) {
@@ -94,7 +98,7 @@ mod tests {
                     // When it is spent nobody knows yet what it gains.
                     spent += looks as f64 * PRICE.look;
                     prop_assert!(spent <= covered + 1e-6, "{spent} of {covered}");
-                    covered += gain as f64 * PRICE.affinity;
+                    covered += gain.max(0) as f64 * PRICE.affinity;
                 }
                 covered += if at >= from { f64::from(time) / 128.0 } else { 0.0 };
             }
@@ -114,6 +118,16 @@ mod tests {
         }
         // Those that it opens with, and one in ten.
         assert!((114..=116).contains(&steps), "{steps}");
+    }
+
+    #[test]
+    fn one_great_loss_does_not_outweigh_many_gains() {
+        let mut budget = Budget::new(PRICE, 8);
+        budget.looked(8, -1000);
+        assert!(!budget.may(8));
+        // Two steps' worth of 1/128.
+        budget.ran(2.0 * 8.0 * PRICE.look * 128.0);
+        assert!(budget.may(16));
     }
 
     #[test]
