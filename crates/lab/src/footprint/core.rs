@@ -109,6 +109,13 @@ impl Core {
         tasks.touches(task).map(|(line, _)| has(line)).sum()
     }
 
+    /// How many sets the innermost cache has, and which of them a recorded line belongs to; none where a set has several lines.
+    pub(super) fn direct_mapped(&self, machine: &Machine) -> Option<(u32, impl Fn(u32) -> u32 + '_)> {
+        let cluster = machine.path(self.worker).next()?;
+        let (sets, ways) = self.caches.sets_and_ways(cluster)?;
+        (ways == 1).then_some((sets, move |line| self.caches.set_of(cluster, self.line(line))))
+    }
+
     /// The number by which this core's caches know a recorded line.
     pub(super) fn line(&self, recorded: u32) -> u32 {
         recorded >> self.coarser

@@ -1,10 +1,8 @@
 //! What an order of tasks costs.
 
-use std::cell::RefCell;
-
 use befit_cache::footprint::Frames;
 use befit_machine::{ClusterId, Machine};
-use befit_sched::footprint::{Budget, Learned, Order, Settings, Window};
+use befit_sched::footprint::{Budget, Decision, Learned, Order, Price, Settings, Window};
 
 use super::{Core, Oracle, Tasks};
 
@@ -54,7 +52,7 @@ pub struct Fbs<'a> {
     pub how: How<'a>,
     /// What deciding costs.
     pub charge: Charge,
-    /// Whether a [`Budget`] may forbid to decide.
+    /// Whether a [`Budget`] limits what is looked at by affinity, greedily: the default.
     pub budget: bool,
 }
 
@@ -102,42 +100,46 @@ impl Fbs<'_> {
         let Ok(mut window) = Window::new(settings) else { return in_order(core, tasks, arrival.iter().copied()) };
         window.extend((0..).zip(arrival.iter().copied()));
         let classes = |classes: &[u32]| classes.iter().max().map_or(0, |most| *most as usize + 1);
-        let learned = RefCell::new(match self.how {
+        let mut learned = match self.how {
             How::Learned(of, ..) => Learned::new(classes(of)),
             _ => Learned::new(0),
-        });
+        };
         let mut frames = match self.how {
             How::Learned(_, cluster, _) => Frames::new(core.caches(), machine, cluster),
             _ => None,
         };
-        let (mut ran, mut budget) = (Ran::default(), Budget::default());
+        let price = Price { look: self.charge.look, affinity: self.charge.saved };
+        let mut budget = self.budget.then(|| Budget::new(price, settings.decide));
+        let mut ran = Ran::default();
         let mut previous: Option<Arrived> = None;
         let (mut now, mut place) = (Vec::new(), 0usize);
         while !window.is_empty() {
-            let may = !self.budget || budget.may(self.cost(&window));
-            let decision = if may {
-                self.decide(machine, core, tasks, &mut window, previous.as_ref(), &learned.borrow(), &mut now)
-            } else {
-                window.decide(previous.as_ref(), Order::Arrival, |_, _| 0, &mut now)
-            };
-            let cost = decision.looks as f64 * self.charge.look;
+            let affinity = |a: &Arrived, b: &Arrived| self.affinity(&learned, *a, *b);
+            let decision =
+                self.decide(machine, core, tasks, &mut window, previous.as_ref(), affinity, budget.as_mut(), &mut now);
             ran.looks += decision.looks;
-            ran.deciding += cost;
-            if may && self.budget {
-                let by_arrival = self.gain_of_arrival(&now, previous, &learned.borrow());
-                budget.decided(cost as u64, ((decision.gain - by_arrival) as f64 * self.charge.saved) as i64);
-            }
-            for task in now.drain(..) {
-                let cycles = core.run(tasks, task.1 as usize, frames.as_mut());
-                if let (Some(frames), How::Learned(classes, ..)) = (&mut frames, &self.how) {
-                    let affinity = frames.end_task().affinity();
-                    if let Some(previous) = previous {
-                        let class = |task: Arrived| classes[task.1 as usize] as usize;
-                        learned.borrow_mut().note(class(previous), class(task), affinity);
-                    }
+            ran.deciding += decision.looks as f64 * self.charge.look;
+            let cycles = match (&mut frames, &self.how) {
+                (Some(frames), How::Learned(classes, ..)) => {
+                    let mut before = previous;
+                    let run = |task: &Arrived| {
+                        let cycles = core.run(tasks, task.1 as usize, Some(frames));
+                        let affinity = frames.end_task().affinity();
+                        if let Some(before) = before.replace(*task) {
+                            let class = |task: Arrived| classes[task.1 as usize] as usize;
+                            learned.note(class(before), class(*task), affinity);
+                        }
+                        cycles
+                    };
+                    now.iter().map(run).sum()
                 }
-                budget.ran(cycles as u64);
-                ran.cycles += cycles;
+                _ => now.iter().map(|task| core.run(tasks, task.1 as usize, None)).sum(),
+            };
+            if let Some(budget) = &mut budget {
+                budget.ran(cycles);
+            }
+            ran.cycles += cycles;
+            for task in now.drain(..) {
                 ran.latest = ran.latest.max(place.saturating_sub(task.0 as usize));
                 place += 1;
                 previous = Some(task);
@@ -154,17 +156,22 @@ impl Fbs<'_> {
         tasks: &Tasks,
         window: &mut Window<Arrived>,
         previous: Option<&Arrived>,
-        learned: &Learned,
+        affinity: impl Fn(&Arrived, &Arrived) -> i64,
+        budget: Option<&mut Budget>,
         now: &mut Vec<Arrived>,
-    ) -> befit_sched::footprint::Decision {
-        match self.how {
-            How::Key => window.decide_by_key(previous, |task| task.1, now),
-            How::Contents => {
+    ) -> Decision {
+        match (&self.how, budget) {
+            (How::Key, _) => window.decide_by_key(previous, |task| task.1, now),
+            (How::Contents, _) => {
                 let wait = |_: &Arrived, next: &Arrived| -(core.would_wait(machine, tasks, next.1 as usize) as i64);
                 window.decide(previous, Order::Greedy, wait, now)
             }
-            How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => {
-                window.decide(previous, order, |a, b| self.affinity(learned, *a, *b), now)
+            (
+                How::Oracle(_, Order::Greedy) | How::Learned(_, _, Order::Greedy) | How::Given(_, _, Order::Greedy),
+                Some(budget),
+            ) => window.decide_within(budget, previous, affinity, now),
+            (How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order), _) => {
+                window.decide(previous, *order, affinity, now)
             }
         }
     }
@@ -178,22 +185,5 @@ impl Fbs<'_> {
             How::Given(classes, given, _) => given.affinity(class(classes, before), class(classes, next)),
             How::Key | How::Contents => 0,
         }
-    }
-
-    /// What the same tasks would have gained in the order in which they came.
-    fn gain_of_arrival(&self, now: &[Arrived], previous: Option<Arrived>, learned: &Learned) -> i64 {
-        let mut came = now.to_vec();
-        came.sort_unstable();
-        let mut before = previous;
-        came.into_iter().map(|next| before.replace(next).map_or(0, |b| self.affinity(learned, b, next))).sum()
-    }
-
-    /// Cycles that the next decision costs at most.
-    fn cost(&self, window: &Window<Arrived>) -> u64 {
-        let order = match self.how {
-            How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => order,
-            How::Key | How::Contents => Order::Greedy,
-        };
-        (window.looks(order) as f64 * self.charge.look) as u64
     }
 }

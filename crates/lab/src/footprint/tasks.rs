@@ -1,7 +1,9 @@
 //! The tasks of a recording, to be run in any order.
 
-use befit_machine::Bytes;
+use befit_machine::{Bytes, Machine};
 use befit_program::{Op, Program, StrandId, TaskId, Touch};
+
+use super::Core;
 
 /// The leaf tasks of a program (those that fork nothing), in serial order: what each touches, and how many accesses it makes.
 ///
@@ -62,8 +64,38 @@ impl Tasks {
                 }));
             }
         }
+        let first = self.ends.last().copied().unwrap_or(0);
+        self.accesses.push(accesses.max((self.touches.len() - first) as u64));
         self.ends.push(self.touches.len());
-        self.accesses.push(accesses);
+    }
+
+    /// Without touches that can change nothing on `core`, a worker of `machine`: in a direct-mapped innermost cache those of a line that the
+    /// same task has touched before, if it touched no other line of that set since. They are hits that cost what an access costs at least, and are
+    /// counted as such ([`Self::accesses`]); what a run of the tasks costs and its [`Cells`](super::Cells) are the same in every order. A look-up that compares words letter by letter
+    /// has four times as many touches with them. For other caches, all as they were. O(touches).
+    pub fn condensed(mut self, core: &Core, machine: &Machine) -> Self {
+        let Some((sets, set_of)) = core.direct_mapped(machine) else { return self };
+        // Per set: the task that touched it last (from 1), and how.
+        let mut last = vec![(0, 0u32); sets as usize];
+        let (mut from, mut kept) = (0, 0);
+        for (task, end) in (1usize..).zip(&mut self.ends) {
+            for at in from..*end {
+                let touch = self.touches[at];
+                let set = &mut last[set_of(touch >> 1) as usize];
+                let (by, before) = *set;
+                // A write makes a line dirty that was only read so far.
+                if by == task && before >> 1 == touch >> 1 && before & 1 >= touch & 1 {
+                    continue;
+                }
+                *set = (task, touch);
+                self.touches[kept] = touch;
+                kept += 1;
+            }
+            (from, *end) = (*end, kept);
+        }
+        self.touches.truncate(kept);
+        self.touches.shrink_to_fit();
+        self
     }
 
     /// What was recorded: the command.
@@ -95,8 +127,7 @@ impl Tasks {
     /// # Panics
     /// Where there is no such task.
     pub fn accesses(&self, task: usize) -> u64 {
-        let first = if task == 0 { 0 } else { self.ends[task - 1] };
-        self.accesses[task].max((self.ends[task] - first) as u64)
+        self.accesses[task]
     }
 
     /// Line numbers lie below this.

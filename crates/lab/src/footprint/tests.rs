@@ -7,10 +7,13 @@ use befit_sched::footprint::{Order, Settings};
 
 use super::*;
 
+fn builder() -> ProgramBuilder {
+    ProgramBuilder::new(Meta { name: "by hand".to_owned(), line_size: Bytes(64), filter: 1 })
+}
+
 /// Each task reads these lines once.
 fn program(tasks: &[Vec<u64>]) -> Program {
-    let meta = Meta { name: "by hand".to_owned(), line_size: Bytes(64), filter: 1 };
-    let mut builder = ProgramBuilder::new(meta);
+    let mut builder = builder();
     for lines in tasks {
         builder.fork(ScopeId(1), Declared::default()).unwrap();
         lines.iter().for_each(|line| builder.touch(*line, false, false));
@@ -78,6 +81,44 @@ fn pairs_of_tasks_have_six_cells_each_in_any_cache_of_the_machine() {
     }
     let error = Pairs::of(&tasks, &gems(), Some(befit_machine::Level(3)), 5).unwrap_err().to_string();
     assert_eq!(error, "gems-sparc has no L3; it has L1, L2");
+}
+
+#[test]
+fn condensed_tasks_cost_the_same_in_every_order_and_have_the_same_cells() {
+    let machine = gems();
+    // Few lines, some of them in one set of the L1 (256 sets): repeats that stay, and repeats that go.
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut builder = builder();
+    for _ in 0..40 {
+        builder.fork(ScopeId(1), Declared::default()).unwrap();
+        for _ in 0..60 {
+            let line = random.u64(0..6) + 256 * random.u64(0..3) + random.u64(0..200);
+            builder.touch(line, random.bool(), false);
+            builder.touch(random.u64(0..6), random.u8(0..8) == 0, false);
+        }
+        builder.work(100, 60, 0);
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(1)).unwrap();
+    let tasks = Tasks::of(&builder.finish().unwrap());
+    let core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
+    let condensed = tasks.clone().condensed(&core, &machine);
+    let touches = |tasks: &Tasks| (0..tasks.len()).map(|task| tasks.touches(task).len()).sum::<usize>();
+    assert!(touches(&condensed) < touches(&tasks) * 9 / 10);
+    for cluster in machine.path(WorkerId(0)).take(2) {
+        let [mut one, mut other] = [core.clone(), core.clone()];
+        let mut frames = [&one, &other].map(|core| Frames::new(core.caches(), &machine, cluster).unwrap());
+        let oracles = [&tasks, &condensed].map(|tasks| Oracle::new(&core, tasks, cluster));
+        let mut before = 0;
+        for _ in 0..200 {
+            let task = random.usize(0..tasks.len());
+            let [of_one, of_other] = &mut frames;
+            assert_eq!(one.run(&tasks, task, Some(of_one)), other.run(&condensed, task, Some(of_other)));
+            assert_eq!(of_one.end_task(), of_other.end_task());
+            assert_eq!(oracles[0].affinity(before, task), oracles[1].affinity(before, task));
+            before = task;
+        }
+    }
 }
 
 /// Windows of half the L1 over four times the L1, drawn at random.

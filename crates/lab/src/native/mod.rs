@@ -17,7 +17,7 @@ mod tests;
 use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 
 use befit_counters::Event;
-use befit_sched::SchedulerKind;
+use befit_sched::{Counting, SchedulerKind};
 
 pub use interrupt::Interrupt;
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
@@ -82,6 +82,8 @@ pub struct NativePlan {
     pub sigma: Option<f64>,
     /// μ.
     pub mu: Option<f64>,
+    /// How strands count that pass through a cache.
+    pub counting: Option<Counting>,
     /// What the program writes goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
@@ -200,6 +202,7 @@ impl NativePlan {
         set("BEFIT_PIN", self.pin.map(|pin| pin.name().to_owned()));
         set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
         set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
+        set("BEFIT_COUNTING", self.counting.map(|counting| counting.name().to_owned()));
         command
     }
 }

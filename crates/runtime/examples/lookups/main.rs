@@ -5,7 +5,8 @@
 //! ```
 //! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The keys come as one batch and the answers
 //! must be in the keys' order: putting keys in order and answers in their places is in the times. `automatic` is a new queue each time,
-//! so the time in which it looks for the best way is included too. Prints medians over repeats, in which the ways take turns, their
+//! so the time in which it looks for the best way is included too. `coroutines` are the same searches as async functions, in flight and in both.
+//! Prints medians over repeats, in which the ways take turns, their
 //! spread, and how many times faster than look-ups in the order of arrival each is.
 
 mod btree;
@@ -18,7 +19,7 @@ use std::time::Instant;
 
 use befit::{
     ThreadPool, ThreadPoolBuilder,
-    footprint::{Mode, Queue},
+    footprint::{Hint, Mode, Queue, Report, Run, Step, Walk, prefetch},
 };
 
 use self::index::{Index, Random, value};
@@ -26,7 +27,7 @@ use self::index::{Index, Random, value};
 /// A way of running all look-ups: a mode with its windows; none is the queue's own choice.
 type Way = (&'static str, Option<(Mode, usize)>);
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 9] = [
     ("arrival", Some((Mode::Arrival, 1 << 20))),
     ("ordered, 256 Ki", Some((Mode::Ordered, 1 << 18))),
     ("ordered, 1 Mi", Some((Mode::Ordered, 1 << 20))),
@@ -34,7 +35,12 @@ const WAYS: [Way; 7] = [
     ("both, 256 Ki", Some((Mode::Both, 1 << 18))),
     ("both, 1 Mi", Some((Mode::Both, 1 << 20))),
     ("automatic", None),
+    ("coroutines", Some((Mode::Interleaved, 1 << 20))),
+    ("both, as coroutines", Some((Mode::Both, 1 << 20))),
 ];
+
+/// Where `automatic` stands; the coroutines behind it are none of the ways that it chooses from.
+const AUTOMATIC: usize = 6;
 
 struct Options {
     bytes: usize,
@@ -68,6 +74,30 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
+/// A search as an async function would be: it says what it will look at, and waits.
+async fn as_coroutine<W: Walk>(mut search: W) -> W::Output {
+    loop {
+        match search.step() {
+            Step::Next(place) => prefetch(place).await,
+            Step::Done(answer) => return answer,
+        }
+    }
+}
+
+/// Runs all look-ups; answers the values, the seconds that it took, and what the queue found.
+fn timed<R: Run<u64> + Send, H: Hint<u64> + Send>(
+    options: &Options,
+    mut queue: Queue<u64, R, H>,
+    keys: &[u64],
+) -> (Vec<R::Output>, f64, Option<Report>)
+where
+    R::Output: Send,
+{
+    let start = Instant::now();
+    let answers = options.pool.install(|| queue.run(keys));
+    (answers, start.elapsed().as_secs_f64(), queue.report())
+}
+
 fn measure<I: Index>(options: &Options) {
     if options.only.as_ref().is_some_and(|only| only != I::NAME) {
         return;
@@ -84,17 +114,20 @@ fn measure<I: Index>(options: &Options) {
         for turn in 0..WAYS.len() {
             let turn = (turn + 3 * repeat) % WAYS.len();
             let (way, times) = (WAYS[turn].1, &mut times[turn]);
-            let queue = Queue::new(|key: &u64| index.get(*key)).in_steps(|key| index.search(*key));
-            let mut queue = queue.by_key(|key| index.order(*key)).data_bytes(index.bytes());
+            let queue = Queue::new(|key: &u64| index.get(*key)).by_key(|key| index.order(*key));
+            let mut queue = queue.data_bytes(index.bytes());
             if let Some((mode, window)) = way {
                 queue = queue.mode(mode).window(window);
             }
-            let start = Instant::now();
-            let answers = options.pool.install(|| queue.run(&keys));
-            times.push(start.elapsed().as_secs_f64() * 1e9 / keys.len() as f64);
+            let (answers, time, report) = if turn > AUTOMATIC {
+                timed(options, queue.in_coroutines(|key| as_coroutine(index.search(*key))), &keys)
+            } else {
+                timed(options, queue.in_steps(|key| index.search(*key)), &keys)
+            };
+            times.push(time * 1e9 / keys.len() as f64);
             let right = |(key, answer): (&u64, &Option<u64>)| *answer == (key % 2 == 1).then(|| value(*key));
             assert!(keys.iter().zip(&answers).all(right), "each answer belongs to its key");
-            found.extend(queue.report().filter(|_| way.is_none()));
+            found.extend(report.filter(|_| way.is_none()));
         }
     }
     println!(
@@ -108,11 +141,10 @@ fn measure<I: Index>(options: &Options) {
     for ((name, _), (median, times)) in WAYS.iter().zip(medians.iter().zip(&times)) {
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
         let most = times.iter().copied().fold(0.0, f64::max);
-        println!("  {name:<16}{median:>8.1} ns ({least:.1} to {most:.1}){:>8.2} x", medians[0] / median);
+        println!("  {name:<20}{median:>8.1} ns ({least:.1} to {most:.1}){:>8.2} x", medians[0] / median);
     }
-    let automatic = WAYS.len() - 1;
-    let best = (0..automatic).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0);
-    let more: Vec<f64> = times[automatic].iter().zip(&times[best]).map(|(a, b)| (a / b - 1.0) * 100.0).collect();
+    let best = (0..AUTOMATIC).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0);
+    let more: Vec<f64> = times[AUTOMATIC].iter().zip(&times[best]).map(|(a, b)| (a / b - 1.0) * 100.0).collect();
     println!("  automatic takes {:+.1} % more than {}, in the median of repeats", median(&more), WAYS[best].0);
     for report in found {
         println!("    {:?}, windows of {}; measured {:.0?}", report.mode, report.window, report.costs);

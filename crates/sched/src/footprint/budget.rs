@@ -1,44 +1,74 @@
 //! What deciding may cost.
 
+/// What deciding costs and what it is good for, in one unit of time: cycles, say.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Price {
+    /// A look at the affinity of one pair of tasks. Above 0.
+    pub look: f64,
+    /// What one more in affinity saves: half of what a Shared Hit saves against a Shared Miss, as these count 1 and −1.
+    pub affinity: f64,
+}
+
 /// Keeps deciding from costing more than it gains, by more than a small share of the time that tasks take.
 ///
-/// Before each decision the window asks whether it [`may`](Self::may) be made; if not, tasks run as they came. It may as long as all that was
-/// spent so far is covered by what decisions are thought to have gained, and by 1/64 of the time that tasks ran. So where tasks share
-/// nothing, and nothing is gained, at most 1/64 of the time goes into finding that out; and it goes on being found out, so
-/// that a program whose tasks begin to share is noticed.
+/// An account of time. Looks at affinities are paid from it. What they are thought to gain is paid in, and so is 1/128 of the time that tasks run.
+/// Before each step of a decision (the choice of one task) it is asked whether it affords the looks ([`may`](Self::may)); if not, what is
+/// left of the decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128 of the time goes into
+/// finding that out; and it goes on being found out, so that a program whose tasks begin to share is noticed.
 ///
-/// All in one unit of time: cycles, say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// A *step* is a look at each task of the window. The account opens with 16 steps, so that the first decisions can begin, and never holds more
+/// than 32, so that gains of long ago pay for nothing today. Hence in any stretch of time, the first or a later one,
+///
+/// time spent on looks ≤ 32 steps + gains of that stretch + 1/128 of the time that tasks ran in it.
+///
+/// A step may find less than arrival order has by luck. Such a loss empties the account at most: as it is capped above, a debt without end
+/// would make it forget gains and remember losses, which is worst for small windows, whose 32 steps are less than one task gains.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget {
-    ran: u64,
-    spent: u64,
-    gained: i64,
+    price: Price,
+    /// Time that is in the account.
+    held: f64,
+    /// What it may hold.
+    most: f64,
 }
 
 impl Budget {
-    /// The share of the tasks' time that may be spent in vain: one part in so many.
-    pub const SHARE: u64 = 64;
+    /// The share of the tasks' time that may be spent in vain: one part in so many. At the 2 % that a user may be thought not to notice, it leaves
+    /// more than half for affinities that promise what does not come true.
+    pub const SHARE: u32 = 128;
 
-    /// Whether a decision that costs `cost` may be made.
-    pub fn may(&self, cost: u64) -> bool {
-        let free = i128::from(self.ran / Self::SHARE);
-        i128::from(self.spent) + i128::from(cost) <= free + i128::from(self.gained)
+    /// Steps that it opens with. What a step gains varies from nothing to several times what it costs on average; a few steps more than
+    /// the first need not run out where gains are good, and cost nothing to speak of where there are none.
+    const OPENING: f64 = 16.0;
+
+    /// Steps that it may hold: a decision with the usual N_execute.
+    const MOST: f64 = 32.0;
+
+    /// An account for windows of N_decide tasks.
+    pub fn new(price: Price, decide: usize) -> Self {
+        let step = decide as f64 * price.look;
+        Self { price, held: step * Self::OPENING, most: step * Self::MOST }
+    }
+
+    /// Whether so many looks can be paid.
+    pub fn may(&self, looks: u64) -> bool {
+        looks as f64 * self.price.look <= self.held
     }
 
     /// Tasks ran for so long.
-    pub fn ran(&mut self, time: u64) {
-        self.ran += time;
+    pub fn ran(&mut self, time: f64) {
+        self.pay_in(time / f64::from(Self::SHARE));
     }
 
-    /// A decision cost so much, and gains so much against the order in which tasks came (may be negative).
-    pub fn decided(&mut self, cost: u64, gain: i64) {
-        self.spent += cost;
-        self.gained = self.gained.saturating_add(gain);
+    /// So many affinities were looked at, and found so much more (or less) than arrival order has, in affinity.
+    pub fn looked(&mut self, looks: u64, gain: i64) {
+        self.held -= looks as f64 * self.price.look;
+        self.pay_in(gain as f64 * self.price.affinity);
+        self.held = self.held.max(0.0);
     }
 
-    /// Time that went into deciding so far.
-    pub fn spent(&self) -> u64 {
-        self.spent
+    fn pay_in(&mut self, time: f64) {
+        self.held = (self.held + time).min(self.most);
     }
 }
 
@@ -48,35 +78,64 @@ mod tests {
 
     use super::*;
 
+    const PRICE: Price = Price { look: 3.0, affinity: 6.0 };
+
     proptest! {
         #[test]
-        fn what_is_spent_is_covered_by_gains_and_a_share_of_the_time(steps in prop::collection::vec((0..10_000u64, 0..500u64, 0..400i64), 0..100)) {
-            let mut budget = Budget::default();
-            let (mut ran, mut gained) = (0, 0);
-            for (time, cost, gain) in steps {
-                if budget.may(cost) {
-                    budget.decided(cost, gain);
-                    gained += gain;
+        fn in_any_stretch_what_is_spent_is_covered_by_32_steps_and_gains_and_a_share_of_the_time(
+            steps in prop::collection::vec((0..10_000u32, 0..65u64, -40..80i64), 1..200), from in 0..200usize,
+        ) {
+            let mut budget = Budget::new(PRICE, 64);
+            let (mut covered, mut spent) = (32.0 * 64.0 * PRICE.look, 0.0);
+            let from = from % steps.len();
+            for (at, (time, looks, gain)) in steps.into_iter().enumerate() {
+                let may = budget.may(looks);
+                if may {
+                    budget.looked(looks, gain);
                 }
-                budget.ran(time);
-                ran += time;
-                prop_assert!(budget.spent() as i64 <= (ran / Budget::SHARE) as i64 + gained);
+                budget.ran(f64::from(time));
+                if at >= from && may {
+                    // When it is spent nobody knows yet what it gains.
+                    spent += looks as f64 * PRICE.look;
+                    prop_assert!(spent <= covered + 1e-6, "{spent} of {covered}");
+                    covered += gain.max(0) as f64 * PRICE.affinity;
+                }
+                covered += if at >= from { f64::from(time) / 128.0 } else { 0.0 };
             }
         }
     }
 
     #[test]
     fn where_nothing_is_gained_deciding_goes_on_now_and_then() {
-        let mut budget = Budget::default();
-        assert!(!budget.may(1), "nothing ran yet");
-        let mut decisions = 0;
+        let mut budget = Budget::new(PRICE, 64);
+        let mut steps = 0;
         for _ in 0..1000 {
-            if budget.may(100) {
-                budget.decided(100, 0);
-                decisions += 1;
+            if budget.may(64) {
+                budget.looked(64, 0);
+                steps += 1;
             }
-            budget.ran(640);
+            budget.ran(64.0 * PRICE.look * 12.8);
         }
-        assert_eq!(decisions, 99);
+        // Those that it opens with, and one in ten.
+        assert!((114..=116).contains(&steps), "{steps}");
+    }
+
+    #[test]
+    fn one_great_loss_does_not_outweigh_many_gains() {
+        let mut budget = Budget::new(PRICE, 8);
+        budget.looked(8, -1000);
+        assert!(!budget.may(8));
+        // Two steps' worth of 1/128.
+        budget.ran(2.0 * 8.0 * PRICE.look * 128.0);
+        assert!(budget.may(16));
+    }
+
+    #[test]
+    fn what_is_gained_is_spent_at_once() {
+        let mut budget = Budget::new(PRICE, 64);
+        for _ in 0..1000 {
+            assert!(budget.may(64));
+            budget.looked(64, 32);
+        }
     }
 }

@@ -17,8 +17,9 @@
 //! assert_eq!(order, [0, 20, 40, 70, 90]);
 //! ```
 //!
-//! Everything here is plain computation: no threads, no simulator, no cache. The queue for real threads and the experiments in virtual
-//! time use the same window and the same orders. `docs/footprint.md` explains the rules and proves the bound on displacement.
+//! Everything here is plain computation: no threads, no simulator, no cache. The experiments in virtual time use it; the queue for real threads
+//! (`befit::footprint`), whose tasks take less time than a look at all pairs, sorts by keys instead. `docs/footprint.md` explains the rules
+//! and proves the bound on displacement.
 //!
 //! Source: the study of footprint-based scheduling (`docs/footprint.md` says what is its and what is ours). It proposes the window, the
 //! metric and the age, and leaves the algorithm as future work; the orders, the bound and the budget are ours.
@@ -28,7 +29,7 @@ mod learned;
 mod order;
 mod window;
 
-pub use budget::Budget;
+pub use budget::{Budget, Price};
 pub use learned::Learned;
 pub use order::{Chosen, EXACT_UP_TO, Order, by_key, exact, greedy};
 pub use window::{Decision, Settings, SettingsError, Window};

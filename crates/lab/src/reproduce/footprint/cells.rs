@@ -1,17 +1,18 @@
 //! The statistics per pair of tasks: on arrays for each pair, on the tree over orders of look-ups.
 
 use befit_cache::footprint::{Cells, Frames};
-use befit_machine::Level;
+use befit_machine::{ClusterId, Level};
 
 use super::{
     super::{Axis, PlotKind, Reproduction, Table},
     plots::{plot, series},
-    setup::{Setup, shuffled},
+    setup::Setup,
     tree::Tree,
 };
 use crate::{
     LabError,
     footprint::{Latencies, Pairs},
+    parallel::{self, threads},
 };
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
@@ -55,24 +56,31 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
         format!("Tree of 20-byte nodes: mean frames in each cell over {LOOKUPS} look-ups"),
         columns("layout, order, cache"),
     );
+    let mut jobs = Vec::new();
     for tree in trees {
-        for (order, name) in
-            [(Vec::from_iter(0..tree.tasks.len() as u32), "sorted"), (shuffled(tree.tasks.len(), 1), "random")]
-        {
-            for cluster in [setup.innermost(), setup.second()] {
-                let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
-                let Some(mut frames) = Frames::new(core.caches(), &setup.machine, cluster) else { continue };
-                let mut sum = Cells::default();
-                for (at, task) in order.iter().take(2 * LOOKUPS).enumerate() {
-                    core.run(&tree.tasks, *task as usize, Some(&mut frames));
-                    let cells = frames.end_task();
-                    if at >= LOOKUPS {
-                        sum += cells;
-                    }
-                }
-                let level = setup.machine.cluster(cluster).cache.map_or(Level(1), |cache| cache.level);
-                table.row(row(format!("{}, {name}, {level}", tree.layout), &sum, LOOKUPS as f64));
+        let orders = [((0..tree.tasks.len() as u32).collect(), "sorted"), (tree.arrivals[0].clone(), "random")];
+        for (order, name) in orders {
+            jobs.extend([setup.innermost(), setup.second()].map(|cluster| (tree, order.clone(), name, cluster)));
+        }
+    }
+    let mean = |(tree, order, _, cluster): &(&Tree, Vec<u32>, &str, ClusterId)| {
+        let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
+        let Some(mut frames) = Frames::new(core.caches(), &setup.machine, *cluster) else { return Ok(None) };
+        let mut sum = Cells::default();
+        for (at, task) in order.iter().take(2 * LOOKUPS).enumerate() {
+            core.run(&tree.tasks, *task as usize, Some(&mut frames));
+            let cells = frames.end_task();
+            if at >= LOOKUPS {
+                sum += cells;
             }
+        }
+        Ok::<_, LabError>(Some(sum))
+    };
+    let sums = parallel::map(&jobs, threads(), |_| 1, mean)?;
+    for ((tree, _, name, cluster), sum) in jobs.iter().zip(sums) {
+        let level = setup.machine.cluster(*cluster).cache.map_or(Level(1), |cache| cache.level);
+        if let Some(sum) = sum {
+            table.row(row(format!("{}, {name}, {level}", tree.layout), &sum, LOOKUPS as f64));
         }
     }
     to.tables.push(table);

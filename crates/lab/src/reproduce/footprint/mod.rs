@@ -4,12 +4,16 @@
 
 mod arrays;
 mod cells;
+mod cost;
 mod ordering;
 mod plots;
 mod setup;
 mod tree;
 
+use std::num::NonZeroU32;
+
 use befit_machine::Machine;
+use befit_sched::footprint::Settings;
 
 use super::{Reproduction, Request};
 use crate::{LabError, Progress};
@@ -24,8 +28,13 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         Some(machine) => machine.clone(),
         None => Machine::find(MACHINE).expect("a preset"),
     };
-    let setup =
-        Setup { quick: request.quick, width: machine.issue.map_or(1.0, |issue| issue.width), machine, progress };
+    let setup = Setup {
+        quick: request.quick,
+        seeds: request.seeds.map_or(if request.quick { 3 } else { 5 }, NonZeroU32::get).into(),
+        width: machine.issue.map_or(1.0, |issue| issue.width),
+        machine,
+        progress,
+    };
     let mut reproduction = Reproduction {
         study: request.study,
         machine: setup.machine.name.clone(),
@@ -44,6 +53,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
 
 fn notes(setup: &Setup) -> Vec<String> {
     let width = setup.width;
+    let Settings { decide, execute, age } = Settings::default();
     vec![
         format!(
             "One core that issues {width} instructions a cycle and waits for each access. Two readings of its latencies: exclusive (an access \
@@ -58,8 +68,16 @@ fn notes(setup: &Setup) -> Vec<String> {
         "Each kernel is recorded once, every access kept; its tasks are then run in each order, caches warmed by one pass. Tasks are \
          256 rows (arrays) or one look-up (tree)."
             .to_owned(),
-        "The evaluation of fbs: tasks arrive in random order; N_execute is half of N_decide and the age 16 decisions where nothing else is \
-         said; a look at an affinity or a key is charged 4 instructions and an L1 access."
-            .to_owned(),
+        format!(
+            "What depends on the order in which tasks arrive: figures are medians over {} random orders (seeds), with the smallest and the \
+             largest; tables and plots show the first. Nothing else is drawn at random but the pairs that the given statistics are means of.",
+            setup.seeds
+        ),
+        format!(
+            "The evaluation of fbs: tasks arrive in random order. One setting for all: N_decide {decide}, N_execute {execute}, age {age}, with \
+             the budget; where N_decide is another, N_execute is half of it. A look at an affinity or a key is charged 4 instructions and an \
+             L1 access: {look} cycles.",
+            look = setup.charge().look,
+        ),
     ]
 }

@@ -16,6 +16,8 @@ pub(super) const NODE_INSTRUCTIONS: f64 = 16.0;
 /// The machine, and how much is to be done.
 pub(super) struct Setup<'a> {
     pub(super) quick: bool,
+    /// How many random orders of arrival figures are medians of; drawn from the seeds 1, 2, …
+    pub(super) seeds: u64,
     pub(super) machine: Machine,
     /// Instructions that the core issues in a cycle.
     pub(super) width: f64,
@@ -43,6 +45,11 @@ impl Setup<'_> {
     pub(super) fn second(&self) -> ClusterId {
         let caches: Vec<ClusterId> = self.machine.path(WorkerId(0)).filter(|c| *c != ClusterId::ROOT).collect();
         caches.get(1).or(caches.first()).copied().unwrap_or(ClusterId::ROOT)
+    }
+
+    /// One random order of arrival of `n` tasks per seed.
+    pub(super) fn arrivals(&self, n: usize) -> Vec<Vec<u32>> {
+        (1..=self.seeds).map(|seed| shuffled(n, seed)).collect()
     }
 
     /// What deciding costs.

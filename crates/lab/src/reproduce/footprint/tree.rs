@@ -2,12 +2,13 @@
 
 use super::{
     super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
+    cost::{Cost, Spread},
     plots::{plot, series},
-    setup::{NODE_INSTRUCTIONS, Setup, bit_reversed, shuffled},
+    setup::{NODE_INSTRUCTIONS, Setup},
 };
 use crate::{
     LabError,
-    footprint::{Latencies, Tasks, in_order},
+    footprint::{Core, Latencies, Tasks, in_order},
 };
 
 /// Nodes of the study's tree.
@@ -20,6 +21,11 @@ pub(super) struct Tree {
     pub(super) tasks: Tasks,
     /// Instructions for each load.
     pub(super) instructions: f64,
+    /// Its caches warmed by one pass.
+    pub(super) core: Core,
+    /// One per seed.
+    pub(super) arrivals: Vec<Vec<u32>>,
+    pub(super) cost: Cost,
 }
 
 /// Node visits of looking up each of `n` words once in a balanced tree.
@@ -31,11 +37,16 @@ fn visits(n: u64) -> u64 {
     n + visits(left) + visits(n - 1 - left)
 }
 
-fn record(setup: &Setup, node: &str, layout: &'static str) -> Result<Tree, LabError> {
+fn measure(setup: &Setup, node: &str, layout: &'static str) -> Result<Tree, LabError> {
     let tasks = setup.record(&format!("bst:node={node},layout={layout}"), NODES)?;
     let accesses: u64 = (0..tasks.len()).map(|task| tasks.accesses(task)).sum();
     let instructions = NODE_INSTRUCTIONS * visits(NODES) as f64 / accesses as f64;
-    Ok(Tree { layout, tasks, instructions })
+    let mut core = setup.core(&tasks, instructions, Latencies::Exclusive)?;
+    let tasks = tasks.condensed(&core, &setup.machine);
+    in_order(&mut core, &tasks, 0..tasks.len() as u32);
+    let arrivals = setup.arrivals(tasks.len());
+    let cost = Cost::measure(&core, &tasks, &arrivals)?;
+    Ok(Tree { layout, tasks, instructions, core, arrivals, cost })
 }
 
 /// Adds what it shows. Answers the trees with nodes of 20 bytes.
@@ -56,16 +67,12 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
         // The short form has one layout of the other nodes, which are no figure.
         let layouts = if setup.quick && node == "24" { &LAYOUTS[..1] } else { &LAYOUTS[..] };
         for &layout in layouts {
-            let tree = record(setup, node, layout)?;
-            let per_node = |order: Vec<u32>| -> Result<f64, LabError> {
-                let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
-                in_order(&mut core, &tree.tasks, 0..tree.tasks.len() as u32);
-                Ok(in_order(&mut core, &tree.tasks, order).cycles / visits(NODES) as f64)
-            };
-            let n = tree.tasks.len();
-            let [best, random, worst] =
-                [per_node((0..n as u32).collect())?, per_node(shuffled(n, 1))?, per_node(bit_reversed(n))?];
-            let (ratio, place) = (worst / best, (random - best) / (worst - best));
+            let tree = measure(setup, node, layout)?;
+            let per_node = |cycles: f64| cycles / visits(NODES) as f64;
+            let (best, worst) = (per_node(tree.cost.sorted), per_node(tree.cost.worst));
+            let random = Spread::of(tree.cost.random.iter().map(|cycles| per_node(*cycles))).median;
+            let ratio = worst / best;
+            let place = Spread::of(tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)));
             let shown = |c: f64| format!("{c:.1} ({:.2})", c / NODE_INSTRUCTIONS);
             table.row([
                 format!("{node} B, {layout}"),
@@ -73,7 +80,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
                 shown(random),
                 shown(worst),
                 format!("{ratio:.2}"),
-                format!("{place:.2}"),
+                format!("{:.2}", place.median),
             ]);
             for (bars, cycles) in bars.iter_mut().zip([best, random, worst]) {
                 bars.push((format!("{node} B, {layout}"), cycles));
@@ -92,7 +99,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     Ok(trees)
 }
 
-fn figures(layout: &str, ratio: f64, place: f64, to: &mut Reproduction) {
+fn figures(layout: &str, ratio: f64, place: Spread, to: &mut Reproduction) {
     to.figures.push(Figure::new(
         format!("tree/worst-over-best/{layout}"),
         format!("tree of 20-byte nodes, layout {layout}: worst over best order of look-ups"),
@@ -106,9 +113,10 @@ fn figures(layout: &str, ratio: f64, place: f64, to: &mut Reproduction) {
         format!("tree of 20-byte nodes, layout {layout}: where random order lies from best (0) to worst (1)"),
         "nearer to worst than to best",
         Range::new(0.8, 1.0),
-        place,
+        place.median,
         "",
-    );
+    )
+    .spread(place.min, place.max);
     to.figures.push(figure);
 }
 

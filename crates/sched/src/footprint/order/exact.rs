@@ -17,7 +17,7 @@ pub fn exact(
     mut affinity: impl FnMut(Option<usize>, usize) -> i64,
 ) -> Chosen {
     if window > EXACT_UP_TO {
-        return greedy(window, execute, due, affinity);
+        return greedy(window, execute, due, affinity, None);
     }
     let execute = execute.min(window);
     if execute == 0 {

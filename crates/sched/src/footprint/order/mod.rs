@@ -29,8 +29,15 @@ pub enum Order {
 pub struct Chosen {
     /// The tasks to run, in order, as indices into the window.
     pub order: Vec<usize>,
-    /// The sum of their affinities, each to the one before it.
+    /// The sum of their affinities, each to the one before it, as far as they were looked at.
     pub gain: i64,
     /// How many affinities were looked at: what deciding costs.
     pub looks: u64,
+}
+
+impl Chosen {
+    /// The oldest, as they came.
+    pub fn arrival(execute: usize) -> Self {
+        Self { order: (0..execute).collect(), ..Self::default() }
+    }
 }

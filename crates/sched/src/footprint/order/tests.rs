@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::{Chosen, by_key, exact, greedy};
+use super::{
+    super::{Budget, Price},
+    Chosen, by_key, exact, greedy,
+};
 
 /// Affinities of a window of `n` tasks: the first row is that to the task that ran last.
 fn affinities(most: usize) -> impl Strategy<Value = (usize, Vec<i64>)> {
@@ -57,7 +60,7 @@ proptest! {
 
     #[test]
     fn greedy_is_never_better_than_exact((n, table) in affinities(9), execute in 0..10usize, due in 0..12usize) {
-        let chosen = greedy(n, execute, due, look(n, &table));
+        let chosen = greedy(n, execute, due, look(n, &table), None);
         prop_assert!(is_a_choice(&chosen, n, execute, due));
         prop_assert_eq!(chosen.gain, sum(&chosen.order, look(n, &table)));
         prop_assert!(chosen.gain <= exact(n, execute, due, look(n, &table)).gain);
@@ -74,8 +77,35 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_budget_that_runs_out_leaves_a_choice_that_ends_by_arrival(
+        (n, table) in affinities(9), execute in 1..10usize, due in 0..12usize, affinity in 0..6u32,
+    ) {
+        let price = Price { look: 1.0, affinity: f64::from(affinity) };
+        // For a smaller window, so that it may run out.
+        let mut budget = Budget::new(price, n / 8);
+        let with = greedy(n, execute, due, look(n, &table), Some(&mut budget));
+        let without = greedy(n, execute, due, look(n, &table), None);
+        prop_assert!(is_a_choice(&with, n, execute, due));
+        prop_assert!(with.looks <= without.looks + execute as u64);
+        let same = with.order.iter().zip(&without.order).take_while(|(a, b)| a == b).count();
+        prop_assert!(with.order[same..].is_sorted());
+    }
+}
+
+#[test]
+fn where_all_share_alike_a_budget_stops_looking() {
+    let mut budget = Budget::new(Price { look: 3.0, affinity: 6.0 }, 64);
+    // However much: one order is as good as another.
+    let chosen = greedy(64, 32, 0, |_, _| 100, Some(&mut budget));
+    assert!(chosen.order.into_iter().eq(0..32));
+    // It opens with enough for 16 looks at each of 64, and the window becomes smaller on the way.
+    assert!((15 * 64..=16 * 64).contains(&chosen.looks), "{}", chosen.looks);
+}
+
 #[test]
 fn a_window_too_large_for_all_orders_is_gone_through_greedily() {
     let affinity = |before: Option<usize>, next: usize| -(before.unwrap_or(0).abs_diff(next) as i64);
-    assert_eq!(exact(40, 20, 0, affinity), greedy(40, 20, 0, affinity));
+    assert_eq!(exact(40, 20, 0, affinity), greedy(40, 20, 0, affinity, None));
 }

@@ -4,8 +4,11 @@ use std::iter::zip;
 
 use befit_sched::footprint::{Learned, Settings};
 
-use super::super::setup::{ARRAY_INSTRUCTIONS, Setup, bit_reversed, shuffled};
-use super::Tree;
+use super::super::{
+    cost::Cost,
+    setup::{ARRAY_INSTRUCTIONS, Setup},
+    tree::Tree,
+};
 use crate::{
     LabError,
     footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order},
@@ -29,69 +32,60 @@ pub(super) struct Case {
     pub(super) outer: Option<Oracle>,
     pub(super) classes: Vec<u32>,
     pub(super) given: Learned,
-    pub(super) arrival: Vec<u32>,
+    /// One per seed.
+    pub(super) arrivals: Vec<Vec<u32>>,
     /// Whether the tasks are look-ups.
     pub(super) is_tree: bool,
     /// Warmed by one pass.
     core: Core,
-    /// Cycles of the tasks in sorted order, as they arrive, and in the worst order.
-    pub(super) sorted: f64,
-    pub(super) random: f64,
-    pub(super) worst: f64,
+    /// What orders that decide nothing cost.
+    pub(super) cost: Cost,
 }
 
 impl Case {
     /// Windows of `window` rows of an array of `rows`.
     pub(super) fn array(setup: &Setup, window: u64, rows: u64, tasks: u64) -> Result<Self, LabError> {
-        let recorded = setup.record(&format!("array-windows:rows={rows},window={window}"), tasks)?;
-        let name = format!("{tasks} windows of {window} rows of {rows}");
-        Self::of(setup, format!("windows-{window}-of-{rows}"), name, recorded, ARRAY_INSTRUCTIONS, false)
+        let tasks = setup.record(&format!("array-windows:rows={rows},window={window}"), tasks)?;
+        let name = format!("{} windows of {window} rows of {rows}", tasks.len());
+        let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
+        in_order(&mut core, &tasks, 0..tasks.len() as u32);
+        let arrivals = setup.arrivals(tasks.len());
+        let cost = Cost::measure(&core, &tasks, &arrivals)?;
+        let (oracle, classes, given) = statistics(setup, &core, &tasks);
+        let id = format!("windows-{window}-of-{rows}");
+        Ok(Self { id, name, tasks, oracle, outer: None, classes, given, arrivals, is_tree: false, core, cost })
     }
 
     /// The look-ups of a tree.
-    pub(super) fn tree(setup: &Setup, tree: Tree) -> Result<Self, LabError> {
-        let name = format!("{} look-ups in the tree, layout {}", tree.tasks.len(), tree.layout);
-        Self::of(setup, format!("tree-{}", tree.layout), name, tree.tasks, tree.instructions, true)
+    pub(super) fn tree(setup: &Setup, tree: Tree) -> Self {
+        let Tree { layout, tasks, core, arrivals, cost, .. } = tree;
+        let name = format!("{} look-ups in the tree, layout {layout}", tasks.len());
+        let (oracle, classes, given) = statistics(setup, &core, &tasks);
+        let outer = Some(Oracle::new(&core, &tasks, setup.second()));
+        let id = format!("tree-{layout}");
+        Self { id, name, tasks, oracle, outer, classes, given, arrivals, is_tree: true, core, cost }
     }
 
-    fn of(
-        setup: &Setup,
-        id: String,
-        name: String,
-        tasks: Tasks,
-        instructions: f64,
-        is_tree: bool,
-    ) -> Result<Self, LabError> {
-        let count = tasks.len();
-        let mut core = setup.core(&tasks, instructions, Latencies::Exclusive)?;
-        let oracle = Oracle::new(&core, &tasks, setup.innermost());
-        let outer = is_tree.then(|| Oracle::new(&core, &tasks, setup.second()));
-        let classes: Vec<u32> = (0..count).map(|task| (task * CLASSES / count) as u32).collect();
-        in_order(&mut core, &tasks, 0..count as u32);
-        let cost = |order: Vec<u32>| in_order(&mut core.clone(), &tasks, order).cycles;
-        let arrival = shuffled(count, 1);
-        let (sorted, random, worst) =
-            (cost((0..count as u32).collect()), cost(arrival.clone()), cost(bit_reversed(count)));
-        let given = given(&oracle, &classes);
-        Ok(Self { id, name, tasks, oracle, outer, classes, given, arrival, is_tree, core, sorted, random, worst })
-    }
-
-    /// The share of the way from random to sorted order.
-    pub(super) fn recovered(&self, cycles: f64) -> f64 {
-        100.0 * (self.random - cycles) / (self.random - self.sorted)
-    }
-
-    /// Runs them by footprint.
-    pub(super) fn fbs(&self, setup: &Setup, settings: Settings, how: How, budget: bool) -> Ran {
+    /// Runs them by footprint, as they arrive with number `seed`.
+    pub(super) fn fbs(&self, setup: &Setup, seed: usize, settings: Settings, how: How, budget: bool) -> Ran {
         let fbs = Fbs { settings, how, charge: setup.charge(), budget };
-        fbs.run(&setup.machine, &mut self.core.clone(), &self.tasks, &self.arrival)
+        fbs.run(&setup.machine, &mut self.core.clone(), &self.tasks, &self.arrivals[seed])
     }
 
     /// Runs them newest first, so many at a time.
     pub(super) fn lifo(&self, batch: usize) -> f64 {
-        let order = self.arrival.chunks(batch).flat_map(|batch| batch.iter().rev().copied());
+        let order = self.arrivals[0].chunks(batch).flat_map(|batch| batch.iter().rev().copied());
         in_order(&mut self.core.clone(), &self.tasks, order).cycles
     }
+}
+
+/// What is known of the tasks beforehand: of all pairs; the tasks' classes, and of pairs of these.
+fn statistics(setup: &Setup, core: &Core, tasks: &Tasks) -> (Oracle, Vec<u32>, Learned) {
+    let count = tasks.len();
+    let oracle = Oracle::new(core, tasks, setup.innermost());
+    let classes: Vec<u32> = (0..count).map(|task| (task * CLASSES / count) as u32).collect();
+    let given = given(&oracle, &classes);
+    (oracle, classes, given)
 }
 
 /// The mean affinity of each ordered pair of classes, over some pairs of tasks.

@@ -18,7 +18,7 @@ pub(super) fn run(setup: &Setup, trees: Vec<Tree>, to: &mut Reproduction) -> Res
     // The others' look-ups touch the same nodes in other lines.
     let kept = if setup.quick { 1 } else { trees.len() };
     for tree in trees.into_iter().take(kept) {
-        sweep::run(setup, &Case::tree(setup, tree)?, to)?;
+        sweep::run(setup, &Case::tree(setup, tree), to)?;
     }
     nothing::run(setup, to)
 }
