@@ -214,7 +214,8 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
     engine.rounds(3);
     assert_eq!((engine.tiers().partitions, engine.tiers().plain), (0, Some("threads on one socket only")));
     engine.workers = 4;
-    engine.rounds(3);
+    // In the first call from now on they are seen, in the next they are reckoned with.
+    (0..2).for_each(|_| drop(engine.rounds(3)));
     assert_eq!((engine.tiers().partitions, engine.tiers().plain), (1, None));
 }
 
