@@ -31,6 +31,7 @@ pub fn latency(level: Level) -> Cycles {
 /// One controller: 100 ns and 100 GB/s at 2.5 GHz, about a socket of eight DDR4-3200 channels at half its peak.
 ///
 /// Parallelism 10: the line-fill buffers of an Intel core from Nehalem to Skylake; a streaming run keeps them full.
+/// Window 112: half of the 224 instructions that Skylake and Zen 2 have in flight, as an operation stands for about two.
 /// A cache of another socket answers in 1.4 times the time of local memory, as on two-socket Xeons and EPYCs.
 pub fn memory() -> Memory {
     Memory {
@@ -39,6 +40,7 @@ pub fn memory() -> Memory {
         bandwidth: 40.0,
         placement: Placement::default(),
         parallelism: 10.0,
+        window: 112,
         remote_latency: Cycles(350),
     }
 }

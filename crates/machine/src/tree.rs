@@ -113,8 +113,12 @@ pub struct Memory {
     pub bandwidth: f64,
     /// Where pages go.
     pub placement: Placement,
-    /// How many misses of a streaming run overlap: the latency of each is divided by it.
+    /// How many misses a core has in flight at most: of a streaming run the latency of each is divided by it, and no more
+    /// than so many others are waited for together.
     pub parallelism: f64,
+    /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one such window are waited for
+    /// together. 0 for a core that waits for each.
+    pub window: u32,
     /// From the load's issue to its data when another last-level cache supplies it.
     pub remote_latency: Cycles,
 }

@@ -5,7 +5,12 @@ use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
 
-use crate::{SimError, clock::Ticks, memory::Memory};
+use crate::{
+    SimError,
+    clock::Ticks,
+    memory::Memory,
+    stall::{Stall, Window},
+};
 
 /// Touches decoded ahead.
 const AHEAD: usize = 64;
@@ -13,6 +18,8 @@ const AHEAD: usize = 64;
 const FAR: usize = 16;
 /// So many touches ahead, what depends on what was brought near is prepared.
 const NEAR: usize = 6;
+/// Operations are counted in fractions of this, so that what lies between two touches adds up to the strand's.
+const OPERATION: u64 = 1 << 16;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -26,6 +33,8 @@ pub(crate) struct Hardware {
     remote: Ticks,
     /// How many misses of a streaming run overlap.
     parallelism: f64,
+    /// Which other misses overlap.
+    window: Window,
     cycles_per_operation: f64,
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
@@ -74,6 +83,7 @@ impl Hardware {
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
             parallelism: machine.memory.parallelism.max(1.0),
+            window: Window::new(machine.memory.window, machine.memory.parallelism, OPERATION),
             cycles_per_operation: machine.cycles_per_operation,
             shared_lines,
             stack_lines,
@@ -117,8 +127,8 @@ impl Hardware {
         }
     }
 
-    /// One touch, of a machine's line, at `now`; answers how long the worker waits for it.
-    fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> Ticks {
+    /// One touch, of a machine's line, at `now`; answers how long the worker waits for the bus, and how long the line then takes.
+    fn touch(&mut self, worker: WorkerId, touch: Touch, now: Ticks) -> (Ticks, Ticks) {
         let line = touch.line;
         let access = self.caches.access(worker, line, touch.write);
         // Lines that go out take their place on the bus; nobody waits for them.
@@ -126,13 +136,11 @@ impl Hardware {
             self.memory.transfer(worker, line, now);
         }
         self.count(worker, access.found);
-        let (queued, latency) = match access.found {
+        match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
             Found::Remote => (Ticks::default(), self.remote),
             Found::Memory => (self.memory.transfer(worker, line, now).since(now), self.reach[ClusterId::ROOT.index()]),
-        };
-        let overlapped = if touch.streaming { Ticks((latency.0 as f64 / self.parallelism) as u64) } else { latency };
-        queued + overlapped
+        }
     }
 }
 
@@ -150,10 +158,11 @@ pub(crate) struct Execution<'a> {
     ahead: [Touch; AHEAD],
     at: usize,
     filled: usize,
-    /// Operations between two touches, in 1/65536, so that they add up to the strand's.
+    /// Operations between two touches, in fractions of [`OPERATION`].
     stride: u64,
     /// What is left of the strand's operations, in the same unit.
     left: u64,
+    stall: Stall,
     /// All of the strand's operations.
     operations: u64,
 }
@@ -161,7 +170,8 @@ pub(crate) struct Execution<'a> {
 impl<'a> Execution<'a> {
     pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
         let work = program.work(strand);
-        let left = (work.loads + work.stores + work.blocks) << 16;
+        let operations = work.loads + work.stores + work.blocks;
+        let left = operations * OPERATION;
         Self {
             touches: program.touches(strand),
             ahead: [NO_TOUCH; AHEAD],
@@ -169,7 +179,8 @@ impl<'a> Execution<'a> {
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
             left,
-            operations: left >> 16,
+            stall: Stall::default(),
+            operations,
         }
     }
 
@@ -182,8 +193,10 @@ impl<'a> Execution<'a> {
         until: Ticks,
     ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
-        let sharers = f64::from(hardware.busy[core as usize].max(1));
-        let ticks_per_op = Ticks::cycles(1).0 as f64 * hardware.cycles_per_operation * slowness * sharers / 65536.0;
+        let sharers = hardware.busy[core as usize].max(1);
+        let window = hardware.window.shared_by(sharers);
+        let cycles_per_op = hardware.cycles_per_operation * slowness * f64::from(sharers);
+        let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
         let (mut clock, mut made) = (now, 0);
         while clock <= until {
@@ -205,9 +218,20 @@ impl<'a> Execution<'a> {
             made += 1;
             self.left -= self.stride;
             clock += step;
-            clock += hardware.touch(worker, touch, clock);
+            let (queued, latency) = hardware.touch(worker, touch, clock);
+            clock += queued;
+            clock += if touch.streaming {
+                Ticks((latency.0 as f64 / hardware.parallelism) as u64)
+            } else {
+                self.stall.wait(window, self.done(), latency)
+            };
         }
         (clock, false, made)
+    }
+
+    /// Operations of the strand that are behind, in fractions.
+    fn done(&self) -> u64 {
+        self.operations * OPERATION - self.left
     }
 
     /// Decodes as many touches as there is room for behind those still to be made, and has the simulating machine fetch what they will look at.

@@ -19,6 +19,7 @@ mod memory;
 mod occupancy;
 mod outcome;
 mod settings;
+mod stall;
 mod tasks;
 #[cfg(test)]
 mod tests;

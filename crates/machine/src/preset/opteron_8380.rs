@@ -8,6 +8,7 @@
 //! | bandwidth | 10 GB/s a socket = 4 bytes a cycle | estimate: the AnandTech page puts the 2435, which has the same two DDR2-800 channels, at 21 GB/s of STREAM for two sockets; peak 12.8 a socket |
 //! | remote latency | 300 cycles | estimate: memory's, and a hop of 20 ns |
 //! | parallelism | 8 | estimate: eight misses of a core in flight |
+//! | window | 36 operations | 72 macro-ops in flight (the guide), at about two an operation |
 //!
 //! Operations cost 1.2 cycles: a 3-wide core, against the assumed 1 cycle of 4-wide ones ([`crate::assumed`]).
 //!
@@ -21,7 +22,7 @@ use super::Preset;
 pub(super) const OPTERON_8380: Preset = Preset {
     name: "opteron-8380",
     about: "4 sockets × 4 cores, L3 6 MiB a socket (CATS's machine)",
-    text: "(mhz=2500 latency=250 remote=300 controllers=4 bandwidth=4 parallelism=8 operation=1.2) pack:4
+    text: "(mhz=2500 latency=250 remote=300 controllers=4 bandwidth=4 parallelism=8 window=36 operation=1.2) pack:4
            l3:1(size=6MiB ways=48 latency=56 inclusion=noninclusive) core:4
            l2:1(size=512KiB ways=16 latency=16) l1:1(size=64KiB ways=2 latency=3) pu:1",
 };

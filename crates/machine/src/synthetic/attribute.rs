@@ -16,6 +16,7 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "controllers" => memory.controllers = number(a)?,
         "bandwidth" => memory.bandwidth = number(a)?,
         "parallelism" => memory.parallelism = number(a)?,
+        "window" => memory.window = number(a)?,
         "operation" => spec.cycles_per_operation = number(a)?,
         "instructions" => issue(spec).instructions = number(a)?,
         "issue" => issue(spec).width = number(a)?,
@@ -29,7 +30,7 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         _ => {
             return other(
                 a,
-                "mhz, latency, remote, controllers, bandwidth, parallelism, placement, operation, instructions, issue",
+                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, operation, instructions, issue",
             );
         }
     }

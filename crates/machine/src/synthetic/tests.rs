@@ -37,13 +37,13 @@ fn what_lstopo_prints_as_synthetic_is_read() {
 #[test]
 fn all_attributes_are_applied() {
     let m = read(
-        "(mhz=3000 latency=300 remote=400 controllers=2 bandwidth=12.5 parallelism=8 placement=1 operation=0.5)
+        "(mhz=3000 latency=300 remote=400 controllers=2 bandwidth=12.5 parallelism=8 window=64 placement=1 operation=0.5)
          l2:2(size=96KiB line=128 ways=6 latency=11 inclusion=exclusive replacement=plru) core:1(speed=80)
          l1:1(size=0x4000 ways=full replacement=random) pu:1",
     );
     assert_eq!((m.mhz, m.cycles_per_operation), (3000, 0.5));
     assert_eq!((m.memory.latency, m.memory.remote_latency), (Cycles(300), Cycles(400)));
-    assert_eq!((m.memory.bandwidth, m.memory.parallelism), (12.5, 8.0));
+    assert_eq!((m.memory.bandwidth, m.memory.parallelism, m.memory.window), (12.5, 8.0, 64));
     assert_eq!((m.memory.controllers, m.memory.placement), (2, Placement::Bound(1)));
     let l2 = m.clusters()[1].cache.unwrap();
     assert_eq!((l2.size, l2.line, l2.ways, l2.latency), (Bytes::kib(96), Bytes(128), 6, Cycles(11)));

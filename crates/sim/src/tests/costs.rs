@@ -40,7 +40,7 @@ fn hardware_threads_share_their_cores_issue_slots() {
 }
 
 #[test]
-fn a_stalled_run_costs_latency_once_a_line_and_streaming_overlaps() {
+fn misses_cost_latency_once_a_line_or_once_a_window_and_streams_overlap() {
     let stride = program(|b| {
         for i in 0..1000 {
             b.touch((i * 7919) % 100_000, false, false);
@@ -58,10 +58,16 @@ fn a_stalled_run_costs_latency_once_a_line_and_streaming_overlaps() {
     machine.memory.parallelism = 4.0;
     machine.memory.bandwidth = 64.0;
     let settings = Settings { costs: FREE, ..Settings::new(SchedulerKind::Ws, 1) };
-    let time = |p| run(p, &machine, &settings, &|_| {}).unwrap().time.0;
     let latency = 200 - machine.clusters()[1].cache.unwrap().latency.0;
-    assert_eq!(time(&stride), 1000 * (1 + latency));
-    let streamed = time(&stream) as f64;
+    let mut time = |window, program| {
+        machine.memory.window = window;
+        run(program, &machine, &settings, &|_| {}).unwrap().time.0
+    };
+    assert_eq!(time(0, &stride), 1000 * (1 + latency));
+    // An operation a touch: two misses in a window of two, and no more than four in a longer one.
+    assert_eq!(time(2, &stride), 1000 + 500 * latency);
+    assert_eq!(time(64, &stride), 1000 + 250 * latency);
+    let streamed = time(64, &stream) as f64;
     assert!((streamed / (1000.0 * (1.0 + latency as f64 / 4.0)) - 1.0).abs() < 0.02, "{streamed}");
 }
 
