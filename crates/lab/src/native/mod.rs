@@ -11,6 +11,7 @@ mod child;
 mod interrupt;
 mod stats;
 mod summary;
+mod tiers;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use befit_sched::SchedulerKind;
 
 pub use interrupt::Interrupt;
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
+pub use tiers::TiersSummary;
 
 use crate::{LabError, Progress, recording};
 
