@@ -27,7 +27,8 @@ fn native(kernel: &str, schedulers: &[SchedulerKind]) -> Vec<Value> {
     let names = names.join(",");
     for _ in 0..10 {
         let arguments = ["run", kernel, "--n", ROWS, "--machine", MACHINE, "--threads", "4", "--repeats", "1"];
-        let text = printed(&command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat()).output().unwrap());
+        let text =
+            printed(&command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat()).output().unwrap());
         let report: Value = serde_json::from_str(&text).unwrap();
         let tiers: Vec<_> = report["results"].as_array().unwrap().iter().map(|row| row["tiers"].clone()).collect();
         if tiers.iter().all(|tiers| tiers["partitions"]["median"].as_u64() > Some(0)) {

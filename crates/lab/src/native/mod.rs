@@ -11,9 +11,9 @@ mod child;
 mod interrupt;
 mod stats;
 mod summary;
-mod tiers;
 #[cfg(test)]
 mod tests;
+mod tiers;
 
 use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use befit_counters::Event;
-use befit_lab::{ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, WorkerSummary};
+use befit_lab::{
+    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, WorkerSummary,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Figure;
