@@ -29,14 +29,8 @@ type PerClass<T> = SmallVec<[T; 4]>;
 pub(crate) struct Counts {
     /// `classes` numbers for each part.
     table: PerClass<usize>,
-    classes: usize,
-}
-
-impl Counts {
     /// How many elements of each class there are.
-    pub(crate) fn totals(&self) -> PerClass<usize> {
-        totals(&self.table, self.classes)
-    }
+    pub(crate) totals: PerClass<usize>,
 }
 
 fn totals(table: &[usize], classes: usize) -> PerClass<usize> {
@@ -55,26 +49,30 @@ impl<F> Distribution<F> {
         F: Fn(&T) -> usize + Sync,
     {
         let mut table: PerClass<usize> = smallvec![0; from.len().div_ceil(self.part).max(1) * self.classes];
-        self.count_parts(from, &mut table);
-        Counts { table, classes: self.classes }
+        let totals = self.count_parts(from, &mut table);
+        Counts { table, totals }
     }
 
-    fn count_parts<T>(&self, from: &[T], table: &mut [usize])
+    /// Fills the table; answers its sums.
+    fn count_parts<T>(&self, from: &[T], table: &mut [usize]) -> PerClass<usize>
     where
         T: Sync,
         F: Fn(&T) -> usize + Sync,
     {
         let parts = table.len() / self.classes;
         if parts == 1 {
-            return self.count_part(from, table);
+            self.count_part(from, table);
+            return PerClass::from_slice(table);
         }
         let (table1, table2) = table.split_at_mut(parts / 2 * self.classes);
         let (from1, from2) = from.split_at(parts / 2 * self.part);
         let (bytes1, bytes2) = (size_of_val(from1) + size_of_val(table1), size_of_val(from2) + size_of_val(table2));
-        join(
+        let (mut totals, totals2) = join(
             fit(bytes1, || self.count_parts(from1, table1)).strand(self.strand(from1, bytes1, 0)),
             fit(bytes2, || self.count_parts(from2, table2)).strand(self.strand(from2, bytes2, 0)),
         );
+        totals.iter_mut().zip(totals2).for_each(|(total, n)| *total += n);
+        totals
     }
 
     fn count_part<T>(&self, from: &[T], counts: &mut [usize])
@@ -98,7 +96,7 @@ impl<F> Distribution<F> {
         T: Copy + Send + Sync,
         F: Fn(&T) -> usize + Sync,
     {
-        let places = split(to, &counts.totals());
+        let places = split(to, &counts.totals);
         self.copy_parts(from, &counts.table, places);
     }
 
@@ -193,7 +191,7 @@ mod tests {
                 let counts = pool.install(|| {
                     let counts = distribution.count(&from);
                     distribution.copy(&from, &counts, &mut to);
-                    counts.totals()
+                    counts.totals
                 });
                 let of_class = |class| from.iter().copied().filter(move |x| x % classes == class);
                 // Order within a class is nobody's business.

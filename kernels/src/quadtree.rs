@@ -90,8 +90,7 @@ fn build(square: Square, points: &mut [Point], spare: &mut [Point], part: usize,
     let distribution = Distribution { part: part_here, classes: 4, class };
     let counts = distribution.count(points);
     distribution.copy(points, &counts, spare);
-    let lengths = counts.totals();
-    drop(counts);
+    let lengths = counts.totals;
     let (mut here, mut there) = (split(points, &lengths), split(spare, &lengths));
     let quadrants = (0..4).map(|i| Quadrant {
         square: square.quadrant(i),

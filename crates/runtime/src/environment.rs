@@ -6,7 +6,7 @@
 use std::{ffi::OsString, str::FromStr};
 
 use befit_machine::Machine;
-use befit_sched::SchedulerKind;
+use befit_sched::{Counting, SchedulerKind};
 
 use crate::{Pin, ThreadPoolBuildError};
 
@@ -54,6 +54,10 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
         self.value("BEFIT_MU", share)
     }
 
+    pub(crate) fn counting(&self) -> Result<Option<Counting>, ThreadPoolBuildError> {
+        self.value("BEFIT_COUNTING", |text| Counting::from_str(text).map_err(|unknown| unknown.to_string()))
+    }
+
     fn value<T>(
         &self,
         variable: &'static str,
@@ -97,6 +101,7 @@ mod tests {
         assert_eq!(with("never").pin().unwrap(), Some(Pin::Never));
         assert_eq!(with("7").threads().unwrap(), Some(7));
         assert_eq!((with("1").sigma().unwrap(), with("0.25").mu().unwrap()), (Some(1.0), Some(0.25)));
+        assert_eq!(with("full").counting().unwrap(), Some(Counting::Full));
     }
 
     #[test]
@@ -115,6 +120,8 @@ mod tests {
         let machine = message(with("xeon").machine());
         assert!(machine.starts_with("BEFIT_MACHINE: unknown machine `xeon`; known are xeon-7560"), "{machine}");
         assert_eq!(message(with("yes").pin()), "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never");
+        let counting = message(with("half").counting());
+        assert_eq!(counting, "BEFIT_COUNTING: unknown way of counting strands 'half'; known: capped, full");
         for bad in ["0", "-1", "two", "1.5"] {
             let said = message(with(bad).threads());
             assert_eq!(said, format!("BEFIT_THREADS: '{bad}' is not a whole number from 1 up"));

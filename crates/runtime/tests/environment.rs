@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use befit::{Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
+use befit::{Counting, Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
 use serde_json::Value;
 
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
@@ -17,9 +17,16 @@ const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
 fn again(name: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
-    for variable in
-        ["BEFIT_SCHEDULER", "BEFIT_MACHINE", "BEFIT_PIN", "BEFIT_THREADS", "BEFIT_SIGMA", "BEFIT_MU", "BEFIT_STATS"]
-    {
+    for variable in [
+        "BEFIT_SCHEDULER",
+        "BEFIT_MACHINE",
+        "BEFIT_PIN",
+        "BEFIT_THREADS",
+        "BEFIT_SIGMA",
+        "BEFIT_MU",
+        "BEFIT_COUNTING",
+        "BEFIT_STATS",
+    ] {
         command.env_remove(variable);
     }
     command.envs(variables.iter().copied()).output().unwrap()
@@ -81,6 +88,7 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
             ("BEFIT_THREADS", "3"),
             ("BEFIT_SIGMA", "1"),
             ("BEFIT_MU", "0.1"),
+            ("BEFIT_COUNTING", "full"),
         ],
     ));
 }
@@ -91,7 +99,12 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         let error = ThreadPoolBuilder::new().build().map(drop).map_err(|error| error.to_string());
         eprintln!("error: {}", error.unwrap_err());
         // Where the program has decided, nobody looks.
-        let decided = ThreadPoolBuilder::new().scheduler(SchedulerKind::Ws).num_threads(1).sigma(0.5).mu(0.5);
+        let decided = ThreadPoolBuilder::new()
+            .scheduler(SchedulerKind::Ws)
+            .num_threads(1)
+            .sigma(0.5)
+            .mu(0.5)
+            .counting(Counting::Full);
         let _ = decided.pin(false).machine("pu:1".parse().unwrap()).build();
         join(|| (), || ());
         return;
@@ -104,6 +117,7 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         ("BEFIT_THREADS", "0", "'0' is not a whole number from 1 up"),
         ("BEFIT_SIGMA", "2", "'2' is not a number above 0 and at most 1"),
         ("BEFIT_MU", "x", "'x' is not a number above 0 and at most 1"),
+        ("BEFIT_COUNTING", "half", "unknown way of counting strands 'half'; known: capped, full"),
         ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
     ] {
         let output = again(name, &[(variable, value)]);

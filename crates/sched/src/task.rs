@@ -24,11 +24,14 @@ pub struct Task {
 }
 
 impl Task {
+    /// The size of a task of which neither it nor any task above it declares one.
+    pub const UNKNOWN: Bytes = Bytes(u64::MAX);
+
     /// The root task of a computation of size `size`, bound to nothing yet (that is, to the root).
     pub const fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
         let size = match size {
             Some(s) => s,
-            None => Bytes(u64::MAX),
+            None => Self::UNKNOWN,
         };
         let strand = match strand {
             Some(s) => s,

@@ -37,13 +37,13 @@ pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: Place) 
     let mut pivot = ninther(data);
     let mut counts = partition(pivot, part).count(data);
     // A pivot that is the least element would give an empty side for ever: then its equals are one side, which is sorted.
-    let least = counts.totals()[0] == 0;
+    let least = counts.totals[0] == 0;
     if least {
         pivot = pivot.next_up();
         counts = partition(pivot, part).count(data);
     }
     partition(pivot, part).copy(data, &counts, spare);
-    let below = counts.totals()[0];
+    let below = counts.totals[0];
     drop(counts);
     let (low, high) = spare.split_at_mut(below);
     let (data_low, data_high) = data.split_at_mut(below);

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, num::NonZeroU32};
 
 use befit_lab::{NativePlan, NativeSource, Pinning};
-use befit_sched::SchedulerKind;
+use befit_sched::{Counting, SchedulerKind};
 use clap::{Args, ValueEnum};
 
 use super::{OutputArgs, values};
@@ -49,6 +49,9 @@ pub(crate) struct RunArgs {
     /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1 [default: 0.2]
     #[arg(long, value_parser = values::share)]
     mu: Option<f64>,
+    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at mu of it) or in `full` [default: capped]
+    #[arg(long)]
+    counting: Option<Counting>,
     /// Show what the program writes, on stderr
     #[arg(long)]
     show_output: bool,
@@ -95,6 +98,7 @@ impl RunArgs {
             }),
             sigma: self.sigma,
             mu: self.mu,
+            counting: self.counting,
             show_output: self.show_output,
         }
     }

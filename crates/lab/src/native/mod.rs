@@ -18,7 +18,7 @@ mod tiers;
 use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 
 use befit_counters::Event;
-use befit_sched::SchedulerKind;
+use befit_sched::{Counting, SchedulerKind};
 
 pub use interrupt::Interrupt;
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
@@ -84,6 +84,8 @@ pub struct NativePlan {
     pub sigma: Option<f64>,
     /// μ.
     pub mu: Option<f64>,
+    /// How strands count that pass through a cache.
+    pub counting: Option<Counting>,
     /// What the program writes goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
@@ -202,6 +204,7 @@ impl NativePlan {
         set("BEFIT_PIN", self.pin.map(|pin| pin.name().to_owned()));
         set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
         set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
+        set("BEFIT_COUNTING", self.counting.map(|counting| counting.name().to_owned()));
         command
     }
 }

@@ -54,6 +54,7 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
         pin: None,
         sigma: None,
         mu: None,
+        counting: None,
         show_output: false,
     }
 }
@@ -92,11 +93,13 @@ fn settings_reach_the_program() {
         pin: Some(Pinning::Never),
         sigma: Some(0.25),
         mu: Some(1.0),
+        counting: Some(Counting::Full),
         ..plan(&["pws"], 1)
     };
     plan.run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
     let said = std::fs::read_to_string(script.path().with_extension("env")).unwrap();
     let expected = [
+        "BEFIT_COUNTING=full",
         "BEFIT_MACHINE=pu:4",
         "BEFIT_MU=1",
         "BEFIT_PIN=never",

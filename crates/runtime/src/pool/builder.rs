@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, sync::Arc, thread};
 
 use befit_machine::{Host, Machine};
-use befit_sched::{Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
 
 use super::{
     GLOBAL, ThreadPool, max_num_threads,
@@ -43,6 +43,7 @@ use crate::{DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS,
 /// | `BEFIT_PIN` | [`Self::pin`] | `auto`, `always`, `never` |
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
 /// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
+/// | `BEFIT_COUNTING` | [`Self::counting`] | `capped`, `full` |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
@@ -51,6 +52,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     machine: Option<Machine>,
     sigma: Option<f64>,
     mu: Option<f64>,
+    counting: Option<Counting>,
     wait_policy: WaitPolicy,
     pin: Option<Pin>,
     timed: Option<bool>,
@@ -70,6 +72,7 @@ impl Default for ThreadPoolBuilder {
             machine: None,
             sigma: None,
             mu: None,
+            counting: None,
             wait_policy: WaitPolicy::default(),
             pin: None,
             timed: None,
@@ -93,7 +96,7 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, sigma, mu, wait_policy, pin, timed, .. } = self;
+        let Self { num_threads, scheduler, machine, sigma, mu, counting, wait_policy, pin, timed, .. } = self;
         let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
             num_threads,
@@ -101,6 +104,7 @@ impl<S> ThreadPoolBuilder<S> {
             machine,
             sigma,
             mu,
+            counting,
             wait_policy,
             pin,
             timed,
@@ -147,6 +151,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`, `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
         self.mu = Some(mu);
+        self
+    }
+
+    /// How strands count that pass through a cache (`sb`, `sb-d`); [`Counting::Capped`] by default.
+    pub fn counting(mut self, counting: Counting) -> Self {
+        self.counting = Some(counting);
         self
     }
 
@@ -364,7 +374,11 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         if !(mu > 0.0 && mu <= 1.0) {
             return Err(ThreadPoolBuildError::Mu(mu));
         }
-        Ok(Options { sigma, mu, ..defaults })
+        let counting = match self.counting {
+            Some(counting) => counting,
+            None => PROCESS.counting()?.unwrap_or(defaults.counting),
+        };
+        Ok(Options { sigma, mu, counting, ..defaults })
     }
 
     /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside a pool.
@@ -418,6 +432,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
             .field("sigma", &self.sigma)
             .field("mu", &self.mu)
+            .field("counting", &self.counting)
             .field("wait_policy", &self.wait_policy)
             .field("pin", &self.pin)
             .field("seed", &self.seed)

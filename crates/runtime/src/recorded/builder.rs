@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, marker::PhantomData, thread};
 
 use befit_machine::{Host, Machine};
-use befit_sched::{Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
 
 use super::{
     SpawnThread, ThreadPool, max_num_threads,
@@ -91,6 +91,12 @@ impl<S> ThreadPoolBuilder<S> {
     /// μ; only checked.
     pub fn mu(mut self, mu: f64) -> Self {
         self.options.mu = mu;
+        self
+    }
+
+    /// Without effect: a recording can be simulated with either.
+    pub fn counting(mut self, counting: Counting) -> Self {
+        self.options.counting = counting;
         self
     }
 

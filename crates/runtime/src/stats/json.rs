@@ -86,6 +86,7 @@ pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
         .field("pinned", about.pinned)
         .field("sigma", about.options.sigma)
         .field("mu", about.options.mu)
+        .field("counting", Text(about.options.counting.name()))
         .field("ended", about.ended)
         .field("tiers", about.tiers.as_ref().map_or("null".to_owned(), tiers))
         .field("span_seconds", span)

@@ -23,8 +23,11 @@
 //!   L3's bucket) also claims min(μM, S) in each cache between, until it ends, since its data passes through.
 //! - A continuation belongs to its task: bucket 0 of the task's anchor, never anchored anew.
 //! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's anchor.
+//! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of all, as in work stealing. On one stack it would take the newest of
+//!   another, which is the smallest part of that one's work; and a search that ends at the first find may go on in both halves of the first half for ever.
 
 use std::{
+    collections::VecDeque,
     fmt::Debug,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -59,6 +62,8 @@ struct Room<T> {
 struct Buckets<T> {
     /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is the back.
     here: Vec<Vec<Ready<T>>>,
+    /// Of bucket 0, what is of unknown size, with who put it there.
+    unknown: VecDeque<(WorkerId, Ready<T>)>,
     /// Bucket k at index k − 1.
     deeper: Vec<Vec<Ready<T>>>,
 }
@@ -151,6 +156,7 @@ impl<T: Copy + Send + Debug> Room<T> {
         let bounds: Vec<u64> = largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
         let buckets = Buckets {
             here: (0..parts).map(|_| Vec::new()).collect(),
+            unknown: VecDeque::new(),
             deeper: bounds.iter().map(|_| Vec::new()).collect(),
         };
         Self {
@@ -169,6 +175,7 @@ impl<T: Copy + Send + Debug> Room<T> {
         };
         self.buckets.with(env, |buckets, _| {
             match bucket {
+                _ if ready.task.size == Task::UNKNOWN => buckets.unknown.push_back((w, ready)),
                 0 => buckets.here[self.own_part(w)].push(ready),
                 k => buckets.deeper[k - 1].push(ready),
             }
@@ -187,7 +194,8 @@ impl<T: Copy + Send + Debug> Room<T> {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
-            let found = self.take_here(w, buckets, &admit, env).or_else(|| {
+            let found = self.take_here(w, buckets, &admit, env).or_else(|| take_unknown(w, buckets, &admit, env));
+            let found = found.or_else(|| {
                 buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
             });
             if found.is_some() {
@@ -229,6 +237,20 @@ impl<T: Copy + Send + Debug> Room<T> {
         // anchored higher, so this is rare; part 0 is as good as any.
         self.own_part.get(w.0.wrapping_sub(self.first_worker) as usize).copied().unwrap_or(0)
     }
+}
+
+/// Of unknown size: the newest that `w` put there, else the oldest.
+fn take_unknown<T: Copy>(
+    w: WorkerId,
+    buckets: &mut Buckets<T>,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+    env: &mut dyn Env,
+) -> Option<Ready<T>> {
+    let at = buckets.unknown.iter().rposition(|(by, _)| *by == w).unwrap_or(0);
+    let (_, ready) = buckets.unknown.get(at)?;
+    let task = admit(ready, env)?;
+    let (_, ready) = buckets.unknown.remove(at)?;
+    Some(Ready { task, ..ready })
 }
 
 fn take_if<T: Copy>(

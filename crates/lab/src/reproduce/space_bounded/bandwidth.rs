@@ -7,7 +7,7 @@ use befit_sched::{
 
 use super::{
     super::{Axis, Figure, Plot, PlotKind, Range, Series, Table},
-    Lab, Part, SCHEDULERS,
+    Lab, Part,
     measure::{give, millions, miss_change, misses, of, time_change},
 };
 use crate::LabError;
@@ -33,11 +33,9 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     for program in programs {
         let mut gains = Vec::new();
         let mut line = Series { name: format!("{program}, sb"), points: Vec::new() };
-        // The sorts take fifty times as long as rrm to simulate: only what the figures need.
-        let schedulers: &[_] = if *program == "samplesort" { &[Ws, Sb] } else { &SCHEDULERS };
         for percent in BANDWIDTHS {
             let machine = lab.machine.clone().with_bandwidth(percent)?;
-            let results = lab.simulate(program, &machine, schedulers, Options::default())?;
+            let results = lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
             for result in &results {
                 table.row([
                     (*program).to_owned(),

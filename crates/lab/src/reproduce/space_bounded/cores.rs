@@ -8,7 +8,7 @@ use befit_sched::{
 
 use super::{
     super::{Axis, Figure, Plot, PlotKind, Point, Range, Series, Table},
-    Lab, Part, SCHEDULERS,
+    Lab, Part,
     measure::{millions, miss_change, misses, of, time_change},
 };
 use crate::{LabError, Summary};
@@ -26,7 +26,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     for program in programs {
         let mut by_cores = Vec::new();
         for (name, machine) in machines(lab)? {
-            let results = lab.simulate(program, &machine, &SCHEDULERS, Options::default())?;
+            let results = lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
             for result in &results {
                 table.row([
                     (*program).to_owned(),

@@ -10,7 +10,7 @@
 //!
 //! # A model of a large run
 //! The study's inputs are of 160 MB to 3.2 GB; simulating each of them some hundred times would take days. So n, the kernels' serial cut-offs, the
-//! caches and the costs of scheduling are all divided by one number ([`Lab::shrink`]), the same for all programs: the task tree is the
+//! caches and the costs of scheduling are all divided by one number ([`SHRINK`]), the same for all programs: the task tree is the
 //! large run's, each task befits the cache that it befits there, and misses are as many times fewer. Latencies, bandwidths and lines are not
 //! scaled, so lines are larger against tasks than they are; under sb, `rrm` shrunk by 64 has 37 % fewer L3 misses
 //! than under ws, and 38 to 39 % fewer in its full size.
@@ -22,7 +22,7 @@ mod options;
 mod programs;
 mod reasons;
 
-use std::num::NonZeroU32;
+use std::{cell::RefCell, num::NonZeroU32};
 
 use befit_machine::Machine;
 use befit_program::Program;
@@ -42,6 +42,12 @@ const SCHEDULERS: [SchedulerKind; 4] = [SchedulerKind::Ws, SchedulerKind::Pws, S
 /// The study's programs.
 const PROGRAMS: [&str; 7] = ["rrm", "rgm", "quicksort", "samplesort", "aware-samplesort", "quadtree", "matmul"];
 
+/// By how much n, cut-offs, caches and the costs of scheduling are divided.
+const SHRINK: u32 = 64;
+
+/// Line touches above which the quick form simulates a program with one seed.
+const LONG: u64 = 10_000_000;
+
 /// What all comparisons share.
 struct Lab<'a> {
     /// Of its full size.
@@ -50,9 +56,11 @@ struct Lab<'a> {
     threaded: Option<Machine>,
     quick: bool,
     seeds: NonZeroU32,
-    /// By how much n, cut-offs, caches and costs are divided.
-    shrink: u32,
+    /// The user said how many.
+    seeds_asked: bool,
     programs: Vec<(&'static str, Program)>,
+    /// What the programs gave on the machine itself with the options' defaults: several comparisons begin from there.
+    plain: RefCell<Vec<(&'static str, Vec<Summary>)>>,
     progress: &'a dyn Progress,
 }
 
@@ -60,20 +68,61 @@ impl Lab<'_> {
     /// Simulates a program on a variation of the machine, shrunk.
     fn simulate(
         &self,
-        program: &str,
+        name: &str,
         machine: &Machine,
         schedulers: &[SchedulerKind],
         options: Options,
     ) -> Result<Vec<Summary>, LabError> {
-        let machines = vec![machine.clone().shrunk(self.shrink)?];
-        let plan = Plan { machines, schedulers: schedulers.to_vec(), seeds: self.seeds, options };
-        let (_, program) = self.programs.iter().find(|(name, _)| *name == program).expect("one of PROGRAMS");
-        plan.simulate_at(Costs::default().shrunk(self.shrink), program, self.progress)
+        if *machine == self.machine && options == Options::default() {
+            let all = self.simulate_plainly(name)?;
+            return Ok(all.into_iter().filter(|summary| schedulers.contains(&summary.scheduler)).collect());
+        }
+        self.simulate_anew(name, machine, schedulers, options)
     }
 
-    /// As [`Self::simulate`] on the machine itself, with the options' defaults.
-    fn simulate_plainly(&self, program: &str, schedulers: &[SchedulerKind]) -> Result<Vec<Summary>, LabError> {
-        self.simulate(program, &self.machine, schedulers, Options::default())
+    /// As [`Self::simulate`] under the study's schedulers on the machine itself, with the options' defaults.
+    fn simulate_plainly(&self, name: &str) -> Result<Vec<Summary>, LabError> {
+        if let Some((_, before)) = self.plain.borrow().iter().find(|(program, _)| *program == name) {
+            return Ok(before.clone());
+        }
+        let results = self.simulate_anew(name, &self.machine, &SCHEDULERS, Options::default())?;
+        self.plain.borrow_mut().push((self.program(name).0, results.clone()));
+        Ok(results)
+    }
+
+    fn simulate_anew(
+        &self,
+        name: &str,
+        machine: &Machine,
+        schedulers: &[SchedulerKind],
+        options: Options,
+    ) -> Result<Vec<Summary>, LabError> {
+        let machines = vec![machine.clone().shrunk(SHRINK)?];
+        let program = &self.program(name).1;
+        let plan = Plan { machines, schedulers: schedulers.to_vec(), seeds: self.seeds_of(program), options };
+        plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)
+    }
+
+    fn program(&self, name: &str) -> &(&'static str, Program) {
+        self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS")
+    }
+
+    /// The quick form simulates long programs once only: their spread is small.
+    fn seeds_of(&self, program: &Program) -> NonZeroU32 {
+        let long = program.stats().work.touches > LONG;
+        if self.quick && !self.seeds_asked && long { NonZeroU32::MIN } else { self.seeds }
+    }
+
+    fn seeds_in_words(&self) -> String {
+        let long = self.programs.iter().filter(|(_, program)| self.seeds_of(program) < self.seeds);
+        let long: Vec<_> = long.map(|(name, _)| *name).collect();
+        let but = if long.is_empty() { String::new() } else { format!(" (one of {})", long.join(", ")) };
+        format!("{} seeds{but}", self.seeds)
+    }
+
+    /// What a comparison that is about `essential` schedulers simulates: all of the study's where there is time.
+    fn schedulers(&self, essential: &'static [SchedulerKind]) -> &'static [SchedulerKind] {
+        if self.quick { essential } else { &SCHEDULERS }
     }
 }
 
@@ -92,14 +141,22 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         None => Machine::find(MACHINE)?,
     };
     let threaded = if machine.name == MACHINE { Some(Machine::find(THREADED)?) } else { None };
-    let (shrink, seeds) = if request.quick { (64, 3) } else { (16, 10) };
-    let seeds = request.seeds.unwrap_or(NonZeroU32::new(seeds).unwrap_or(NonZeroU32::MIN));
+    let seeds = request.seeds.unwrap_or(NonZeroU32::new(if request.quick { 3 } else { 10 }).unwrap_or(NonZeroU32::MIN));
     let mut programs = Vec::new();
     for name in PROGRAMS {
-        let source = Source::Model { name: name.to_owned(), n: None, shrink };
+        let source = Source::Model { name: name.to_owned(), n: None, shrink: SHRINK };
         programs.push((name, record(&source, false, progress)?));
     }
-    let lab = Lab { machine, threaded, quick: request.quick, seeds, shrink, programs, progress };
+    let lab = Lab {
+        machine,
+        threaded,
+        quick: request.quick,
+        seeds,
+        seeds_asked: request.seeds.is_some(),
+        programs,
+        plain: RefCell::default(),
+        progress,
+    };
     let parts = [programs::run(&lab)?, bandwidth::run(&lab)?, options::run(&lab)?, cores::run(&lab)?];
     let mut all = Part::default();
     for part in parts {
@@ -109,7 +166,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     }
     Ok(Reproduction {
         study: request.study,
-        machine: format!("{}, a model {shrink} times smaller", lab.machine.name),
+        machine: format!("{}, a model {SHRINK} times smaller", lab.machine.name),
         quick: request.quick,
         notes: notes(&lab),
         figures: all.figures,
@@ -123,10 +180,10 @@ fn notes(lab: &Lab<'_>) -> Vec<String> {
     vec![
         format!(
             "a model {0} times smaller than the study's runs: n, serial cut-offs, caches and the costs of scheduling are divided by {0} for all programs alike",
-            lab.shrink
+            SHRINK
         ),
         format!("programs: {}", commands.join("; ")),
-        format!("medians of {} seeds; in brackets the smallest and the largest of a scheduler against the median of ws", lab.seeds),
+        format!("medians of {}; in brackets the smallest and the largest of a scheduler against the median of ws", lab.seeds_in_words()),
         "overhead: what workers spend in the scheduler or without work under sb, less the same under ws, in percent of the running time under ws".to_owned(),
         "rgm gathers from anywhere in its task's range, as the study's text has it (its code gathers within the leaf: rgm-leaf)".to_owned(),
         "no parameter is set per program; sigma 0.5 and mu 0.2 unless said otherwise".to_owned(),

@@ -70,7 +70,8 @@ fn sweep(
 ) -> Result<Vec<Summary>, LabError> {
     let mut all = Vec::new();
     for (name, options) in options {
-        let results = lab.simulate(program, &lab.machine, &[Sb, SbD], *options)?;
+        let schedulers: &[_] = if lab.quick { &[Sb] } else { &[Sb, SbD] };
+        let results = lab.simulate(program, &lab.machine, schedulers, *options)?;
         for result in &results {
             table.row([
                 program.to_owned(),

@@ -36,7 +36,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let series = || SCHEDULERS.map(|s| Series { name: s.name().to_owned(), points: Vec::new() });
     let (mut time, mut miss, mut beside) = (series(), series(), series());
     for program in PROGRAMS {
-        let results = lab.simulate_plainly(program, &SCHEDULERS)?;
+        let results = lab.simulate_plainly(program)?;
         for (i, result) in results.iter().enumerate() {
             table.row(row(program, &results[0], result));
             time[i].points.push(time_change(&results[0], result).point(program));

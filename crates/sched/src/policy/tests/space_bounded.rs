@@ -151,3 +151,15 @@ fn bucket_zero_goes_before_deeper_buckets() {
     sb.add(W[0], task(2, Bytes::mib(64)), &mut env());
     assert_eq!(sb.get(W[0], &mut env()).map(|r| r.job), Some(2));
 }
+
+#[test]
+fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
+    let machine = two_sockets();
+    for sb in [sb(&machine), SpaceBounded::distributed(&machine, Options::default())] {
+        for job in 1..=3 {
+            sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+        }
+        let mut take = |w: usize| sb.get(W[w], &mut env()).map(|ready| ready.job);
+        assert_eq!([take(0), take(1), take(3), take(0)], [Some(3), Some(1), Some(2), None]);
+    }
+}
