@@ -159,7 +159,7 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
         for job in 1..=3 {
             sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
         }
-        let mut take = |w: usize| sb.get(W[w], &mut env()).map(|ready| ready.job);
+        let take = |w: usize| sb.get(W[w], &mut env()).map(|ready| ready.job);
         assert_eq!([take(0), take(1), take(3), take(0)], [Some(3), Some(1), Some(2), None]);
     }
 }
