@@ -47,7 +47,7 @@ mod testing;
 pub use error::LabError;
 pub use native::{
     ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource, NativeSummary,
-    Pinning, TimeSummary, WorkerSummary,
+    Pinning, TiersSummary, TimeSummary, WorkerSummary,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};

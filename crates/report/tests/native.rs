@@ -5,7 +5,8 @@ use std::{fs, path::Path, time::Duration};
 
 use befit_counters::{Event, Quantity};
 use befit_lab::{
-    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TimeSummary, WorkerSummary,
+    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, TimeSummary,
+    WorkerSummary,
 };
 use befit_machine::Level;
 use befit_report::{Format, native_json as json, render_native};
@@ -64,6 +65,17 @@ fn summary(scheduler: SchedulerKind, microseconds: u64) -> NativeSummary {
         total: worker(2, space_bounded),
         workers: vec![worker(1, space_bounded); 2],
         clusters: if space_bounded { vec![cluster(1, "L3", 0, 1), cluster(2, "L2", 0, 0)] } else { Vec::new() },
+        tiers: (scheduler == SchedulerKind::CatsS).then(|| TiersSummary {
+            sources: vec!["declared sizes".to_owned()],
+            plain: Vec::new(),
+            partitions: spread(1),
+            root_bytes: spread(8 << 20),
+            inter: spread(7),
+            subtrees: spread(8),
+            largest_bytes: spread(1 << 20),
+            run: spread(1_592),
+            moved: spread(12),
+        }),
         counts: CountsSummary {
             private_misses: Some(spread(1_234_567)),
             task_clock: Some(time(30_000)),
@@ -76,7 +88,11 @@ fn summary(scheduler: SchedulerKind, microseconds: u64) -> NativeSummary {
 
 fn example() -> NativeResults {
     NativeResults {
-        summaries: vec![summary(SchedulerKind::Ws, 7_690), summary(SchedulerKind::Sb, 3_845)],
+        summaries: vec![
+            summary(SchedulerKind::Ws, 7_690),
+            summary(SchedulerKind::Sb, 3_845),
+            summary(SchedulerKind::CatsS, 5_000),
+        ],
         events: vec![Event { quantity: Quantity::PrivateMisses, level: Some(Level(2)), name: "L2_LINES_IN.ALL" }],
         not_counted: vec!["cannot count cycles: this processor has no event for it".to_owned()],
         notes: vec!["the program builds very many pools".to_owned()],
@@ -106,7 +122,7 @@ fn csv_has_the_fields_of_the_json() {
     let text = render_native(&example(), Format::Csv).unwrap();
     hold_against("run.csv", &text);
     let widths: Vec<usize> = text.lines().map(|l| l.split(',').count()).collect();
-    assert!(widths.len() == 3 && widths.iter().all(|w| *w == widths[0]), "{widths:?}");
+    assert!(widths.len() == 4 && widths.iter().all(|w| *w == widths[0]), "{widths:?}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ mod yielded;
 mod recorded;
 
 pub use befit_machine::{Level, Machine};
-pub use befit_sched::{Counting, SchedulerKind, Subtree, Tiers};
+pub use befit_sched::{CountSource, Counting, SchedulerKind, Subtree, Tiers, WorkerCounts};
 
 #[cfg(not(befit_record))]
 use self::pool::with_current_machine;

@@ -1,6 +1,6 @@
 //! What an engine counts of its workers, for policies that measure.
 
-/// What one worker has done since the engine began to count. Only differences mean something.
+/// What one worker has done in some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WorkerCounts {
     /// Lines brought into its last private cache.
@@ -28,6 +28,8 @@ impl WorkerCounts {
 pub enum CountSource {
     /// The processor's counters.
     Hardware,
+    /// What the program has the engine count with.
+    Given,
     /// The simulated caches.
     Simulated,
     /// Nothing counts: the program declares its tasks' sizes.
@@ -38,6 +40,7 @@ impl std::fmt::Display for CountSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Hardware => "hardware counters",
+            Self::Given => "the program's own counts",
             Self::Simulated => "simulated caches",
             Self::Declared => "declared sizes",
         })

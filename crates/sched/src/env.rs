@@ -25,8 +25,7 @@ pub trait Env {
     /// The worker looked for work in `victim`'s queue, and found some or none.
     fn steal(&mut self, victim: WorkerId, found: bool);
 
-    /// What the worker has done so far, for policies that measure; none where nothing counts. Read where a strand begins and where it
-    /// ends, the difference is the strand's.
+    /// What the worker has done since it was last asked, or since it began; for policies that measure. None where nothing counts.
     fn counts(&mut self) -> Option<WorkerCounts> {
         None
     }

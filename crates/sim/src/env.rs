@@ -13,6 +13,8 @@ pub(crate) struct Prices {
     free_at: Vec<Ticks>,
     /// Per worker: its last-level cluster, for telling near from far victims.
     socket: Vec<u32>,
+    /// Per worker: what it had done when the policy asked last.
+    asked: Vec<WorkerCounts>,
 }
 
 /// Counts of steals over the whole run.
@@ -25,8 +27,8 @@ pub(crate) struct Steals {
 
 impl Prices {
     pub(crate) fn new(machine: &Machine, costs: Costs) -> Self {
-        let socket = (0..machine.workers().len() as u32).map(|w| machine.last_level(WorkerId(w)).0).collect();
-        Self { costs, free_at: Vec::new(), socket }
+        let socket: Vec<_> = (0..machine.workers().len() as u32).map(|w| machine.last_level(WorkerId(w)).0).collect();
+        Self { costs, free_at: Vec::new(), asked: vec![WorkerCounts::default(); socket.len()], socket }
     }
 }
 
@@ -80,7 +82,8 @@ impl Env for SimEnv<'_> {
     }
 
     fn counts(&mut self) -> Option<WorkerCounts> {
-        Some(self.counts)
+        let before = std::mem::replace(&mut self.prices.asked[self.worker.index()], self.counts);
+        Some(self.counts.since(before))
     }
 
     fn count_source(&self) -> Option<CountSource> {

@@ -29,6 +29,12 @@ pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError
     sized(pool, input, Branching::TwoAndFour)
 }
 
+/// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the inner elements' means of neighbours in
+/// `from`; its edge stays. What is beyond the shorter of the two stays as well.
+pub fn jacobi(from: &[f64], to: &mut [f64]) {
+    pass(from, to, Branching::Two);
+}
+
 fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
     match input.element {
         ElementSize::Eight => solve::<f64>(pool, input, branching),

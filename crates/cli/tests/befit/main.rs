@@ -8,3 +8,4 @@ mod help;
 mod rayon;
 mod run;
 mod sim;
+mod tiers;

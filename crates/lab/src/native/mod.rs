@@ -13,6 +13,7 @@ mod stats;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod tiers;
 
 use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 
@@ -21,6 +22,7 @@ use befit_sched::{Counting, SchedulerKind};
 
 pub use interrupt::Interrupt;
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
+pub use tiers::TiersSummary;
 
 use crate::{LabError, Progress, recording};
 

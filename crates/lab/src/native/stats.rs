@@ -26,6 +26,26 @@ pub(super) struct Pool {
     pub(super) span_seconds: Option<f64>,
     pub(super) workers: Vec<Worker>,
     pub(super) anchors: Vec<Anchors>,
+    #[serde(default)]
+    pub(super) tiers: Option<Tiers>,
+}
+
+/// What a scheduler with two tiers found out.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(super) struct Tiers {
+    pub(super) source: Option<String>,
+    pub(super) plain: Option<String>,
+    pub(super) partitions: u64,
+    pub(super) root_bytes: u64,
+    pub(super) inter: u64,
+    pub(super) subtrees_run: u64,
+    pub(super) subtrees_moved: u64,
+    pub(super) subtrees: Vec<Subtree>,
+}
+
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub(super) struct Subtree {
+    pub(super) bytes: u64,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]

@@ -9,6 +9,7 @@ use befit_counters::Counts;
 use befit_sched::SchedulerKind;
 
 use super::{
+    TiersSummary,
     child::Run,
     stats::{Seconds, Worker},
 };
@@ -57,6 +58,8 @@ pub struct NativeSummary {
     pub workers: Vec<WorkerSummary>,
     /// Clusters that tasks were anchored at.
     pub clusters: Vec<ClusterSummary>,
+    /// How it was cut, under schedulers with two tiers.
+    pub tiers: Option<TiersSummary>,
     /// What the processor and the kernel counted of the whole process.
     pub counts: CountsSummary,
 }
@@ -180,6 +183,7 @@ impl NativeSummary {
             total: WorkerSummary::of(&totals.iter().collect::<Vec<_>>())?,
             workers: workers.collect::<Option<_>>()?,
             clusters: clusters(runs),
+            tiers: TiersSummary::of(runs),
             counts: CountsSummary::of(runs.iter().map(|run| &run.counts)),
         })
     }

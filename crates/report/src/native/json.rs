@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use befit_counters::Event;
-use befit_lab::{ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, WorkerSummary};
+use befit_lab::{
+    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, WorkerSummary,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::json::Figure;
@@ -63,6 +65,9 @@ pub struct Row {
     pub total: Worker,
     /// Tasks anchored, by level, `memory` being the root. Only where there are any.
     pub anchors: Vec<Anchors>,
+    /// How it was cut; under schedulers with two tiers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<Tiers>,
     /// What was counted of the whole process.
     pub counters: Counters,
     /// Each worker.
@@ -131,6 +136,29 @@ pub struct Anchors {
     pub last_worker: u32,
     /// How many.
     pub tasks: Figure,
+}
+
+/// How a scheduler with two tiers has cut the program.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Tiers {
+    /// Where the sizes come from; empty if no size was seen. Joined by commas.
+    pub source: String,
+    /// Why it stole as if there were one tier; empty where it did not. Joined by semicolons.
+    pub plain: String,
+    /// How often a computation was cut in tiers.
+    pub partitions: Figure,
+    /// Bytes that one iteration of the latest involves.
+    pub root_bytes: Figure,
+    /// Its inter-socket tasks, the root included.
+    pub inter: Figure,
+    /// Its intra-socket subtrees.
+    pub subtrees: Figure,
+    /// Bytes that the largest of them involves.
+    pub largest_bytes: Figure,
+    /// Subtrees that were run in all.
+    pub subtrees_run: Figure,
+    /// Of these, on another socket than the last time.
+    pub subtrees_moved: Figure,
 }
 
 /// Counts of the whole process with all that it started; null where nothing counts.
@@ -205,6 +233,7 @@ fn row(s: &NativeSummary, first: f64) -> Row {
         pools: s.pools.into(),
         total: Worker::from(&s.total),
         anchors: s.clusters.iter().map(Anchors::from).collect(),
+        tiers: s.tiers.as_ref().map(Tiers::from),
         counters: Counters::from(&s.counts),
         workers: s.workers.iter().map(Worker::from).collect(),
     }
@@ -246,6 +275,22 @@ impl From<&ClusterSummary> for Anchors {
             first_worker: c.first_worker,
             last_worker: c.last_worker,
             tasks: c.tasks.into(),
+        }
+    }
+}
+
+impl From<&TiersSummary> for Tiers {
+    fn from(t: &TiersSummary) -> Self {
+        Self {
+            source: t.sources.join(", "),
+            plain: t.plain.join("; "),
+            partitions: t.partitions.into(),
+            root_bytes: t.root_bytes.into(),
+            inter: t.inter.into(),
+            subtrees: t.subtrees.into(),
+            largest_bytes: t.largest_bytes.into(),
+            subtrees_run: t.run.into(),
+            subtrees_moved: t.moved.into(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod json;
 mod table;
+mod tiers;
 
 use befit_lab::NativeResults;
 

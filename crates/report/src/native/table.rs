@@ -5,6 +5,7 @@ use std::{fmt::Write, time::Duration};
 use befit_counters::{Event, Quantity};
 use befit_lab::{Measured, NativeResults, NativeSummary, Spread, WorkerSummary};
 
+use super::tiers::tiers;
 use crate::table::{Columns, Scale, change, percent};
 
 pub(super) fn render(results: &NativeResults) -> String {
@@ -26,10 +27,9 @@ pub(super) fn render(results: &NativeResults) -> String {
         first.threads,
         time(block)
     );
-    for table in [Some(times(block)), Some(counts(block)), anchors(block), counters(block, &results.events)]
-        .into_iter()
-        .flatten()
-    {
+    let tables =
+        [Some(times(block)), Some(counts(block)), anchors(block), tiers(block), counters(block, &results.events)];
+    for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "\n{table}");
     }
     let notes = results.notes.iter().map(|note| format!("note: {note}"));

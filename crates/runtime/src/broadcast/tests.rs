@@ -255,3 +255,23 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
         }
     });
 }
+
+/// It was taken for the subtree in which its thread waited, which so ended twice; the socket then began no other.
+#[test]
+fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
+    /// Eight leaves of half a shared cache; each calls every thread.
+    fn tree(depth: u32) {
+        if depth == 3 {
+            drop(broadcast(|_| ()));
+            return;
+        }
+        let half = || fit((4 << 20) >> (depth + 1), || tree(depth + 1));
+        join(half(), half());
+    }
+    within(Duration::from_secs(60), || {
+        for scheduler in [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws] {
+            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
+            pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
+        }
+    });
+}

@@ -99,7 +99,7 @@ impl Env for ThreadEnv<'_> {
     }
 
     fn count_source(&self) -> Option<CountSource> {
-        self.meter.map(|_| CountSource::Hardware)
+        self.meter.map(Meter::source)
     }
 
     fn tell(&mut self, what: &'static str) {

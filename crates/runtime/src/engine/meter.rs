@@ -1,61 +1,75 @@
-//! What the processor counts of one thread, for policies that measure: with feature `counters`, where the machine counts anything.
+//! What is counted of one thread, for policies that measure: by what the program gives the pool, else by the processor, with feature
+//! `counters` and where the machine counts anything.
+
+use std::{cell::RefCell, fmt};
+
+use befit_sched::{CountSource, WorkerCounts};
+
+/// Answers what the thread that made it has done since it was last called.
+pub(crate) type Count = Box<dyn FnMut() -> Option<WorkerCounts>>;
+
+/// What counts the thread that opened it.
+pub(crate) struct Meter {
+    count: RefCell<Count>,
+    source: CountSource,
+}
+
+impl Meter {
+    /// Counts the calling thread from now on: by `given`, if the program gives a source; else by the processor, where it counts misses of
+    /// private caches.
+    pub(crate) fn open(given: Option<Count>) -> Option<Self> {
+        let (mut count, source) = match given {
+            Some(count) => (since_the_last(count), CountSource::Given),
+            None => (hardware()?, CountSource::Hardware),
+        };
+        // What cannot be read now will not be read later: declared sizes then.
+        count()?;
+        Some(Self { count: RefCell::new(count), source })
+    }
+
+    /// What the thread has done since the last call; the first time, since this was opened.
+    pub(crate) fn read(&self) -> Option<WorkerCounts> {
+        (self.count.borrow_mut())()
+    }
+
+    pub(crate) fn source(&self) -> CountSource {
+        self.source
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// `count` answers what was done since it began.
+fn since_the_last(mut count: Count) -> Count {
+    let mut before = WorkerCounts::default();
+    Box::new(move || {
+        let now = count()?;
+        Some(now.since(std::mem::replace(&mut before, now)))
+    })
+}
+
+#[cfg(not(feature = "counters"))]
+fn hardware() -> Option<Count> {
+    None
+}
 
 #[cfg(feature = "counters")]
-mod hardware {
-    use std::{cell::RefCell, fmt};
-
+fn hardware() -> Option<Count> {
     use befit_counters::{Hardware, Quantity, Source};
-    use befit_sched::WorkerCounts;
 
-    /// The counters of the thread that opened them, and what they have counted so far.
-    pub(crate) struct Meter(RefCell<(Hardware, WorkerCounts)>);
-
-    impl Meter {
-        /// Counts the calling thread from now on; none where misses of private caches are not counted.
-        pub(crate) fn open() -> Option<Self> {
-            let hardware = Hardware::open().ok()?;
-            let counts_misses = hardware.events().iter().any(|event| event.quantity == Quantity::PrivateMisses);
-            counts_misses.then(|| Self(RefCell::new((hardware, WorkerCounts::default()))))
-        }
-
-        /// What the thread has done since.
-        pub(crate) fn read(&self) -> Option<WorkerCounts> {
-            let (hardware, sum) = &mut *self.0.borrow_mut();
-            let counts = hardware.read().ok()?;
-            sum.private_misses += counts.private_misses?.0;
-            sum.llc_misses += counts.llc_misses.map_or(0, |lines| lines.0);
-            sum.instructions += counts.instructions.unwrap_or(0);
-            Some(*sum)
-        }
-    }
-
-    impl fmt::Debug for Meter {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.debug_struct("Meter").finish_non_exhaustive()
-        }
-    }
+    let mut hardware = Hardware::open().ok()?;
+    let counts_misses = hardware.events().iter().any(|event| event.quantity == Quantity::PrivateMisses);
+    let count = move || {
+        let counts = hardware.read().ok()?;
+        Some(WorkerCounts {
+            private_misses: counts.private_misses?.0,
+            llc_misses: counts.llc_misses.map_or(0, |lines| lines.0),
+            instructions: counts.instructions.unwrap_or(0),
+        })
+    };
+    counts_misses.then(|| Box::new(count) as Count)
 }
-
-#[cfg(not(feature = "counters"))]
-mod nothing {
-    use befit_sched::WorkerCounts;
-
-    /// Counts nothing.
-    #[derive(Debug)]
-    pub(crate) enum Meter {}
-
-    impl Meter {
-        pub(crate) fn open() -> Option<Self> {
-            None
-        }
-
-        pub(crate) fn read(&self) -> Option<WorkerCounts> {
-            match *self {}
-        }
-    }
-}
-
-#[cfg(feature = "counters")]
-pub(crate) use hardware::Meter;
-#[cfg(not(feature = "counters"))]
-pub(crate) use nothing::Meter;

@@ -20,7 +20,7 @@ pub(crate) use self::{
     env::{Near, Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
-    meter::Meter,
+    meter::{Count, Meter},
     thresholds::Thresholds,
 };
 use crate::{
@@ -203,7 +203,9 @@ impl Engine {
     fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let ready = ready?;
         if self.may_refuse {
-            self.holding.fetch_add(usize::from(ready.task.maximal), SeqCst);
+            if ready.task.maximal {
+                self.holding.fetch_add(1, SeqCst);
+            }
             self.queued.fetch_sub(1, SeqCst);
         }
         Some(ready)

@@ -20,7 +20,7 @@ use crossbeam_utils::CachePadded;
 use super::{Worker, global, pin::Claim};
 use crate::{
     broadcast::Mailbox,
-    engine::{Ancestor, Engine, JobHeader, JobRef, JobTable, NoUnwind, Random, ThreadEnv},
+    engine::{Ancestor, Count, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, ThreadEnv},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     scope::Fifos,
@@ -36,10 +36,13 @@ pub(super) struct Handlers {
     pub(super) start: Option<ThreadHandler>,
     /// On each thread with its index, last.
     pub(super) exit: Option<ThreadHandler>,
+    /// On each thread with its index, under policies that measure: answers what counts it.
+    pub(super) count: Option<CountHandler>,
 }
 
 type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
+type CountHandler = Box<dyn Fn(usize) -> Count + Send + Sync>;
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -116,6 +119,12 @@ impl Registry {
 
     pub(super) fn counters(&self, thread: usize) -> &Arc<Counters> {
         &self.counters[thread]
+    }
+
+    /// What counts the calling thread, `thread` of the pool, if the policy measures and anything counts it.
+    pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
+        let given = || self.handlers.count.as_ref().map(|open| open(thread));
+        self.engine.wants_forks().then(|| Meter::open(given())).flatten()
     }
 
     pub(super) fn seed(&self) -> u64 {

@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, marker::PhantomData, thread};
 
 use befit_machine::{Host, Machine};
-use befit_sched::{Counting, Options, SchedulerKind};
+use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
 
 use super::{
     SpawnThread, ThreadPool, max_num_threads,
@@ -151,6 +151,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// Without effect: no thread ends.
     pub fn exit_handler(self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
         let _ = handler;
+        self
+    }
+
+    /// Without effect: nothing is scheduled.
+    pub fn count_with<C>(self, open: impl Fn(usize) -> C + Send + Sync + 'static) -> Self
+    where
+        C: FnMut() -> Option<WorkerCounts> + 'static,
+    {
+        let _ = open;
         self
     }
 

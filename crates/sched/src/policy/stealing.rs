@@ -67,6 +67,11 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         }
     }
 
+    /// The newest in `w`'s own queue that `accepts` accepts.
+    pub(super) fn get_own_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.queues[w.index()].take_new(accepts, env)
+    }
+
     /// Takes from another's queue, by `take`.
     fn steal(
         &self,

@@ -98,7 +98,7 @@ impl Worker {
             id,
             near: Near::new(engine.machine(), id),
             // On the thread that it counts: workers are made on their own.
-            meter: if engine.wants_forks() { Meter::open() } else { None },
+            meter: registry.meter(thread),
             random: Random::new(registry.seed(), thread as u64),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),

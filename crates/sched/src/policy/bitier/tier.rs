@@ -40,6 +40,16 @@ impl Mark {
         Self { tier, slot: (word >> 32) as u32 }
     }
 
+    /// Whether what the task moves is of interest to a policy that measures: of a task that is being measured, and of subtrees, which
+    /// tell whether they have grown.
+    pub(in super::super) fn is_counted(self) -> bool {
+        match self.tier {
+            Tier::Open => self.slot > 0,
+            Tier::Leaf | Tier::Intra => true,
+            Tier::Plain | Tier::Inter => false,
+        }
+    }
+
     pub(in super::super) fn word(self) -> u64 {
         (u64::from(self.slot) << 32) | self.tier as u64
     }

@@ -1,61 +1,81 @@
 //! What each strand moved, from what the engine counts of its worker.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
-use crate::{CountSource, Env, WorkerCounts};
+use crate::{Env, WorkerCounts};
 
-/// Of one strand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sample {
-    /// Lines brought into the private caches.
-    pub(super) lines: u64,
-    /// Those that came from further than the shared one.
-    pub(super) llc_misses: u64,
-    pub(super) instructions: u64,
-}
-
-/// Per worker, the counts at the beginning of its strand.
+/// What the strands of each worker have done.
+///
+/// A source is asked once a strand, where it ends: what was counted since the last strand's end is this one's, with the few lines that
+/// the policy itself touched in between. Only where a worker had nothing to do, or ran what nobody wants to know of, is the source asked where the
+/// strand begins, too.
+///
+/// Where several threads of a pool are one worker, a strand's counts may be taken for another's.
 #[derive(Debug)]
-pub(super) struct Meters {
-    begun: Vec<CachePadded<[AtomicU64; 3]>>,
-    source: Mutex<Option<CountSource>>,
+pub(super) struct Meters(Vec<CachePadded<Meter>>);
+
+#[derive(Debug, Default)]
+struct Meter {
+    /// The source was asked where the strand that runs began, or the last one ended.
+    begun: AtomicBool,
+    /// What a strand did that has ended, and the task that it belongs to (0: none): not entered in the table yet.
+    task: AtomicU32,
+    lines: AtomicU64,
+    llc_misses: AtomicU64,
+    instructions: AtomicU64,
 }
 
 impl Meters {
     pub(super) fn new(workers: usize) -> Self {
-        Self { begun: (0..workers).map(|_| CachePadded::default()).collect(), source: Mutex::new(None) }
+        Self((0..workers).map(|_| CachePadded::default()).collect())
     }
 
     /// A strand begins on `w`.
     pub(super) fn begin(&self, w: WorkerId, env: &mut dyn Env) {
-        if let Some(counts) = env.counts() {
-            let begun = &self.begun[w.index()];
-            begun[0].store(counts.private_misses, Relaxed);
-            begun[1].store(counts.llc_misses, Relaxed);
-            begun[2].store(counts.instructions, Relaxed);
+        let begun = &self.0[w.index()].begun;
+        if !begun.load(Relaxed) {
+            env.counts();
+            begun.store(true, Relaxed);
         }
     }
 
-    /// A strand ends on `w`: what it did, where something counts.
-    pub(super) fn end(&self, w: WorkerId, env: &mut dyn Env) -> Option<Sample> {
-        let counts = env.counts()?;
-        let [private_misses, llc_misses, instructions] = [0, 1, 2].map(|i| self.begun[w.index()][i].load(Relaxed));
-        let strand = counts.since(WorkerCounts { private_misses, llc_misses, instructions });
-        Some(Sample { lines: strand.private_misses, llc_misses: strand.llc_misses, instructions: strand.instructions })
+    /// A strand ends on `w`, and nothing of what the worker does counts until the next begins.
+    pub(super) fn end(&self, w: WorkerId, env: &mut dyn Env) -> Option<WorkerCounts> {
+        env.counts().filter(|_| self.0[w.index()].begun.load(Relaxed))
     }
 
-    /// Sizes came from `source`.
-    pub(super) fn note(&self, source: Option<CountSource>) {
-        *self.source.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = source;
+    /// What `w` does before its next strand is nobody's.
+    pub(super) fn pause(&self, w: WorkerId) {
+        self.0[w.index()].begun.store(false, Relaxed);
     }
 
-    pub(super) fn source(&self) -> Option<CountSource> {
-        *self.source.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// Keeps what a strand of `task` did, until the table is looked into in any case. Answers what was kept before.
+    pub(super) fn keep(&self, w: WorkerId, task: u32, counts: WorkerCounts) -> Option<(u32, WorkerCounts)> {
+        let before = self.take(w);
+        let meter = &self.0[w.index()];
+        meter.lines.store(counts.private_misses, Relaxed);
+        meter.llc_misses.store(counts.llc_misses, Relaxed);
+        meter.instructions.store(counts.instructions, Relaxed);
+        meter.task.store(task, Relaxed);
+        before
+    }
+
+    /// What was kept of `w`, with the task that it belongs to.
+    pub(super) fn take(&self, w: WorkerId) -> Option<(u32, WorkerCounts)> {
+        let meter = &self.0[w.index()];
+        let task = meter.task.load(Relaxed);
+        if task == 0 {
+            return None;
+        }
+        meter.task.store(0, Relaxed);
+        let counts = WorkerCounts {
+            private_misses: meter.lines.load(Relaxed),
+            llc_misses: meter.llc_misses.load(Relaxed),
+            instructions: meter.instructions.load(Relaxed),
+        };
+        Some((task, counts))
     }
 }

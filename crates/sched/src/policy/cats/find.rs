@@ -72,6 +72,10 @@ impl<T: Copy + Send + Debug> Cats<T> {
         accepts: &dyn Fn(&T) -> bool,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
+        // Most that is waited for while all is measured.
+        if let Some(ready) = self.plain.get_own_if(w, accepts, env) {
+            return Some(ready);
+        }
         let socket = upper.sockets.of(w);
         if let Some(ready) = upper.pools.get_if(w, accepts, env) {
             return Some(self.begin(upper, socket, ready, 0, env));

@@ -46,7 +46,7 @@ use super::{
     bitier::{Mark, Pools, Sockets, Tier},
     stealing::WorkStealing,
 };
-use crate::{Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers};
+use crate::{CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers, WorkerCounts};
 
 /// CATS, literal or sticky.
 #[derive(Debug)]
@@ -108,7 +108,11 @@ impl<T: Copy + Send + Debug> Cats<T> {
 
     /// Where a task that was just forked goes.
     fn place(&self, upper: &Upper<T>, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
-        let place = upper.known.with(env, |known, env| self.lookup(upper, known, w, &ready, env));
+        let kept = upper.meters.take(w);
+        let place = upper.known.with(env, |known, env| {
+            kept.into_iter().for_each(|kept| upper.enter(known, kept, env));
+            self.lookup(upper, known, w, &ready, env)
+        });
         match place {
             None => ready.task.mark = Mark::new(Tier::Plain, 0).word(),
             Some((slot, None, _)) => ready.task.mark = Mark::new(Tier::Open, slot).word(),
@@ -152,6 +156,43 @@ impl<T: Copy + Send + Debug> Upper<T> {
             workers: workers as u32,
             sockets,
         }
+    }
+
+    /// `w` is about to run `found`.
+    fn begins(&self, w: WorkerId, found: Option<&Ready<T>>, env: &mut dyn Env) {
+        match found {
+            Some(ready) if Mark::of(ready.task.mark).is_counted() => self.meters.begin(w, env),
+            Some(_) => {}
+            // It will look again, or sleep.
+            None => self.meters.pause(w),
+        }
+    }
+
+    /// A strand of the task marked `mark` has ended on `w`.
+    fn ends(&self, w: WorkerId, mark: Mark, env: &mut dyn Env) {
+        if !mark.is_counted() {
+            return self.meters.pause(w);
+        }
+        let Some(counts) = self.meters.end(w, env) else { return };
+        if mark.tier != Tier::Open {
+            self.moved.fetch_add(counts.private_misses * self.line, Ordering::Relaxed);
+        } else if let Some(before) = self.meters.keep(w, mark.slot, counts) {
+            self.known.with(env, |known, env| self.enter(known, before, env));
+        }
+    }
+
+    /// Enters in the table what was kept of `w`'s last strand. As a rule that has been done, together with what came next.
+    fn enter_kept(&self, w: WorkerId, env: &mut dyn Env) {
+        if let Some(kept) = self.meters.take(w) {
+            self.known.with(env, |known, env| self.enter(known, kept, env));
+        }
+    }
+
+    /// Enters in the table what a strand of a task did.
+    fn enter(&self, known: &mut Known, (slot, counts): (u32, WorkerCounts), env: &dyn Env) {
+        known.tiers.source = env.count_source();
+        known.table.touched(slot, counts.private_misses * self.line);
+        known.table.computation(slot).bound.count(counts, self.near);
     }
 }
 
@@ -199,10 +240,9 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
     fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
         let Some(upper) = &self.upper else { return self.plain.get(w, env) };
         upper.sockets.see(w);
+        upper.enter_kept(w, env);
         let found = if self.sticky { self.find_sticky(upper, w, env) } else { self.find(upper, w, env) };
-        if found.is_some() {
-            upper.meters.begin(w, env);
-        }
+        upper.begins(w, found.as_ref(), env);
         found
     }
 
@@ -210,18 +250,14 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
     fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
         let Some(upper) = self.upper.as_ref().filter(|_| within != ClusterId::ROOT) else { return self.get(w, env) };
         let found = upper.pools.get_intra(&upper.sockets, w, env);
-        if found.is_some() {
-            upper.meters.begin(w, env);
-        }
+        upper.begins(w, found.as_ref(), env);
         found
     }
 
     fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
         let Some(upper) = &self.upper else { return self.plain.get_if(w, accepts, env) };
         let found = self.find_accepted(upper, w, accepts, env);
-        if found.is_some() {
-            upper.meters.begin(w, env);
-        }
+        upper.begins(w, found.as_ref(), env);
         found
     }
 
@@ -241,8 +277,8 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         above || self.plain.has_own(w)
     }
 
-    fn resume(&self, w: WorkerId, _: &Task, env: &mut dyn Env) {
-        if let Some(upper) = &self.upper {
+    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+        if let Some(upper) = self.upper.as_ref().filter(|_| Mark::of(task.mark).is_counted()) {
             upper.meters.begin(w, env);
         }
     }
@@ -250,17 +286,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
         let upper = self.upper.as_ref()?;
         let mark = Mark::of(strand.task.mark);
-        if let Some(sample) = upper.meters.end(w, env) {
-            let bytes = sample.lines * upper.line;
-            match mark.tier {
-                Tier::Open if mark.slot > 0 => upper.known.with(env, |known, _| {
-                    known.table.touched(mark.slot, bytes);
-                    known.table.computation(mark.slot).bound.count(sample, upper.near);
-                }),
-                Tier::Leaf | Tier::Intra => drop(upper.moved.fetch_add(bytes, Ordering::Relaxed)),
-                _ => {}
-            }
-        }
+        upper.ends(w, mark, env);
         if mark.tier == Tier::Inter && strand.stage == Stage::Start {
             upper.unexpanded.fetch_sub(1, Ordering::SeqCst);
         }
@@ -273,8 +299,15 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         let mark = Mark::of(task.mark);
         match mark.tier {
             Tier::Open if mark.slot > 0 => {
-                let declared = env.counts().is_none().then_some(task.size.0).filter(|size| *size < u64::MAX);
-                upper.known.with(env, |known, _| known.table.ended(mark.slot, declared));
+                let declared = env.count_source().is_none().then_some(task.size.0).filter(|size| *size < u64::MAX);
+                let kept = upper.meters.take(w);
+                upper.known.with(env, |known, env| {
+                    kept.into_iter().for_each(|kept| upper.enter(known, kept, env));
+                    if declared.is_some() {
+                        known.tiers.source = Some(CountSource::Declared);
+                    }
+                    known.table.ended(mark.slot, declared);
+                });
                 None
             }
             Tier::Leaf => {
@@ -296,8 +329,9 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         };
         let mut quiet = crate::QuietEnv(fastrand::Rng::with_seed(0));
         Some(upper.known.with(&mut quiet, |known, _| {
-            let plain = known.table.why_plain().filter(|_| known.tiers.partitions == 0);
-            Tiers { plain, source: upper.meters.source(), ..known.tiers.clone() }
+            let why = known.table.why_plain().or(known.tiers.plain);
+            let plain = why.filter(|_| known.tiers.partitions == 0);
+            Tiers { plain, ..known.tiers.clone() }
         }))
     }
 }

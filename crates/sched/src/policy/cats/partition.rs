@@ -9,7 +9,7 @@ use super::{
     plan::{self, Part},
     table::Table,
 };
-use crate::{CountSource, Env, Ready, Subtree};
+use crate::{Env, Ready, Subtree};
 
 /// A round that moves so many times what was measured is not the computation that was measured.
 const STALE: u64 = 2;
@@ -94,7 +94,9 @@ impl<T: Copy + Send + Debug> Cats<T> {
             env.tell("there are neither hardware counters nor declared sizes: plain stealing, no tiers");
             Some("neither counters nor declared sizes")
         } else if staffed.len() < 2 {
-            Some("threads on one socket only")
+            // Others may be slow to start: the next round asks again.
+            known.tiers.plain = Some("threads on one socket only");
+            return None;
         } else if known.table.is_wide(root) {
             Some("no divide-and-conquer tree")
         } else {
@@ -104,7 +106,6 @@ impl<T: Copy + Send + Debug> Cats<T> {
             known.table.computation(root).plain = why;
             return None;
         }
-        upper.meters.note(Some(env.count_source().unwrap_or(CountSource::Declared)));
         let parts = if self.sticky {
             let children = |slot: u32| if known.table.is_wide(slot) { Vec::new() } else { known.table.parts(slot) };
             plan::cut(Part { slot: root, soid }, staffed.len(), cache / 2, children)
@@ -126,6 +127,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
             inter += mark_large(&mut known.table, root, cache);
         }
         known.tiers.partitions += 1;
+        known.tiers.plain = None;
         known.tiers.root = Bytes(soid);
         known.tiers.inter = inter;
         known.tiers.subtrees = parts

@@ -7,7 +7,10 @@
 
 use std::collections::HashMap;
 
-use super::{counted::Sample, plan::Part};
+use smallvec::SmallVec;
+
+use super::plan::Part;
+use crate::WorkerCounts;
 
 /// The most nodes that are kept.
 pub(super) const LIMIT: usize = 1 << 17;
@@ -31,7 +34,7 @@ pub(super) struct Node {
     parent: u32,
     index: u32,
     /// By index; 0 for none (node 0 is nobody's child).
-    children: Vec<u32>,
+    children: SmallVec<[u32; 4]>,
     /// Of its own strands, in bytes.
     own: u64,
     /// Of the children that it has forked in this round, and the most of any round: a task that forks the same children again works on the same
@@ -275,13 +278,13 @@ const SHORTEST: u64 = 1000;
 
 impl Bound {
     /// Counts a strand. `near` is what a miss of the private caches costs that hits the shared one, in misses of the shared one.
-    pub(super) fn count(&mut self, sample: Sample, near: f64) {
-        if sample.instructions < SHORTEST {
+    pub(super) fn count(&mut self, strand: WorkerCounts, near: f64) {
+        if strand.instructions < SHORTEST {
             return;
         }
-        let misses = sample.lines as f64 * near + sample.llc_misses as f64;
+        let misses = strand.private_misses as f64 * near + strand.llc_misses as f64;
         self.seen += 1;
-        self.by_cpu += u32::from(misses / (sample.instructions as f64) < CMPI);
+        self.by_cpu += u32::from(misses / (strand.instructions as f64) < CMPI);
     }
 
     /// Whether most strands are CPU-bound, once enough were seen.

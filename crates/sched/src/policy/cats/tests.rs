@@ -29,7 +29,7 @@ impl Env for Counting {
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
     fn counts(&mut self) -> Option<WorkerCounts> {
-        self.counting.then_some(self.counts[self.worker])
+        self.counting.then(|| std::mem::take(&mut self.counts[self.worker]))
     }
     fn count_source(&self) -> Option<CountSource> {
         self.counting.then_some(CountSource::Simulated)
@@ -67,13 +67,23 @@ struct Engine {
     running: Vec<(u32, Ready<usize>)>,
     random: fastrand::Rng,
     leaf: Leaf,
+    /// So many workers are there.
+    workers: u32,
 }
 
 impl Engine {
     fn new(policy: Cats<usize>, leaf: Leaf, counting: bool) -> Self {
         let quiet = QuietEnv(fastrand::Rng::with_seed(1));
         let env = Counting { quiet, counts: [WorkerCounts::default(); 4], worker: 0, counting, told: Vec::new() };
-        Self { policy, env, tasks: Vec::new(), running: Vec::new(), random: fastrand::Rng::with_seed(5), leaf }
+        Self {
+            policy,
+            env,
+            tasks: Vec::new(),
+            running: Vec::new(),
+            random: fastrand::Rng::with_seed(5),
+            leaf,
+            workers: 4,
+        }
     }
 
     fn start(&mut self, w: u32, notes: Task, parent: Option<usize>, path: Vec<u32>) {
@@ -100,7 +110,7 @@ impl Engine {
         for step in 0.. {
             assert!(step < 100_000, "stuck in round {round}");
             // A strand takes time: it ends some steps after it has begun.
-            let w = self.random.u32(..4);
+            let w = self.random.u32(..self.workers);
             self.env.worker = w as usize;
             if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
                 let (_, ready) = self.running.swap_remove(at);
@@ -194,6 +204,19 @@ fn the_root_of_all_is_spread_even_if_it_fits_one_cache() {
     let mut engine = Engine::new(Cats::literal(&machine()), small, true);
     engine.rounds(3);
     assert_eq!(paths(&engine.tiers()), [[0], [1]]);
+}
+
+/// It was never cut, although the others came a little later.
+#[test]
+fn regression_threads_of_the_second_socket_are_slow_to_start() {
+    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    engine.workers = 2;
+    engine.rounds(3);
+    assert_eq!((engine.tiers().partitions, engine.tiers().plain), (0, Some("threads on one socket only")));
+    engine.workers = 4;
+    // In the first call from now on they are seen, in the next they are reckoned with.
+    (0..2).for_each(|_| drop(engine.rounds(3)));
+    assert_eq!((engine.tiers().partitions, engine.tiers().plain), (1, None));
 }
 
 #[test]
