@@ -38,7 +38,7 @@ use crate::{DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS,
 ///
 /// | variable | method | values |
 /// |---|---|---|
-/// | `BEFIT_SCHEDULER` | [`Self::scheduler`] | `ws`, `pws`, `sb`, `sb-d` |
+/// | `BEFIT_SCHEDULER` | [`Self::scheduler`] | the name of a [`SchedulerKind`]: `ws`, `pws`, `sb`, `cats-s`, … |
 /// | `BEFIT_MACHINE` | [`Self::machine`] | a preset's name, `host`, an hwloc synthetic string; with this crate's feature `xml` also a file that `lstopo machine.xml` wrote |
 /// | `BEFIT_PIN` | [`Self::pin`] | `auto`, `always`, `never` |
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
