@@ -18,8 +18,8 @@
 
 #[cfg(befit_record)]
 pub mod inside;
-#[cfg(not(befit_record))]
+#[cfg(all(feature = "outer", not(befit_record)))]
 mod outside;
 
-#[cfg(not(befit_record))]
+#[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{Build, BuildError, RecordError, RecordOptions, Recording, StreamError, record};

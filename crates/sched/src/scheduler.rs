@@ -84,7 +84,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         None
     }
 
-    /// Whether [`Self::get_if`] finds whatever is ready and accepted.
+    /// Whether [`Self::get_if`] finds whatever is ready and accepted. What places by size can say so as long as nothing has a size.
     fn can_choose(&self) -> bool {
         false
     }

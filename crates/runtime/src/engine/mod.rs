@@ -137,7 +137,7 @@ impl Engine {
 
     /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
     pub(crate) fn can_wait_as_asked(&self) -> bool {
-        self.wait_policy == WaitPolicy::Anything || self.policy.can_choose()
+        self.wait_policy == WaitPolicy::Anything || (self.policy.can_choose() && !self.policy.places_by_size())
     }
 
     /// Whether more than one thread may run what is anchored at `cluster`.

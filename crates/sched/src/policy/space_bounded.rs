@@ -29,7 +29,7 @@
 use std::{
     collections::VecDeque,
     fmt::Debug,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
@@ -43,6 +43,8 @@ pub struct SpaceBounded<T> {
     name: &'static str,
     ledger: Ledger,
     rooms: Vec<Room<T>>,
+    /// Some task had a size. Until then nothing is placed, and a worker may choose as under work stealing.
+    sized: AtomicBool,
 }
 
 /// What waits at one cluster.
@@ -82,7 +84,8 @@ impl<T: Copy + Send + Debug> SpaceBounded<T> {
     fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
         let rooms = (0..machine.clusters().len() as u32).map(|i| Room::new(machine, ClusterId(i), options, split));
         let rooms: Vec<_> = rooms.collect();
-        Self { name, ledger: Ledger::new(machine, options, LockId(rooms.len() as u32)), rooms }
+        let ledger = Ledger::new(machine, options, LockId(rooms.len() as u32));
+        Self { name, ledger, rooms, sized: AtomicBool::new(false) }
     }
 }
 
@@ -93,6 +96,9 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let anchor = ready.task.anchor;
+        if ready.task.size != Task::UNKNOWN && !self.sized.load(Ordering::Relaxed) {
+            self.sized.store(true, Ordering::Relaxed);
+        }
         self.rooms[anchor.index()].put(w, ready, env);
         anchor
     }
@@ -117,6 +123,22 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
             }
         }
         None
+    }
+
+    /// Of what has no size, which waits at the root.
+    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+        let (_, below) = self.ledger.path(w).split_last()?;
+        if !below.iter().all(|cluster| self.ledger.passable(*cluster)) {
+            return None;
+        }
+        let admit =
+            |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, below.len(), &ready.task, ready.stage, env);
+        self.rooms[ClusterId::ROOT.index()].take_unknown_if(w, accepts, admit, env)
+    }
+
+    /// While nothing has a size. Later a worker that may run only what it waits for could wait for room that nobody gives back.
+    fn can_choose(&self) -> bool {
+        !self.sized.load(Ordering::Relaxed)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
@@ -194,7 +216,8 @@ impl<T: Copy + Send + Debug> Room<T> {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
-            let found = self.take_here(w, buckets, &admit, env).or_else(|| take_unknown(w, buckets, &admit, env));
+            let found =
+                self.take_here(w, buckets, &admit, env).or_else(|| take_unknown(w, buckets, &|_| true, &admit, env));
             let found = found.or_else(|| {
                 buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
             });
@@ -202,6 +225,24 @@ impl<T: Copy + Send + Debug> Room<T> {
                 self.len.fetch_sub(1, Ordering::SeqCst);
             }
             found
+        })
+    }
+
+    /// As [`take_unknown`], by itself.
+    fn take_unknown_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        if self.len.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        self.buckets.with(env, |buckets, env| {
+            let found = take_unknown(w, buckets, accepts, &admit, env)?;
+            self.len.fetch_sub(1, Ordering::SeqCst);
+            Some(found)
         })
     }
 
@@ -239,14 +280,16 @@ impl<T: Copy + Send + Debug> Room<T> {
     }
 }
 
-/// Of unknown size: the newest that `w` put there, else the oldest.
+/// Of unknown size, and accepted: the newest that `w` put there, else the oldest.
 fn take_unknown<T: Copy>(
     w: WorkerId,
     buckets: &mut Buckets<T>,
+    accepts: &dyn Fn(&T) -> bool,
     admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
-    let at = buckets.unknown.iter().rposition(|(by, _)| *by == w).unwrap_or(0);
+    let own = buckets.unknown.iter().rposition(|(by, ready)| *by == w && accepts(&ready.job));
+    let at = own.or_else(|| buckets.unknown.iter().position(|(_, ready)| accepts(&ready.job)))?;
     let (_, ready) = buckets.unknown.get(at)?;
     let task = admit(ready, env)?;
     let (_, ready) = buckets.unknown.remove(at)?;

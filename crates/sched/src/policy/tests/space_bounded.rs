@@ -163,3 +163,17 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
         assert_eq!([take(0), take(1), take(3), take(0)], [Some(3), Some(1), Some(2), None]);
     }
 }
+
+#[test]
+fn while_nothing_has_a_size_a_waiting_worker_may_choose() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    for job in 1..=4 {
+        sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+    }
+    assert!(sb.can_choose());
+    let take = |w: usize, jobs: [u32; 2]| sb.get_if(W[w], &|job| jobs.contains(job), &mut env()).map(|ready| ready.job);
+    assert_eq!([take(3, [2, 3]), take(0, [1, 3]), take(0, [5, 6])], [Some(2), Some(3), None]);
+    sb.add(W[0], task(5, Bytes::kib(100)), &mut env());
+    assert!(!sb.can_choose());
+}
