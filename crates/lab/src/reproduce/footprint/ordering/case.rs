@@ -45,14 +45,25 @@ pub(super) struct Case {
 impl Case {
     /// Windows of `window` rows of an array of `rows`.
     pub(super) fn array(setup: &Setup, window: u64, rows: u64, tasks: u64) -> Result<Self, LabError> {
-        let tasks = setup.record(&format!("array-windows:rows={rows},window={window}"), tasks)?;
-        let name = format!("{} windows of {window} rows of {rows}", tasks.len());
+        let what = format!("windows of {window} rows of {rows}");
+        Self::windows(
+            setup,
+            &format!("rows={rows},window={window}"),
+            tasks,
+            format!("windows-{window}-of-{rows}"),
+            &what,
+        )
+    }
+
+    /// `count` windows of an array, by the kernel's `settings`.
+    pub(super) fn windows(setup: &Setup, settings: &str, count: u64, id: String, what: &str) -> Result<Self, LabError> {
+        let tasks = setup.record(&format!("array-windows:{settings}"), count)?;
+        let name = format!("{} {what}", tasks.len());
         let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
         in_order(&mut core, &tasks, 0..tasks.len() as u32);
         let arrivals = setup.arrivals(tasks.len());
         let cost = Cost::measure(&core, &tasks, &arrivals)?;
         let (oracle, classes, given) = statistics(setup, &core, &tasks);
-        let id = format!("windows-{window}-of-{rows}");
         Ok(Self { id, name, tasks, oracle, outer: None, classes, given, arrivals, is_tree: false, core, cost })
     }
 
