@@ -1,9 +1,10 @@
 //! What orders that decide nothing cost, and figures over the seeds.
 
+use befit_sim::footprint::{Core, Tasks, in_order};
+
 use super::setup::bit_reversed;
 use crate::{
     LabError, Spread,
-    footprint::{Core, Tasks, in_order},
     parallel::{self, threads},
 };
 

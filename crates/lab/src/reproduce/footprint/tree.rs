@@ -1,15 +1,14 @@
 //! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second experiment).
 
+use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
+
 use super::{
     super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
     cost::{Cost, spread},
     plots::{plot, series},
     setup::{NODE_INSTRUCTIONS, Setup},
 };
-use crate::{
-    LabError, Spread,
-    footprint::{Core, Latencies, Tasks, in_order},
-};
+use crate::{LabError, Spread};
 
 /// Nodes of the study's tree.
 const NODES: u64 = (1 << 18) - 1;

@@ -3,16 +3,14 @@
 use std::iter::zip;
 
 use befit_sched::footprint::{Learned, Settings};
+use befit_sim::footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order};
 
 use super::super::{
     cost::Cost,
     setup::{ARRAY_INSTRUCTIONS, Setup},
     tree::Tree,
 };
-use crate::{
-    LabError,
-    footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order},
-};
+use crate::LabError;
 
 /// Classes that affinities are learned for: so many parts of the tasks in the order of their keys.
 const CLASSES: usize = 64;

@@ -1,6 +1,7 @@
 //! Tasks that share nothing: what deciding costs where it cannot gain.
 
 use befit_sched::footprint::{Order, Settings};
+use befit_sim::footprint::How;
 
 use super::{
     super::{
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::{
     LabError, Spread,
-    footprint::How,
     parallel::{self, threads},
 };
 

@@ -1,6 +1,7 @@
 //! One set of tasks under each order, as a function of N_decide, N_execute and age.
 
 use befit_sched::footprint::{EXACT_UP_TO, Order, Settings};
+use befit_sim::footprint::{How, Ran};
 
 use super::{
     super::{
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     LabError,
-    footprint::{How, Ran},
     parallel::{self, threads},
 };
 
