@@ -17,7 +17,7 @@ fn pool(scheduler: SchedulerKind) -> ThreadPool {
 fn run(pool: &ThreadPool, kernel: &str, n: usize) {
     let input = Input { n, seed: 1, ..Input::default() };
     let variant = Variant::find(kernel).expect("a kernel with its settings");
-    assert_eq!(variant.run(pool, input), Ok(()), "{kernel} under {}", pool.scheduler());
+    assert_eq!(befit_kernels::run(&variant, pool, input), Ok(()), "{kernel} under {}", pool.scheduler());
 }
 
 #[test]
