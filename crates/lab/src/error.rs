@@ -104,6 +104,12 @@ pub enum LabError {
         /// Why.
         what: String,
     },
+    /// A page cannot be drawn.
+    #[error("cannot draw the page: {why}")]
+    Draw {
+        /// Why.
+        why: String,
+    },
     /// No temporary file.
     #[error("cannot make a temporary file: {source}")]
     Temporary {

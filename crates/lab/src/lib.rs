@@ -30,6 +30,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod drawer;
 mod error;
 mod native;
 mod output;
@@ -43,6 +44,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 
+pub use drawer::Drawer;
 pub use error::LabError;
 pub use native::{
     ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource, NativeSummary,

@@ -23,13 +23,11 @@ mod reproduction;
 mod sizes;
 mod table;
 
-pub use footprint::{json as footprint_json, render as render_footprint, render_html as render_footprint_html};
+pub use footprint::{json as footprint_json, page as footprint_page, render as render_footprint};
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
-pub use reproduction::{
-    json as reproduction_json, render as render_reproduction, render_html as render_reproduction_html,
-};
+pub use reproduction::{json as reproduction_json, page as reproduction_page, render as render_reproduction};
 pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;

@@ -1,7 +1,7 @@
 //! `befit reproduce`: a paper's experiments, repeated.
 
-use befit_lab::reproduce::Request;
-use befit_report::{render_reproduction, render_reproduction_html};
+use befit_lab::{Drawer, reproduce::Request};
+use befit_report::{render_reproduction, reproduction_page};
 
 use crate::{args::ReproduceArgs, fail::Failure, output::Destination, progress::Display};
 
@@ -10,10 +10,11 @@ pub(super) fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let page = args.html.as_deref().map(|path| Destination::open(Some(path))).transpose()?;
     let request = Request { study: args.study, quick: args.quick, machine: args.machine, seeds: args.seeds };
     let display = Display::new();
+    let drawer = page.is_some().then(|| Drawer::build(&display)).transpose()?;
     let reproduction = request.run(&display)?;
     drop(display);
-    if let Some(page) = page {
-        page.write(&render_reproduction_html(&reproduction))?;
+    if let (Some(page), Some(drawer)) = (page, drawer) {
+        page.write(&drawer.draw(&reproduction_page(&reproduction))?)?;
     }
     destination.write(&render_reproduction(&reproduction, super::format(args.output.format)).map_err(Failure::other)?)
 }

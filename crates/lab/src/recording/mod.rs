@@ -30,7 +30,7 @@ pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<St
 const GENERATION: u32 = 1;
 
 /// Where this folder of befit's own sources was when this was compiled: what is recorded is built anew, with instrumentation.
-fn checkout(folder: &str) -> PathBuf {
+pub(crate) fn checkout(folder: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).join(folder)
 }

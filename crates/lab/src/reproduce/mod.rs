@@ -18,10 +18,11 @@ mod space_bounded;
 use std::{fmt, num::NonZeroU32, str::FromStr};
 
 use befit_machine::Machine;
+use befit_page::{Axis, Plot, PlotKind, Point, Series};
 
 pub use self::{
     figure::{Figure, Range, Verdict},
-    picture::{Axis, Plot, PlotKind, Point, Series, Table},
+    picture::Table,
 };
 use crate::{LabError, Progress};
 

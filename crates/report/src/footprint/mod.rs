@@ -1,11 +1,11 @@
 //! Statistics per ordered pair of tasks: as a table, JSON (`befit.footprint/1`), CSV, or a page with heat maps.
 
-mod html;
 pub mod json;
+mod page;
 
 use befit_sim::footprint::{Cells, Pairs};
 
-pub use self::html::render as render_html;
+pub use self::page::page;
 use crate::{Format, ReportError, csv, table::Columns};
 
 /// Writes them as text that ends in a line feed; a row for each ordered pair.
@@ -52,6 +52,7 @@ fn table(pairs: &Pairs, report: &json::Report) -> String {
 #[cfg(test)]
 mod tests {
     use befit_machine::Level;
+    use befit_page::Part;
 
     use super::*;
 
@@ -82,10 +83,12 @@ mod tests {
 
     #[test]
     fn the_page_has_a_heat_map_of_each_cell() {
-        let page = render_html(&pairs());
+        let parts = page(&pairs());
+        let page = serde_json::to_string(&parts).unwrap();
         for title in ["Shared Hit", "Overwritten", "Shared Hits − Shared Misses"] {
             assert!(page.contains(title), "{title}");
         }
-        assert!(page.ends_with("</html>\n"));
+        assert_eq!(parts.last(), Some(&Part::Html("</html>\n".to_owned())));
+        assert_eq!(parts.len(), 9, "seven maps");
     }
 }

@@ -1,14 +1,13 @@
 //! A study that was repeated: as a table, JSON (`befit.reproduce/1`), CSV, or a page with plots.
 
-mod html;
 pub mod json;
-pub(crate) mod plot;
+mod page;
 mod table;
 
 use befit_lab::reproduce::Reproduction;
 
-pub use self::html::render as render_html;
-pub(crate) use self::html::{STYLE, escape};
+pub use self::page::page;
+pub(crate) use self::page::{STYLE, escape};
 use crate::{Format, ReportError, csv};
 
 /// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are in the other forms.

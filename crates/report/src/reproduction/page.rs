@@ -1,18 +1,16 @@
-//! A repeated study as one page that needs nothing else: the script that draws the plots is part of it.
+//! A repeated study as one page.
 
 use std::fmt::Write;
 
 use befit_lab::reproduce::{Reproduction, Table, Verdict};
-use plotly::Plot;
-
-use super::plot;
+use befit_page::{Page, Part};
 
 pub(crate) const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
 .out{background:#fff1e5}.plot{height:28em}";
 
-/// Writes the page: figures with verdicts, plots, tables. Some 7 MB, nearly all of it the plotting script.
-pub fn render(r: &Reproduction) -> String {
+/// The page: figures with verdicts, plots, tables.
+pub fn page(r: &Reproduction) -> Page {
     let mut page = String::new();
     let title = escape(r.study.about());
     // Writing to a String cannot fail.
@@ -20,9 +18,6 @@ pub fn render(r: &Reproduction) -> String {
         page,
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>"
     );
-    if !r.plots.is_empty() {
-        page.push_str(&Plot::offline_js_sources());
-    }
     let form = if r.quick { ", short form" } else { "" };
     let _ = writeln!(page, "<h1>{title}</h1>\n<p>On {}{form}.</p>\n<ul>", escape(&r.machine));
     for note in &r.notes {
@@ -30,15 +25,13 @@ pub fn render(r: &Reproduction) -> String {
     }
     page.push_str("</ul>\n");
     figures(&mut page, r);
-    for (at, from) in r.plots.iter().enumerate() {
-        let inline = plot::plot(from).to_inline_html(Some(&format!("plot-{at}")));
-        let _ = writeln!(page, "<div class=\"plot\">{inline}</div>");
-    }
+    let mut tables = String::new();
     for from in &r.tables {
-        table(&mut page, from);
+        table(&mut tables, from);
     }
-    page.push_str("</html>\n");
-    page
+    tables.push_str("</html>\n");
+    let plots = r.plots.iter().cloned().map(Part::Plot);
+    [Part::Html(page)].into_iter().chain(plots).chain([Part::Html(tables)]).collect()
 }
 
 fn figures(page: &mut String, r: &Reproduction) {

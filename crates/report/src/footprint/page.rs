@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use befit_lab::reproduce::{Axis, Plot, PlotKind, Point, Series};
+use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 use befit_sim::footprint::{Cells, Pairs};
 
 use super::heading;
-use crate::reproduction::{STYLE, escape, plot};
+use crate::reproduction::{STYLE, escape};
 
 /// What is drawn: its title, and its value.
 type Map = (&'static str, fn(&Cells) -> f64);
@@ -21,8 +21,8 @@ const MAPS: [Map; 7] = [
     ("NU: untouched by both", |cells| cells.new_untouched as f64),
 ];
 
-/// Writes the page. Some 7 MB, nearly all of it the plotting script.
-pub fn render(pairs: &Pairs) -> String {
+/// The page.
+pub fn page(pairs: &Pairs) -> Page {
     let mut page = String::new();
     let title = escape(&heading(pairs));
     // Writing to a String cannot fail.
@@ -30,14 +30,9 @@ pub fn render(pairs: &Pairs) -> String {
         page,
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>"
     );
-    page.push_str(&plotly::Plot::offline_js_sources());
     let _ = writeln!(page, "<h1>{title}</h1>\n<p>Numbers of frames, for each ordered pair of tasks.</p>");
-    for (at, map) in MAPS.iter().enumerate() {
-        let inline = plot::plot(&heat_map(pairs, map)).to_inline_html(Some(&format!("plot-{at}")));
-        let _ = writeln!(page, "<div class=\"plot\">{inline}</div>");
-    }
-    page.push_str("</html>\n");
-    page
+    let maps = MAPS.iter().map(|map| Part::Plot(heat_map(pairs, map)));
+    [Part::Html(page)].into_iter().chain(maps).chain([Part::Html("</html>\n".to_owned())]).collect()
 }
 
 fn heat_map(pairs: &Pairs, (title, value): &Map) -> Plot {

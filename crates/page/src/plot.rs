@@ -1,0 +1,82 @@
+//! A plot, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// How a plot is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PlotKind {
+    /// Points joined by lines, over a numeric or a categorical x.
+    Lines,
+    /// Bars side by side, one group per x.
+    Bars,
+    /// A matrix of colours: each series is a row, each point's x a column.
+    HeatMap,
+}
+
+/// One axis.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it shows, with its unit.
+    pub title: String,
+    /// Whether equal distances are equal ratios.
+    pub log: bool,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(title: impl Into<String>) -> Self {
+        Self { title: title.into(), log: false }
+    }
+
+    /// A logarithmic one.
+    pub fn log(title: impl Into<String>) -> Self {
+        Self { title: title.into(), log: true }
+    }
+}
+
+/// One value of a series.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Its place: a number in text, or a name.
+    pub x: String,
+    /// The value (a median, where there are seeds).
+    pub y: f64,
+    /// The smallest and the largest over the seeds.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// Without a range.
+    pub fn new(x: impl ToString, y: f64) -> Self {
+        Self { x: x.to_string(), y, range: None }
+    }
+
+    /// With the smallest and the largest over the seeds.
+    pub fn with_range(x: impl ToString, y: f64, low: f64, high: f64) -> Self {
+        Self { x: x.to_string(), y, range: Some((low, high)) }
+    }
+}
+
+/// What one scheduler, say, did.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub points: Vec<Point>,
+}
+
+/// A picture.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// How it is drawn.
+    pub kind: PlotKind,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upward.
+    pub y: Axis,
+    /// What is drawn.
+    pub series: Vec<Series>,
+}
