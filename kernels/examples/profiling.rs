@@ -6,10 +6,12 @@
 //! The ways to count take turns, each time with a new pool, which knows nothing of the program; the first pass in it is timed. It prints
 //! medians, quartiles, and ratios to plain stealing. The machine is the paper's, so that there are tiers to measure for.
 
+#[path = "../tests/software/mod.rs"]
+mod software;
+
 use std::{error::Error, time::Instant};
 
 use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};
-use befit_counters::{Software, Source};
 use befit_kernels::rows::heat::jacobi;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -86,15 +88,7 @@ fn pass(way: Way, threads: usize, from: &[f64], to: &mut [f64]) -> Result<[f64; 
                 Some(WorkerCounts { private_misses: start.elapsed().as_nanos() as u64 / 10, ..WorkerCounts::default() })
             }
         }),
-        Way::Software => builder.count_with(|_| {
-            let mut software = Software::open();
-            let mut sum = WorkerCounts::default();
-            move || {
-                let counts = software.as_mut().ok()?.read().ok()?;
-                sum.private_misses += counts.task_clock?.as_nanos() as u64 / 10;
-                Some(sum)
-            }
-        }),
+        Way::Software => builder.count_with(|_| software::counts()),
     };
     let pool = builder.build()?;
     // Its threads have started, and are awake.

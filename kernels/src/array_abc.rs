@@ -10,34 +10,23 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use befit::{ThreadPool, scope};
+use befit_catalog::Settings;
 
 use crate::{
     Input, KernelError,
     row::{column, expected, rows},
-    settings::{Setting, Settings, run_default},
 };
-
-/// What may be set.
-pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { name: "tasks", values: &["abc", "ab", "ac", "bc"], about: "which of the tasks there are" },
-    Setting { name: "schedule", values: &["1", "2"], about: "1: N runs of each in turn; 2: one run of each, N times" },
-];
 
 /// Rows of the array.
 const ROWS: usize = 512;
 /// Rows that one task works on.
 const WINDOW: usize = 256;
 
-/// Runs it with default settings.
+/// N is `input.n`; the seed makes no difference.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    run_default("array-abc", pool, input)
-}
-
-/// N is `input.n`; the seed makes no difference.
-pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+/// As [`crate::run`].
+pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     let rows = rows(ROWS)?;
     let firsts: Vec<usize> = settings.get("tasks").bytes().map(|task| usize::from(task - b'a') * WINDOW / 2).collect();
     let sums: Vec<AtomicI64> = firsts.iter().map(|_| AtomicI64::new(0)).collect();
@@ -74,7 +63,7 @@ mod tests {
         for name in ["array-abc", "array-abc:tasks=ac,schedule=2", "array-abc:tasks=ab", "array-abc:schedule=2"] {
             for n in [1, 10, 100] {
                 assert_eq!(
-                    Variant::find(name).unwrap().run(&pool, Input { n, seed: 0, ..Input::default() }),
+                    crate::run(&Variant::find(name).unwrap(), &pool, Input { n, seed: 0, ..Input::default() }),
                     Ok(()),
                     "{name}, N = {n}"
                 );

@@ -8,31 +8,18 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use befit::{ThreadPool, scope};
+use befit_catalog::Settings;
 
 use crate::{
     Input, KernelError, array,
     row::{column, expected, rows},
-    settings::{Setting, Settings, run_default},
 };
 
-/// What may be set.
-pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { name: "rows", values: &["512", "#"], about: "rows of the array" },
-    Setting { name: "window", values: &["256", "#"], about: "rows that one task works on" },
-    Setting { name: "overlap", values: &["random", "none"], about: "whether windows overlap" },
-    Setting { name: "order", values: &["sorted", "random"], about: "the order in which they are spawned" },
-];
-
-/// Runs it with default settings.
+/// Runs `input.n` tasks; the seed draws windows and order.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    run_default("array-windows", pool, input)
-}
-
-/// Runs `input.n` tasks; the seed draws windows and order.
-pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+/// As [`crate::run`].
+pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     let too_large = KernelError::TooLarge { n: input.n };
     let window = settings.number("window");
     let apart = settings.get("overlap") == "none";
@@ -72,7 +59,11 @@ mod tests {
         for settings in ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"] {
             let variant = Variant::find(&format!("array-windows{settings}")).unwrap();
             for n in [0, 1, 500] {
-                assert_eq!(variant.run(&pool, Input { n, seed: 3, ..Input::default() }), Ok(()), "{settings}, n = {n}");
+                assert_eq!(
+                    crate::run(&variant, &pool, Input { n, seed: 3, ..Input::default() }),
+                    Ok(()),
+                    "{settings}, n = {n}"
+                );
             }
         }
     }

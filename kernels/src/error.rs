@@ -1,24 +1,9 @@
 //! What can go wrong with a kernel.
 
-use crate::Kernel;
-
 /// What can go wrong with a kernel.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// No kernel has this name.
-    #[error("unknown kernel '{0}'; known: {known}", known = Kernel::ALL.map(|k| k.name).join(", "))]
-    Unknown(String),
-    /// A kernel has no such setting, or the setting no such value.
-    #[error("kernel {kernel} has no setting '{given}'; known: {known}")]
-    Setting {
-        /// The kernel.
-        kernel: &'static str,
-        /// What was asked for.
-        given: String,
-        /// Its settings and their values.
-        known: String,
-    },
     /// The input does not fit in memory.
     #[error("there is not enough memory for n = {n}; give a smaller --n")]
     TooLarge {

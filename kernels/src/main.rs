@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, process::ExitCode};
 
 use befit::{SchedulerKind, ThreadPoolBuilder};
-use befit_kernels::{Input, Kernel, Variant, settings_of};
+use befit_kernels::{Input, Kernel, Variant, run as run_kernel};
 use lexopt::{Arg, Parser, ValueExt};
 
 /// What the command line asks for.
@@ -41,7 +41,7 @@ impl fmt::Display for Help {
         writeln!(f, "                  [default: 1]\n")?;
         for kernel in Kernel::ALL {
             writeln!(f, "  {:<17} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
-            for setting in settings_of(kernel.name) {
+            for setting in kernel.settings {
                 let values = setting.values.join("|").replace('#', "NUMBER");
                 writeln!(f, "  {:<17}   {}={values}: {}", "", setting.name, setting.about)?;
             }
@@ -75,7 +75,7 @@ fn run() -> Result<String, Box<dyn Error>> {
         builder = builder.num_threads(threads);
     }
     let pool = builder.build()?;
-    kernel.run(&pool, input)?;
+    run_kernel(&kernel, &pool, input)?;
     let (threads, scheduler) = (pool.current_num_threads(), pool.scheduler());
     Ok(format!("{}: n = {}, {threads} threads, {scheduler}: the result is right", kernel.name, input.n))
 }

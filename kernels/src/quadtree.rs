@@ -62,7 +62,7 @@ impl Square {
 /// Runs it on `input.n` random points.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     let mut points = array::filled(input.n, |_| Point { x: random.f64(), y: random.f64() })?;

@@ -37,7 +37,7 @@ enum Source {
 /// Runs `rgm` on `input.n` elements with random indices from the seed.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run_in_range(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     run(pool, input, Source::Range)
 }
@@ -45,7 +45,7 @@ pub fn run_in_range(pool: &ThreadPool, input: Input) -> Result<(), KernelError> 
 /// Runs `rgm-leaf` on `input.n` elements with random indices from the seed.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run_in_leaf(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     run(pool, input, Source::Leaf)
 }

@@ -23,7 +23,7 @@ const ENDS_AT: usize = 1 << 13;
 /// Runs it on `input.n` elements; the seed makes no difference.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let a = array::filled(input.n, |i| i as f64)?;
     let mut b = array::filled(input.n, |_| 0.0)?;

@@ -1,7 +1,9 @@
 //! On real threads, under schedulers with two tiers: results are right, and the tiers are those that the sizes call for.
 
-use befit::{CountSource, SchedulerKind, ThreadPool, ThreadPoolBuilder, WorkerCounts};
-use befit_counters::{Software, Source};
+mod software;
+
+use befit::{CountSource, SchedulerKind, ThreadPool, ThreadPoolBuilder};
+use befit_counters::Software;
 use befit_kernels::{Input, Kernel, Variant};
 
 /// Two sockets of two cores, with caches so small that small inputs do not fit.
@@ -15,7 +17,7 @@ fn pool(scheduler: SchedulerKind) -> ThreadPool {
 fn run(pool: &ThreadPool, kernel: &str, n: usize) {
     let input = Input { n, seed: 1, ..Input::default() };
     let variant = Variant::find(kernel).expect("a kernel with its settings");
-    assert_eq!(variant.run(pool, input), Ok(()), "{kernel} under {}", pool.scheduler());
+    assert_eq!(befit_kernels::run(&variant, pool, input), Ok(()), "{kernel} under {}", pool.scheduler());
 }
 
 #[test]
@@ -57,18 +59,8 @@ fn declared_sizes_cut_heat_as_the_sizes_call_for() {
 
 #[test]
 fn the_kernel_s_counters_of_each_thread_can_be_measured_by() {
-    // Hardware events are read by the same code, so that it is run on machines that have none, too.
-    let counts = |_| {
-        let mut software = Software::open();
-        let mut sum = WorkerCounts::default();
-        move || {
-            let counts = software.as_mut().ok()?.read().ok()?;
-            sum.private_misses += counts.task_clock?.as_nanos() as u64 / 10;
-            Some(sum)
-        }
-    };
     let builder = ThreadPoolBuilder::new().machine(MACHINE.parse().expect("a valid topology")).num_threads(4);
-    let pool = builder.scheduler(SchedulerKind::Cats).count_with(counts).build().expect("four threads");
+    let pool = builder.scheduler(SchedulerKind::Cats).count_with(|_| software::counts()).build().expect("four threads");
     run(&pool, "heat:iterations=8", 256);
     // Where not even these may be counted, declared sizes stand in.
     let expected = if Software::open().is_ok() { CountSource::Given } else { CountSource::Declared };

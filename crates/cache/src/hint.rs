@@ -3,31 +3,26 @@
 /// Asks the host to bring `slice[at]` near; nothing where it cannot. `at` may be out of range.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let item = slice.as_ptr().wrapping_add(at);
-        // SAFETY: the instruction is part of x86-64's baseline (SSE), and being a hint it neither reads nor writes nor
-        // faults, so that the pointer need not be valid.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(item.cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, at);
+    ask(slice.as_ptr().wrapping_add(at));
 }
 
 /// Asks the host to bring near the word of eight bytes at `word` of `slice`. It may be out of range.
 #[inline(always)]
 pub(crate) fn prefetch_word<T>(slice: &[T], word: u32) {
+    ask(slice.as_ptr().cast::<u64>().wrapping_add(word as usize));
+}
+
+#[inline(always)]
+fn ask<T>(item: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let word = slice.as_ptr().cast::<u64>().wrapping_add(word as usize);
         // SAFETY: the instruction is part of x86-64's baseline (SSE), and being a hint it neither reads nor writes nor
         // faults, so that the pointer need not be valid.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(word.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(item.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, word);
+    let _ = item;
 }
 
 /// `len` times `value`, on huge pages where the host gives them: the model looks at random places of it, and with small

@@ -19,7 +19,7 @@ pub enum LabError {
     },
     /// Tasks cannot be run one after another on this machine.
     #[error(transparent)]
-    Footprint(#[from] crate::footprint::FootprintError),
+    Footprint(#[from] befit_sim::footprint::FootprintError),
     /// A kernel has no such setting.
     #[error("{why}")]
     BadSetting {

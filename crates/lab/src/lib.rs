@@ -31,7 +31,6 @@
 struct Readme;
 
 mod error;
-pub mod footprint;
 mod native;
 mod output;
 mod parallel;

@@ -35,6 +35,7 @@
 mod builder;
 mod codec;
 mod file;
+mod footprints;
 mod intern;
 mod lines;
 mod meta;
@@ -47,6 +48,7 @@ mod varint;
 pub use builder::{BuildError, ProgramBuilder};
 pub use codec::{RawTouch, Touches};
 pub use file::{ReadError, WriteError};
+pub use footprints::Footprint;
 pub use meta::Meta;
 pub use model::{Declared, Op, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;

@@ -15,6 +15,7 @@ mod clock;
 mod engine;
 mod env;
 mod execution;
+pub mod footprint;
 mod memory;
 mod occupancy;
 mod outcome;

@@ -15,31 +15,17 @@ mod word;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use befit::{ThreadPool, scope};
+use befit_catalog::Settings;
 
-use crate::{
-    Input, KernelError, array,
-    settings::{Setting, Settings, run_default},
-};
+use crate::{Input, KernelError, array};
 use tree::Tree;
 use word::Word;
 
-/// What may be set.
-pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { name: "node", values: &["20", "24"], about: "bytes of a node" },
-    Setting { name: "layout", values: &["random", "sorted", "preorder", "level"], about: "where nodes lie" },
-    Setting { name: "lookups", values: &["sorted", "random", "worst"], about: "the order of the look-ups" },
-];
-
-/// Runs it with default settings.
+/// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    run_default("bst", pool, input)
-}
-
-/// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
-pub(crate) fn run_with(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+/// As [`crate::run`].
+pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     match settings.get("node") {
         "24" => look_up::<4>(pool, input, settings),
         _ => look_up::<3>(pool, input, settings),
@@ -85,18 +71,19 @@ fn bit_reversed(n: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Variant;
+    use crate::{Kernel, Variant};
 
     #[test]
     fn every_word_is_found_whatever_the_layout_and_order() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for node in SETTINGS[0].values {
-            for layout in SETTINGS[1].values {
-                for lookups in SETTINGS[2].values {
+        let [node, layout, lookups] = Kernel::find("bst").unwrap().settings else { panic!("three settings") };
+        for node in node.values {
+            for layout in layout.values {
+                for lookups in lookups.values {
                     let variant = Variant::find(&format!("bst:node={node},layout={layout},lookups={lookups}")).unwrap();
                     for n in [0, 1, 2, 1000] {
                         assert_eq!(
-                            variant.run(&pool, Input { n, seed: 1, ..Input::default() }),
+                            crate::run(&variant, &pool, Input { n, seed: 1, ..Input::default() }),
                             Ok(()),
                             "{}, n = {n}",
                             variant.name

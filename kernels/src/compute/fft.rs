@@ -16,7 +16,7 @@ const LEAF: usize = 1 << 10;
 /// Runs it on `input.n` complex numbers, rounded up to a power of two; the seed makes no difference.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, .. }: Input) -> Result<(), KernelError> {
     let n = n.max(1).checked_next_power_of_two().ok_or(KernelError::TooLarge { n })?;
     let turn = |turns: usize| unit(turns, n);

@@ -25,7 +25,7 @@ type Creature = [f64; GENES];
 /// Runs it with `input.n` islands, whose populations come from the seed.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, seed, .. }: Input) -> Result<(), KernelError> {
     let parallel = pool.install(|| evolve(n, seed, |islands| each(0, islands, &|_, island| island.evolve())))?;
     let serial = evolve(n, seed, |islands| islands.iter_mut().for_each(Island::evolve))?;

@@ -23,7 +23,7 @@ struct Thing {
 /// Runs it with `input.n` things, random by the seed, worth what they weigh and a constant (which makes it hard), and room for half of them.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, seed, .. }: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut things = array::filled(n, |_| {

@@ -13,7 +13,7 @@ const MOST: u32 = 256;
 /// Runs it on a picture of `input.n` × `input.n` points; the seed makes no difference.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, .. }: Input) -> Result<(), KernelError> {
     let points = n.checked_mul(n).ok_or(KernelError::TooLarge { n })?;
     let mut picture = array::filled(points, |_| 0.0)?;

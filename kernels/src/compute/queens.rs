@@ -34,7 +34,7 @@ const PARALLEL: u32 = 4;
 /// Runs it with `input.n` queens, 18 at most; the seed makes no difference.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, .. }: Input) -> Result<(), KernelError> {
     let known = *SOLUTIONS.get(n).ok_or(KernelError::TooLarge { n })?;
     let found = pool.install(|| Board { all: (1 << n) - 1, columns: 0, left: 0, right: 0 }.solutions(0));

@@ -23,7 +23,7 @@ const SERIAL_UP_TO: usize = 128;
 /// Multiplies matrices of order `input.n` with random elements. An order that cannot be halved often enough is rounded up.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     // Other cut-offs count elements of arrays; this one an order, with which data grow squared.

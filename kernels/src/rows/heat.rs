@@ -16,7 +16,7 @@ use crate::{
 /// Runs `heat`, halving the rows.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::Two)
 }
@@ -24,7 +24,7 @@ pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
 /// Runs `heat-ub`, halving and quartering the rows by turns.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::TwoAndFour)
 }

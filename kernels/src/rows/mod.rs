@@ -9,28 +9,15 @@ pub mod heat;
 pub mod sor;
 
 use befit::{fit, join, scope};
+use befit_catalog::Settings;
 
-use crate::{
-    ElementSize, Input,
-    settings::{Setting, Settings},
-};
-
-const ITERATIONS: Setting = Setting {
-    name: "iterations",
-    values: &["auto", "#"],
-    about: "how often it goes over its data; auto: fewer the more data there are",
-};
-const ELEMENT: Setting = Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
-
-/// What may be set on heat and sor.
-pub(crate) const SETTINGS: &[Setting] = &[ITERATIONS, ELEMENT];
-/// What may be set on ge.
-pub(crate) const SETTINGS_OF_GE: &[Setting] = &[ELEMENT];
+use crate::{ElementSize, Input};
 
 /// `input` with what is set.
 pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
-    let element = if settings.get("element") == "16" { ElementSize::Sixteen } else { ElementSize::Eight };
-    Input { iterations: settings.get("iterations").parse().ok(), element, ..input }
+    let iterations = settings.get("iterations").parse().ok().or(input.iterations);
+    let element = if settings.get("element") == "16" { ElementSize::Sixteen } else { input.element };
+    Input { iterations, element, ..input }
 }
 
 /// Columns of heat's and sor's matrices.

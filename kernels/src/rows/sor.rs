@@ -23,7 +23,7 @@ const OMEGA: f64 = 1.5;
 /// Runs `sor`, halving the rows.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::Two)
 }
@@ -31,7 +31,7 @@ pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
 /// Runs `sor-ub`, halving and quartering the rows by turns.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::TwoAndFour)
 }

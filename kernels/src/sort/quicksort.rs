@@ -14,7 +14,7 @@ use crate::{Input, KernelError, cut_off, distribute::Distribution, sizes};
 /// Sorts `input.n` random doubles.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }

@@ -21,7 +21,7 @@ const OVERSAMPLING: usize = 8;
 /// Sorts `input.n` random doubles.
 ///
 /// # Errors
-/// As [`crate::Kernel::run`].
+/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }

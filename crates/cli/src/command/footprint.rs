@@ -1,11 +1,9 @@
 //! `befit footprint`: what tasks leave in a cache for one another.
 
-use befit_lab::{
-    LabError,
-    footprint::{Pairs, Tasks},
-};
+use befit_lab::LabError;
 use befit_machine::Level;
 use befit_report::{render_footprint, render_footprint_html};
+use befit_sim::footprint::{Pairs, Tasks};
 
 use crate::{args::FootprintArgs, fail::Failure, output::Destination, progress::Display};
 

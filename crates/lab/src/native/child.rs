@@ -45,6 +45,13 @@ pub(super) struct Run {
     pub(super) not_counted: Vec<String>,
 }
 
+impl Run {
+    /// The pool with the most threads, which stands for the program.
+    pub(super) fn largest_pool(&self) -> Option<&Pool> {
+        self.pools.iter().max_by_key(|pool| pool.threads)
+    }
+}
+
 impl Child<'_> {
     /// Runs `command` to its end. `folder` is empty before and after.
     pub(super) fn run(

@@ -152,7 +152,7 @@ impl NativeSummary {
     /// `None` of no runs.
     pub(super) fn of(command: &str, scheduler: SchedulerKind, measured: Measured, runs: &[Run]) -> Option<Self> {
         // The largest pool speaks for the run.
-        let pool = runs.first()?.pools.iter().max_by_key(|pool| pool.threads)?;
+        let pool = runs.first()?.largest_pool()?;
         let per_run: Vec<Vec<Worker>> = runs.iter().map(workers).collect();
         let count = per_run.iter().map(Vec::len).max()?;
         let none = Worker::default();

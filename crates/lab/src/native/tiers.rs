@@ -31,9 +31,8 @@ pub struct TiersSummary {
 impl TiersSummary {
     /// `None` if the scheduler makes no tiers.
     pub(super) fn of(runs: &[Run]) -> Option<Self> {
-        let largest = |run: &'_ Run| run.pools.iter().max_by_key(|pool| pool.threads).and_then(|p| p.tiers.clone());
-        let tiers: Vec<Tiers> = runs.iter().filter_map(largest).collect();
-        let figure = |of: fn(&Tiers) -> u64| Spread::of(tiers.iter().map(of));
+        let tiers: Vec<&Tiers> = runs.iter().filter_map(|run| run.largest_pool()?.tiers.as_ref()).collect();
+        let figure = |of: fn(&Tiers) -> u64| Spread::of(tiers.iter().map(|tiers| of(tiers)));
         let words = |of: fn(&Tiers) -> &Option<String>| {
             tiers.iter().filter_map(|tiers| of(tiers).clone()).collect::<BTreeSet<_>>().into_iter().collect()
         };

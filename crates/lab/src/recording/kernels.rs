@@ -1,6 +1,6 @@
 //! befit's own kernels: their names, and where their sources are.
 
-use befit_kernels::{Kernel, KernelError, Variant};
+use befit_catalog::{CatalogError, Kernel, Variant};
 use befit_record::Build;
 
 use super::{Job, checkout};
@@ -26,7 +26,7 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
 /// The kernel `name` at size `n`, or at its default size.
 pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
     let kernel = Variant::find(name).map_err(|error| match error {
-        KernelError::Setting { .. } => LabError::BadSetting { why: error.to_string() },
+        CatalogError::Setting { .. } => LabError::BadSetting { why: error.to_string() },
         _ => LabError::UnknownKernel {
             name: name.to_owned(),
             known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),

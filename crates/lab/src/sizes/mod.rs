@@ -4,9 +4,7 @@
 //! one that is too large leaves cache unused, or places the task further out than it need be. [`Sizes::of`] measures every task's footprint in
 //! the recording, exactly, and compares.
 
-mod footprint;
-
-use befit_machine::{Bytes, Level, Machine};
+use befit_machine::{Bytes, Level, Lines, Machine};
 use befit_program::{Program, TaskId};
 
 use crate::Progress;
@@ -81,8 +79,9 @@ impl Sizes {
     /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time O(touches · log depth + tasks · log tasks).
     pub fn of(program: &Program, machine: &Machine, sigma: f64, worst: usize, progress: &dyn Progress) -> Self {
         progress.simulating(1, program.total_touches());
-        let footprints = footprint::measure(program, &|touches| progress.advance(touches));
+        let footprints = program.footprints(&|touches| progress.advance(touches));
         progress.simulated();
+        let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let thresholds = thresholds(machine, sigma);
         let mut befitting: Vec<_> = thresholds.iter().map(|(level, _)| Befitting::new(*level)).collect();
         let place = |bytes: u64| thresholds.iter().position(|(_, most)| bytes <= *most).unwrap_or(thresholds.len() - 1);
@@ -91,11 +90,11 @@ impl Sizes {
         let mut differences = Vec::new();
         for (number, footprint) in footprints.iter().enumerate() {
             let declared = program.declared(TaskId(number as u32));
-            let strand = footprint::bytes(footprint.strand, program);
+            let strand = bytes(footprint.strand);
             let exceeds = |most: Bytes| strand.0 as f64 > RATIOS[2] * most.0 as f64;
             strands_exceeding += u64::from(declared.strand.is_some_and(exceeds));
             let Some(size) = declared.size else { continue };
-            let measured = footprint::bytes(footprint.task, program);
+            let measured = bytes(footprint.task);
             declaring += 1;
             let ratio = if measured == size { 1.0 } else { measured.0 as f64 / size.0 as f64 };
             ratios[RATIOS.partition_point(|end| *end < ratio)] += 1;
@@ -111,9 +110,9 @@ impl Sizes {
             TaskSize {
                 path: path(program, TaskId(number)),
                 declared: declared.size.unwrap_or_default(),
-                measured: footprint::bytes(found.task, program),
+                measured: bytes(found.task),
                 declared_strand: declared.strand,
-                measured_strand: footprint::bytes(found.strand, program),
+                measured_strand: bytes(found.strand),
             }
         };
         let over = differences.iter().take_while(|(difference, _)| *difference < 0);

@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use befit_lab::{
-    footprint::{Cells, Pairs},
-    reproduce::{Axis, Plot, PlotKind, Point, Series},
-};
+use befit_lab::reproduce::{Axis, Plot, PlotKind, Point, Series};
+use befit_sim::footprint::{Cells, Pairs};
 
 use super::heading;
 use crate::reproduction::{STYLE, escape, plot};

@@ -2,7 +2,7 @@
 //!
 //! What may change without a new version number: fields are added.
 
-use befit_lab::footprint::Pairs;
+use befit_sim::footprint::Pairs;
 use serde::{Deserialize, Serialize};
 
 /// The version of the contract, as written in [`Report::schema`].

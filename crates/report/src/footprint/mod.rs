@@ -3,7 +3,7 @@
 mod html;
 pub mod json;
 
-use befit_lab::footprint::{Cells, Pairs};
+use befit_sim::footprint::{Cells, Pairs};
 
 pub use self::html::render as render_html;
 use crate::{Format, ReportError, csv, table::Columns};

@@ -302,19 +302,10 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let scheduler = match self.scheduler {
-            Some(scheduler) => scheduler,
-            None => PROCESS.scheduler()?.unwrap_or_default(),
-        };
-        let pin = match self.pin {
-            Some(pin) => pin,
-            None => PROCESS.pin()?.unwrap_or_default(),
-        };
+        let scheduler = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
+        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or_default();
         let wanted = stats::process::wanted()?;
-        let given = match self.machine.take() {
-            Some(machine) => Some(machine),
-            None => PROCESS.machine()?,
-        };
+        let given = decided(self.machine.take(), || PROCESS.machine())?;
         let asked_for = match self.num_threads {
             0 => PROCESS.threads()?.unwrap_or(0),
             threads => threads,
@@ -360,24 +351,15 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// The policies' options, from here or from the environment.
     fn options(&self) -> Result<Options, ThreadPoolBuildError> {
         let defaults = Options::default();
-        let sigma = match self.sigma {
-            Some(sigma) => sigma,
-            None => PROCESS.sigma()?.unwrap_or(defaults.sigma),
-        };
-        let mu = match self.mu {
-            Some(mu) => mu,
-            None => PROCESS.mu()?.unwrap_or(defaults.mu),
-        };
+        let sigma = decided(self.sigma, || PROCESS.sigma())?.unwrap_or(defaults.sigma);
+        let mu = decided(self.mu, || PROCESS.mu())?.unwrap_or(defaults.mu);
         if !(sigma > 0.0 && sigma <= 1.0) {
             return Err(ThreadPoolBuildError::Sigma(sigma));
         }
         if !(mu > 0.0 && mu <= 1.0) {
             return Err(ThreadPoolBuildError::Mu(mu));
         }
-        let counting = match self.counting {
-            Some(counting) => counting,
-            None => PROCESS.counting()?.unwrap_or(defaults.counting),
-        };
+        let counting = decided(self.counting, || PROCESS.counting())?.unwrap_or(defaults.counting);
         Ok(Options { sigma, mu, counting, ..defaults })
     }
 
@@ -422,6 +404,17 @@ fn host() -> Machine {
         let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
     })
+}
+
+/// What the program has decided, else what the environment says.
+fn decided<T>(
+    by_program: Option<T>,
+    by_environment: impl FnOnce() -> Result<Option<T>, ThreadPoolBuildError>,
+) -> Result<Option<T>, ThreadPoolBuildError> {
+    match by_program {
+        Some(value) => Ok(Some(value)),
+        None => by_environment(),
+    }
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {

@@ -214,19 +214,12 @@ impl<T: Copy + Send + Debug> Room<T> {
         admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        if self.len.load(Ordering::SeqCst) == 0 {
-            return None;
-        }
-        self.buckets.with(env, |buckets, env| {
+        self.take_by(env, |buckets, env| {
             let found =
                 self.take_here(w, buckets, &admit, env).or_else(|| take_unknown(w, buckets, &|_| true, &admit, env));
-            let found = found.or_else(|| {
+            found.or_else(|| {
                 buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
-            });
-            if found.is_some() {
-                self.len.fetch_sub(1, Ordering::SeqCst);
-            }
-            found
+            })
         })
     }
 
@@ -238,11 +231,20 @@ impl<T: Copy + Send + Debug> Room<T> {
         admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
+        self.take_by(env, |buckets, env| take_unknown(w, buckets, accepts, &admit, env))
+    }
+
+    /// Takes what `find` takes out; nothing, and no lock, where there is nothing.
+    fn take_by(
+        &self,
+        env: &mut dyn Env,
+        find: impl FnOnce(&mut Buckets<T>, &mut dyn Env) -> Option<Ready<T>>,
+    ) -> Option<Ready<T>> {
         if self.len.load(Ordering::SeqCst) == 0 {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
-            let found = take_unknown(w, buckets, accepts, &admit, env)?;
+            let found = find(buckets, env)?;
             self.len.fetch_sub(1, Ordering::SeqCst);
             Some(found)
         })

@@ -141,8 +141,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
     }
 
     fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
-        let own = self.queues[w.index()].take_new(accepts, env);
-        own.or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
+        self.get_own_if(w, accepts, env).or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
     }
 
     fn can_choose(&self) -> bool {

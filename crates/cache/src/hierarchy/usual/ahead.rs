@@ -37,6 +37,7 @@ pub(in crate::hierarchy) struct Plan {
 
 impl Plan {
     /// The plan of an access, without the places.
+    #[inline(always)]
     pub(in crate::hierarchy) fn nowhere(touch: &Touch) -> Self {
         let Touch { worker, line, write } = *touch;
         Self { worker: worker.0, line, dirty: u32::from(write) << DIRTY.trailing_zeros(), ..Self::default() }
@@ -100,7 +101,7 @@ impl Usual {
     /// Where the worker or the line is not of the machine.
     #[inline(always)]
     pub(in crate::hierarchy) fn plan(&self, touch: &Touch) -> Plan {
-        let Touch { worker, line, write } = *touch;
+        let Touch { worker, line, .. } = *touch;
         let shape = &self.caches.shape;
         if worker.0 >= self.workers || line >= shape.lines {
             self.beyond(*touch);
@@ -108,15 +109,13 @@ impl Usual {
         let (tag, number) = shape.place(line);
         let seat = &self.seats[worker.index() % MOST_WORKERS];
         Plan {
-            worker: worker.0,
-            line,
-            dirty: u32::from(write) << DIRTY.trailing_zeros(),
             row: place(u64::from(line)) as u32,
             inner: seat.inner + (line & shape.inner_sets),
             outer: seat.outer + (line & shape.outer_sets),
             last: seat.last + number,
             number,
             tag,
+            ..Plan::nowhere(touch)
         }
     }
 

@@ -15,38 +15,13 @@ use super::{
 };
 use crate::lanes::{Avx2, Portable};
 
-forward! {
-    Avx2,
-    #[inline(always)]
-    fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
-        let at = at.map(|at| at % TABLE as u32);
-        // SAFETY: `self` proves the instructions (see `find`).
-        let picked = unsafe { gather(table, &at, 0) };
-        picked.unwrap_or_else(|| Portable.pick(table, &at))
-    }
+forward!(Avx2);
 
-    #[inline(always)]
-    fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let gathered = unsafe { gather(sets, at, way % ENTRIES) };
-        gathered.unwrap_or_else(|| Portable.entries(sets, at, way))
-    }
-
-    #[inline(always)]
-    fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(pairs) = (unsafe { gather(sets, at, way % TAGS / 2) }) else { return Portable.tags(sets, at, way) };
-        pairs.map(|pair| pair >> (way % 2 * 16) & 0xffff)
-    }
-
-    #[inline(always)]
-    fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
-        std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
-    }
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn pick(table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+    let at = at.map(|at| at % TABLE as u32);
+    gather(table, &at, 0).unwrap_or_else(|| Portable.pick(table, &at))
 }
 
 /// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no

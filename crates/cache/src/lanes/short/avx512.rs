@@ -29,37 +29,7 @@ const fn neighbours(offset: usize) -> Tags {
     Tags(places)
 }
 
-forward! {
-    Avx512,
-    #[inline(always)]
-    fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        unsafe { pick(table, at) }
-    }
-
-    #[inline(always)]
-    fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let gathered = unsafe { gather(sets, at, way % ENTRIES) };
-        gathered.unwrap_or_else(|| Portable.entries(sets, at, way))
-    }
-
-    #[inline(always)]
-    fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(pairs) = (unsafe { gather(sets, at, way % TAGS / 2) }) else { return Portable.tags(sets, at, way) };
-        pairs.map(|pair| pair >> (way % 2 * 16) & 0xffff)
-    }
-
-    #[inline(always)]
-    fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
-        // SAFETY: `self` proves the instructions (see `find`).
-        let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
-        std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
-    }
-}
+forward!(Avx512);
 
 /// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no
 /// item, or the last is too far for an index of 32 bits, or `T` has no such four bytes.

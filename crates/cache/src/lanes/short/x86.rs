@@ -6,7 +6,7 @@ use super::{Entries, Tags};
 
 /// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask for the instructions that the lanes prove.
 macro_rules! forward {
-    ($lanes:ty $(, $($more:item)*)?) => {
+    ($lanes:ty) => {
         impl Short for $lanes {
             #[inline(always)]
             fn find(self, set: &Entries, line: u32) -> u32 {
@@ -45,7 +45,36 @@ macro_rules! forward {
                 unsafe { take_out(set, tag) }
             }
 
-            $($($more)*)?
+            #[inline(always)]
+            fn pick(self, table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
+                // SAFETY: `self` proves the instructions (see `find`).
+                unsafe { pick(table, at) }
+            }
+
+            #[inline(always)]
+            fn entries(self, sets: &[Entries], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+                // SAFETY: `self` proves the instructions (see `find`).
+                let gathered = unsafe { gather(sets, at, way % ENTRIES) };
+                gathered.unwrap_or_else(|| Portable.entries(sets, at, way))
+            }
+
+            #[inline(always)]
+            fn tags(self, sets: &[Tags], at: &[u32; BATCH], way: usize) -> [u32; BATCH] {
+                // SAFETY: `self` proves the instructions (see `find`).
+                let Some(pairs) = (unsafe { gather(sets, at, way % TAGS / 2) }) else {
+                    return Portable.tags(sets, at, way);
+                };
+                pairs.map(|pair| pair >> (way % 2 * 16) & 0xffff)
+            }
+
+            #[inline(always)]
+            fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
+                // SAFETY: `self` proves the instructions (see `find`).
+                let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
+                // SAFETY: `self` proves the instructions (see `find`).
+                let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
+                std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
+            }
         }
     };
 }

@@ -1,14 +1,13 @@
 //! Tasks A, B and C on an array, under schedules 1 and 2 (the study's first experiment).
 
+use befit_sim::footprint::{Latencies, Tasks};
+
 use super::{
     super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
     plots::{plot, series},
     setup::{ARRAY_INSTRUCTIONS, Setup},
 };
-use crate::{
-    LabError,
-    footprint::{Latencies, Tasks},
-};
+use crate::LabError;
 
 /// Rows of a task: iterations of its loop.
 const ROWS: f64 = 256.0;

@@ -2,6 +2,7 @@
 
 use befit_cache::footprint::{Cells, Frames};
 use befit_machine::{ClusterId, Level};
+use befit_sim::footprint::{Latencies, Pairs};
 
 use super::{
     super::{Axis, PlotKind, Reproduction, Table},
@@ -11,7 +12,6 @@ use super::{
 };
 use crate::{
     LabError,
-    footprint::{Latencies, Pairs},
     parallel::{self, threads},
 };
 

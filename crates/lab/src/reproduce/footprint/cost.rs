@@ -1,9 +1,10 @@
 //! What orders that decide nothing cost, and figures over the seeds.
 
+use befit_sim::footprint::{Core, Tasks, in_order};
+
 use super::setup::bit_reversed;
 use crate::{
-    LabError,
-    footprint::{Core, Tasks, in_order},
+    LabError, Spread,
     parallel::{self, threads},
 };
 
@@ -38,23 +39,13 @@ impl Cost {
     }
 }
 
-/// A figure over the seeds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Spread {
-    pub(super) median: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
-}
-
-impl Spread {
-    /// Of at least one value. Of an even number the median is the mean of the middle two.
-    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let at = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
-        let (count, last) = (values.len(), values.len().saturating_sub(1));
-        Self { median: (at(last / 2) + at(count / 2)) / 2.0, min: at(0), max: at(last) }
-    }
+/// A figure over the seeds, of which there is one at least. Of an even number the median is the mean of the middle two.
+pub(super) fn spread(values: impl IntoIterator<Item = f64>) -> Spread<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let at = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
+    let (count, last) = (values.len(), values.len().saturating_sub(1));
+    Spread { median: (at(last / 2) + at(count / 2)) / 2.0, min: at(0), max: at(last) }
 }
 
 #[cfg(test)]
@@ -63,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_median_lies_in_the_middle() {
-        let spread = |values: &[f64]| Spread::of(values.iter().copied());
+        let spread = |values: &[f64]| spread(values.iter().copied());
         assert_eq!(spread(&[3.0]), Spread { median: 3.0, min: 3.0, max: 3.0 });
         assert_eq!(spread(&[5.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 5.0 });
         assert_eq!(spread(&[5.0, 1.0, 2.0, 4.0]).median, 3.0);

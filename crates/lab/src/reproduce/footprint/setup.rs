@@ -1,12 +1,9 @@
 //! What all parts of the study work with.
 
 use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sim::footprint::{Charge, Core, Latencies, Reading, Tasks};
 
-use crate::{
-    LabError, Progress, Source,
-    footprint::{Charge, Core, Latencies, Reading, Tasks},
-    record_all_lines,
-};
+use crate::{LabError, Progress, Source, record_all_lines};
 
 /// Instructions of an iteration of the arrays' loop, with its one load.
 pub(super) const ARRAY_INSTRUCTIONS: f64 = 4.0;

@@ -1,15 +1,14 @@
 //! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second experiment).
 
+use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
+
 use super::{
     super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
-    cost::{Cost, Spread},
+    cost::{Cost, spread},
     plots::{plot, series},
     setup::{NODE_INSTRUCTIONS, Setup},
 };
-use crate::{
-    LabError,
-    footprint::{Core, Latencies, Tasks, in_order},
-};
+use crate::{LabError, Spread};
 
 /// Nodes of the study's tree.
 const NODES: u64 = (1 << 18) - 1;
@@ -70,9 +69,9 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
             let tree = measure(setup, node, layout)?;
             let per_node = |cycles: f64| cycles / visits(NODES) as f64;
             let (best, worst) = (per_node(tree.cost.sorted), per_node(tree.cost.worst));
-            let random = Spread::of(tree.cost.random.iter().map(|cycles| per_node(*cycles))).median;
+            let random = spread(tree.cost.random.iter().map(|cycles| per_node(*cycles))).median;
             let ratio = worst / best;
-            let place = Spread::of(tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)));
+            let place = spread(tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)));
             let shown = |c: f64| format!("{c:.1} ({:.2})", c / NODE_INSTRUCTIONS);
             table.row([
                 format!("{node} B, {layout}"),
@@ -99,7 +98,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     Ok(trees)
 }
 
-fn figures(layout: &str, ratio: f64, place: Spread, to: &mut Reproduction) {
+fn figures(layout: &str, ratio: f64, place: Spread<f64>, to: &mut Reproduction) {
     to.figures.push(Figure::new(
         format!("tree/worst-over-best/{layout}"),
         format!("tree of 20-byte nodes, layout {layout}: worst over best order of look-ups"),

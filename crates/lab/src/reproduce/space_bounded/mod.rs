@@ -73,38 +73,23 @@ impl Lab<'_> {
         schedulers: &[SchedulerKind],
         options: Options,
     ) -> Result<Vec<Summary>, LabError> {
-        if *machine == self.machine && options == Options::default() {
-            let all = self.simulate_plainly(name)?;
-            return Ok(all.into_iter().filter(|summary| schedulers.contains(&summary.scheduler)).collect());
+        let plain = *machine == self.machine && options == Options::default();
+        if plain && let Some((_, before)) = self.plain.borrow().iter().find(|(program, _)| *program == name) {
+            return Ok(before.iter().filter(|summary| schedulers.contains(&summary.scheduler)).cloned().collect());
         }
-        self.simulate_anew(name, machine, schedulers, options)
-    }
-
-    /// As [`Self::simulate`] under the study's schedulers on the machine itself, with the options' defaults.
-    fn simulate_plainly(&self, name: &str) -> Result<Vec<Summary>, LabError> {
-        if let Some((_, before)) = self.plain.borrow().iter().find(|(program, _)| *program == name) {
-            return Ok(before.clone());
+        let machines = vec![machine.clone().shrunk(SHRINK)?];
+        let (name, program) = self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS");
+        let plan = Plan { machines, schedulers: schedulers.to_vec(), seeds: self.seeds_of(program), options };
+        let results = plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)?;
+        if plain {
+            self.plain.borrow_mut().push((name, results.clone()));
         }
-        let results = self.simulate_anew(name, &self.machine, &SCHEDULERS, Options::default())?;
-        self.plain.borrow_mut().push((self.program(name).0, results.clone()));
         Ok(results)
     }
 
-    fn simulate_anew(
-        &self,
-        name: &str,
-        machine: &Machine,
-        schedulers: &[SchedulerKind],
-        options: Options,
-    ) -> Result<Vec<Summary>, LabError> {
-        let machines = vec![machine.clone().shrunk(SHRINK)?];
-        let program = &self.program(name).1;
-        let plan = Plan { machines, schedulers: schedulers.to_vec(), seeds: self.seeds_of(program), options };
-        plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)
-    }
-
-    fn program(&self, name: &str) -> &(&'static str, Program) {
-        self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS")
+    /// As [`Self::simulate`] on the machine itself, under all of the study's schedulers and with the options' defaults.
+    fn simulate_plainly(&self, name: &str) -> Result<Vec<Summary>, LabError> {
+        self.simulate(name, &self.machine, &SCHEDULERS, Options::default())
     }
 
     /// The quick form simulates long programs once only: their spread is small.

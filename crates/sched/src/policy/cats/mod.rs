@@ -108,11 +108,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
 
     /// Where a task that was just forked goes.
     fn place(&self, upper: &Upper<T>, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
-        let kept = upper.meters.take(w);
-        let place = upper.known.with(env, |known, env| {
-            kept.into_iter().for_each(|kept| upper.enter(known, kept, env));
-            self.lookup(upper, known, w, &ready, env)
-        });
+        let place = upper.with_kept(w, env, |known, env| self.lookup(upper, known, w, &ready, env));
         match place {
             None => ready.task.mark = Mark::new(Tier::Plain, 0).word(),
             Some((slot, None, _)) => ready.task.mark = Mark::new(Tier::Open, slot).word(),
@@ -186,6 +182,15 @@ impl<T: Copy + Send + Debug> Upper<T> {
         if let Some(kept) = self.meters.take(w) {
             self.known.with(env, |known, env| self.enter(known, kept, env));
         }
+    }
+
+    /// Calls `then` under the table's lock, with what was kept of `w`'s last strand entered.
+    fn with_kept<R>(&self, w: WorkerId, env: &mut dyn Env, then: impl FnOnce(&mut Known, &mut dyn Env) -> R) -> R {
+        let kept = self.meters.take(w);
+        self.known.with(env, |known, env| {
+            kept.into_iter().for_each(|kept| self.enter(known, kept, env));
+            then(known, env)
+        })
     }
 
     /// Enters in the table what a strand of a task did.
@@ -300,9 +305,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         match mark.tier {
             Tier::Open if mark.slot > 0 => {
                 let declared = env.count_source().is_none().then_some(task.size.0).filter(|size| *size < u64::MAX);
-                let kept = upper.meters.take(w);
-                upper.known.with(env, |known, env| {
-                    kept.into_iter().for_each(|kept| upper.enter(known, kept, env));
+                upper.with_kept(w, env, |known, _| {
                     if declared.is_some() {
                         known.tiers.source = Some(CountSource::Declared);
                     }

@@ -3,16 +3,14 @@
 use std::iter::zip;
 
 use befit_sched::footprint::{Learned, Settings};
+use befit_sim::footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order};
 
 use super::super::{
     cost::Cost,
     setup::{ARRAY_INSTRUCTIONS, Setup},
     tree::Tree,
 };
-use crate::{
-    LabError,
-    footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order},
-};
+use crate::LabError;
 
 /// Classes that affinities are learned for: so many parts of the tasks in the order of their keys.
 const CLASSES: usize = 64;
@@ -45,14 +43,25 @@ pub(super) struct Case {
 impl Case {
     /// Windows of `window` rows of an array of `rows`.
     pub(super) fn array(setup: &Setup, window: u64, rows: u64, tasks: u64) -> Result<Self, LabError> {
-        let tasks = setup.record(&format!("array-windows:rows={rows},window={window}"), tasks)?;
-        let name = format!("{} windows of {window} rows of {rows}", tasks.len());
+        let what = format!("windows of {window} rows of {rows}");
+        Self::windows(
+            setup,
+            &format!("rows={rows},window={window}"),
+            tasks,
+            format!("windows-{window}-of-{rows}"),
+            &what,
+        )
+    }
+
+    /// `count` windows of an array, by the kernel's `settings`.
+    pub(super) fn windows(setup: &Setup, settings: &str, count: u64, id: String, what: &str) -> Result<Self, LabError> {
+        let tasks = setup.record(&format!("array-windows:{settings}"), count)?;
+        let name = format!("{} {what}", tasks.len());
         let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
         in_order(&mut core, &tasks, 0..tasks.len() as u32);
         let arrivals = setup.arrivals(tasks.len());
         let cost = Cost::measure(&core, &tasks, &arrivals)?;
         let (oracle, classes, given) = statistics(setup, &core, &tasks);
-        let id = format!("windows-{window}-of-{rows}");
         Ok(Self { id, name, tasks, oracle, outer: None, classes, given, arrivals, is_tree: false, core, cost })
     }
 

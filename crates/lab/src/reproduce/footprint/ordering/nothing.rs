@@ -1,20 +1,20 @@
 //! Tasks that share nothing: what deciding costs where it cannot gain.
 
 use befit_sched::footprint::{Order, Settings};
+use befit_sim::footprint::How;
 
-use super::super::{
-    super::{Figure, Range, Reproduction, Table},
-    cost::{Cost, Spread},
-    setup::{ARRAY_INSTRUCTIONS, Setup},
+use super::{
+    super::{
+        super::{Figure, Range, Reproduction, Table},
+        cost::spread,
+        setup::Setup,
+    },
+    Case,
 };
 use crate::{
-    LabError,
-    footprint::{Fbs, How, Latencies, Oracle, in_order},
+    LabError, Spread,
     parallel::{self, threads},
 };
-
-/// Classes that affinities are learned for.
-const CLASSES: u32 = 64;
 
 /// One thing to run: the place of its column, and the number of its order of arrival.
 struct Job<'a> {
@@ -36,33 +36,28 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         settings.decide, settings.execute, settings.age
     );
     let mut table = Table::new(title, std::iter::once("rows a task").chain(COLUMNS));
-    let mut worst = Spread::of([f64::NEG_INFINITY]);
+    let mut worst = spread([f64::NEG_INFINITY]);
     for (window, count) in [(256u64, 2048u64), (16, 16_384)] {
-        let tasks = setup.record(&format!("array-windows:overlap=none,window={window}"), count)?;
-        let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
-        in_order(&mut core, &tasks, 0..count as u32);
-        let affinities = Oracle::new(&core, &tasks, setup.innermost());
-        let classes: Vec<u32> = (0..count as u32).map(|task| task * CLASSES / count as u32).collect();
-        let arrivals = setup.arrivals(tasks.len());
-        let cost = Cost::measure(&core, &tasks, &arrivals)?;
+        let kernel = format!("overlap=none,window={window}");
+        let what = format!("windows of {window} rows that share nothing");
+        let case = Case::windows(setup, &kernel, count, format!("nothing-{window}"), &what)?;
         let mut jobs = Vec::new();
-        for seed in 0..arrivals.len() {
-            let oracle = How::Oracle(&affinities, Order::Greedy);
-            let learned = How::Learned(&classes, setup.innermost(), Order::Greedy);
+        for seed in 0..case.arrivals.len() {
+            let oracle = How::Oracle(&case.oracle, Order::Greedy);
+            let learned = How::Learned(&case.classes, setup.innermost(), Order::Greedy);
             let ways =
                 [(oracle.clone(), true), (learned.clone(), true), (oracle, false), (learned, false), (How::Key, false)];
             jobs.extend((0..).zip(ways).map(|(column, (how, budget))| Job { column, seed, how, budget }));
         }
         let run = |job: &Job| {
-            let fbs = Fbs { settings, how: job.how.clone(), charge: setup.charge(), budget: job.budget };
-            let ran = fbs.run(&setup.machine, &mut core.clone(), &tasks, &arrivals[job.seed]);
-            Ok::<_, LabError>(100.0 * (ran.total() / cost.random[job.seed] - 1.0))
+            let ran = case.fbs(setup, job.seed, settings, job.how.clone(), job.budget);
+            Ok::<_, LabError>(100.0 * (ran.total() / case.cost.random[job.seed] - 1.0))
         };
         let changes = parallel::map(&jobs, threads(), |job| u64::from(job.column < COLUMNS.len() - 1), run)?;
         let of = |column: usize| {
-            Spread::of(jobs.iter().zip(&changes).filter(|(job, _)| job.column == column).map(|(_, change)| *change))
+            spread(jobs.iter().zip(&changes).filter(|(job, _)| job.column == column).map(|(_, change)| *change))
         };
-        let columns: Vec<Spread> = (0..COLUMNS.len()).map(of).collect();
+        let columns: Vec<Spread<f64>> = (0..COLUMNS.len()).map(of).collect();
         table.row(std::iter::once(window.to_string()).chain(columns.iter().map(|c| format!("{:+.2}", c.median))));
         worst = columns[..USUAL].iter().copied().fold(worst, |a, b| if b.median > a.median { b } else { a });
     }

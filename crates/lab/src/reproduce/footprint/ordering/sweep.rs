@@ -1,11 +1,12 @@
 //! One set of tasks under each order, as a function of N_decide, N_execute and age.
 
 use befit_sched::footprint::{EXACT_UP_TO, Order, Settings};
+use befit_sim::footprint::{How, Ran};
 
 use super::{
     super::{
         super::{Axis, Figure, PlotKind, Range, Reproduction, Series, Table},
-        cost::Spread,
+        cost::spread,
         plots::{plot, series},
         setup::Setup,
     },
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     LabError,
-    footprint::{How, Ran},
     parallel::{self, threads},
 };
 
@@ -182,7 +182,7 @@ fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
     let usual = results.iter().filter(|(job, _)| matches!(job.series, "oracle" | "seed") && job.settings == usual());
     let usual: Vec<(usize, &Ran)> = usual.map(|(job, ran)| (job.seed, ran)).collect();
     let recovered =
-        |cycles: fn(&Ran) -> f64| Spread::of(usual.iter().map(|(seed, ran)| case.cost.recovered(*seed, cycles(ran))));
+        |cycles: fn(&Ran) -> f64| spread(usual.iter().map(|(seed, ran)| case.cost.recovered(*seed, cycles(ran))));
     let (alone, net) = (recovered(|ran| ran.cycles), recovered(Ran::total));
     let least = match case.id.as_str() {
         "windows-256-of-512" => 90.0,
@@ -211,7 +211,7 @@ fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
         .because(format!("deciding included {:.1} %; {found}", net.median)),
     );
     let change = |(seed, ran): &(usize, &Ran)| 100.0 * (ran.total() / case.cost.random[*seed] - 1.0);
-    let change = Spread::of(usual.iter().map(change));
+    let change = spread(usual.iter().map(change));
     to.figures.push(
         Figure::new(
             format!("fbs/against-fifo/{}", case.id),

@@ -5,7 +5,7 @@
 //!                                                └─► befit_cache::footprint::Frames ──► Cells per ordered pair (Pairs)
 //! ```
 //!
-//! The simulator of `befit-sim` asks a policy which *ready* strand a worker takes. Here the question is the other way round: all tasks are
+//! The simulator ([`crate::run`]) asks a policy which *ready* strand a worker takes. Here the question is the other way round: all tasks are
 //! ready, and the order is the subject: tens of orders of hundreds of thousands of tasks, some chosen by what the cache holds
 //! at that moment. So tasks are taken out of the recording of the program and run in any order on a [`Core`], which is one
 //! worker's caches ([`befit_cache::Hierarchy`]) and a clock. What a task touches always comes from the recorded program.

@@ -5,16 +5,17 @@
 //! the innermost open tasks, down from some depth. Each touch adds one to the innermost open task and takes one from the innermost
 //! that it does not count for; when a task ends, what it has goes to its parent too. Strands serve as the clock.
 
-use befit_machine::{Bytes, Lines};
-use befit_program::{Program, Step, TaskId};
+use befit_machine::Lines;
+
+use crate::{Program, Step, TaskId};
 
 /// What one task was found to touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Footprint {
+pub struct Footprint {
     /// Distinct lines of it and all that it forked; stacks left out, for they belong to whoever runs it.
-    pub(super) task: Lines,
+    pub task: Lines,
     /// The same of its own largest strand.
-    pub(super) strand: Lines,
+    pub strand: Lines,
 }
 
 /// A task that has begun and not ended.
@@ -27,70 +28,68 @@ struct Open {
     strand: u64,
 }
 
-/// Every task's footprint, by its number. Time O(touches · log depth), memory 4 bytes a line and 16 a task. `progress` is told, from time
-/// to time, how many touches were read since it was last told.
-pub(super) fn measure(program: &Program, progress: &dyn Fn(u64)) -> Vec<Footprint> {
-    let mut footprints = vec![Footprint::default(); program.tasks() as usize];
-    // The strand that touched each line last, plus one.
-    let mut last = vec![0_u32; program.lines() as usize];
-    let mut next = 0;
-    let mut open = vec![Open { task: TaskId(0), start: next, lines: 0, strand: 0 }];
-    for step in program.serial() {
-        match step {
-            Step::Fork { child, .. } => open.push(Open { task: child, start: next, lines: 0, strand: 0 }),
-            Step::Strand(strand) => {
-                let mut distinct = 0;
-                let mut read = 0;
-                for touch in program.touches(strand) {
-                    read += 1;
-                    if touch.stack {
-                        continue;
-                    }
-                    let before = std::mem::replace(&mut last[touch.line as usize], next + 1);
-                    if before == next + 1 {
-                        continue;
-                    }
-                    distinct += 1;
-                    let counts_from = open.partition_point(|task| task.start < before);
-                    if let Some(innermost) = open.last_mut().filter(|task| task.start >= before) {
-                        innermost.lines += 1;
-                        if let Some(outside) = counts_from.checked_sub(1) {
-                            open[outside].lines -= 1;
+impl Program {
+    /// Every task's footprint, by its number. Time O(touches · log depth), memory 4 bytes a line and 16 a task. `progress` is told, from time
+    /// to time, how many touches were read since it was last told.
+    pub fn footprints(&self, progress: &dyn Fn(u64)) -> Vec<Footprint> {
+        let mut footprints = vec![Footprint::default(); self.tasks() as usize];
+        // The strand that touched each line last, plus one.
+        let mut last = vec![0_u32; self.lines() as usize];
+        let mut next = 0;
+        let mut open = vec![Open { task: TaskId(0), start: next, lines: 0, strand: 0 }];
+        for step in self.serial() {
+            match step {
+                Step::Fork { child, .. } => open.push(Open { task: child, start: next, lines: 0, strand: 0 }),
+                Step::Strand(strand) => {
+                    let mut distinct = 0;
+                    let mut read = 0;
+                    for touch in self.touches(strand) {
+                        read += 1;
+                        if touch.stack {
+                            continue;
+                        }
+                        let before = std::mem::replace(&mut last[touch.line as usize], next + 1);
+                        if before == next + 1 {
+                            continue;
+                        }
+                        distinct += 1;
+                        let counts_from = open.partition_point(|task| task.start < before);
+                        if let Some(innermost) = open.last_mut().filter(|task| task.start >= before) {
+                            innermost.lines += 1;
+                            if let Some(outside) = counts_from.checked_sub(1) {
+                                open[outside].lines -= 1;
+                            }
                         }
                     }
+                    if let Some(task) = open.last_mut() {
+                        task.strand = task.strand.max(distinct);
+                    }
+                    next += 1;
+                    progress(read);
                 }
-                if let Some(task) = open.last_mut() {
-                    task.strand = task.strand.max(distinct);
+                Step::End(_) => {
+                    let Some(ended) = open.pop() else { break };
+                    let lines = u64::try_from(ended.lines).unwrap_or(0);
+                    footprints[ended.task.0 as usize] = Footprint { task: Lines(lines), strand: Lines(ended.strand) };
+                    if let Some(parent) = open.last_mut() {
+                        parent.lines += ended.lines;
+                    }
                 }
-                next += 1;
-                progress(read);
+                Step::Sync(_) => {}
             }
-            Step::End(_) => {
-                let Some(ended) = open.pop() else { break };
-                let lines = u64::try_from(ended.lines).unwrap_or(0);
-                footprints[ended.task.0 as usize] = Footprint { task: Lines(lines), strand: Lines(ended.strand) };
-                if let Some(parent) = open.last_mut() {
-                    parent.lines += ended.lines;
-                }
-            }
-            Step::Sync(_) => {}
         }
+        footprints
     }
-    footprints
-}
-
-/// So many lines in bytes.
-pub(super) fn bytes(lines: Lines, program: &Program) -> Bytes {
-    Bytes(lines.0 * program.meta().line_size.0)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+    use befit_machine::Bytes;
 
     use super::*;
+    use crate::{Declared, Meta, ProgramBuilder, ScopeId};
 
     /// A random tree of tasks that touch random lines.
     fn random(seed: u64) -> Program {
@@ -141,7 +140,7 @@ mod tests {
     fn one_pass_finds_what_sets_of_lines_find() {
         for seed in 0..50 {
             let program = random(seed);
-            let measured: Vec<u64> = measure(&program, &|_| {}).iter().map(|f| f.task.0).collect();
+            let measured: Vec<u64> = program.footprints(&|_| {}).iter().map(|f| f.task.0).collect();
             assert_eq!(measured, naive(&program), "seed {seed}");
         }
     }
