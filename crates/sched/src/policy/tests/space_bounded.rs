@@ -107,7 +107,10 @@ fn regression_what_has_no_size_claims_nothing() {
             }
         }
         sb.add(W[0], task(9, Bytes::kib(512)), &mut env());
-        assert!(sb.get(W[1], &mut env()).is_some_and(|ready| ready.task.maximal), "the cache is free for what has a size");
+        assert!(
+            sb.get(W[1], &mut env()).is_some_and(|ready| ready.task.maximal),
+            "the cache is free for what has a size"
+        );
         for (w, ready) in running {
             sb.done(w, &strand(&ready), &mut env());
         }
