@@ -50,8 +50,9 @@ impl Cache {
         self.size == u64::MAX || self.occupied() <= self.size - claims
     }
 
+    /// What something of `bytes` claims as it passes through: nothing if its size is not known.
     fn passing(&self, bytes: u64) -> u64 {
-        bytes.min(self.share)
+        if bytes == Task::UNKNOWN.0 { 0 } else { bytes.min(self.share) }
     }
 
     fn claim(&self, bytes: u64) {

@@ -23,6 +23,8 @@
 //!   L3's bucket) also claims min(μM, S) in each cache between, until it ends, since its data passes through.
 //! - A continuation belongs to its task: bucket 0 of the task's anchor, never anchored anew.
 //! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's anchor.
+//! - Strands of which no size is known at all claim nothing as they pass through a cache. If each claimed μM, 1/μ of them at most would run under
+//!   one cache, and further workers would stay idle for the sake of a size that nobody gave.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of all, as in work stealing. On one stack it would take the newest of
 //!   another, which is the smallest part of that one's work; and a search that ends at the first find may go on in both halves of the first half for ever.
 

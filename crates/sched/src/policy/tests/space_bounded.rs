@@ -1,7 +1,7 @@
 use befit_machine::{Bytes, ClusterId, Machine};
 
 use super::{W, env, task, two_sockets};
-use crate::{Options, Ready, Scheduler, Stage, Strand, Task, policy::SpaceBounded};
+use crate::{Counting, Options, Ready, Scheduler, Stage, Strand, Task, policy::SpaceBounded};
 
 fn sb(machine: &Machine) -> SpaceBounded<u32> {
     SpaceBounded::central(machine, Options::default())
@@ -91,6 +91,31 @@ fn passing_strands_claim_at_most_mu_each() {
     let run = (0..8).map(befit_machine::WorkerId).filter(|w| sb.get(*w, &mut env()).is_some()).count();
     assert_eq!(run, 5);
     sb.check();
+}
+
+#[test]
+fn regression_what_has_no_size_claims_nothing() {
+    // Each claimed μM: threads that were blocked in tasks without sizes kept others from what these tasks waited for.
+    let machine: Machine = "pack:1 l3:1(size=1048576) core:8 l2:1(size=65536) pu:1".parse().unwrap();
+    for counting in [Counting::Capped, Counting::Full] {
+        let sb = SpaceBounded::central(&machine, Options { counting, ..Options::default() });
+        let mut running = Vec::new();
+        for w in (0..8).map(befit_machine::WorkerId) {
+            for job in 0..2 {
+                sb.add(w, Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+                running.push((w, sb.get(w, &mut env()).expect("nothing is claimed")));
+            }
+        }
+        sb.add(W[0], task(9, Bytes::kib(512)), &mut env());
+        assert!(
+            sb.get(W[1], &mut env()).is_some_and(|ready| ready.task.maximal),
+            "the cache is free for what has a size"
+        );
+        for (w, ready) in running {
+            sb.done(w, &strand(&ready), &mut env());
+        }
+        sb.check();
+    }
 }
 
 #[test]
