@@ -52,6 +52,7 @@ fn under_taskset_a_pool_has_one_worker_on_that_cpu() {
     let cpu = (0..rustix::thread::CpuSet::MAX_CPU).rfind(|cpu| set.is_set(*cpu)).unwrap();
     let mut command = Command::new("taskset");
     command.arg("-c").arg(cpu.to_string()).arg(env::current_exe().unwrap());
+    command.env("BEFIT_SCHEDULER", "pws");
     assert_eq!(reported_by(command), format!("1 thread(s), pinned: true, on {cpu}"));
 }
 
@@ -88,7 +89,7 @@ fn under_a_quota_of_one_cpu_a_pool_has_one_worker() {
     };
     let mut command = Command::new("sh");
     let join = format!("echo $$ > {}/cgroup.procs && exec \"$0\" \"$@\"", group.0.display());
-    command.arg("-c").arg(join).arg(env::current_exe().unwrap());
+    command.arg("-c").arg(join).arg(env::current_exe().unwrap()).env("BEFIT_PIN", "always");
     let report = reported_by(command);
     assert!(report.starts_with("1 thread(s)"), "{report}");
     assert_eq!(report.split_once(" on ").unwrap().1.split(['+', ',']).count(), 1, "{report}");

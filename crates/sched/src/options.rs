@@ -96,6 +96,11 @@ impl SchedulerKind {
         Self::Mts,
     ];
 
+    /// Whether it minds which workers share a cache. What does not has nothing from threads that stay on their CPUs.
+    pub const fn minds_places(self) -> bool {
+        !matches!(self, Self::Ws | Self::CilkA)
+    }
+
     /// As users type it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ pub(crate) struct RunArgs {
     /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc synthetic string; by default this one
     #[arg(long, value_name = "MACHINE", value_parser = values::machine_name)]
     machine: Option<String>,
-    /// Whether threads are pinned: by default if the pool has the machine to itself
+    /// Whether threads are pinned; `auto`, the default here, does so if the pool has a thread for each CPU
     #[arg(long, value_enum)]
     pin: Option<Pin>,
     /// Dilation of the space-bounded schedulers, above 0 and up to 1 [default: 0.5]

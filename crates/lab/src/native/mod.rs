@@ -15,7 +15,7 @@ mod summary;
 mod tests;
 mod tiers;
 
-use std::{collections::BTreeSet, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
+use std::{collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
 
 use befit_counters::Event;
 use befit_sched::{Counting, SchedulerKind};
@@ -48,7 +48,7 @@ pub enum NativeSource {
 /// Whether the threads of pools are pinned, as `BEFIT_PIN` has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pinning {
-    /// If the pool owns its part of the machine.
+    /// If the pool has the machine to itself.
     Auto,
     /// As far as the system lets it.
     Always,
@@ -78,7 +78,7 @@ pub struct NativePlan {
     pub threads: Option<NonZeroU32>,
     /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
     pub machine: Option<String>,
-    /// Whether threads are pinned.
+    /// Whether threads are pinned; unless something is said, here or in the environment, [`Pinning::Auto`] under all schedulers.
     pub pin: Option<Pinning>,
     /// Dilation σ.
     pub sigma: Option<f64>,
@@ -201,7 +201,9 @@ impl NativePlan {
         };
         set("BEFIT_THREADS", self.threads.map(|threads| threads.to_string()));
         set("BEFIT_MACHINE", self.machine.clone());
-        set("BEFIT_PIN", self.pin.map(|pin| pin.name().to_owned()));
+        // Under all schedulers alike, whatever a pool would choose for each.
+        let pin = self.pin.or(env::var_os("BEFIT_PIN").is_none().then_some(Pinning::Auto));
+        set("BEFIT_PIN", pin.map(|pin| pin.name().to_owned()));
         set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
         set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
         set("BEFIT_COUNTING", self.counting.map(|counting| counting.name().to_owned()));

@@ -166,8 +166,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`]. No thread
-    /// ever runs outside the affinity mask of the process.
+    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`] under schedulers that mind
+    /// places ([`SchedulerKind::minds_places`]), and [`Pin::Never`] under others. No thread ever runs outside the affinity mask of the process.
     pub fn pin(mut self, pin: impl Into<Pin>) -> Self {
         self.pin = Some(pin.into());
         self
@@ -303,7 +303,7 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
         let scheduler = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
-        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or_default();
+        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or(usual_pin(scheduler));
         let wanted = stats::process::wanted()?;
         let given = decided(self.machine.take(), || PROCESS.machine())?;
         let asked_for = match self.num_threads {
@@ -404,6 +404,11 @@ fn host() -> Machine {
         let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
     })
+}
+
+/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with other programs.
+fn usual_pin(scheduler: SchedulerKind) -> Pin {
+    if scheduler.minds_places() { Pin::Auto } else { Pin::Never }
 }
 
 /// What the program has decided, else what the environment says.

@@ -23,7 +23,7 @@ impl Claim {
     pub(super) fn new(pin: Pin, machine: &Machine, detected: bool, threads: usize) -> Option<Self> {
         let allowed = allowed_cpus();
         let possible = match pin {
-            Pin::Auto => detected && threads <= allowed.len(),
+            Pin::Auto => detected && threads == allowed.len(),
             Pin::Always => !allowed.is_empty(),
             Pin::Never => false,
         };
