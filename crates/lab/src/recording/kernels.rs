@@ -58,7 +58,9 @@ impl Chosen {
 
     /// How it is built and run to be recorded.
     pub(super) fn job(&self) -> Result<Job, LabError> {
-        let (build, arguments) = (self.build()?, self.arguments());
+        // Instrumented code is for one run: rather built on all cores than well by one.
+        let config = ["befit", "befit-kernels"].map(|name| format!("profile.release.package.{name}.codegen-units=16"));
+        let (build, arguments) = (Build { config: config.into(), ..self.build()? }, self.arguments());
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();

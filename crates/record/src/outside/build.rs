@@ -55,6 +55,8 @@ pub struct Build {
     pub example: Option<String>,
     /// Features to enable, as `--features` takes them.
     pub features: Option<String>,
+    /// Settings for cargo, as `--config` takes them.
+    pub config: Vec<String>,
     /// Cargo's own output is not shown (it is kept for the error message).
     pub quiet: bool,
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be run, not recorded.
@@ -136,6 +138,7 @@ impl Build {
         if let Some(features) = &self.features {
             cargo.args(["--features", features]);
         }
+        cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
         let messages = answer_of(cargo, self.quiet)?;
         binary_in(&messages)
     }
