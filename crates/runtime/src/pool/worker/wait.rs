@@ -23,8 +23,7 @@ impl Worker {
     pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [(&Latch, Ancestor); N]) {
         self.prepare_and_wait(jobs, |worker| {
             for (latch, fork) in latches {
-                // What it gives it may have to run itself.
-                if !worker.waits_a_little(latch, fork, jobs.is_empty()) {
+                if !worker.waits_a_little(latch, fork) {
                     worker.work_until(latch, Some(fork));
                 }
             }
@@ -64,16 +63,13 @@ impl Worker {
     ///
     /// Most of what a worker waits for and another has taken is short, or nearly done. What it took up instead, something large
     /// perhaps, would keep it from going on; and from giving back a lock that its task holds, for which others may wait whom
-    /// that large thing needs. Under policies that cannot choose it runs nothing meanwhile, and waits only if what it waits for is `elsewhere`. For forks only: who waits for a scope runs the scope's
-    /// tasks, and others of its own queue in their order, as rayon does.
-    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor, elsewhere: bool) -> bool {
-        let awaited = self.engine().narrowed(Some(awaited), true);
-        if awaited.is_none() && !elsewhere {
-            return false;
-        }
+    /// that large thing needs. Where the policy cannot choose (tasks have sizes, and wait at the caches that they befit) it does not wait. For
+    /// forks only: who waits for a scope runs the scope's tasks, and others of its own queue in their order, as rayon does.
+    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
+        let Some(awaited) = self.engine().narrowed(Some(awaited), true) else { return false };
         let mut round = 0;
         while round < PATIENCE && !latch.probe() {
-            match awaited.filter(|_| round % 16 == 0).and_then(|awaited| self.get(Some(awaited))) {
+            match if round % 16 == 0 { self.get(Some(awaited)) } else { None } {
                 Some(ready) => self.execute(ready),
                 None => relax(0),
             }
