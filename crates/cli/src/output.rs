@@ -5,7 +5,8 @@ use std::{
     path::Path,
 };
 
-use befit_lab::OutputFile;
+use befit_lab::{Drawer, OutputFile, Progress};
+use befit_page::Part;
 
 use crate::fail::Failure;
 
@@ -42,6 +43,25 @@ impl<'a> Destination<'a> {
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let Some((path, mut file)) = self.0 else { return print(text) };
         file.write_all(text.as_bytes()).and_then(|()| file.commit()).map_err(|e| cannot_write(path, &e))
+    }
+}
+
+/// A page of plots to write beside the results: its file, and what draws it.
+pub(crate) struct PageFile<'a> {
+    destination: Destination<'a>,
+    drawer: Drawer,
+}
+
+impl<'a> PageFile<'a> {
+    /// Opens the file and builds what draws, so that either is known to be possible before the work and not after it.
+    pub(crate) fn open(path: Option<&'a Path>, progress: &dyn Progress) -> Result<Option<Self>, Failure> {
+        let Some(path) = path else { return Ok(None) };
+        let destination = Destination::open(Some(path))?;
+        Ok(Some(Self { destination, drawer: Drawer::build(progress)? }))
+    }
+
+    pub(crate) fn write(self, page: &[Part]) -> Result<(), Failure> {
+        self.destination.write(&self.drawer.draw(page)?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use befit_page::{Part, draw};
+use befit_page::{Page, draw};
 
 fn main() -> ExitCode {
     match run() {
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    let page: Vec<Part> = serde_json::from_reader(io::stdin().lock())?;
+    let page: Page = serde_json::from_reader(io::stdin().lock())?;
     io::stdout().lock().write_all(draw(&page).as_bytes())?;
     Ok(())
 }

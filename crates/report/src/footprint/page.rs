@@ -1,12 +1,10 @@
 //! Heat maps, a row for each previous task and a column for each current one.
 
-use std::fmt::Write;
-
 use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 use befit_sim::footprint::{Cells, Pairs};
 
 use super::heading;
-use crate::reproduction::{STYLE, escape};
+use crate::reproduction::head;
 
 /// What is drawn: its title, and its value.
 type Map = (&'static str, fn(&Cells) -> f64);
@@ -23,14 +21,7 @@ const MAPS: [Map; 7] = [
 
 /// The page.
 pub fn page(pairs: &Pairs) -> Page {
-    let mut page = String::new();
-    let title = escape(&heading(pairs));
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        page,
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>"
-    );
-    let _ = writeln!(page, "<h1>{title}</h1>\n<p>Numbers of frames, for each ordered pair of tasks.</p>");
+    let page = head(&heading(pairs)) + "<p>Numbers of frames, for each ordered pair of tasks.</p>\n";
     let maps = MAPS.iter().map(|map| Part::Plot(heat_map(pairs, map)));
     [Part::Html(page)].into_iter().chain(maps).chain([Part::Html("</html>\n".to_owned())]).collect()
 }

@@ -6,8 +6,8 @@ mod table;
 
 use befit_lab::reproduce::Reproduction;
 
+pub(crate) use self::page::head;
 pub use self::page::page;
-pub(crate) use self::page::{STYLE, escape};
 use crate::{Format, ReportError, csv};
 
 /// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are in the other forms.

@@ -5,21 +5,16 @@ use std::fmt::Write;
 use befit_lab::reproduce::{Reproduction, Table, Verdict};
 use befit_page::{Page, Part};
 
-pub(crate) const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
+const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
 .out{background:#fff1e5}.plot{height:28em}";
 
 /// The page: figures with verdicts, plots, tables.
 pub fn page(r: &Reproduction) -> Page {
-    let mut page = String::new();
-    let title = escape(r.study.about());
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        page,
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>"
-    );
+    let mut page = head(r.study.about());
     let form = if r.quick { ", short form" } else { "" };
-    let _ = writeln!(page, "<h1>{title}</h1>\n<p>On {}{form}.</p>\n<ul>", escape(&r.machine));
+    // Writing to a String cannot fail.
+    let _ = writeln!(page, "<p>On {}{form}.</p>\n<ul>", escape(&r.machine));
     for note in &r.notes {
         let _ = writeln!(page, "<li>{}</li>", escape(note));
     }
@@ -32,6 +27,14 @@ pub fn page(r: &Reproduction) -> Page {
     tables.push_str("</html>\n");
     let plots = r.plots.iter().cloned().map(Part::Plot);
     [Part::Html(page)].into_iter().chain(plots).chain([Part::Html(tables)]).collect()
+}
+
+/// The beginning of a page: all before its first paragraph.
+pub(crate) fn head(title: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
+    )
 }
 
 fn figures(page: &mut String, r: &Reproduction) {
@@ -65,6 +68,6 @@ fn row<'a>(page: &mut String, tag: &str, class: &str, cells: impl IntoIterator<I
 }
 
 /// Text that is shown as it is.
-pub(crate) fn escape(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

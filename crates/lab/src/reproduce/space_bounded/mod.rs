@@ -74,17 +74,23 @@ impl Lab<'_> {
         options: Options,
     ) -> Result<Vec<Summary>, LabError> {
         let plain = *machine == self.machine && options == Options::default();
+        let asked_for = |all: &[Summary]| -> Vec<_> {
+            all.iter().filter(|summary| schedulers.contains(&summary.scheduler)).cloned().collect()
+        };
         if plain && let Some((_, before)) = self.plain.borrow().iter().find(|(program, _)| *program == name) {
-            return Ok(before.iter().filter(|summary| schedulers.contains(&summary.scheduler)).cloned().collect());
+            return Ok(asked_for(before));
         }
         let machines = vec![machine.clone().shrunk(SHRINK)?];
         let (name, program) = self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS");
-        let plan = Plan { machines, schedulers: schedulers.to_vec(), seeds: self.seeds_of(program), options };
+        // What is kept is kept for all of them.
+        let simulated = if plain { &SCHEDULERS } else { schedulers };
+        let plan = Plan { machines, schedulers: simulated.to_vec(), seeds: self.seeds_of(program), options };
         let results = plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)?;
+        let answer = asked_for(&results);
         if plain {
-            self.plain.borrow_mut().push((name, results.clone()));
+            self.plain.borrow_mut().push((name, results));
         }
-        Ok(results)
+        Ok(answer)
     }
 
     /// As [`Self::simulate`] on the machine itself, under all of the study's schedulers and with the options' defaults.
