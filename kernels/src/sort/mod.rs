@@ -7,6 +7,8 @@ pub mod aware;
 pub mod quicksort;
 pub mod samplesort;
 
+use std::cmp::Ordering;
+
 use befit::{ThreadPool, fit};
 
 use crate::{Input, KernelError, array};
@@ -69,7 +71,13 @@ fn sample(data: &[f64], len: usize, part: usize) -> Vec<f64> {
 }
 
 fn serially(data: &mut [f64]) {
-    data.sort_unstable_by(f64::total_cmp);
+    data.sort_unstable_by(ascending);
+}
+
+/// The order of numbers. That of `f64::total_cmp`, which has places for every NaN and for −0 too, takes nearly twice the time; the inputs have none.
+#[must_use]
+pub fn ascending(a: &f64, b: &f64) -> Ordering {
+    a.partial_cmp(b).unwrap_or(Ordering::Equal)
 }
 
 /// Equal for the same elements in any order, and hardly ever for others.
