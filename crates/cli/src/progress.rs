@@ -92,8 +92,9 @@ impl Progress for Display {
     fn recorded_before(&self, what: &str, file: &Path) {
         self.note(&format!("{what} was recorded before: {}", file.display()));
     }
-    fn simulating(&self, runs: usize, touches: u64) {
-        self.count(format!("simulating {runs} runs"), BAR, touches);
+    fn simulating(&self, what: &str, runs: usize, touches: u64) {
+        let times = if runs == 1 { String::new() } else { format!(", {runs} times") };
+        self.count(format!("simulating {what}{times}"), BAR, touches);
     }
     fn advance(&self, touches: u64) {
         self.bar.inc(touches);

@@ -36,9 +36,9 @@ pub trait Progress: Sync {
     fn recorded_before(&self, what: &str, file: &Path) {
         let _ = (what, file);
     }
-    /// `runs` simulations begin, of `touches` line touches together.
-    fn simulating(&self, runs: usize, touches: u64) {
-        let _ = (runs, touches);
+    /// `runs` simulations of `what` begin, of `touches` line touches together.
+    fn simulating(&self, what: &str, runs: usize, touches: u64) {
+        let _ = (what, runs, touches);
     }
     /// `touches` more line touches were simulated.
     fn advance(&self, touches: u64) {

@@ -56,7 +56,7 @@ impl Plan {
     ) -> Result<Vec<Summary>, LabError> {
         let jobs = self.jobs();
         let touches = program.total_touches();
-        progress.simulating(jobs.len(), touches * jobs.len() as u64);
+        progress.simulating(&self.title(program), jobs.len(), touches * jobs.len() as u64);
         // A touch costs about as much on every machine with as many levels to look into.
         let weight = |job: &Job| self.machines[job.machine].levels().len() as u64;
         let run = |job: &Job| {
@@ -85,6 +85,15 @@ impl Plan {
             Summary::of(experiment, outcomes)
         });
         Ok(summaries.collect())
+    }
+
+    /// What is simulated, for people.
+    fn title(&self, program: &Program) -> String {
+        let machines = match &self.machines[..] {
+            [machine] => machine.name.clone(),
+            machines => format!("{} machines", machines.len()),
+        };
+        format!("{} on {machines}", program.meta().name)
     }
 
     /// Every simulation, the seeds of one experiment together.
@@ -138,8 +147,8 @@ mod tests {
             done: AtomicU64,
         }
         impl Progress for Count {
-            fn simulating(&self, runs: usize, touches: u64) {
-                assert_eq!(runs, 12);
+            fn simulating(&self, what: &str, runs: usize, touches: u64) {
+                assert_eq!((what, runs), ("walks --n 8 on 2 machines", 12));
                 self.announced.store(touches, Ordering::Relaxed);
             }
             fn advance(&self, touches: u64) {

@@ -78,7 +78,7 @@ pub const RATIOS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
 impl Sizes {
     /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time O(touches · log depth + tasks · log tasks).
     pub fn of(program: &Program, machine: &Machine, sigma: f64, worst: usize, progress: &dyn Progress) -> Self {
-        progress.simulating(1, program.total_touches());
+        progress.simulating(&program.meta().name, 1, program.total_touches());
         let footprints = program.footprints(&|touches| progress.advance(touches));
         progress.simulated();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);

@@ -40,7 +40,8 @@ pub(super) fn measure(
 ) -> Result<Vec<Measured>, LabError> {
     let leaves = Leaves::of(program);
     let jobs: Vec<_> = SCHEDULERS.iter().flat_map(|s| (1..=seeds).map(|seed| (*s, seed))).collect();
-    progress.simulating(jobs.len(), program.total_touches() * jobs.len() as u64);
+    let title = format!("{} on {}", program.meta().name, machine.name);
+    progress.simulating(&title, jobs.len(), program.total_touches() * jobs.len() as u64);
     let run = |(scheduler, seed): &(SchedulerKind, u32)| {
         let (scheduler, seed) = (*scheduler, *seed);
         let settings =
