@@ -7,20 +7,26 @@ use befit_page::{Page, Part};
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
-.out{background:#fff1e5}.plot{height:28em}";
+h1::first-letter{text-transform:uppercase}.out{background:#fff1e5}.plot{height:28em}";
 
-/// The page: figures with verdicts, plots, tables.
+/// The page: what was done, plots, figures with verdicts, tables.
 pub fn page(r: &Reproduction) -> Page {
     let mut page = head(r.study.about());
     let form = if r.quick { ", short form" } else { "" };
+    let in_range = r.figures.iter().filter(|figure| figure.verdict() == Verdict::InRange).count();
     // Writing to a String cannot fail.
-    let _ = writeln!(page, "<p>On {}{form}.</p>\n<ul>", escape(&r.machine));
+    let _ = writeln!(
+        page,
+        "<p>On {}{form}. {in_range} of {} figures in the reported range.</p>\n<ul>",
+        escape(&r.machine),
+        r.figures.len()
+    );
     for note in &r.notes {
         let _ = writeln!(page, "<li>{}</li>", escape(note));
     }
     page.push_str("</ul>\n");
-    figures(&mut page, r);
     let mut tables = String::new();
+    figures(&mut tables, r);
     for from in &r.tables {
         table(&mut tables, from);
     }

@@ -57,10 +57,11 @@ fn csv_has_a_row_for_each_figure() {
 }
 
 #[test]
-fn the_page_has_figures_then_plots_then_tables_and_shows_text_as_it_is() {
+fn the_page_has_plots_then_figures_then_tables_and_shows_text_as_it_is() {
     let parts = page(&reproduction());
-    let [Part::Html(figures), Part::Plot(plot), Part::Html(tables)] = &parts[..] else { panic!("{parts:?}") };
+    let [Part::Html(head), Part::Plot(plot), Part::Html(tables)] = &parts[..] else { panic!("{parts:?}") };
     assert_eq!(*plot, reproduction().plots[0]);
-    assert!(figures.contains("L3 misses &lt;sb&gt;") && figures.contains("class=\"out\""), "{figures}");
+    assert!(head.contains("1 of 2 figures"), "{head}");
+    assert!(tables.contains("L3 misses &lt;sb&gt;") && tables.contains("class=\"out\""), "{tables}");
     assert!(tables.contains("47.2") && tables.ends_with("</html>\n"), "{tables}");
 }
