@@ -1,6 +1,6 @@
 //! How a pool is set up.
 
-use std::{any::Any, env, fmt, io, thread};
+use std::{any::Any, fmt, io, thread};
 
 use befit::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder};
 
@@ -8,16 +8,15 @@ use crate::{Configuration, ThreadPool, ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`], or the global one; see [`befit::ThreadPoolBuilder`].
 ///
-/// The number of threads is, in this order: what [`Self::num_threads`] says, the variable `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one for each CPU
-/// that the process may use.
+/// The number of threads is, in this order: what [`Self::num_threads`] says, the variables `BEFIT_THREADS`, `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one
+/// for each CPU that the process may use.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     builder: befit::ThreadPoolBuilder<S>,
-    num_threads: usize,
 }
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
-        Self { builder: befit::ThreadPoolBuilder::new(), num_threads: 0 }
+        Self { builder: befit::ThreadPoolBuilder::new() }
     }
 }
 
@@ -50,7 +49,7 @@ impl ThreadPoolBuilder {
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
-        ThreadPoolBuilder { builder: self.builder.spawn_handler(spawn), num_threads: self.num_threads }
+        ThreadPoolBuilder { builder: self.builder.spawn_handler(spawn) }
     }
 }
 
@@ -60,7 +59,7 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// # Errors
     /// If a thread cannot be started, or a variable of the environment makes no sense.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        Ok(ThreadPool::from(self.finished().build()?))
+        Ok(ThreadPool::from(self.builder.build()?))
     }
 
     /// Builds the global pool.
@@ -68,7 +67,7 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// # Errors
     /// As [`Self::build`], and if there is one.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        Ok(self.finished().build_global()?)
+        Ok(self.builder.build_global()?)
     }
 }
 
@@ -77,23 +76,12 @@ impl<S> ThreadPoolBuilder<S> {
         self,
         change: impl FnOnce(befit::ThreadPoolBuilder<S>) -> befit::ThreadPoolBuilder<T>,
     ) -> ThreadPoolBuilder<T> {
-        ThreadPoolBuilder { builder: change(self.builder), num_threads: self.num_threads }
-    }
-
-    /// With the number of threads, which the environment may decide.
-    fn finished(self) -> befit::ThreadPoolBuilder<S> {
-        let said = |name: &str| env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
-        let threads = match (self.num_threads, said("RAYON_NUM_THREADS"), said("RAYON_RS_NUM_CPUS")) {
-            (0, Some(0), _) => 0,
-            (0, Some(threads), _) | (0, None, Some(threads)) | (threads, _, _) => threads,
-        };
-        self.builder.num_threads(threads)
+        ThreadPoolBuilder { builder: change(self.builder) }
     }
 
     /// The number of threads; 0 for the default.
-    pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
-        self
+    pub fn num_threads(self, num_threads: usize) -> Self {
+        self.map(|builder| builder.num_threads(num_threads))
     }
 
     /// The name of each thread.
@@ -154,6 +142,6 @@ impl From<Configuration> for ThreadPoolBuilder {
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadPoolBuilder").field("num_threads", &self.num_threads).finish_non_exhaustive()
+        f.debug_struct("ThreadPoolBuilder").field("builder", &self.builder).finish()
     }
 }

@@ -8,7 +8,7 @@ use std::{ffi::OsString, str::FromStr};
 use befit_machine::Machine;
 use befit_sched::{Counting, SchedulerKind};
 
-use crate::{Pin, ThreadPoolBuildError};
+use crate::{Pin, ThreadPoolBuildError, rayon_variables};
 
 /// Answers the values of variables: those of the process, or a test's.
 pub(crate) struct Environment<L>(pub(crate) L);
@@ -40,10 +40,11 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     }
 
     pub(crate) fn threads(&self) -> Result<Option<usize>, ThreadPoolBuildError> {
-        self.value("BEFIT_THREADS", |text| match text.parse() {
+        let said = self.value("BEFIT_THREADS", |text| match text.parse() {
             Ok(threads) if threads > 0 => Ok(threads),
             _ => Err(format!("'{text}' is not a whole number from 1 up")),
-        })
+        })?;
+        Ok(said.or_else(|| rayon_variables::threads(&self.0)))
     }
 
     pub(crate) fn sigma(&self) -> Result<Option<f64>, ThreadPoolBuildError> {

@@ -64,6 +64,7 @@ mod pin;
 mod pool;
 #[cfg(not(befit_record))]
 mod primitive;
+mod rayon_variables;
 #[cfg(not(befit_record))]
 mod scope;
 #[cfg(not(befit_record))]

@@ -1,6 +1,6 @@
 //! How a pool is set up.
 
-use std::{any::Any, fmt, marker::PhantomData, thread};
+use std::{any::Any, env, fmt, marker::PhantomData, thread};
 
 use befit_machine::{Host, Machine};
 use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
@@ -9,9 +9,10 @@ use super::{
     SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
-use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy};
+use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, rayon_variables};
 
-/// Sets up a [`ThreadPool`]. The environment is not looked at: equal programs must give equal recordings.
+/// Sets up a [`ThreadPool`]. The environment is not looked at, for equal programs must give equal recordings; but for rayon's variables, by which
+/// the recording command says for how many threads a program that uses rayon shall divide its work.
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
@@ -190,7 +191,7 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let usable = here.workers().len();
         let machine = self.machine.unwrap_or(here);
         let threads = match self.num_threads {
-            0 => usable.min(machine.workers().len()),
+            0 => rayon_variables::threads(|name| env::var_os(name)).unwrap_or(usable.min(machine.workers().len())),
             threads => threads,
         };
         let threads = threads.min(max_num_threads());
