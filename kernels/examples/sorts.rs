@@ -10,6 +10,8 @@ use std::{error::Error, time::Instant};
 use befit_kernels::sort::{Place, SORTS, ascending};
 use rayon::slice::ParallelSliceMut;
 
+type RayonSort = fn(&mut [f64]);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Result<Vec<usize>, _> = std::env::args().skip(1).map(|a| a.parse()).collect();
     let numbers = numbers?;
@@ -21,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let input: Vec<f64> = (0..n).map(|_| random.f64()).collect();
     let (mut data, mut spare) = (input.clone(), vec![1.0; n]);
     // Each a function of its own: through a pointer every comparison would be a call.
-    let rayons: [(&str, fn(&mut [f64])); 2] = [
+    let rayons: [(&str, RayonSort); 2] = [
         ("rayon", |data| data.par_sort_unstable_by(ascending)),
         ("rayon, total_cmp", |data| data.par_sort_unstable_by(f64::total_cmp)),
     ];
