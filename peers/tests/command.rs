@@ -64,7 +64,7 @@ fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
     let output = peers("matmul --n 100 --repeats 1 --runtimes rayon");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, 32 to 32768");
+    assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
 }
 
 /// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not, the rest is printed all the same.

@@ -56,7 +56,7 @@ impl Plan {
     ) -> Result<Vec<Summary>, LabError> {
         let jobs = self.jobs();
         let touches = program.total_touches();
-        progress.simulating(&self.title(program), jobs.len(), touches * jobs.len() as u64);
+        progress.simulating(&title(program, &self.machines), jobs.len(), touches * jobs.len() as u64);
         // A touch costs about as much on every machine with as many levels to look into.
         let weight = |job: &Job| self.machines[job.machine].levels().len() as u64;
         let run = |job: &Job| {
@@ -87,15 +87,6 @@ impl Plan {
         Ok(summaries.collect())
     }
 
-    /// What is simulated, for people.
-    fn title(&self, program: &Program) -> String {
-        let machines = match &self.machines[..] {
-            [machine] => machine.name.clone(),
-            machines => format!("{} machines", machines.len()),
-        };
-        format!("{} on {machines}", program.meta().name)
-    }
-
     /// Every simulation, the seeds of one experiment together.
     fn jobs(&self) -> Vec<Job> {
         let mut jobs = Vec::new();
@@ -106,6 +97,15 @@ impl Plan {
         }
         jobs
     }
+}
+
+/// What is simulated, for people.
+pub(crate) fn title(program: &Program, machines: &[Machine]) -> String {
+    let machines = match machines {
+        [machine] => machine.name.clone(),
+        machines => format!("{} machines", machines.len()),
+    };
+    format!("{} on {machines}", program.meta().name)
 }
 
 #[cfg(test)]

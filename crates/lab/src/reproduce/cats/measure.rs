@@ -1,5 +1,7 @@
 //! Simulating one program under the schedulers that are compared.
 
+use std::slice::from_ref;
+
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind, Tiers};
@@ -9,6 +11,7 @@ use super::identity::Leaves;
 use crate::{
     LabError, Progress,
     parallel::{self, threads},
+    simulate::title,
 };
 
 /// The baseline first.
@@ -40,8 +43,7 @@ pub(super) fn measure(
 ) -> Result<Vec<Measured>, LabError> {
     let leaves = Leaves::of(program);
     let jobs: Vec<_> = SCHEDULERS.iter().flat_map(|s| (1..=seeds).map(|seed| (*s, seed))).collect();
-    let title = format!("{} on {}", program.meta().name, machine.name);
-    progress.simulating(&title, jobs.len(), program.total_touches() * jobs.len() as u64);
+    progress.simulating(&title(program, from_ref(machine)), jobs.len(), program.total_touches() * jobs.len() as u64);
     let run = |(scheduler, seed): &(SchedulerKind, u32)| {
         let (scheduler, seed) = (*scheduler, *seed);
         let settings =

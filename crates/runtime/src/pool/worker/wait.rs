@@ -69,7 +69,8 @@ impl Worker {
         let Some(awaited) = self.engine().narrowed(Some(awaited), true) else { return false };
         let mut round = 0;
         while round < PATIENCE && !latch.probe() {
-            match if round % 16 == 0 { self.get(Some(awaited)) } else { None } {
+            let found = if round % 16 == 0 { self.get(Some(awaited)) } else { None };
+            match found {
                 Some(ready) => self.execute(ready),
                 None => relax(0),
             }
