@@ -59,6 +59,7 @@ pub mod footprint;
 mod fork;
 #[cfg(not(befit_record))]
 mod latch;
+mod machine;
 mod pin;
 #[cfg(not(befit_record))]
 mod pool;

@@ -66,7 +66,7 @@ impl Host {
     /// Linux documents, where caches overlap without one containing the other.
     pub fn detect(&self) -> Result<Machine, MachineError> {
         let files = Files::new(&self.root);
-        let Some(cpus) = self.cpus(&files)? else { return unnumbered() };
+        let Some(cpus) = self.cpus()? else { return unnumbered() };
         let cpus = cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
         let assumed = cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
         let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
@@ -77,8 +77,13 @@ impl Host {
         spec.build()
     }
 
-    /// The CPUs to use, ascending; None where the system does not number them.
-    fn cpus(&self, files: &Files) -> Result<Option<Vec<u32>>, MachineError> {
+    /// The CPUs that are the workers of what [`Self::detect`] finds, by the operating system's numbers, ascending; `None` where it
+    /// does not number them. Reads a few files in all, not per CPU.
+    ///
+    /// # Errors
+    /// As [`Self::detect`]: where no online CPU is allowed, where a file does not hold what Linux documents.
+    pub fn cpus(&self) -> Result<Option<Vec<u32>>, MachineError> {
+        let files = Files::new(&self.root);
         let status = || files.list_in_status("Cpus_allowed_list");
         let allowed = match &self.affinity {
             Some(cpus) => Some(cpus.clone()),
@@ -96,7 +101,7 @@ impl Host {
             return Err(MachineError::object("affinity mask", "holds no online CPU"));
         }
         if self.quota
-            && let Some(most) = quota::cpus(files)
+            && let Some(most) = quota::cpus(&files)
         {
             cpus.truncate(most);
         }

@@ -1,8 +1,8 @@
 //! What a policy is given of the world on real threads: random numbers, and counters for its steals.
 
-use std::{cell::Cell, io::Write, ops::Range};
+use std::{cell::Cell, io::Write};
 
-use befit_machine::{ClusterId, Level, Machine, WorkerId};
+use befit_machine::WorkerId;
 use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 
 use super::Meter;
@@ -39,37 +39,10 @@ impl Random {
 #[derive(Debug)]
 pub(crate) struct ThreadEnv<'a> {
     pub(crate) random: &'a Random,
-    /// The calling worker's counters, and who is near it; none for a thread outside the pool.
-    pub(crate) worker: Option<(&'a Counters, &'a Near)>,
+    /// The calling worker's counters; none for a thread outside the pool.
+    pub(crate) counters: Option<&'a Counters>,
     /// What the processor counts of the calling worker.
     pub(crate) meter: Option<&'a Meter>,
-}
-
-/// Who shares which caches with one worker.
-#[derive(Debug)]
-pub(crate) struct Near {
-    /// Those under the same last-level cache.
-    last_level: Range<u32>,
-    /// From the innermost cache out: its level, and those under it.
-    caches: Vec<(Level, Range<u32>)>,
-}
-
-impl Near {
-    pub(crate) fn new(machine: &Machine, worker: WorkerId) -> Self {
-        let last_level = match machine.last_level(worker) {
-            // No cache at all: everyone is far.
-            ClusterId::ROOT => 0..0,
-            cluster => machine.cluster(cluster).workers.clone(),
-        };
-        let clusters = machine.path(worker).map(|id| machine.cluster(id));
-        let caches = clusters.filter_map(|c| Some((c.cache?.level, c.workers.clone()))).collect();
-        Self { last_level, caches }
-    }
-
-    /// The level of the smallest cache that it shares with `other`.
-    fn level(&self, other: WorkerId) -> Option<Level> {
-        self.caches.iter().find(|(_, workers)| workers.contains(&other.0)).map(|(level, _)| *level)
-    }
 }
 
 impl Env for ThreadEnv<'_> {
@@ -82,15 +55,10 @@ impl Env for ThreadEnv<'_> {
     fn release(&mut self, _: LockId) {}
 
     fn steal(&mut self, victim: WorkerId, found: bool) {
-        let Some((counters, near)) = self.worker else { return };
-        if !found {
-            return counters.failed_steals.bump();
-        }
-        counters.stolen(near.level(victim));
-        if near.last_level.contains(&victim.0) {
-            counters.near_steals.bump();
-        } else {
-            counters.far_steals.bump();
+        match self.counters {
+            Some(counters) if found => counters.stolen_from(victim),
+            Some(counters) => counters.failed_steals.bump(),
+            None => {}
         }
     }
 
@@ -126,21 +94,6 @@ mod tests {
             seen[random.below(7) as usize] += 1;
         }
         assert!(seen.iter().all(|n| (800..1200).contains(n)), "{seen:?}");
-    }
-
-    #[test]
-    fn a_steal_is_counted_at_the_smallest_cache_that_thief_and_victim_share() {
-        let machine: Machine = "pack:2 l3:1(size=8MiB) l2:2(size=1MiB) core:2 pu:1".parse().unwrap();
-        let (counters, near) = (Counters::new(&machine, None), Near::new(&machine, WorkerId(5)));
-        let mut env = ThreadEnv { random: &Random::new(0, 0), worker: Some((&counters, &near)), meter: None };
-        for victim in [4, 6, 7, 0] {
-            env.steal(WorkerId(victim), true);
-        }
-        env.steal(WorkerId(4), false);
-        let total = crate::Statistics::read([&counters].into_iter()).total();
-        let at = |level: u8| total.steals_at(Some(Level(level)));
-        assert_eq!((at(1), at(2), at(3), total.steals_at(None)), (0, 1, 2, 1));
-        assert_eq!((total.near_steals, total.far_steals, total.failed_steals), (3, 1, 1));
     }
 
     #[test]

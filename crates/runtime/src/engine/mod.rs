@@ -10,14 +10,14 @@ mod lineage;
 mod meter;
 mod thresholds;
 
-use std::{ops::Range, sync::atomic::Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 
-use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task, Tiers};
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
-    env::{Near, Random, ThreadEnv},
+    env::{Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
     meter::{Count, Meter},
@@ -26,6 +26,7 @@ pub(crate) use self::{
 use crate::{
     WaitPolicy,
     latch::Latch,
+    machine::PoolMachine,
     primitive::AtomicUsize,
     sleep::{Seen, Sleep},
 };
@@ -35,11 +36,11 @@ use crate::{
 pub(crate) struct Engine {
     kind: SchedulerKind,
     policy: Box<dyn Scheduler<JobRef>>,
-    machine: Machine,
+    machine: PoolMachine,
     options: Options,
     wait_policy: WaitPolicy,
     threads: usize,
-    /// Threads of the pool under each cluster.
+    /// Threads of the pool under each cluster. Of the root only, if the policy minds no places.
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
@@ -59,23 +60,28 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(
         kind: SchedulerKind,
-        machine: Machine,
+        machine: PoolMachine,
         options: Options,
         wait_policy: WaitPolicy,
         threads: usize,
     ) -> Self {
-        let policy = kind.build(&machine, options);
-        let workers = machine.workers().len();
+        let (policy, threads_under) = if kind.minds_places() {
+            let machine = machine.get();
+            let worker = |thread| WorkerId((thread % machine.workers().len()) as u32);
+            let under = |cluster: &Cluster| (0..threads).filter(|thread| cluster.has(worker(*thread))).count();
+            (kind.build(machine, options), machine.clusters().iter().map(under).collect())
+        } else {
+            (kind.build(&machine.counted(), options), vec![threads])
+        };
         let wants_forks = policy.wants_forks_of(&Task::root(None, None));
         let may_refuse = policy.may_refuse();
-        let threads_in = |range: &Range<u32>| (0..threads).filter(|t| range.contains(&((t % workers) as u32))).count();
         Self {
             kind,
             policy,
             options,
             wait_policy,
             threads,
-            threads_under: machine.clusters().iter().map(|c| threads_in(&c.workers)).collect(),
+            threads_under,
             queued: CachePadded::new(AtomicUsize::new(0)),
             restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
@@ -91,8 +97,24 @@ impl Engine {
         self.kind
     }
 
+    /// The pool's machine. The first call may read what the system tells of it.
     pub(crate) fn machine(&self) -> &Machine {
-        &self.machine
+        self.machine.get()
+    }
+
+    /// The machine, if it has been read.
+    pub(crate) fn known_machine(&self) -> Option<&Machine> {
+        self.machine.known()
+    }
+
+    /// How many workers the machine has.
+    pub(crate) fn workers(&self) -> usize {
+        self.machine.workers()
+    }
+
+    /// How many clusters the policy knows; it anchors tasks at no others.
+    pub(crate) fn clusters(&self) -> usize {
+        self.threads_under.len()
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -106,12 +128,13 @@ impl Engine {
     /// The worker of the machine that thread `thread` of the pool is. Several threads are one worker where the pool has
     /// more threads than its machine has workers.
     pub(crate) fn worker(&self, thread: usize) -> WorkerId {
-        WorkerId((thread % self.machine.workers().len()) as u32)
+        WorkerId((thread % self.workers()) as u32)
     }
 
-    /// The sizes that decide how forks on `worker` are treated.
-    pub(crate) fn thresholds(&self, worker: WorkerId) -> Thresholds {
-        Thresholds::new(&self.machine, worker, self.options.sigma, |c| self.threads_under[c.index()])
+    /// The sizes that decide how forks on `worker` are treated, if the policy places by size.
+    pub(crate) fn thresholds(&self, worker: WorkerId) -> Option<Thresholds> {
+        let under = |cluster: ClusterId| self.threads_under[cluster.index()];
+        self.places_by_size().then(|| Thresholds::new(self.machine(), worker, self.options.sigma, under))
     }
 
     /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room
@@ -282,8 +305,8 @@ impl Engine {
 
     /// Tells the threads under `cluster` that there may be something for them; from `w`'s on.
     pub(crate) fn announce(&self, w: WorkerId, cluster: ClusterId) {
-        let range = &self.machine.cluster(cluster).workers;
-        let under = |thread: &usize| range.contains(&self.worker(*thread).0);
+        let everywhere = cluster == ClusterId::ROOT;
+        let under = |thread: &usize| everywhere || self.machine().cluster(cluster).has(self.worker(*thread));
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
         let all = || self.may_refuse || self.restricted.load(SeqCst) > 0;
         self.sleep.announce(cluster, threads, all);

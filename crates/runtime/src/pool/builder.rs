@@ -1,8 +1,8 @@
 //! How a pool is set up.
 
-use std::{any::Any, fmt, sync::Arc, thread};
+use std::{any::Any, fmt, sync::Arc};
 
-use befit_machine::{Host, Machine};
+use befit_machine::Machine;
 use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
 
 use super::{
@@ -12,7 +12,10 @@ use super::{
     spawn::{SpawnThread, ThreadBuilder},
     worker::Worker,
 };
-use crate::{DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError, stats};
+use crate::{
+    DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError,
+    machine::PoolMachine, stats,
+};
 
 /// Sets up a [`ThreadPool`].
 ///
@@ -311,11 +314,11 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
             threads => threads,
         };
         let detected = given.is_none();
-        let here = host();
-        let usable = here.workers().len();
-        let machine = given.unwrap_or(here);
+        let here = PoolMachine::here();
+        let usable = here.workers();
+        let machine = given.map_or(here, PoolMachine::from);
         let threads = match asked_for {
-            0 => usable.min(machine.workers().len()),
+            0 => usable.min(machine.workers()),
             threads => threads,
         };
         let threads = threads.min(max_num_threads());
@@ -395,15 +398,6 @@ impl Drop for Starting {
             pool.give_up(self.left);
         }
     }
-}
-
-/// The machine that this runs on; where the system does not describe its caches, as many workers as it says, under
-/// none.
-fn host() -> Machine {
-    Host::here().detect().unwrap_or_else(|_| {
-        let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
-    })
 }
 
 /// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with other programs.

@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Mutex};
 
-use befit_machine::Machine;
-
-use crate::Pin;
+use crate::{Pin, machine::PoolMachine};
 
 /// CPUs that living pools are pinned to.
 static CLAIMED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
@@ -20,7 +18,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned. `detected`: it is this
     /// machine.
-    pub(super) fn new(pin: Pin, machine: &Machine, detected: bool, threads: usize) -> Option<Self> {
+    pub(super) fn new(pin: Pin, machine: &PoolMachine, detected: bool, threads: usize) -> Option<Self> {
         let allowed = allowed_cpus();
         let possible = match pin {
             Pin::Auto => detected && threads == allowed.len(),
@@ -30,6 +28,7 @@ impl Claim {
         if !possible {
             return None;
         }
+        let machine = machine.get();
         let of_worker = |thread: usize| {
             let worker = &machine.workers()[thread % machine.workers().len()];
             worker.os_index.map(|cpu| cpu as usize).filter(|cpu| detected && allowed.contains(cpu))

@@ -90,7 +90,9 @@ impl Registry {
         let threads = engine.threads();
         let epoch = timed.then(Instant::now);
         Self {
-            counters: (0..threads).map(|_| Arc::new(Counters::new(engine.machine(), epoch))).collect(),
+            counters: (0..threads)
+                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
+                .collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
@@ -136,7 +138,9 @@ impl Registry {
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
-        Statistics::read(self.counters.iter().map(|counters| &**counters))
+        let threads = self.counters.iter().enumerate();
+        let threads = threads.map(|(thread, counters)| (self.engine.worker(thread), &**counters));
+        Statistics::read(self.engine.machine(), threads)
     }
 
     /// The number of threads that found nothing to run, and look on or sleep.
@@ -210,7 +214,7 @@ impl Registry {
         let number = self.outside.fetch_add(1, Relaxed);
         let worker = self.engine.worker(number % self.engine.threads());
         let random = Random::new(!self.seed, number as u64);
-        let mut env = ThreadEnv { random: &random, worker: None, meter: None };
+        let mut env = ThreadEnv { random: &random, counters: None, meter: None };
         self.engine.add(worker, Ready { job, task, stage: Stage::Start }, &mut env);
     }
 
@@ -327,7 +331,7 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("scheduler", &self.engine.kind())
-            .field("machine", &self.engine.machine().name)
+            .field("machine", &self.engine.known_machine().map(|machine| &machine.name))
             .field("threads", &self.engine.threads())
             .finish_non_exhaustive()
     }

@@ -1,15 +1,15 @@
 //! How a pool is set up.
 
-use std::{any::Any, env, fmt, marker::PhantomData, thread};
+use std::{any::Any, env, fmt, marker::PhantomData};
 
-use befit_machine::{Host, Machine};
+use befit_machine::Machine;
 use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
 
 use super::{
     SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
-use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, rayon_variables};
+use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, machine::PoolMachine, rayon_variables};
 
 /// Sets up a [`ThreadPool`]. The environment is not looked at, for equal programs must give equal recordings; but for rayon's variables, by which
 /// the recording command says for how many threads a program that uses rayon shall divide its work.
@@ -187,9 +187,9 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         if self.use_current_thread && pool::current_thread_index().is_some() {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let here = host();
-        let usable = here.workers().len();
-        let machine = self.machine.unwrap_or(here);
+        let here = PoolMachine::here();
+        let usable = here.workers();
+        let machine = self.machine.unwrap_or_else(|| here.get().clone());
         let threads = match self.num_threads {
             0 => rayon_variables::threads(|name| env::var_os(name)).unwrap_or(usable.min(machine.workers().len())),
             threads => threads,
@@ -205,14 +205,6 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         ThreadPool::make_global(self.build()?).map_err(|_| ThreadPoolBuildError::GlobalPoolExists)
     }
-}
-
-/// The machine that this runs on; where the system does not describe its caches, as many workers as it says, under none.
-fn host() -> Machine {
-    Host::here().detect().unwrap_or_else(|_| {
-        let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
-    })
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {

@@ -5,9 +5,12 @@ use std::{
     time::Instant,
 };
 
-use befit_machine::{ClusterId, Level, Machine};
+use befit_machine::{ClusterId, Machine, WorkerId};
 
-use super::{Times, WorkerStatistics, most_levels};
+use super::{
+    Times, WorkerStatistics,
+    steals::{ByDistance, Steals},
+};
 
 /// A counter that only its owner writes.
 #[derive(Debug, Default)]
@@ -45,38 +48,34 @@ pub(crate) struct Counters {
     pub(crate) handed_out: Counter,
     pub(crate) spawned: Counter,
     pub(crate) executed: Counter,
-    pub(crate) near_steals: Counter,
-    pub(crate) far_steals: Counter,
     pub(crate) failed_steals: Counter,
     pub(crate) sleeps: Counter,
-    /// By the level of the smallest common cache; at 0 those that have none in common.
-    steals: [Counter; most_levels() + 1],
+    steals: Steals,
     /// By cluster.
     anchors: Box<[Counter]>,
     pub(crate) times: Times,
 }
 
 impl Counters {
-    /// Zeros, for a worker of `machine`. Its time is measured from `epoch` on, if there is one.
-    pub(crate) fn new(machine: &Machine, epoch: Option<Instant>) -> Self {
+    /// Zeros, for one of so many workers, under a scheduler that may anchor tasks at so many clusters. Its time is measured from `epoch` on,
+    /// if there is one.
+    pub(crate) fn new(workers: usize, clusters: usize, epoch: Option<Instant>) -> Self {
         Self {
             forks: Counter::default(),
             handed_out: Counter::default(),
             spawned: Counter::default(),
             executed: Counter::default(),
-            near_steals: Counter::default(),
-            far_steals: Counter::default(),
             failed_steals: Counter::default(),
             sleeps: Counter::default(),
-            steals: Default::default(),
-            anchors: machine.clusters().iter().map(|_| Counter::default()).collect(),
+            steals: Steals::new(workers),
+            anchors: (0..clusters).map(|_| Counter::default()).collect(),
             times: Times::new(epoch),
         }
     }
 
-    /// A task was taken from the queue of a worker with which the smallest common cache is of `level`.
-    pub(crate) fn stolen(&self, level: Option<Level>) {
-        self.steals[super::place_of(level)].bump();
+    /// A task was taken from the queue of `victim`.
+    pub(crate) fn stolen_from(&self, victim: WorkerId) {
+        self.steals.count(victim);
     }
 
     /// A task was handed to this worker that is anchored at `cluster`.
@@ -84,20 +83,21 @@ impl Counters {
         self.anchors[cluster.index()].bump();
     }
 
-    /// What has been counted, but for the time.
-    pub(super) fn read(&self) -> WorkerStatistics {
+    /// What has been counted, but for the time, by `worker` of `machine`.
+    pub(super) fn read(&self, machine: &Machine, worker: WorkerId) -> WorkerStatistics {
+        let ByDistance { near, far, levels } = self.steals.by_distance(machine, worker);
         WorkerStatistics {
             forks: self.forks.get(),
             handed_out: self.handed_out.get(),
             spawned: self.spawned.get(),
             executed: self.executed.get(),
             anchored: self.anchors().sum(),
-            near_steals: self.near_steals.get(),
-            far_steals: self.far_steals.get(),
+            near_steals: near,
+            far_steals: far,
             failed_steals: self.failed_steals.get(),
             sleeps: self.sleeps.get(),
             time: None,
-            steals: std::array::from_fn(|level| self.steals[level].get()),
+            steals: levels,
         }
     }
 

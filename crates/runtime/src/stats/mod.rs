@@ -17,6 +17,7 @@ mod file;
 mod json;
 #[cfg(not(befit_record))]
 pub(crate) mod process;
+mod steals;
 mod times;
 
 use std::{
@@ -24,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use befit_machine::Level;
+use befit_machine::{Level, Machine, WorkerId};
 
 pub(crate) use self::counters::Counters;
 #[cfg(not(befit_record))]
@@ -150,17 +151,17 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Reads the counters of a pool's workers.
-    pub(crate) fn read<'a>(counters: impl Iterator<Item = &'a Counters> + Clone) -> Self {
-        let mut workers: Vec<WorkerStatistics> = counters.clone().map(Counters::read).collect();
+    /// Reads the counters of a pool's threads, in order, each with the worker of `machine` that the thread is.
+    pub(crate) fn read<'a>(machine: &Machine, threads: impl Iterator<Item = (WorkerId, &'a Counters)> + Clone) -> Self {
+        let mut workers: Vec<_> = threads.clone().map(|(worker, counters)| counters.read(machine, worker)).collect();
+        let counters = threads.map(|(_, counters)| counters);
         let times = times::read(counters.clone().map(|counters| &counters.times));
         let span = times.map(|(span, times)| {
             workers.iter_mut().zip(times).for_each(|(worker, time)| worker.time = Some(time));
             span
         });
-        let mut anchors = Vec::new();
+        let mut anchors = vec![0; machine.clusters().len()];
         for worker in counters {
-            anchors.resize(worker.anchors().count(), 0);
             anchors.iter_mut().zip(worker.anchors()).for_each(|(sum, tasks)| *sum += tasks);
         }
         Self { workers, anchors, span }

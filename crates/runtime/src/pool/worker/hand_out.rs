@@ -18,15 +18,14 @@ const LARGEST_BATCH: usize = 64;
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
     pub(crate) fn places(&self, parent: &Task, child: &Task) -> bool {
-        self.engine().places_by_size()
-            && self.thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
-            && self.engine().is_shared(parent.anchor)
+        let Some(thresholds) = &self.thresholds else { return false };
+        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size) && self.engine().is_shared(parent.anchor)
     }
 
     /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy that places by size, what does
     /// not befit a private cache may contain forks that the policy must see.
     pub(crate) fn may_be_plain(&self, size: u64) -> bool {
-        size <= self.thresholds.private.0 || !self.engine().places_by_size()
+        self.thresholds.as_ref().is_none_or(|thresholds| size <= thresholds.private.0)
     }
 
     /// Whether the policy must see every fork that the running task makes.

@@ -23,7 +23,7 @@ use befit_sched::Task;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, Lineage, Meter, Near, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::{Asks, ForkList, Stretches, asks_of_this_thread, stack_pointer},
     latch::Latch,
     sleep::Seat,
@@ -54,7 +54,8 @@ pub(crate) struct Worker {
     handed_out: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
     task: Cell<*const Running>,
-    thresholds: Thresholds,
+    /// Under schedulers that place by size.
+    thresholds: Option<Thresholds>,
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,
@@ -66,7 +67,6 @@ pub(crate) struct Worker {
     alarm: Cell<usize>,
     thread: usize,
     id: WorkerId,
-    near: Near,
     /// Under schedulers that measure.
     meter: Option<Meter>,
     random: Random,
@@ -96,7 +96,6 @@ impl Worker {
             alarm: Cell::new(0),
             thread,
             id,
-            near: Near::new(engine.machine(), id),
             // On the thread that it counts: workers are made on their own.
             meter: registry.meter(thread),
             random: Random::new(registry.seed(), thread as u64),
@@ -222,7 +221,7 @@ impl Worker {
     }
 
     fn env(&self) -> ThreadEnv<'_> {
-        ThreadEnv { random: &self.random, worker: Some((self.counters(), &self.near)), meter: self.meter.as_ref() }
+        ThreadEnv { random: &self.random, counters: Some(self.counters()), meter: self.meter.as_ref() }
     }
 
     /// Makes `running` the running task until the answer is dropped.

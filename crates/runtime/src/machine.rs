@@ -1,0 +1,94 @@
+//! A pool's machine, read when somebody first asks.
+//!
+//! Linux tells of caches in some ten files per CPU, which takes longer than starting the pool's threads. A pool whose scheduler minds no
+//! places only has to know how many workers there are.
+
+use std::{sync::OnceLock, thread};
+
+use befit_machine::{Host, Machine};
+
+/// The machine of a pool.
+#[derive(Debug)]
+pub(crate) struct PoolMachine {
+    workers: usize,
+    /// Where to read it, and for which CPUs; none if the program has given it.
+    host: Option<Host>,
+    known: OnceLock<Machine>,
+}
+
+impl PoolMachine {
+    /// This one: only its CPUs are counted.
+    pub(crate) fn here() -> Self {
+        let host = Host::here();
+        match host.cpus() {
+            // The same CPUs later, whichever thread asks, and whatever limits it has then.
+            Ok(Some(cpus)) => {
+                Self { workers: cpus.len(), host: Some(host.affinity(cpus).ignore_quota()), known: OnceLock::new() }
+            }
+            _ => Self::from(
+                host.detect()
+                    .unwrap_or_else(|_| bare(thread::available_parallelism().map_or(1, std::num::NonZero::get))),
+            ),
+        }
+    }
+
+    /// How many workers it has; at least 1.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The machine. Where the system does not describe its caches, or CPUs have gone since, as many workers under none.
+    pub(crate) fn get(&self) -> &Machine {
+        self.known.get_or_init(|| {
+            let found = self.host.as_ref().and_then(|host| host.detect().ok());
+            found.filter(|machine| machine.workers().len() == self.workers).unwrap_or_else(|| bare(self.workers))
+        })
+    }
+
+    /// The machine for somebody who asks for nothing but the number of its workers.
+    #[cfg(not(befit_record))]
+    pub(crate) fn counted(&self) -> Machine {
+        self.known.get().cloned().unwrap_or_else(|| bare(self.workers))
+    }
+
+    /// The machine, if it has been read.
+    #[cfg(not(befit_record))]
+    pub(crate) fn known(&self) -> Option<&Machine> {
+        self.known.get()
+    }
+}
+
+impl From<Machine> for PoolMachine {
+    fn from(machine: Machine) -> Self {
+        Self { workers: machine.workers().len(), host: None, known: OnceLock::from(machine) }
+    }
+}
+
+/// So many workers, under no cache.
+fn bare(workers: usize) -> Machine {
+    format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
+}
+
+#[cfg(all(test, not(loom), not(befit_record)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_counted_first_and_read_when_it_is_asked_for() {
+        let machine = PoolMachine::here();
+        assert!(machine.known().is_none());
+        assert_eq!(machine.counted().workers().len(), machine.workers());
+        let read = Host::here().detect().unwrap();
+        assert_eq!(machine.get(), &read);
+        assert_eq!(machine.counted(), read);
+    }
+
+    #[test]
+    fn a_machine_that_has_lost_cpus_since_is_so_many_workers_under_no_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine =
+            PoolMachine { workers: 3, host: Some(Host::at(folder.path()).affinity([0, 1])), known: OnceLock::new() };
+        assert_eq!(machine.get().workers().len(), 3);
+        assert!(machine.get().clusters().iter().all(|cluster| cluster.cache.is_none()));
+    }
+}
