@@ -106,6 +106,12 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
         false
     }
 
+    /// Whether the policy wants to know what runs. If not, an engine may leave out [`Self::resume`], [`Self::done`] and
+    /// [`Self::task_ended`].
+    fn follows_tasks(&self) -> bool {
+        true
+    }
+
     /// What the policy has found out about the program, for those with two tiers.
     fn tiers(&self) -> Option<Tiers> {
         None

@@ -35,23 +35,26 @@ use sysfs::{Cpu, Files};
 pub struct Host {
     root: PathBuf,
     affinity: Option<Vec<u32>>,
+    /// The system has said that all of these are online.
+    online: bool,
     quota: bool,
 }
 
 impl Host {
     /// This machine, within this thread's affinity mask (which threads inherit from their process).
     pub fn here() -> Self {
-        Self { affinity: affinity(), ..Self::at("/") }
+        let affinity = affinity();
+        Self { online: affinity.is_some(), affinity, ..Self::at("/") }
     }
 
     /// A machine whose `/sys` and `/proc` stand under `root`. Its affinity mask is read from `/proc/self/status`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), affinity: None, quota: true }
+        Self { root: root.into(), affinity: None, online: false, quota: true }
     }
 
     /// Only these CPUs, by the operating system's numbers.
     pub fn affinity(self, cpus: impl IntoIterator<Item = u32>) -> Self {
-        Self { affinity: Some(cpus.into_iter().collect()), ..self }
+        Self { affinity: Some(cpus.into_iter().collect()), online: false, ..self }
     }
 
     /// All allowed CPUs, even where a cgroup limits CPU time to fewer.
@@ -89,7 +92,7 @@ impl Host {
             Some(cpus) => Some(cpus.clone()),
             None => status()?,
         };
-        let online = files.list("sys/devices/system/cpu/online")?;
+        let online = if self.online { None } else { files.list("sys/devices/system/cpu/online")? };
         let mut cpus = match (online, allowed) {
             (Some(online), Some(allowed)) => online.into_iter().filter(|cpu| allowed.contains(cpu)).collect(),
             (Some(cpus), None) | (None, Some(cpus)) => cpus,
@@ -123,7 +126,7 @@ fn unnumbered() -> Result<Machine, MachineError> {
 #[cfg(target_os = "linux")]
 fn affinity() -> Option<Vec<u32>> {
     use rustix::thread::{CpuSet, sched_getaffinity};
-    // Fails where there are more CPUs than fit in the set; /proc/self/status then tells.
+    // Of CPUs that are online only: see sched_setaffinity(2). Fails where there are more CPUs than fit in the set; /proc/self/status then tells.
     let set = sched_getaffinity(None).ok()?;
     Some((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }

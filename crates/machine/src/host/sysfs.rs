@@ -1,8 +1,11 @@
 //! What Linux tells of one CPU: `/sys/devices/system/cpu/cpuN/{topology,cache,cpufreq,cpu_capacity}`
 //! (Linux's Documentation/ABI/testing/sysfs-devices-system-cpu).
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
+};
 
 use super::list;
 use crate::{Bytes, Cache, Level, MachineError, assumed};
@@ -20,7 +23,7 @@ impl<'a> Files<'a> {
     /// A file's text without white space (or zero bytes, which some copies of sysfs have) around it; None where it
     /// cannot be read or is empty.
     pub(super) fn text(&self, path: &str) -> Option<String> {
-        let text = fs::read_to_string(self.root.join(path)).ok()?;
+        let text = whole(&self.root.join(path))?;
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -74,6 +77,22 @@ impl<'a> Files<'a> {
     fn error(&self, path: &str, text: &str, expected: &str) -> MachineError {
         let text: String = text.chars().take(40).collect();
         MachineError::object(self.root.join(path).display().to_string(), format!("`{text}` is not {expected}"))
+    }
+}
+
+/// The text of a file that the kernel makes up as it is read. It tells no length, so what the standard library asks first is of no use: that
+/// would be half of the calls, and a machine has thousands of such files.
+fn whole(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let mut text = Vec::new();
+    let mut page = [0; 4096];
+    loop {
+        match file.read(&mut page) {
+            Ok(0) => return String::from_utf8(text).ok(),
+            Ok(length) => text.extend_from_slice(&page[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Engine {
     holding: CachePadded<AtomicUsize>,
     /// Counts the times that the pool was stuck.
     alarm: AtomicUsize,
+    /// The policy wants to know what runs.
+    follows_tasks: bool,
     /// The policy may want to see every fork of some tasks.
     wants_forks: bool,
     /// The policy may refuse what is ready.
@@ -75,6 +77,7 @@ impl Engine {
         };
         let wants_forks = policy.wants_forks_of(&Task::root(None, None));
         let may_refuse = policy.may_refuse();
+        let follows_tasks = policy.follows_tasks();
         Self {
             kind,
             policy,
@@ -86,6 +89,7 @@ impl Engine {
             restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
+            follows_tasks,
             wants_forks,
             may_refuse,
             sleep: Sleep::new(threads),
@@ -141,6 +145,11 @@ impl Engine {
     /// is given back.
     pub(crate) fn places_by_size(&self) -> bool {
         self.policy.places_by_size()
+    }
+
+    /// Whether the policy wants to know what runs: else [`Self::resume`], [`Self::done`] and [`Self::task_ended`] need not be called.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        self.follows_tasks
     }
 
     /// Whether the policy wants to see every fork of some tasks: [`Self::wants_forks_of`] tells of which.

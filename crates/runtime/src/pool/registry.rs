@@ -48,7 +48,6 @@ type CountHandler = Box<dyn Fn(usize) -> Count + Send + Sync>;
 pub(crate) struct Registry {
     engine: Engine,
     counters: Box<[Arc<Counters>]>,
-    idle: CachePadded<AtomicUsize>,
     /// One for each thread: set when it shall end.
     stops: Box<[Latch]>,
     /// What keeps the pool running: its handle, and each detached job.
@@ -93,7 +92,6 @@ impl Registry {
             counters: (0..threads)
                 .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
                 .collect(),
-            idle: CachePadded::new(AtomicUsize::new(0)),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
             keepers: AtomicUsize::new(1),
             alive: Mutex::new(Alive { threads, waiter: None }),
@@ -141,23 +139,6 @@ impl Registry {
         let threads = self.counters.iter().enumerate();
         let threads = threads.map(|(thread, counters)| (self.engine.worker(thread), &**counters));
         Statistics::read(self.engine.machine(), threads)
-    }
-
-    /// The number of threads that found nothing to run, and look on or sleep.
-    pub(super) fn idle(&self) -> usize {
-        self.idle.load(Relaxed)
-    }
-
-    /// Counts the calling thread as idle until the answer is dropped.
-    pub(super) fn count_idle(&self) -> impl Drop + '_ {
-        struct Idle<'a>(&'a AtomicUsize);
-        impl Drop for Idle<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Relaxed);
-            }
-        }
-        self.idle.fetch_add(1, Relaxed);
-        Idle(&self.idle)
     }
 
     // ---- Work from outside ------------------------------------------------------------------------------------------

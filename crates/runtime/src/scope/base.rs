@@ -12,6 +12,7 @@ use std::{
 
 use befit_machine::Bytes;
 use befit_sched::Task;
+use crossbeam_utils::CachePadded;
 
 use super::job::ScopeJob;
 use crate::{
@@ -41,10 +42,10 @@ pub(super) struct Base {
     place: Place,
     /// What the scope is known by to its descendants.
     known_as: Ancestor,
-    /// Numbers the spawned tasks.
+    /// Numbers the spawned tasks, under policies that want to see every one.
     spawned: AtomicU32,
-    /// The body, and the tasks that have not ended.
-    open: AtomicUsize,
+    /// The body, and the tasks that have not ended. On a line of its own: all else is only read.
+    open: CachePadded<AtomicUsize>,
     over: Over,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -74,7 +75,8 @@ impl Base {
 
     /// Gives a counted task to the policy.
     pub(super) fn give(&self, job: JobRef, size: Option<Bytes>) {
-        let index = self.spawned.fetch_add(1, Relaxed);
+        let numbered = self.registry.engine().wants_forks();
+        let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
         self.registry.give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
     }
 
@@ -178,7 +180,7 @@ unsafe fn run<S: Kind, R>(
         place: unsafe { Place::new(&lineage) },
         known_as,
         spawned: AtomicU32::new(0),
-        open: AtomicUsize::new(1),
+        open: CachePadded::new(AtomicUsize::new(1)),
         over,
         panic: Mutex::new(None),
     });

@@ -1,21 +1,26 @@
 //! Models of the sleep protocol: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. A lost wake-up
 //! shows as a deadlock.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::Ordering::{Acquire, Release},
+};
 
 use befit_machine::ClusterId;
 
 use super::Sleep;
 use crate::{
     latch::Latch,
-    primitive::{Mutex, lock},
+    primitive::{AtomicUsize, Mutex, lock},
 };
 
 /// The policy of the models: a number of things to take.
 struct Shared {
     sleep: Sleep,
     latches: Vec<Latch>,
-    ready: Mutex<u32>,
+    ready: Mutex<usize>,
+    /// A hint at `ready`, read without the lock: as in the policies' queues.
+    hint: AtomicUsize,
     taken: Mutex<u32>,
 }
 
@@ -23,25 +28,36 @@ impl Shared {
     fn new(threads: usize) -> Arc<Self> {
         let sleep = Sleep::new(threads);
         let latches = (0..threads).map(|t| Latch::new(sleep.seat(t))).collect();
-        Arc::new(Self { sleep, latches, ready: Mutex::new(0), taken: Mutex::new(0) })
+        Arc::new(Self { sleep, latches, ready: Mutex::new(0), hint: AtomicUsize::new(0), taken: Mutex::new(0) })
     }
 
     fn add(&self, all: bool) {
-        *lock(&self.ready) += 1;
+        self.change(|ready| *ready += 1);
         self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || all);
     }
 
     fn take(&self) -> bool {
+        let take = |ready: &mut usize| {
+            let found = *ready > 0;
+            *ready -= usize::from(found);
+            found
+        };
+        self.hint.load(Acquire) > 0 && self.change(take)
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut usize) -> R) -> R {
         let mut ready = lock(&self.ready);
-        let found = *ready > 0;
-        if found {
-            *ready -= 1;
-        }
-        found
+        let answer = change(&mut ready);
+        self.hint.store(*ready, Release);
+        answer
     }
 
     /// Waits as a worker without a latch does, until it has taken one thing.
     fn take_one(&self, me: usize) {
+        if self.take() {
+            return;
+        }
+        let _idle = self.sleep.begin_idle();
         loop {
             let seen = self.sleep.seen();
             if self.take() {
@@ -54,6 +70,7 @@ impl Shared {
     /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it was told of and does
     /// not look for.
     fn wait_for_latch(&self, me: usize) {
+        let _idle = self.sleep.begin_idle();
         let mut news = None;
         loop {
             if self.latches[me].probe() {
@@ -73,6 +90,7 @@ impl Shared {
 
     /// Waits until somebody has taken something, and helps.
     fn wait_for_taken(&self, me: usize) {
+        let _idle = self.sleep.begin_idle();
         loop {
             let seen = self.sleep.seen();
             if *lock(&self.taken) > 0 || self.take() {

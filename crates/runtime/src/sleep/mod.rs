@@ -23,13 +23,25 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Sleep {
     seats: Box<[CachePadded<Seat>]>,
-    /// Counts what was announced. A worker that found nothing need not look again before it changes.
+    /// The number of workers that are idle: whoever announces may skip everything when it is 0.
+    idle: CachePadded<AtomicUsize>,
+    /// Counts what was announced while somebody was idle. A worker that is idle and found nothing need not look again before it changes.
     news: CachePadded<AtomicUsize>,
     /// At least the number of sleepy seats: whoever announces may skip the seats when it is 0.
     sleepers: CachePadded<AtomicUsize>,
 }
 
-/// A value of the news counter, read before looking for work.
+/// A worker counts as idle until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Idle<'a>(&'a AtomicUsize);
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A value of the news counter, read by an idle worker before it looked for work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Seen(usize);
 
@@ -37,6 +49,7 @@ impl Sleep {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
             seats: (0..threads).map(|_| CachePadded::new(Seat::new())).collect(),
+            idle: CachePadded::new(AtomicUsize::new(0)),
             news: CachePadded::new(AtomicUsize::new(0)),
             sleepers: CachePadded::new(AtomicUsize::new(0)),
         }
@@ -47,7 +60,20 @@ impl Sleep {
         &self.seats[thread]
     }
 
-    /// What has been announced so far. Read it *before* looking for work.
+    /// The calling worker has found nothing. From now on announcements are counted, until the answer is dropped; what came before is found by
+    /// looking once more.
+    pub(crate) fn begin_idle(&self) -> Idle<'_> {
+        self.idle.fetch_add(1, Relaxed);
+        fence(SeqCst);
+        Idle(&self.idle)
+    }
+
+    /// The number of workers that are idle.
+    pub(crate) fn idle(&self) -> usize {
+        self.idle.load(Relaxed)
+    }
+
+    /// What has been announced so far. An idle worker reads it *before* it looks for work.
     pub(crate) fn seen(&self) -> Seen {
         Seen(self.news.load(Acquire))
     }
@@ -55,6 +81,10 @@ impl Sleep {
     /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
     /// wakes the first that sleeps, or all that sleep, as `all` then says. `cluster` is handed to those who are woken.
     pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
+        fence(SeqCst);
+        if self.idle.load(Relaxed) == 0 {
+            return;
+        }
         self.news.fetch_add(1, AcqRel);
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {

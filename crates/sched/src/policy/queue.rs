@@ -27,11 +27,10 @@ impl<T> Queue<T> {
         });
     }
 
-    /// Whether it was empty at some moment during this call.
+    /// Whether it was empty. A worker that has learnt of an entry (an engine tells the others of each `add`, once it is done) does not
+    /// miss it: the store below comes before that.
     pub(super) fn seems_empty(&self) -> bool {
-        // Sequentially consistent, as is the store below: a worker that announces its sleep and then sees an empty queue must
-        // not miss an entry whose producer saw no sleeper.
-        self.len.load(Ordering::SeqCst) == 0
+        self.len.load(Ordering::Acquire) == 0
     }
 
     pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
@@ -74,6 +73,6 @@ impl<T> Queue<T> {
     }
 
     fn note(&self, entries: &VecDeque<Ready<T>>) {
-        self.len.store(entries.len(), Ordering::SeqCst);
+        self.len.store(entries.len(), Ordering::Release);
     }
 }

@@ -148,6 +148,10 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
         true
     }
 
+    fn follows_tasks(&self) -> bool {
+        false
+    }
+
     fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
         self.queues[w.index()].pop_new(env)
     }

@@ -56,7 +56,7 @@ impl Worker {
     /// may be far.
     pub(crate) fn serve(&self, at_least: usize) {
         let untaken = self.handed_out.get().wrapping_sub(self.asks().taken());
-        let missing = self.registry.idle().saturating_sub(untaken).max(at_least);
+        let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
         let wanted = self.asks().is_wanted();
         if !wanted && missing == 0 {
             return;

@@ -32,6 +32,11 @@ impl Worker {
         unsafe { self.entry.get().as_ref() }
     }
 
+    /// The innermost entry, if the policy wants to know what becomes of it.
+    fn followed_entry(&self) -> Option<&Entry> {
+        self.entry().filter(|_| self.engine().follows_tasks())
+    }
+
     /// Lets user code run outside any job, as long as this worker lives, which is for ever.
     pub(super) fn begin_base(&'static self) {
         let task = Task::root(None, None);
@@ -79,7 +84,7 @@ impl Worker {
     /// Tells the policy that the running strand has ended, at a fork or a join.
     pub(super) fn suspend(&self) {
         self.counters().times.enter(Phase::Done);
-        if let Some(entry) = self.entry() {
+        if let Some(entry) = self.followed_entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
             self.engine().done(self.id, &strand, &mut self.env());
         }
@@ -87,7 +92,7 @@ impl Worker {
 
     /// Tells the policy that the suspended task goes on here.
     pub(super) fn resume(&self) {
-        if let Some(entry) = self.entry() {
+        if let Some(entry) = self.followed_entry() {
             entry.stage.set(Stage::Continuation);
             self.counters().times.enter(Phase::Get);
             self.engine().resume(self.id, &entry.task, &mut self.env());
@@ -143,7 +148,7 @@ impl Worker {
     }
 
     fn end(&self, entry: &Entry) {
-        if entry.open.replace(false) {
+        if entry.open.replace(false) && self.engine().follows_tasks() {
             self.engine().task_ended(self.id, &entry.task, &mut self.env());
         }
     }

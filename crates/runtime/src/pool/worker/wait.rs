@@ -7,7 +7,6 @@ use crate::{
     engine::{Ancestor, JobRef, NoUnwind},
     latch::Latch,
     primitive::spin_loop,
-    sleep::Seen,
 };
 
 impl Worker {
@@ -50,9 +49,8 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
-            let seen = self.engine().sleep.seen();
             let found = self.mail_after_own(awaited).or_else(|| self.get(awaited));
-            match found.or_else(|| self.idle(seen, latch, awaited)) {
+            match found.or_else(|| self.idle(latch, awaited)) {
                 Some(ready) => self.execute(ready),
                 None => return,
             }
@@ -96,11 +94,15 @@ impl Worker {
         ready
     }
 
-    /// Nothing was found since `seen`: looks on, and sleeps, until there is something to run or `latch` is set
-    /// (`None`). The protocol is in `sleep/README.md`.
-    fn idle(&self, mut seen: Seen, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+    /// Nothing was found: looks on, and sleeps, until there is something to run or `latch` is set (`None`). The protocol is in
+    /// `sleep/README.md`.
+    fn idle(&self, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         let engine = self.engine();
-        let _idle = self.registry.count_idle();
+        let _idle = engine.sleep.begin_idle();
+        let mut seen = engine.sleep.seen();
+        if let Some(ready) = self.look_again(awaited) {
+            return Some(ready);
+        }
         // The cluster whose news woke this worker, until it has looked for work since.
         let mut news = None;
         loop {
@@ -115,9 +117,8 @@ impl Worker {
                 }
                 let now = engine.sleep.seen();
                 if now != seen {
-                    self.heed_alarm();
                     (seen, news, round) = (now, None, 0);
-                    if let Some(ready) = self.get(awaited).or_else(|| self.mail()) {
+                    if let Some(ready) = self.look_again(awaited) {
                         return Some(ready);
                     }
                 }
@@ -127,6 +128,12 @@ impl Worker {
             self.counters().sleeps.bump();
             news = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
         }
+    }
+
+    /// As an idle worker looks for work.
+    fn look_again(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        self.heed_alarm();
+        self.get(awaited).or_else(|| self.mail())
     }
 }
 
