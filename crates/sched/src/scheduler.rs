@@ -76,7 +76,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     }
 
     /// As [`Self::get`], but only what `accepts` accepts; all else stays where it is. For a worker that waits and may run only
-    /// what it waits for. `None` also from policies that cannot choose ([`Self::can_choose`]).
+    /// what it waits for. `None` also from policies that cannot find it ([`Self::can_find`]).
     ///
     /// `accepts` may be called under the policy's locks; what it is given has not been handed out.
     fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
@@ -87,6 +87,11 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     /// Whether [`Self::get_if`] finds whatever is ready and accepted. What places by size can say so as long as nothing has a size.
     fn can_choose(&self) -> bool {
         false
+    }
+
+    /// Whether [`Self::get_if`] finds what is ready and accepted, as far as there is room for it.
+    fn can_find(&self) -> bool {
+        self.can_choose()
     }
 
     /// Whether the policy places tasks by their size, and so may also refuse what is ready until room is given back.

@@ -222,6 +222,11 @@ impl Engine {
         awaited.filter(|_| (deep || self.wait_policy == WaitPolicy::Descendants) && self.policy.can_choose())
     }
 
+    /// Whether the policy can be asked for what descends from something: as far as there is room, it answers it.
+    pub(crate) fn can_find(&self) -> bool {
+        self.policy.can_find()
+    }
+
     /// As [`Self::get`], of what `w` finds without stealing.
     pub(crate) fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
         self.taken(self.policy.get_own(w, within, env))

@@ -127,15 +127,22 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         None
     }
 
-    /// Of what has no size, which waits at the root.
+    /// The oldest accepted in each room, which is the largest: another worker has put it there.
     fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
-        let (_, below) = self.ledger.path(w).split_last()?;
-        if !below.iter().all(|cluster| self.ledger.passable(*cluster)) {
-            return None;
+        for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
+            let admit = |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, step, &ready.task, ready.stage, env);
+            if let Some(ready) = self.rooms[cluster.index()].take_accepted(w, accepts, admit, env) {
+                return Some(ready);
+            }
+            if !self.ledger.passable(cluster) {
+                return None;
+            }
         }
-        let admit =
-            |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, below.len(), &ready.task, ready.stage, env);
-        self.rooms[ClusterId::ROOT.index()].take_unknown_if(w, accepts, admit, env)
+        None
+    }
+
+    fn can_find(&self) -> bool {
+        true
     }
 
     /// While nothing has a size. Later a worker that may run only what it waits for could wait for room that nobody gives back.
@@ -223,15 +230,23 @@ impl<T: Copy + Send + Debug> Room<T> {
         })
     }
 
-    /// As [`take_unknown`], by itself.
-    fn take_unknown_if(
+    /// Takes the first entry, bucket by bucket, that is accepted and let in.
+    fn take_accepted(
         &self,
         w: WorkerId,
         accepts: &dyn Fn(&T) -> bool,
         admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        self.take_by(env, |buckets, env| take_unknown(w, buckets, accepts, &admit, env))
+        self.take_by(env, |buckets, env| {
+            let accepted = |stack: &mut Vec<Ready<T>>, env: &mut dyn Env| {
+                let at = stack.iter().position(|ready| accepts(&ready.job))?;
+                take_if(stack, at, &admit, env)
+            };
+            let found = buckets.here.iter_mut().find_map(|stack| accepted(stack, env));
+            let found = found.or_else(|| take_unknown(w, buckets, accepts, &admit, env));
+            found.or_else(|| buckets.deeper.iter_mut().find_map(|stack| accepted(stack, env)))
+        })
     }
 
     /// Takes what `find` takes out; nothing, and no lock, where there is nothing.

@@ -61,10 +61,13 @@ impl Worker {
     ///
     /// Most of what a worker waits for and another has taken is short, or nearly done. What it took up instead, something large
     /// perhaps, would keep it from going on; and from giving back a lock that its task holds, for which others may wait whom
-    /// that large thing needs. Where the policy cannot choose (tasks have sizes, and wait at the caches that they befit) it does not wait. For
+    /// that large thing needs; and what is buried below it on the stack is what others wait for in turn. So it helps whoever has taken the fork, as in
+    /// *leapfrogging* (Wagner & Calder, PPoPP 1993), but for a moment only. Where the policy cannot find what descends from a fork it does not wait. For
     /// forks only: who waits for a scope runs the scope's tasks, and others of its own queue in their order, as rayon does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
-        let Some(awaited) = self.engine().narrowed(Some(awaited), true) else { return false };
+        if !self.engine().can_find() {
+            return false;
+        }
         let mut round = 0;
         while round < PATIENCE && !latch.probe() {
             let found = if round % 16 == 0 { self.get(Some(awaited)) } else { None };

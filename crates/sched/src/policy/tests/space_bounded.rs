@@ -190,6 +190,29 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
 }
 
 #[test]
+fn a_waiting_worker_finds_what_is_accepted_the_oldest_first_where_there_is_room() {
+    let machine = two_sockets();
+    let sb = sb(&machine);
+    sb.add(W[0], task(1, Bytes::mib(4)), &mut env());
+    let parent = sb.get(W[0], &mut env()).expect("room for it");
+    for (job, bytes) in [(2, Bytes::mib(2)), (3, Bytes::kib(20)), (4, Bytes::kib(24)), (5, Bytes::mib(3))] {
+        let task = parent.task.child(0, Some(bytes), None);
+        sb.add(W[0], Ready { job, task, stage: Stage::Start }, &mut env());
+    }
+    let found = |accepts: &[u32]| sb.get_if(W[1], &|job| accepts.contains(job), &mut env());
+    assert_eq!(found(&[]), None);
+    assert_eq!(found(&[2, 5]).map(|ready| ready.job), Some(2));
+    let small = found(&[3, 4]).expect("room for it");
+    assert_eq!((small.job, small.task.anchor), (3, machine.workers()[1].leaf), "anchored as by `get`");
+    // 40 of 64 KiB are claimed: the next fits, and then none does.
+    sb.add(W[0], task(6, Bytes::kib(24)), &mut env());
+    assert_eq!(found(&[4]).map(|ready| ready.job), Some(4));
+    assert_eq!(found(&[6]), None);
+    assert!(sb.can_find() && !sb.can_choose());
+    sb.check();
+}
+
+#[test]
 fn while_nothing_has_a_size_a_waiting_worker_may_choose() {
     let machine = two_sockets();
     let sb = sb(&machine);
