@@ -1,6 +1,6 @@
 //! A pool's machine, read when somebody first asks.
 //!
-//! Linux tells of caches in some ten files per CPU, which takes longer than starting the pool's threads. A pool whose scheduler minds no
+//! Linux tells of caches in some twenty files per CPU, which takes longer than starting the pool's threads. A pool whose scheduler minds no
 //! places only has to know how many workers there are.
 
 use std::{sync::OnceLock, thread};
