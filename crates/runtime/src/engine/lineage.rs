@@ -29,6 +29,11 @@ impl Lineage {
         Self { of, parent }
     }
 
+    /// Where it was forked.
+    pub(crate) fn parent(&self) -> *const Self {
+        self.parent
+    }
+
     fn descends_from(&self, ancestor: Ancestor) -> bool {
         let mut next: *const Self = self;
         // SAFETY: null or alive: parents outlive their children (promised to `new`).

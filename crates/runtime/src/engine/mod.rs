@@ -13,7 +13,7 @@ mod thresholds;
 use std::sync::atomic::Ordering::SeqCst;
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
-use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Strand, Task, Tiers};
+use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, Task, Tiers};
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
@@ -182,18 +182,19 @@ impl Engine {
         self.policy.fork_order(parent)
     }
 
-    /// Worker `w` made `ready` ready.
-    pub(crate) fn add(&self, w: WorkerId, mut ready: Ready<JobRef>, env: &mut dyn Env) {
-        if self.wants_forks && ready.task.depth == 0 {
+    /// Worker `w` made `job` ready, the start of `task`.
+    #[inline(always)]
+    pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: Task, env: &mut dyn Env) {
+        if self.wants_forks && task.depth == 0 {
             // Tells one computation of the program from another.
             // SAFETY: it has not been executed: it is only now given to the policy.
-            ready.task.index = unsafe { ready.job.site() };
+            task.index = unsafe { job.site() };
         }
         if self.may_refuse {
             // Before the add: see "What is announced" in sleep/README.md.
             self.queued.fetch_add(1, SeqCst);
         }
-        let cluster = self.policy.add(w, ready, env);
+        let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
         self.announce(w, cluster);
     }
 
@@ -238,14 +239,15 @@ impl Engine {
     }
 
     fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
-        let ready = ready?;
-        if self.may_refuse {
+        if self.may_refuse
+            && let Some(ready) = &ready
+        {
             if ready.task.maximal {
                 self.holding.fetch_add(1, SeqCst);
             }
             self.queued.fetch_sub(1, SeqCst);
         }
-        Some(ready)
+        ready
     }
 
     /// `w` goes on with a strand of `task`.
@@ -318,6 +320,7 @@ impl Engine {
     }
 
     /// Tells the threads under `cluster` that there may be something for them; from `w`'s on.
+    #[inline]
     pub(crate) fn announce(&self, w: WorkerId, cluster: ClusterId) {
         let everywhere = cluster == ClusterId::ROOT;
         let under = |thread: &usize| everywhere || self.machine().cluster(cluster).has(self.worker(*thread));

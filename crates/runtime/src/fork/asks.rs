@@ -72,6 +72,11 @@ impl Asks {
         }
     }
 
+    /// The owner: as [`Self::lower_floor`], whether or not a fork is wanted.
+    pub(crate) fn lower_floor_unasked(&self, floor: usize) {
+        self.floor.store(floor, Relaxed);
+    }
+
     /// The owner: from now on forks are forks.
     pub(crate) fn raise_floor(&self) {
         self.floor.store(NO_STRETCH, Relaxed);

@@ -127,7 +127,8 @@ where
 
 /// Runs a half that declares its size: what it forks is a child of that task.
 pub(super) fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
-    let inner = worker.inner_task(child(worker.task(), index, &work));
+    let task = child(worker.task(), index, &work);
+    let inner = worker.inner_task(&task);
     let _until_return = worker.enter(&inner);
     work.run()
 }

@@ -111,19 +111,22 @@ impl Stretches {
         }
         let since = Instant::now();
         fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since, first: None });
-        fork.stretch = (advice == Advice::Plain).then(|| self.begin(asks, REACH, Some((site, since))));
+        fork.stretch = (advice == Advice::Plain).then(|| self.begin(asks, site, since));
         fork
     }
 
     /// A stretch to the end of the job begins, as nobody else may run what it forks.
     pub(crate) fn unshared<'a>(&'a self, asks: &'a Asks) -> Stretch<'a> {
-        // All of the stack.
-        self.begin(asks, usize::MAX, None)
+        // All of the stack. An ask that is missed could not be granted.
+        let floor = 0;
+        self.active.set(Some(Active { floor, foreseen: None }));
+        asks.lower_floor_unasked(floor);
+        Stretch { stretches: self, asks }
     }
 
-    fn begin<'a>(&'a self, asks: &'a Asks, reach: usize, foreseen: Option<(SiteId, Instant)>) -> Stretch<'a> {
-        let floor = stack_pointer().saturating_sub(reach);
-        self.active.set(Some(Active { floor, foreseen }));
+    fn begin<'a>(&'a self, asks: &'a Asks, site: SiteId, since: Instant) -> Stretch<'a> {
+        let floor = stack_pointer().saturating_sub(REACH);
+        self.active.set(Some(Active { floor, foreseen: Some((site, since)) }));
         asks.lower_floor(floor);
         Stretch { stretches: self, asks }
     }

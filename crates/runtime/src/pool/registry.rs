@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use befit_sched::{Ready, Stage, Task};
+use befit_sched::Task;
 use crossbeam_utils::CachePadded;
 
 use super::{Worker, global, pin::Claim};
@@ -196,7 +196,7 @@ impl Registry {
         let worker = self.engine.worker(number % self.engine.threads());
         let random = Random::new(!self.seed, number as u64);
         let mut env = ThreadEnv { random: &random, counters: None, meter: None };
-        self.engine.add(worker, Ready { job, task, stage: Stage::Start }, &mut env);
+        self.engine.add(worker, job, task, &mut env);
     }
 
     /// Gives `thread` a job that it must run itself.

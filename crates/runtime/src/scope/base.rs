@@ -4,23 +4,19 @@ use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     ptr::{self, NonNull},
-    sync::{
-        Arc,
-        atomic::Ordering::{AcqRel, Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
 };
 
 use befit_machine::Bytes;
 use befit_sched::Task;
-use crossbeam_utils::CachePadded;
 
-use super::job::ScopeJob;
+use super::{InHand, job::ScopeJob, tally::Tally};
 use crate::{
     broadcast::BroadcastContext,
     engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
     latch::{Latch, ThreadLatch},
     pool::{Registry, Worker},
-    primitive::{AtomicU32, AtomicUsize, Mutex, lock},
+    primitive::{AtomicU32, Mutex, lock},
 };
 
 /// A kind of scope; it is its tasks' argument.
@@ -33,7 +29,7 @@ pub(super) unsafe trait Kind: Sync {
 }
 
 /// The common part of all scopes.
-pub(super) struct Base {
+pub(crate) struct Base {
     /// The pool that the tasks run in.
     registry: Arc<Registry>,
     /// The task that opened the scope.
@@ -44,14 +40,13 @@ pub(super) struct Base {
     known_as: Ancestor,
     /// Numbers the spawned tasks, under policies that want to see every one.
     spawned: AtomicU32,
-    /// The body, and the tasks that have not ended. On a line of its own: all else is only read.
-    open: CachePadded<AtomicUsize>,
+    tally: Tally,
     over: Over,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Set when `open` comes to 0; by who waits for it.
+/// Set when the tally comes to 0; by who waits for it.
 enum Over {
     /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep it.
     Worker(Latch, Option<Arc<Registry>>),
@@ -68,9 +63,9 @@ impl Base {
         &self.registry
     }
 
-    /// The number of tasks that have not ended, the body among them.
+    /// The number of tasks that have not ended, the body among them; or that have, but workers have not said so yet.
     pub(super) fn open(&self) -> usize {
-        self.open.load(Relaxed)
+        self.tally.get()
     }
 
     /// Gives a counted task to the policy.
@@ -91,15 +86,54 @@ impl Base {
         }
     }
 
-    /// The body or a task has ended. The scope may be gone when this returns.
+    /// One more task. The caller is of the scope: its body, or in one of its tasks.
+    fn begin_task(&self) {
+        let had_one = Worker::with_current(|worker| worker.is_some_and(|worker| worker.in_hand().use_one(self)));
+        if !had_one {
+            self.tally.add_one();
+        }
+    }
+
+    /// A task has ended. Its worker takes the end in hand, unless nothing else of the scope is left: who waits for it, maybe
+    /// this worker itself, should go on at once. The scope may be gone when this returns.
     ///
     /// # Safety
-    /// `this` is live, and the caller one of those counted in `open`; the pool that the tasks run in lives until this
-    /// returns.
-    pub(super) unsafe fn end_one(this: NonNull<Self>) {
+    /// `this` is live, and the task one of those counted; the calling thread is a worker of the pool that the tasks run in.
+    pub(super) unsafe fn end_task(this: NonNull<Self>) {
+        Worker::with_current(|worker| {
+            let in_hand = worker.expect("tasks run on workers").in_hand();
+            let all = {
+                // SAFETY: live, as the task is counted until it is told below, or later.
+                let base = unsafe { this.as_ref() };
+                if !in_hand.is_for(base) {
+                    Self::settle(in_hand);
+                }
+                in_hand.put(base, base.place.as_ptr()) == base.tally.get()
+            };
+            if all {
+                Self::settle(in_hand);
+            }
+        });
+    }
+
+    /// Tells the scope of whose tasks the calling worker has the ends in hand.
+    pub(crate) fn settle(in_hand: &InHand) {
+        if let Some((scope, count)) = in_hand.take_all() {
+            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so it is live; they ran on this worker, so
+            // the pool is its own, which it keeps.
+            unsafe { Self::end(scope, count) };
+        }
+    }
+
+    /// So many of body and tasks have ended. The scope may be gone when this returns.
+    ///
+    /// # Safety
+    /// `this` is live, and the caller stands for so many of those counted in the tally; the pool that the tasks run in lives until
+    /// this returns.
+    unsafe fn end(this: NonNull<Self>, count: usize) {
         // SAFETY: the scope cannot go before the latch is set, and that comes later than this borrow's last use.
-        let open = unsafe { &(*this.as_ptr()).open };
-        if open.fetch_sub(1, AcqRel) > 1 {
+        let tally = unsafe { &(*this.as_ptr()).tally };
+        if !tally.take(count) {
             return;
         }
         // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with the latch's setting.
@@ -180,7 +214,7 @@ unsafe fn run<S: Kind, R>(
         place: unsafe { Place::new(&lineage) },
         known_as,
         spawned: AtomicU32::new(0),
-        open: CachePadded::new(AtomicUsize::new(1)),
+        tally: Tally::new(),
         over,
         panic: Mutex::new(None),
     });
@@ -190,7 +224,7 @@ unsafe fn run<S: Kind, R>(
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     let result = result.map_err(|panic| base.keep_panic(panic));
     // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or waits for it.
-    unsafe { Base::end_one(NonNull::from(base)) };
+    unsafe { Base::end(NonNull::from(base), 1) };
     base.wait();
     no_unwind.over();
     let panic = lock(&base.panic).take();
@@ -211,8 +245,7 @@ where
     S: Kind,
     F: FnOnce(&S) + Send,
 {
-    // Relaxed is enough: whoever can call this keeps the scope open.
-    scope.base().open.fetch_add(1, Relaxed);
+    scope.base().begin_task();
     // SAFETY: the scope stays until all its tasks have ended, this one included, which has just been counted; what the
     // work borrows lives as long.
     unsafe { ScopeJob::into_job(work, NonNull::from(scope)) }

@@ -48,7 +48,7 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
             NonNull::from(scope.base())
         };
         ended();
-        // SAFETY: live, and this task's only end; this thread keeps the pool.
-        unsafe { Base::end_one(base) };
+        // SAFETY: live, and this task's only end; jobs are executed on threads of the pool that they were given to.
+        unsafe { Base::end_task(base) };
     }
 }

@@ -4,6 +4,9 @@ mod base;
 mod detached;
 mod fifo;
 mod job;
+#[cfg(all(test, loom))]
+mod loom;
+mod tally;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -11,14 +14,16 @@ use std::{fmt, marker::PhantomData, sync::Arc};
 
 use befit_machine::Bytes;
 
-use self::base::{Base, Kind};
+use self::base::Kind;
+pub(crate) use self::{
+    base::Base,
+    detached::{spawn_broadcast_in, spawn_fifo_in, spawn_in},
+    fifo::{Fifos, in_place_scope_fifo_in, scope_fifo_on},
+    tally::InHand,
+};
 pub use self::{
     detached::{spawn, spawn_broadcast, spawn_fifo},
     fifo::{ScopeFifo, in_place_scope_fifo, scope_fifo},
-};
-pub(crate) use self::{
-    detached::{spawn_broadcast_in, spawn_fifo_in, spawn_in},
-    fifo::{Fifos, in_place_scope_fifo_in, scope_fifo_on},
 };
 use crate::{
     broadcast::BroadcastContext,

@@ -80,11 +80,17 @@ impl Sleep {
 
     /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
     /// wakes the first that sleeps, or all that sleep, as `all` then says. `cluster` is handed to those who are woken.
+    #[inline]
     pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
         fence(SeqCst);
-        if self.idle.load(Relaxed) == 0 {
-            return;
+        if self.idle.load(Relaxed) > 0 {
+            self.announce_to_idle(cluster, under, all);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn announce_to_idle(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
         self.news.fetch_add(1, AcqRel);
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {

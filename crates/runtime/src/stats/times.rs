@@ -56,6 +56,11 @@ impl Times {
         Self { epoch, ..Self::default() }
     }
 
+    /// Whether anything is measured.
+    pub(crate) fn are_measured(&self) -> bool {
+        self.epoch.is_some()
+    }
+
     /// The time, if it is measured.
     #[inline]
     pub(crate) fn now(&self) -> Option<u64> {

@@ -20,6 +20,7 @@ impl<T> Queue<T> {
         Self { len: AtomicUsize::new(0), entries: Guarded::new(id, VecDeque::new()) }
     }
 
+    #[inline]
     pub(super) fn push_new(&self, ready: Ready<T>, env: &mut dyn Env) {
         self.entries.with(env, |entries, _| {
             entries.push_back(ready);
@@ -33,6 +34,7 @@ impl<T> Queue<T> {
         self.len.load(Ordering::Acquire) == 0
     }
 
+    #[inline]
     pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, VecDeque::pop_back)
     }
@@ -57,6 +59,7 @@ impl<T> Queue<T> {
         })
     }
 
+    #[inline(always)]
     fn pop(
         &self,
         env: &mut dyn Env,

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use befit_sched::{ForkOrder, Ready, Stage, Task};
+use befit_sched::{ForkOrder, Task};
 
 use super::{Handler, Worker};
 use crate::{
@@ -113,12 +113,14 @@ impl Worker {
     }
 
     /// Gives a job to the policy. The running strand must be suspended.
+    #[inline(always)]
     pub(super) fn add(&self, job: JobRef, task: Task) {
         self.counters().times.enter(Phase::Add);
-        self.engine().add(self.id, Ready { job, task, stage: Stage::Start }, &mut self.env());
+        self.engine().add(self.id, job, task, &mut self.env());
     }
 
     /// Gives a spawned job to the policy.
+    #[inline]
     pub(crate) fn spawn(&self, job: JobRef, task: Task) {
         let no_unwind = NoUnwind;
         self.counters().spawned.bump();

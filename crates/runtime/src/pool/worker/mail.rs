@@ -19,10 +19,13 @@ impl Worker {
 
     /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs after what its thread has spawned
     /// before. Nothing if there is no mail. A worker that may run only what it waits for (`awaited`) reads its mail at once.
+    #[inline]
     pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        if !self.registry.mailbox(self.thread).has_mail() {
-            return None;
-        }
+        if self.registry.mailbox(self.thread).has_mail() { self.own_or_mail(awaited) } else { None }
+    }
+
+    #[cold]
+    fn own_or_mail(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         let own = if awaited.is_none() { self.get_own() } else { None };
         own.or_else(|| self.mail())
     }
@@ -46,7 +49,8 @@ impl Worker {
         // is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
         let ready = self.unasked(job);
-        self.execute(ready);
+        self.execute(&ready);
+        self.settle();
         if handler == Handler::Start {
             self.handler.set(None);
         }
@@ -56,8 +60,9 @@ impl Worker {
     /// thread, and those that it would give it to may have ended.
     pub(super) fn work_off(&self) {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
-            self.execute(ready);
+            self.execute(&ready);
         }
+        self.settle();
         self.handler.set(None);
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv, Thresholds},
     fork::{Asks, ForkList, Stretches, asks_of_this_thread, stack_pointer},
     latch::Latch,
+    scope::InHand,
     sleep::Seat,
     stats::Counters,
 };
@@ -53,7 +54,7 @@ pub(crate) struct Worker {
     /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those [taken](Asks::taken), they lie with the policy.
     handed_out: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
-    task: Cell<*const Running>,
+    task: Cell<*const Running<'static>>,
     /// Under schedulers that place by size.
     thresholds: Option<Thresholds>,
     counters: Arc<Counters>,
@@ -61,6 +62,8 @@ pub(crate) struct Worker {
     entry: Cell<*const Entry>,
     /// The place of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
+    /// The ends of tasks that no scope has been told of.
+    in_hand: InHand,
     /// Whether a handler of start or exit runs.
     handler: Cell<Option<Handler>>,
     /// Value of the engine's alarm that this worker has heeded.
@@ -70,6 +73,8 @@ pub(crate) struct Worker {
     /// Under schedulers that measure.
     meter: Option<Meter>,
     random: Random,
+    /// Somebody wants to know when tasks begin and end: the policy, or who measures time.
+    watched: bool,
     /// The thread belongs to the program, which has lent it to the pool.
     adopted: bool,
     /// The address on this thread's stack below which it is *deep*: see [`Self::is_deep`].
@@ -92,6 +97,7 @@ impl Worker {
             counters: Arc::clone(registry.counters(thread)),
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
+            in_hand: InHand::none(),
             handler: Cell::new(None),
             alarm: Cell::new(0),
             thread,
@@ -99,6 +105,7 @@ impl Worker {
             // On the thread that it counts: workers are made on their own.
             meter: registry.meter(thread),
             random: Random::new(registry.seed(), thread as u64),
+            watched: engine.follows_tasks() || registry.counters(thread).times.are_measured(),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
             registry,
@@ -177,7 +184,7 @@ impl Worker {
     /// The task that is running. Only while user code runs.
     pub(crate) fn task(&self) -> &Task {
         // SAFETY: set while user code runs, and what is set stays on the stack for as long as it is.
-        &unsafe { &*self.task.get() }.task
+        unsafe { &*self.task.get() }.task
     }
 
     /// The task that made the open fork at index `at` of the list.
@@ -188,14 +195,14 @@ impl Worker {
             // stack.
             let node = unsafe { &*running };
             if node.first_fork <= at {
-                return &node.task;
+                return node.task;
             }
             running = node.outer;
         }
     }
 
     /// `task`, ready to be [entered](Self::enter).
-    pub(crate) fn inner_task(&self, task: Task) -> Running {
+    pub(crate) fn inner_task<'t>(&self, task: &'t Task) -> Running<'t> {
         Running { task, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
@@ -225,8 +232,8 @@ impl Worker {
     }
 
     /// Makes `running` the running task until the answer is dropped.
-    pub(crate) fn enter<'a>(&'a self, running: &'a Running) -> Entered<'a> {
-        self.task.set(running);
+    pub(crate) fn enter<'a>(&'a self, running: &'a Running<'a>) -> Entered<'a> {
+        self.task.set(ptr::from_ref(running).cast());
         Entered { worker: self, running }
     }
 }
@@ -240,19 +247,19 @@ pub(super) enum Handler {
 
 /// A task that runs on a worker, as far as it must be known to describe its forks.
 #[derive(Debug)]
-pub(crate) struct Running {
-    task: Task,
+pub(crate) struct Running<'t> {
+    task: &'t Task,
     /// Open forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.
-    outer: *const Running,
+    outer: *const Running<'static>,
 }
 
 /// Keeps a task the running one; see [`Worker::enter`].
 #[derive(Debug)]
 pub(crate) struct Entered<'a> {
     worker: &'a Worker,
-    running: &'a Running,
+    running: &'a Running<'a>,
 }
 
 impl Drop for Entered<'_> {

@@ -8,6 +8,7 @@ use befit_sched::{Ready, Stage, Strand, Task};
 use super::{Running, Worker};
 use crate::{
     engine::{JobRef, NoUnwind},
+    scope::{Base, InHand},
     stats::Phase,
 };
 
@@ -21,6 +22,8 @@ pub(super) struct Entry {
     open: Cell<bool>,
     /// An alarm was raised while it waited.
     freed: Cell<bool>,
+    /// Another thread may run what it forks: see [`Worker::may_share`].
+    shared: bool,
     /// The entry that waits below this one.
     outer: *const Entry,
 }
@@ -37,18 +40,24 @@ impl Worker {
         self.entry().filter(|_| self.engine().follows_tasks())
     }
 
+    /// An entry for a task whose strand `stage` runs next, within those that there are.
+    fn new_entry(&self, task: Task, stage: Stage) -> Entry {
+        Entry {
+            task,
+            stage: Cell::new(stage),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
+            outer: self.entry.get(),
+        }
+    }
+
     /// Lets user code run outside any job, as long as this worker lives, which is for ever.
     pub(super) fn begin_base(&'static self) {
         let task = Task::root(None, None);
-        let entry = Entry {
-            task,
-            stage: Cell::new(Stage::Continuation),
-            open: Cell::new(true),
-            freed: Cell::new(false),
-            outer: std::ptr::null(),
-        };
-        self.entry.set(Box::leak(Box::new(entry)));
-        let running: &Running = Box::leak(Box::new(self.inner_task(task)));
+        let entry: &Entry = Box::leak(Box::new(self.new_entry(task, Stage::Continuation)));
+        self.entry.set(entry);
+        let running: &Running<'_> = Box::leak(Box::new(self.inner_task(&entry.task)));
         self.task.set(running);
         self.asks().set_wanted(self.may_share());
         self.counters().times.begin();
@@ -70,7 +79,7 @@ impl Worker {
     /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would
     /// come back to it; what a handler forks stays here.
     pub(super) fn may_share(&self) -> bool {
-        self.handler.get().is_none() && self.entry().is_some_and(|entry| self.engine().is_shared(entry.task.anchor))
+        self.entry().is_some_and(|entry| entry.shared)
     }
 
     /// The cluster that what this worker runs while it waits should be bound to: see [`crate::engine::Engine::get`].
@@ -82,7 +91,23 @@ impl Worker {
     }
 
     /// Tells the policy that the running strand has ended, at a fork or a join.
+    #[inline]
     pub(super) fn suspend(&self) {
+        if self.watched {
+            self.tell_of_suspension();
+        }
+    }
+
+    /// Tells the policy that the suspended task goes on here.
+    #[inline]
+    pub(super) fn resume(&self) {
+        if self.watched {
+            self.tell_of_resumption();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of_suspension(&self) {
         self.counters().times.enter(Phase::Done);
         if let Some(entry) = self.followed_entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
@@ -90,8 +115,8 @@ impl Worker {
         }
     }
 
-    /// Tells the policy that the suspended task goes on here.
-    pub(super) fn resume(&self) {
+    #[inline(never)]
+    fn tell_of_resumption(&self) {
         if let Some(entry) = self.followed_entry() {
             entry.stage.set(Stage::Continuation);
             self.counters().times.enter(Phase::Get);
@@ -101,7 +126,7 @@ impl Worker {
     }
 
     /// Runs what the policy handed out.
-    pub(super) fn execute(&self, ready: Ready<JobRef>) {
+    pub(super) fn execute(&self, ready: &Ready<JobRef>) {
         let no_unwind = NoUnwind;
         // What runs unasked (see `mail`) goes on from the start.
         if ready.stage == Stage::Start {
@@ -111,28 +136,26 @@ impl Worker {
             self.counters().anchored_at(ready.task.anchor);
         }
         let outer = self.entry.get();
-        let entry = Entry {
-            task: ready.task,
-            stage: Cell::new(ready.stage),
-            open: Cell::new(true),
-            freed: Cell::new(false),
-            outer,
-        };
+        let entry = self.new_entry(ready.task, ready.stage);
         self.entry.set(&entry);
-        let running = self.inner_task(entry.task);
+        let running = self.inner_task(&entry.task);
         let running = self.enter(&running);
         // SAFETY: it is executed below, and the answer used until then.
         let lineage = unsafe { ready.job.lineage() };
+        if self.in_hand.is_of_others_than(lineage.parent()) {
+            self.settle();
+        }
         let outer_lineage = self.lineage.replace(&raw const lineage);
         let outer_forks = self.forks.begin_inner();
         let interrupted = self.stretches.interrupt(self.asks());
-        let shared = self.may_share();
-        self.asks().set_wanted(shared);
-        let unshared = (!shared).then(|| self.stretches.unshared(self.asks()));
+        self.asks().set_wanted(entry.shared);
+        let unshared = (!entry.shared).then(|| self.stretches.unshared(self.asks()));
         let ended = || {
-            self.suspend();
-            self.end(&entry);
-            self.counters().times.end();
+            if self.watched {
+                self.tell_of_suspension();
+                self.end(&entry);
+                self.counters().times.end();
+            }
         };
         self.counters().times.begin();
         // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
@@ -145,6 +168,24 @@ impl Worker {
         self.stretches.go_on(&interrupted);
         self.asks().set_wanted(self.may_share());
         no_unwind.over();
+    }
+
+    /// The ends of tasks that no scope has been told of: see `scope/tally.rs`.
+    pub(crate) fn in_hand(&self) -> &InHand {
+        &self.in_hand
+    }
+
+    /// Tells the scope whose tasks' ends are in hand.
+    #[inline]
+    pub(super) fn settle(&self) {
+        if !self.in_hand.is_empty() {
+            self.settle_in_hand();
+        }
+    }
+
+    #[inline(never)]
+    fn settle_in_hand(&self) {
+        Base::settle(&self.in_hand);
     }
 
     fn end(&self, entry: &Entry) {

@@ -49,12 +49,20 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
-            let found = self.mail_after_own(awaited).or_else(|| self.get(awaited));
-            match found.or_else(|| self.idle(latch, awaited)) {
-                Some(ready) => self.execute(ready),
-                None => return,
+            if let Some(ready) = self.mail_after_own(awaited) {
+                self.execute(&ready);
+            } else if let Some(ready) = self.get(awaited) {
+                self.execute(&ready);
+            } else if !self.in_hand().is_empty() {
+                // It may be what sets the latch.
+                self.settle();
+            } else if let Some(ready) = self.idle(latch, awaited) {
+                self.execute(&ready);
+            } else {
+                return;
             }
         }
+        self.settle();
     }
 
     /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`; answers whether that was enough.
@@ -72,7 +80,10 @@ impl Worker {
         while round < PATIENCE && !latch.probe() {
             let found = if round % 16 == 0 { self.get(Some(awaited)) } else { None };
             match found {
-                Some(ready) => self.execute(ready),
+                Some(ready) => {
+                    self.execute(&ready);
+                    self.settle();
+                }
                 None => relax(0),
             }
             round += 1;
@@ -80,6 +91,7 @@ impl Worker {
         latch.probe()
     }
 
+    #[inline]
     pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
     }
@@ -89,6 +101,7 @@ impl Worker {
         self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
     }
 
+    #[inline]
     fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let times = &self.counters().times;
         let asked = times.now();

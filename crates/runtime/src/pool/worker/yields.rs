@@ -16,7 +16,8 @@ impl Worker {
         let found = self.mail_after_own(None).or_else(get);
         let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
-            self.execute(ready);
+            self.execute(&ready);
+            self.settle();
         }
         self.resume();
         no_unwind.over();
