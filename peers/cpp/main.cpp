@@ -13,6 +13,7 @@
 #include "program/quicksort.hpp"
 #include "program/rrm.hpp"
 #include "program/skynet.hpp"
+#include "program/spawn.hpp"
 
 namespace {
 
@@ -25,6 +26,7 @@ double run(const std::string& program, Runtime& runtime, std::size_t n)
     if (program == "fib" || program == "fib-sized") return fib::run<0>(runtime, n);
     if (program == "fib-100ns") return fib::run<rounds_of_100_ns>(runtime, n);
     if (program == "skynet") return skynet::run(runtime, n);
+    if (program == "spawn") return spawn::run(runtime, n);
     if (program == "nqueens") return nqueens::run(runtime, n);
     if (program == "matmul") return matmul::run(runtime, n);
     if (program == "rrm") return rrm::run(runtime, n);

@@ -48,4 +48,21 @@ struct Runtime {
         for (std::size_t i = 0; i < n; ++i) total += terms[i];
         return total;
     }
+
+    template <class Leaf> static void spawn_tree(std::size_t low, std::size_t high, const Leaf& leaf)
+    {
+#pragma omp taskgroup
+        spawn_halves(low, high, &leaf);
+    }
+
+private:
+    template <class Leaf> static void spawn_halves(std::size_t low, std::size_t high, const Leaf* leaf)
+    {
+        if (high - low == 1) return (*leaf)(low);
+        const std::size_t middle = low + (high - low) / 2;
+#pragma omp task firstprivate(low, middle, leaf)
+        spawn_halves(low, middle, leaf);
+#pragma omp task firstprivate(middle, high, leaf)
+        spawn_halves(middle, high, leaf);
+    }
 };

@@ -33,7 +33,22 @@ struct Runtime {
         return total;
     }
 
+    template <class Leaf> static void spawn_tree(std::size_t low, std::size_t high, const Leaf& leaf)
+    {
+        tbb::task_group group;
+        spawn_into(group, low, high, leaf);
+        group.wait();
+    }
+
 private:
+    template <class Leaf> static void spawn_into(tbb::task_group& group, std::size_t low, std::size_t high, const Leaf& leaf)
+    {
+        if (high - low == 1) return leaf(low);
+        const std::size_t middle = low + (high - low) / 2;
+        group.run([&group, low, middle, &leaf] { spawn_into(group, low, middle, leaf); });
+        group.run([&group, middle, high, &leaf] { spawn_into(group, middle, high, leaf); });
+    }
+
     tbb::global_control limit;
     tbb::task_arena arena;
 };

@@ -10,6 +10,7 @@ mod nqueens;
 mod quicksort;
 mod rrm;
 mod skynet;
+mod spawn;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,8 @@ pub(crate) enum Program {
     Fib100ns,
     /// [`skynet`]
     Skynet,
+    /// [`spawn`]
+    Spawn,
     /// [`nqueens`]
     Nqueens,
     /// [`matmul`]
@@ -45,11 +48,12 @@ pub(crate) enum Program {
 
 impl Program {
     /// Every program.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Fib,
         Self::FibSized,
         Self::Fib100ns,
         Self::Skynet,
+        Self::Spawn,
         Self::Nqueens,
         Self::Matmul,
         Self::Rrm,
@@ -64,6 +68,7 @@ impl Program {
             Self::FibSized => "fib-sized",
             Self::Fib100ns => "fib-100ns",
             Self::Skynet => "skynet",
+            Self::Spawn => "spawn",
             Self::Nqueens => "nqueens",
             Self::Matmul => "matmul",
             Self::Rrm => "rrm",
@@ -79,6 +84,7 @@ impl Program {
             Self::FibSized => "the same; each fork says that it touches less than a private cache holds",
             Self::Fib100ns => "the same with sizes; each leaf works for about 100 ns",
             Self::Skynet => "the sum of n leaves' numbers; every other task forks ten",
+            Self::Spawn => "a tree of n leaves, every task spawned into one scope; a mark in each leaf",
             Self::Nqueens => "placements of n queens; a task per queen that stands",
             Self::Matmul => "product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32",
             Self::Rrm => "recursive repeated map of n doubles (bandwidth)",
@@ -93,6 +99,7 @@ impl Program {
             Self::Fib | Self::FibSized => 38,
             Self::Fib100ns => 30,
             Self::Skynet => 1_000_000,
+            Self::Spawn => 1 << 20,
             Self::Nqueens => 13,
             Self::Matmul => 1024,
             Self::Rrm | Self::Quicksort => 10_000_000,
@@ -106,6 +113,7 @@ impl Program {
             Self::Fib | Self::FibSized => 25,
             Self::Fib100ns => 18,
             Self::Skynet => 10_000,
+            Self::Spawn => 1 << 12,
             Self::Nqueens => 9,
             Self::Matmul => 128,
             Self::Rrm | Self::Quicksort => 1 << 18,
@@ -138,6 +146,7 @@ impl Program {
             Self::FibSized => fib::sized::<R, 0>(runtime, n),
             Self::Fib100ns => fib::sized::<R, { fib::ROUNDS_OF_100_NS }>(runtime, n),
             Self::Skynet => skynet::run(runtime, n),
+            Self::Spawn => spawn::run(runtime, n),
             Self::Nqueens => nqueens::run(runtime, n),
             Self::Matmul => matmul::run(runtime, n),
             Self::Rrm => rrm::run(runtime, n),

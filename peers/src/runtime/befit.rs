@@ -1,6 +1,6 @@
 //! befit, under any of its schedulers.
 
-use befit::{SchedulerKind, ThreadPool, ThreadPoolBuilder, fit};
+use befit::{SchedulerKind, Scope, ThreadPool, ThreadPoolBuilder, fit};
 
 use super::Runtime;
 use crate::error::Error;
@@ -27,6 +27,21 @@ impl Runtime for Befit {
             Some(bytes) => self.0.install(fit(bytes, || work(&mut ()))),
             None => self.0.install(|| work(&mut ())),
         }
+    }
+
+    fn spawn_tree<F>(_: &mut (), low: usize, high: usize, leaf: &F)
+    where
+        F: Fn(usize) + Sync,
+    {
+        fn spawn<'s, F: Fn(usize) + Sync>(s: &Scope<'s>, low: usize, high: usize, leaf: &'s F) {
+            if high - low == 1 {
+                return leaf(low);
+            }
+            let middle = low + (high - low) / 2;
+            s.spawn(move |s| spawn(s, low, middle, leaf));
+            s.spawn(move |s| spawn(s, middle, high, leaf));
+        }
+        befit::scope(|s| spawn(s, low, high, leaf));
     }
 
     #[inline(always)]

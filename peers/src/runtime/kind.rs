@@ -39,6 +39,8 @@ impl RuntimeKind {
             Self::Befit(SchedulerKind::Sb) => program.has_large_data(),
             Self::Befit(_) => false,
             Self::RayonIter => program.sums(),
+            // It has no scopes.
+            Self::Chili => program != Program::Spawn,
             _ => true,
         };
         Self::all().into_iter().filter(keep).collect()

@@ -57,6 +57,24 @@ pub(crate) trait Runtime {
     {
         if n == 0 { 0 } else { halves::<Self, F>(cx, 0, n, term) }
     }
+
+    /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each: a task halves its range and spawns both halves into the one scope
+    /// that ends with the last of them. Where there are no scopes it forks them.
+    fn spawn_tree<F>(cx: &mut Self::Context<'_>, low: usize, high: usize, leaf: &F)
+    where
+        F: Fn(usize) + Sync,
+        Self: Sized,
+    {
+        if high - low == 1 {
+            return leaf(low);
+        }
+        let middle = low + (high - low) / 2;
+        Self::join(
+            cx,
+            |cx: &mut Self::Context<'_>| Self::spawn_tree(cx, low, middle, leaf),
+            |cx: &mut Self::Context<'_>| Self::spawn_tree(cx, middle, high, leaf),
+        );
+    }
 }
 
 /// The sum of the terms from `low` up to, not including, `high`; there is at least one.

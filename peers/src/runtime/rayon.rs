@@ -1,7 +1,7 @@
 //! rayon: its `join`, and its parallel iterators where a program forks more than two tasks at once.
 
 use rayon::{
-    ThreadPool, ThreadPoolBuilder,
+    Scope, ThreadPool, ThreadPoolBuilder,
     iter::{IntoParallelIterator, ParallelIterator},
 };
 
@@ -27,6 +27,21 @@ impl Runtime for Rayon {
         T: Send,
     {
         self.0.install(|| work(&mut ()))
+    }
+
+    fn spawn_tree<F>(_: &mut (), low: usize, high: usize, leaf: &F)
+    where
+        F: Fn(usize) + Sync,
+    {
+        fn spawn<'s, F: Fn(usize) + Sync>(s: &Scope<'s>, low: usize, high: usize, leaf: &'s F) {
+            if high - low == 1 {
+                return leaf(low);
+            }
+            let middle = low + (high - low) / 2;
+            s.spawn(move |s| spawn(s, low, middle, leaf));
+            s.spawn(move |s| spawn(s, middle, high, leaf));
+        }
+        rayon::scope(|s| spawn(s, low, high, leaf));
     }
 
     #[inline(always)]
@@ -71,6 +86,13 @@ impl Runtime for RayonIter {
         Y: Send,
     {
         Rayon::join(cx, a, b)
+    }
+
+    fn spawn_tree<F>(cx: &mut (), low: usize, high: usize, leaf: &F)
+    where
+        F: Fn(usize) + Sync,
+    {
+        Rayon::spawn_tree(cx, low, high, leaf);
     }
 
     #[inline(always)]

@@ -1,0 +1,22 @@
+//! A complete binary tree of tasks with n leaves, each task spawned by its parent into one scope, and none waited for alone: what a spawned task
+//! costs. A leaf makes one mark.
+
+use std::{
+    hint::black_box,
+    sync::atomic::{AtomicU8, Ordering::Relaxed},
+    time::Duration,
+};
+
+use super::{checked, input::filled, timed};
+use crate::{error::Error, runtime::Runtime};
+
+pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
+    if !(n.is_power_of_two() && n <= 1 << 30) {
+        return Err(Error::Size { program: "spawn", n, rule: "a power of two, at most 2^30" });
+    }
+    let marks = filled(n, |_| AtomicU8::new(0))?;
+    let (time, ()) = timed(runtime, None, |cx| {
+        R::spawn_tree(cx, 0, black_box(n), &|leaf| marks[leaf].store(1, Relaxed));
+    });
+    checked(time, marks.iter().map(|mark| usize::from(mark.load(Relaxed))).sum(), n)
+}
