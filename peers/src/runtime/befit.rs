@@ -2,7 +2,7 @@
 
 use befit::{SchedulerKind, Scope, ThreadPool, ThreadPoolBuilder, fit};
 
-use super::Runtime;
+use super::{Runtime, TaskScope, spawn_halves};
 use crate::error::Error;
 
 /// A befit pool with defaults but for threads and scheduler.
@@ -12,6 +12,13 @@ impl Befit {
     pub(crate) fn new(threads: usize, scheduler: SchedulerKind) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).scheduler(scheduler).build();
         pool.map(Self).map_err(|e| Error::Setup { runtime: "befit", reason: e.to_string() })
+    }
+}
+
+impl<'s> TaskScope<'s> for Scope<'s> {
+    #[inline(always)]
+    fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W) {
+        self.spawn(work);
     }
 }
 
@@ -33,15 +40,7 @@ impl Runtime for Befit {
     where
         F: Fn(usize) + Sync,
     {
-        fn spawn<'s, F: Fn(usize) + Sync>(s: &Scope<'s>, low: usize, high: usize, leaf: &'s F) {
-            if high - low == 1 {
-                return leaf(low);
-            }
-            let middle = low + (high - low) / 2;
-            s.spawn(move |s| spawn(s, low, middle, leaf));
-            s.spawn(move |s| spawn(s, middle, high, leaf));
-        }
-        befit::scope(|s| spawn(s, low, high, leaf));
+        befit::scope(|s| spawn_halves(s, low, high, leaf));
     }
 
     #[inline(always)]

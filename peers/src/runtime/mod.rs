@@ -65,16 +65,30 @@ pub(crate) trait Runtime {
         F: Fn(usize) + Sync,
         Self: Sized,
     {
-        if high - low == 1 {
-            return leaf(low);
-        }
-        let middle = low + (high - low) / 2;
-        Self::join(
-            cx,
-            |cx: &mut Self::Context<'_>| Self::spawn_tree(cx, low, middle, leaf),
-            |cx: &mut Self::Context<'_>| Self::spawn_tree(cx, middle, high, leaf),
-        );
+        halves::<Self, _>(cx, low, high, &|_: &mut Self::Context<'_>, i: usize| {
+            leaf(i);
+            0
+        });
     }
+}
+
+/// A scope that tasks are spawned into; what they borrow lives for `'s` at least.
+trait TaskScope<'s>: Sized {
+    fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W);
+}
+
+/// [`Runtime::spawn_tree`] in a scope.
+fn spawn_halves<'s, S, F>(s: &S, low: usize, high: usize, leaf: &'s F)
+where
+    S: TaskScope<'s>,
+    F: Fn(usize) + Sync,
+{
+    if high - low == 1 {
+        return leaf(low);
+    }
+    let middle = low + (high - low) / 2;
+    s.spawn_task(move |s| spawn_halves(s, low, middle, leaf));
+    s.spawn_task(move |s| spawn_halves(s, middle, high, leaf));
 }
 
 /// The sum of the terms from `low` up to, not including, `high`; there is at least one.

@@ -5,7 +5,7 @@ use rayon::{
     iter::{IntoParallelIterator, ParallelIterator},
 };
 
-use super::Runtime;
+use super::{Runtime, TaskScope, spawn_halves};
 use crate::error::Error;
 
 /// A rayon pool with defaults but for the number of threads.
@@ -15,6 +15,13 @@ impl Rayon {
     pub(crate) fn new(threads: usize) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(Self).map_err(|e| Error::Setup { runtime: "rayon", reason: e.to_string() })
+    }
+}
+
+impl<'s> TaskScope<'s> for Scope<'s> {
+    #[inline(always)]
+    fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W) {
+        self.spawn(work);
     }
 }
 
@@ -33,15 +40,7 @@ impl Runtime for Rayon {
     where
         F: Fn(usize) + Sync,
     {
-        fn spawn<'s, F: Fn(usize) + Sync>(s: &Scope<'s>, low: usize, high: usize, leaf: &'s F) {
-            if high - low == 1 {
-                return leaf(low);
-            }
-            let middle = low + (high - low) / 2;
-            s.spawn(move |s| spawn(s, low, middle, leaf));
-            s.spawn(move |s| spawn(s, middle, high, leaf));
-        }
-        rayon::scope(|s| spawn(s, low, high, leaf));
+        rayon::scope(|s| spawn_halves(s, low, high, leaf));
     }
 
     #[inline(always)]

@@ -183,6 +183,7 @@ impl Engine {
     }
 
     /// Worker `w` made `job` ready, the start of `task`.
+    // Always, with who calls it: the task is then written where the policy reads it, not copied there.
     #[inline(always)]
     pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: Task, env: &mut dyn Env) {
         if self.wants_forks && task.depth == 0 {

@@ -65,7 +65,7 @@ impl Asks {
 
     /// The owner: a plain stretch begins, or goes on, for all stack frames above `floor`, unless a fork is wanted.
     pub(crate) fn lower_floor(&self, floor: usize) {
-        self.floor.store(floor, Relaxed);
+        self.lower_floor_unasked(floor);
         fence(SeqCst);
         if self.is_wanted() {
             self.raise_floor();

@@ -118,9 +118,8 @@ impl Stretches {
     /// A stretch to the end of the job begins, as nobody else may run what it forks.
     pub(crate) fn unshared<'a>(&'a self, asks: &'a Asks) -> Stretch<'a> {
         // All of the stack. An ask that is missed could not be granted.
-        let floor = 0;
-        self.active.set(Some(Active { floor, foreseen: None }));
-        asks.lower_floor_unasked(floor);
+        self.active.set(Some(Active { floor: 0, foreseen: None }));
+        asks.lower_floor_unasked(0);
         Stretch { stretches: self, asks }
     }
 

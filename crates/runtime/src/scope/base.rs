@@ -105,10 +105,10 @@ impl Base {
             let all = {
                 // SAFETY: live, as the task is counted until it is told below, or later.
                 let base = unsafe { this.as_ref() };
-                if !in_hand.is_for(base) {
+                if !in_hand.is_for(base.place.as_ptr()) {
                     Self::settle(in_hand);
                 }
-                in_hand.put(base, base.place.as_ptr()) == base.tally.get()
+                in_hand.put(base) == base.tally.get()
             };
             if all {
                 Self::settle(in_hand);
@@ -117,6 +117,7 @@ impl Base {
     }
 
     /// Tells the scope of whose tasks the calling worker has the ends in hand.
+    #[inline(never)]
     pub(crate) fn settle(in_hand: &InHand) {
         if let Some((scope, count)) = in_hand.take_all() {
             // SAFETY: so many were counted, and nobody has told the scope that they have ended, so it is live; they ran on this worker, so

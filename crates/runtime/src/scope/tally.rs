@@ -59,35 +59,28 @@ impl InHand {
         Self { count: Cell::new(0), scope: Cell::new(ptr::null()), place: Cell::new(ptr::null()) }
     }
 
-    /// Whether there is anything but of tasks that were spawned at `place`.
+    /// Whether nothing is in hand but of tasks that were spawned at `place`: no two scopes have the same.
     #[inline]
-    pub(crate) fn is_of_others_than(&self, place: *const Lineage) -> bool {
-        self.count.get() > 0 && !ptr::eq(self.place.get(), place)
+    pub(crate) fn is_for(&self, place: *const Lineage) -> bool {
+        self.is_empty() || ptr::eq(self.place.get(), place)
     }
 
-    /// Whether nothing is in hand of any other scope.
+    /// Takes in hand the end of one more task of `scope`, the only one of which it has any. Answers how many there are now.
     #[inline]
-    pub(super) fn is_for(&self, scope: &Base) -> bool {
-        self.count.get() == 0 || ptr::eq(self.scope.get(), scope)
-    }
-
-    /// Takes in hand the end of one more task of `scope`, whose tasks have the given place. Answers how many there are now.
-    #[inline]
-    pub(super) fn put(&self, scope: &Base, place: *const Lineage) -> usize {
+    pub(super) fn put(&self, scope: &Base) -> usize {
         let count = self.count.get() + 1;
         self.count.set(count);
         self.scope.set(scope);
-        self.place.set(place);
+        self.place.set(scope.place().as_ptr());
         count
     }
 
     /// Uses up an end of a task of `scope` that is in hand; answers whether there was one.
     #[inline]
     pub(super) fn use_one(&self, scope: &Base) -> bool {
-        let count = self.count.get();
-        let has_one = count > 0 && ptr::eq(self.scope.get(), scope);
+        let has_one = !self.is_empty() && self.is_for(scope.place().as_ptr());
         if has_one {
-            self.count.set(count - 1);
+            self.count.set(self.count.get() - 1);
         }
         has_one
     }

@@ -59,6 +59,7 @@ impl<T> Queue<T> {
         })
     }
 
+    // Always: see `Guarded::with`.
     #[inline(always)]
     fn pop(
         &self,

@@ -142,7 +142,7 @@ impl Worker {
         let running = self.enter(&running);
         // SAFETY: it is executed below, and the answer used until then.
         let lineage = unsafe { ready.job.lineage() };
-        if self.in_hand.is_of_others_than(lineage.parent()) {
+        if !self.in_hand.is_for(lineage.parent()) {
             self.settle();
         }
         let outer_lineage = self.lineage.replace(&raw const lineage);
@@ -179,13 +179,8 @@ impl Worker {
     #[inline]
     pub(super) fn settle(&self) {
         if !self.in_hand.is_empty() {
-            self.settle_in_hand();
+            Base::settle(&self.in_hand);
         }
-    }
-
-    #[inline(never)]
-    fn settle_in_hand(&self) {
-        Base::settle(&self.in_hand);
     }
 
     fn end(&self, entry: &Entry) {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPool, Yield, scope,
+    SchedulerKind, Scope, ThreadPool, Yield, scope,
     testing::{pool, within},
     yield_now,
 };
@@ -25,97 +25,88 @@ fn wait(signal: &Receiver<()>) {
     signal.recv_timeout(LIMIT).expect("the signal comes");
 }
 
-/// A scope of this thread's, with a task that is late: it ends when `go` is given. `more` is called once it runs.
-fn with_a_late_task<'s>(pool: &'s ThreadPool, go: Receiver<()>, more: impl FnOnce(&crate::Scope<'s>)) {
-    pool.in_place_scope(|s| {
-        let (began, has_begun) = signal();
-        s.spawn(move |_| {
-            began.send(()).unwrap();
-            wait(&go);
+/// What runs while the early task's end is in hand, and must not keep the scope.
+struct Other {
+    go: Sender<()>,
+    over: Receiver<()>,
+    done: Sender<()>,
+}
+
+impl Other {
+    /// Lets the late task end, and waits for the scope.
+    fn wait_for_the_scope(self) {
+        self.go.send(()).unwrap();
+        wait(&self.over);
+        self.done.send(()).unwrap();
+    }
+}
+
+/// A scope of this thread's, with a task that is late. `test` is called once that runs; by it something must come to [wait](Other::wait_for_the_scope).
+fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
+    let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
+    within(2 * LIMIT, || {
+        let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
+        pool.in_place_scope(|s| {
+            let (began, has_begun) = signal();
+            s.spawn(move |_| {
+                began.send(()).unwrap();
+                wait(&gone);
+            });
+            wait(&has_begun);
+            test(&pool, s, Other { go, over, done });
         });
-        wait(&has_begun);
-        more(s);
+        is_over.send(()).unwrap();
+        wait(&is_done);
     });
 }
 
 #[test]
 fn a_scope_does_not_wait_for_what_its_worker_runs_next() {
-    let pool = pool(SchedulerKind::Ws, "core:2 pu:1", 2);
-    within(2 * LIMIT, || {
-        let ((go, gone), (over, is_over), (done, is_done)) = (signal(), signal(), signal());
-        with_a_late_task(&pool, gone, |s| {
-            let pool = &pool;
-            s.spawn(move |_| {
-                // Of no scope. The other worker is busy, so it runs here, next.
-                pool.spawn(move || {
-                    go.send(()).unwrap();
-                    wait(&is_over);
-                    done.send(()).unwrap();
-                });
-            });
-        });
-        over.send(()).unwrap();
-        wait(&is_done);
+    with_a_late_task(2, |pool, s, other| {
+        // The second spawned is of no scope. The other worker is busy, so it runs here, next.
+        s.spawn(move |_| pool.spawn(move || other.wait_for_the_scope()));
     });
 }
 
 #[test]
 fn a_scope_does_not_wait_for_a_task_that_ran_it_by_yielding() {
-    let pool = pool(SchedulerKind::Ws, "core:2 pu:1", 2);
-    within(2 * LIMIT, || {
-        let ((go, gone), (over, is_over), (done, is_done)) = (signal(), signal(), signal());
-        let (early, has_early) = signal();
-        with_a_late_task(&pool, gone, |s| {
-            let (began, has_begun) = signal();
-            pool.spawn(move || {
-                began.send(()).unwrap();
-                wait(&has_early);
-                while yield_now() != Some(Yield::Executed) {}
-                go.send(()).unwrap();
-                wait(&is_over);
-                done.send(()).unwrap();
-            });
-            wait(&has_begun);
-            s.spawn(|_| ());
-            early.send(()).unwrap();
+    with_a_late_task(2, |pool, s, other| {
+        let ((began, has_begun), (early, has_early)) = (signal(), signal());
+        pool.spawn(move || {
+            began.send(()).unwrap();
+            wait(&has_early);
+            while yield_now() != Some(Yield::Executed) {}
+            other.wait_for_the_scope();
         });
-        over.send(()).unwrap();
-        wait(&is_done);
+        wait(&has_begun);
+        s.spawn(|_| ());
+        early.send(()).unwrap();
     });
 }
 
 #[test]
 fn a_scope_does_not_wait_for_a_task_that_ran_it_while_it_waited() {
-    let pool = pool(SchedulerKind::Ws, "core:3 pu:1", 3);
-    within(2 * LIMIT, || {
-        let ((go, gone), (over, is_over), (done, is_done)) = (signal(), signal(), signal());
-        let (early, is_early) = signal();
-        let (waits, has_waited) = signal();
-        with_a_late_task(&pool, gone, |s| {
-            pool.spawn(move || {
-                scope(|inner| {
-                    let (began, has_begun) = signal();
-                    // On the third worker; until the early task of the other scope has run here.
-                    inner.spawn(move |_| {
-                        began.send(()).unwrap();
-                        wait(&is_early);
-                    });
-                    wait(&has_begun);
-                    waits.send(()).unwrap();
+    with_a_late_task(3, |pool, s, other| {
+        let ((early, is_early), (waits, has_waited)) = (signal(), signal());
+        pool.spawn(move || {
+            scope(|inner| {
+                let (began, has_begun) = signal();
+                // On the third worker; until the early task of the other scope has run here.
+                inner.spawn(move |_| {
+                    began.send(()).unwrap();
+                    wait(&is_early);
                 });
-                go.send(()).unwrap();
-                wait(&is_over);
-                done.send(()).unwrap();
+                wait(&has_begun);
+                waits.send(()).unwrap();
             });
-            wait(&has_waited);
-            s.spawn(move |_| {
-                early.send(()).unwrap();
-                // The inner scope is over when this returns.
-                thread::sleep(Duration::from_millis(20));
-            });
+            other.wait_for_the_scope();
         });
-        over.send(()).unwrap();
-        wait(&is_done);
+        wait(&has_waited);
+        s.spawn(move |_| {
+            early.send(()).unwrap();
+            // The inner scope is over when this returns.
+            thread::sleep(Duration::from_millis(20));
+        });
     });
 }
 
