@@ -22,8 +22,8 @@ constexpr unsigned rounds_of_100_ns = 50;
 
 double run(const std::string& program, Runtime& runtime, std::size_t n)
 {
-    // These runtimes take no sizes, so it is the same program.
-    if (program == "fib" || program == "fib-sized") return fib::run<0>(runtime, n);
+    // These runtimes take no sizes, and have one way to fork, so it is the same program.
+    if (program == "fib" || program == "fib-sized" || program == "fib-task") return fib::run<0>(runtime, n);
     if (program == "fib-100ns") return fib::run<rounds_of_100_ns>(runtime, n);
     if (program == "skynet") return skynet::run(runtime, n);
     if (program == "spawn") return spawn::run(runtime, n);

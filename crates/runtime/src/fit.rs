@@ -88,9 +88,9 @@ where
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a Fit does nothing until it is given to join, spawn or the like"]
 pub struct Fit<F> {
-    work: F,
-    size: usize,
-    strand: Option<usize>,
+    pub(crate) work: F,
+    pub(crate) size: usize,
+    pub(crate) strand: Option<usize>,
 }
 
 /// Declares that `work`, with everything that it forks, touches `bytes` distinct bytes.
@@ -142,6 +142,37 @@ where
     #[inline(always)]
     fn size(&self) -> Option<usize> {
         Some(self.size)
+    }
+
+    #[inline(always)]
+    fn strand(&self) -> Option<usize> {
+        self.strand
+    }
+
+    #[inline(always)]
+    fn into_closure(self) -> F {
+        self.work
+    }
+}
+
+/// A closure of which it is known only when it runs whether it declares sizes.
+pub(crate) struct Declared<F> {
+    pub(crate) size: Option<usize>,
+    pub(crate) strand: Option<usize>,
+    pub(crate) work: F,
+}
+
+impl<F, R> Work for Declared<F>
+where
+    F: FnOnce() -> R,
+{
+    type Output = R;
+    type Closure = F;
+    const SIZED: bool = true;
+
+    #[inline(always)]
+    fn size(&self) -> Option<usize> {
+        self.size
     }
 
     #[inline(always)]

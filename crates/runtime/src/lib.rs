@@ -32,12 +32,15 @@
 //! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
 //! [`broadcast`], [`yield_now`] and so on.
 //!
+//! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of closures: then they cost what they cost without
+//! forks.
+//!
 //! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of their own: [`footprint`].
 //!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
 //! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
-//! scheduling policy of `befit-sched`, the same object that the simulator drives. `pool` holds threads and configuration,
+//! scheduling policy of `befit-sched`, the same object that the simulator drives. `elision` compiles tasks without forks, too; `pool` holds threads and configuration,
 //! `scope` what lives on the heap, `broadcast` what runs on every thread, `latch` and `sleep` how workers wait, `slices` the
 //! loops.
 //!
@@ -48,6 +51,7 @@
 
 #[cfg(not(befit_record))]
 mod broadcast;
+mod elision;
 #[cfg(not(befit_record))]
 mod engine;
 #[cfg(not(befit_record))]
@@ -104,6 +108,7 @@ pub use self::{
     },
 };
 pub use self::{
+    elision::{Forks, Task, run},
     error::{JoinThreadsError, ThreadPoolBuildError},
     fit::{Fit, Work, fit},
     pin::Pin,

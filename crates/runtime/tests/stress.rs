@@ -15,8 +15,8 @@ use std::{
 };
 
 use befit::{
-    BroadcastContext, SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, broadcast, fit, join, join_context,
-    scope, scope_fifo, yield_local, yield_now,
+    BroadcastContext, Forks, SchedulerKind, Task, ThreadPool, ThreadPoolBuilder, WaitPolicy, broadcast, fit, join,
+    join_context, run, scope, scope_fifo, yield_local, yield_now,
 };
 
 const MACHINES: [&str; 4] = [
@@ -109,6 +109,8 @@ fn serial(id: u64, depth: u32) -> u64 {
 #[derive(Clone, Copy)]
 enum Kind {
     Join,
+    /// A join of two [`Node`]s, the second with a size.
+    Tasks(usize),
     Sized(usize, usize),
     HalfSized(usize),
     Scope(usize),
@@ -126,7 +128,8 @@ fn node(id: u64) -> (Kind, u64, u64) {
     let random = mix(id ^ 0xabcd);
     let size = |shift: u64| 1usize << (6 + (random >> shift) % 18);
     let kind = match random % 64 {
-        0..32 => Kind::Join,
+        0..12 => Kind::Join,
+        12..32 => Kind::Tasks(size(8)),
         32..46 => Kind::Sized(size(8), size(16)),
         46..50 => Kind::HalfSized(size(8)),
         50..54 => Kind::Scope(size(8)),
@@ -141,15 +144,44 @@ fn node(id: u64) -> (Kind, u64, u64) {
 
 /// As [`serial`], in parallel; `inner` is a second pool.
 fn parallel(id: u64, depth: u32, inner: &ThreadPool) -> u64 {
-    let (kind, left, right) = node(id);
-    if depth == 0 {
-        return mix(*Held::new(id).0);
+    run(Node { id: Held::new(id), depth, inner })
+}
+
+/// A node and its subtree.
+struct Node<'p> {
+    id: Held,
+    depth: u32,
+    inner: &'p ThreadPool,
+}
+
+impl Task for Node<'_> {
+    type Output = u64;
+
+    fn run(self, forks: impl Forks) -> u64 {
+        let Self { id, depth, inner } = self;
+        let id = *id.0;
+        if depth == 0 {
+            return mix(id);
+        }
+        let (kind, left, right) = node(id);
+        let child = |id| Node { id: Held::new(id), depth: depth - 1, inner };
+        match kind {
+            Kind::Tasks(size) => {
+                let (a, b) = forks.join(child(left), fit(size, child(right)));
+                mix(a.wrapping_add(b.rotate_left(1)))
+            }
+            _ => by_closures(kind, left, right, depth, inner),
+        }
     }
+}
+
+fn by_closures(kind: Kind, left: u64, right: u64, depth: u32, inner: &ThreadPool) -> u64 {
     let held = (Held::new(left), Held::new(right));
     let first = || parallel(*held.0.0, depth - 1, inner);
     let held_by_second = held.1;
     let second = move || parallel(*held_by_second.0, depth - 1, inner);
     let (a, b) = match kind {
+        Kind::Tasks(_) => unreachable!("a task's own"),
         Kind::Join => join(first, second),
         Kind::Sized(a, b) => join(fit(a, first), fit(b, second).strand(64)),
         Kind::HalfSized(a) => join(first, fit(a, second)),

@@ -1,9 +1,12 @@
 //! Fibonacci numbers by their definition: nothing but forks, so what is timed is the price of a fork.
 //!
 //! `plain` is the usual benchmark. `sized` declares that each call touches 64 bytes, which befit any private cache: a runtime that
-//! looks at sizes need not fork at all. Its leaves can do some work each, as real leaves do.
+//! looks at sizes need not fork at all. Its leaves can do some work each, as real leaves do. `task` is `sized` again, for befit as a
+//! [`befit::Task`].
 
 use std::{hint::black_box, time::Duration};
+
+use befit::{Forks, Task, fit};
 
 use super::{checked, timed};
 use crate::{error::Error, runtime::Runtime};
@@ -28,6 +31,13 @@ pub(crate) fn sized<R: Runtime, const ROUNDS: u32>(runtime: &R, n: usize) -> Res
     checked(time, found, expected::<ROUNDS>(n))
 }
 
+/// As [`sized`] without work, in the way that costs least on the runtime.
+pub(crate) fn task<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
+    let n = size(n)?;
+    let (time, found) = timed(runtime, Some(BYTES), move |cx| R::fib_task(cx, black_box(n)));
+    checked(time, found, expected::<0>(n))
+}
+
 fn size(n: usize) -> Result<u32, Error> {
     match u32::try_from(n) {
         Ok(n @ 0..=60) => Ok(n),
@@ -44,7 +54,7 @@ fn fib<R: Runtime>(cx: &mut R::Context<'_>, n: u32) -> u64 {
     a + b
 }
 
-fn fib_sized<R: Runtime, const ROUNDS: u32>(cx: &mut R::Context<'_>, n: u32) -> u64 {
+pub(crate) fn fib_sized<R: Runtime, const ROUNDS: u32>(cx: &mut R::Context<'_>, n: u32) -> u64 {
     if n < 2 {
         return work::<ROUNDS>(n);
     }
@@ -54,6 +64,22 @@ fn fib_sized<R: Runtime, const ROUNDS: u32>(cx: &mut R::Context<'_>, n: u32) -> 
         (BYTES, |cx: &mut R::Context<'_>| fib_sized::<R, ROUNDS>(cx, n - 2)),
     );
     a.wrapping_add(b)
+}
+
+/// [`fib_sized`] as befit compiles it twice.
+pub(crate) struct Fib(pub(crate) u32);
+
+impl Task for Fib {
+    type Output = u64;
+
+    fn run(self, forks: impl Forks) -> u64 {
+        let Self(n) = self;
+        if n < 2 {
+            return work::<0>(n);
+        }
+        let (a, b) = forks.join(fit(BYTES, Self(n - 1)), fit(BYTES, Self(n - 2)));
+        a.wrapping_add(b)
+    }
 }
 
 /// A leaf: a chain of multiplications, each of which needs the one before.

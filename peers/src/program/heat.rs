@@ -55,13 +55,7 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
 /// One step for the rows of `to`, which begin with row `first` of the plate. The plate's edge stays as it is.
 fn step<R: Runtime>(cx: &mut R::Context<'_>, from: &[Row], to: &mut [Row], first: usize) {
     if to.len() <= LEAF_ROWS {
-        for (i, row) in to.iter_mut().enumerate() {
-            let i = first + i;
-            if i > 0 && i + 1 < from.len() {
-                relax(&from[i - 1], &from[i], &from[i + 1], row);
-            }
-        }
-        return;
+        return relax_rows(from, to, first);
     }
     let (upper, lower) = to.split_at_mut(to.len() / 2);
     let middle = first + upper.len();
@@ -72,7 +66,16 @@ fn step<R: Runtime>(cx: &mut R::Context<'_>, from: &[Row], to: &mut [Row], first
     );
 }
 
-#[inline]
+#[inline(never)]
+fn relax_rows(from: &[Row], to: &mut [Row], first: usize) {
+    for (i, row) in to.iter_mut().enumerate() {
+        let i = first + i;
+        if i > 0 && i + 1 < from.len() {
+            relax(&from[i - 1], &from[i], &from[i + 1], row);
+        }
+    }
+}
+
 fn relax(above: &Row, here: &Row, below: &Row, to: &mut Row) {
     for j in 1..COLUMNS - 1 {
         to[j] = 0.25 * (above[j] + below[j] + here[j - 1] + here[j + 1]);

@@ -84,6 +84,7 @@ fn quadrants(m: ArrayView2<'_, i32>, half: usize) -> [ArrayView2<'_, i32>; 4] {
     [q1, q2, q3, q4]
 }
 
+#[inline(never)]
 fn leaf(a: ArrayView2<i32>, b: ArrayView2<i32>, c: ArrayViewMut2<i32>) {
     match c.nrows() {
         // A constant, so that the compiler makes loops of this length.

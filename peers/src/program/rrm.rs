@@ -48,10 +48,7 @@ fn repeat_and_cut<R: Runtime>(cx: &mut R::Context<'_>, a: &[f64], b: &mut [f64])
 
 fn map<R: Runtime>(cx: &mut R::Context<'_>, a: &[f64], b: &mut [f64]) {
     if a.len() < SERIAL_BELOW {
-        for (x, y) in a.iter().zip(b) {
-            *y = x + 1.0;
-        }
-        return;
+        return map_part(a, b);
     }
     let (a1, a2) = a.split_at(a.len() / 2);
     let (b1, b2) = b.split_at_mut(a1.len());
@@ -60,4 +57,11 @@ fn map<R: Runtime>(cx: &mut R::Context<'_>, a: &[f64], b: &mut [f64]) {
         (bytes(a1, b1), |cx: &mut R::Context<'_>| map::<R>(cx, a1, b1)),
         (bytes(a2, b2), |cx: &mut R::Context<'_>| map::<R>(cx, a2, b2)),
     );
+}
+
+#[inline(never)]
+fn map_part(a: &[f64], b: &mut [f64]) {
+    for (x, y) in a.iter().zip(b) {
+        *y = x + 1.0;
+    }
 }

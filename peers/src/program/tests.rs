@@ -9,7 +9,7 @@ use crate::{
 /// Small, and of each a size that ends in every kind of leaf.
 fn small(program: Program) -> &'static [usize] {
     match program {
-        Program::Fib | Program::FibSized => &[0, 1, 2, 18],
+        Program::Fib | Program::FibSized | Program::FibTask => &[0, 1, 2, 18],
         Program::Fib100ns => &[15],
         Program::Skynet => &[1, 10, 10_000],
         Program::Spawn => &[1, 2, 4096],

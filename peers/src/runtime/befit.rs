@@ -3,7 +3,7 @@
 use befit::{SchedulerKind, Scope, ThreadPool, ThreadPoolBuilder, fit};
 
 use super::{Runtime, TaskScope, spawn_halves};
-use crate::error::Error;
+use crate::{error::Error, program::Fib};
 
 /// A befit pool with defaults but for threads and scheduler.
 pub(crate) struct Befit(ThreadPool);
@@ -34,6 +34,10 @@ impl Runtime for Befit {
             Some(bytes) => self.0.install(fit(bytes, || work(&mut ()))),
             None => self.0.install(|| work(&mut ())),
         }
+    }
+
+    fn fib_task(_: &mut (), n: u32) -> u64 {
+        befit::run(Fib(n))
     }
 
     fn spawn_tree<F>(_: &mut (), low: usize, high: usize, leaf: &F)

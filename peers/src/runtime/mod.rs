@@ -17,6 +17,8 @@ pub(crate) use self::{
     serial::Serial,
 };
 
+use crate::program::fib_sized;
+
 /// A pool of threads that runs fork-join programs.
 pub(crate) trait Runtime {
     /// What a task must hand to a fork; nothing, for runtimes that find it by a thread-local variable.
@@ -46,6 +48,14 @@ pub(crate) trait Runtime {
         Y: Send,
     {
         Self::join(cx, a, b)
+    }
+
+    /// The `n`-th Fibonacci number in the way that costs least: by closures, where there is no other.
+    fn fib_task(cx: &mut Self::Context<'_>, n: u32) -> u64
+    where
+        Self: Sized,
+    {
+        fib_sized::<Self, 0>(cx, n)
     }
 
     /// The sum of `term(0)`, …, `term(n - 1)`, a task each: halves, and halves of these, down to one.

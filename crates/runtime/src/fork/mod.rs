@@ -26,7 +26,7 @@ pub(crate) use self::{
     asks::Asks,
     frame::{Frame, OpenFork},
     list::ForkList,
-    plain::{asks_of_this_thread, stack_pointer},
+    plain::{asks_of_this_thread, is_plain, stack_pointer},
     stretch::Stretches,
 };
 use crate::{
@@ -78,7 +78,7 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if plain::is_plain() {
+    if is_plain() {
         return plain::calls(a.into_closure(), b.into_closure());
     }
     if A::SIZED && B::SIZED {

@@ -24,7 +24,7 @@ mod current {
 
     /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
     #[inline(always)]
-    pub(in super::super) fn is_plain() -> bool {
+    pub(crate) fn is_plain() -> bool {
         // Its address is about the caller's stack pointer.
         let here = MaybeUninit::<u8>::uninit();
         ASKS.with(|asks| asks.is_plain((&raw const here).addr()))
@@ -50,7 +50,7 @@ mod current {
 
     use super::Asks;
 
-    pub(in super::super) fn is_plain() -> bool {
+    pub(crate) fn is_plain() -> bool {
         false
     }
 
@@ -63,8 +63,7 @@ mod current {
     }
 }
 
-pub(super) use self::current::is_plain;
-pub(crate) use self::current::{asks_of_this_thread, stack_pointer};
+pub(crate) use self::current::{asks_of_this_thread, is_plain, stack_pointer};
 
 /// `a`, then `b`, also if `a` panics.
 #[inline(always)]

@@ -7,7 +7,7 @@ use befit_sched::{ForkOrder, Task};
 use super::{Frame, OpenFork, join_open};
 use crate::{
     engine::{NoUnwind, sizes_of},
-    fit::Work,
+    fit::{Declared, Work},
     latch::Latch,
     pool::{Worker, current_or_global},
 };
@@ -32,31 +32,6 @@ where
     let a = Declared { size: size_a, strand: strand_a, work: a };
     let b = Declared { size: size_b, strand: strand_b, work: b };
     current_or_global(|worker| join(worker, a, b))
-}
-
-/// The pieces of a half, put together again.
-struct Declared<F> {
-    size: Option<usize>,
-    strand: Option<usize>,
-    work: F,
-}
-
-impl<F: FnOnce() -> R, R> Work for Declared<F> {
-    type Output = R;
-    type Closure = F;
-    const SIZED: bool = true;
-
-    fn size(&self) -> Option<usize> {
-        self.size
-    }
-
-    fn strand(&self) -> Option<usize> {
-        self.strand
-    }
-
-    fn into_closure(self) -> F {
-        self.work
-    }
 }
 
 /// [`crate::join`] where at least one half declares its size, or the policy wants to see every fork.

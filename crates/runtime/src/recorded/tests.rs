@@ -103,3 +103,29 @@ fn a_queue_runs_its_tasks_one_after_another_as_they_came() {
     assert!(answers.into_iter().eq(keys.iter().map(|key| key + 1)));
     assert_eq!(ran.into_inner().unwrap(), keys);
 }
+
+#[test]
+fn a_task_is_recorded_as_one_that_forks() {
+    struct Count<'a>(u32, &'a Mutex<Vec<bool>>);
+
+    impl Task for Count<'_> {
+        type Output = u32;
+
+        fn run(self, forks: impl Forks) -> u32 {
+            fn is_elided<F: Forks>(_: F) -> bool {
+                std::any::type_name::<F>().contains("Elided")
+            }
+            let Self(depth, elided) = self;
+            elided.lock().unwrap().push(is_elided(forks));
+            if depth == 0 {
+                return 1;
+            }
+            let (a, b) = forks.join(Self(depth - 1, elided), fit(64, Self(depth - 1, elided)));
+            a + b
+        }
+    }
+
+    let elided = Mutex::default();
+    assert_eq!(pool(2).install(|| run(Count(5, &elided))), 32);
+    assert_eq!(elided.into_inner().unwrap(), [false; 63]);
+}

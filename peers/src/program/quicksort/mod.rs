@@ -80,7 +80,7 @@ fn sort<R: Runtime>(cx: &mut R::Context<'_>, data: &mut [f64], spare: &mut [f64]
 /// Counts the elements below the pivot in each part of `data`.
 fn count<R: Runtime>(cx: &mut R::Context<'_>, data: &[f64], pivot: f64, below: &mut [usize]) {
     if let [below] = below {
-        *below = data.iter().filter(|x| **x < pivot).count();
+        *below = serial::count(data, pivot);
         return;
     }
     let (below1, below2) = below.split_at_mut(below.len() / 2);

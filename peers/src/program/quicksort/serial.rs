@@ -4,6 +4,7 @@
 const INSERTION_BELOW: usize = 24;
 
 /// Sorts by Hoare's quicksort with the median of three.
+#[inline(never)]
 pub(super) fn sort(mut data: &mut [f64]) {
     while data.len() >= INSERTION_BELOW {
         let last = data.len() - 1;
@@ -49,7 +50,14 @@ fn insertion(data: &mut [f64]) {
     }
 }
 
+/// How many are below the pivot.
+#[inline(never)]
+pub(super) fn count(data: &[f64], pivot: f64) -> usize {
+    data.iter().filter(|x| **x < pivot).count()
+}
+
 /// Copies what is below the pivot to `low`, the rest to `high`, which are just as large.
+#[inline(never)]
 pub(super) fn copy(data: &[f64], pivot: f64, low: &mut [f64], high: &mut [f64]) {
     let (mut low, mut high) = (low.iter_mut(), high.iter_mut());
     for x in data {

@@ -1,0 +1,132 @@
+//! Recursions that cost no more than without forks, where none is needed: tasks compiled with forks and without.
+//!
+//! A `join` of closures can become two plain calls, but the compiler does not see two plain calls: behind the same line of the source
+//! lies the fork, too, and what comes after must do for both. So it cannot make a loop of the last call, nor put the calls of several
+//! levels into one another, as it does with the same function without `join`; for a function that does next to nothing that makes
+//! up most of what is left of a fork's price.
+//!
+//! A [`Task`] is a struct with a method that is generic in *how* it forks. So the compiler makes several functions of it: one that
+//! forks, and its *serial elision*, in which a fork is two calls and nothing else. Wherever the former finds that its forks are not needed,
+//! it goes on with the latter. (Cilk compiles each function twice as well, for another difference: whether it has been stolen from.
+//! M. Frigo, C. E. Leiserson, K. H. Randall, *The implementation of the Cilk-5 multithreaded language*, PLDI 1998, section 4; the serial
+//! elision is section 2's.)
+//!
+//! The elision does not go down to the leaves, as nobody could ask for a fork meanwhile: after [four levels](levels::FOUR) the
+//! next fork looks again.
+
+mod levels;
+#[cfg(all(test, not(loom), not(befit_record)))]
+mod tests;
+
+use self::levels::Forking;
+use crate::fit::Fit;
+
+/// A task that the compiler makes with forks and without: a recursion that may fork down to single calls, at the price of one without
+/// forks.
+///
+/// Closures are shorter to write, and where a leaf does a microsecond of work they cost nothing worth mention either. A
+/// task pays off where the leaves are a few instructions and a cut-off by hand is to be spared. Its code is compiled five times.
+///
+/// ```
+/// use befit::{Forks, Task};
+///
+/// struct Fib(u32);
+///
+/// impl Task for Fib {
+///     type Output = u64;
+///
+///     fn run(self, forks: impl Forks) -> u64 {
+///         let Fib(n) = self;
+///         if n < 2 {
+///             return n.into();
+///         }
+///         let (a, b) = forks.join(Fib(n - 1), Fib(n - 2));
+///         a + b
+///     }
+/// }
+///
+/// assert_eq!(befit::run(Fib(20)), 6765);
+/// ```
+///
+/// Tasks borrow as closures do, and say [how much they touch](crate::fit()) where they are forked:
+/// ```
+/// use befit::{Forks, Task, fit};
+///
+/// struct Scale<'a>(&'a mut [f64]);
+///
+/// impl Task for Scale<'_> {
+///     type Output = ();
+///
+///     fn run(self, forks: impl Forks) {
+///         let Scale(v) = self;
+///         if v.len() <= 16 {
+///             return v.iter_mut().for_each(|x| *x *= 2.0);
+///         }
+///         let (left, right) = v.split_at_mut(v.len() / 2);
+///         forks.join(fit(size_of_val(left), Scale(left)), fit(size_of_val(right), Scale(right)));
+///     }
+/// }
+///
+/// let mut v = vec![1.0; 1000];
+/// befit::run(Scale(&mut v));
+/// assert!(v.iter().all(|x| *x == 2.0));
+/// ```
+pub trait Task: Send {
+    /// What [`run`](Self::run) returns.
+    type Output: Send;
+
+    /// Whether values of this type declare a size: those made by [`fit`](crate::fit()) do.
+    const SIZED: bool = false;
+
+    /// Does the task; what it forks it forks by `forks`.
+    fn run(self, forks: impl Forks) -> Self::Output;
+
+    /// Task size in bytes, as of [`Work::size`](crate::Work::size).
+    #[inline(always)]
+    fn size(&self) -> Option<usize> {
+        None
+    }
+
+    /// Strand size in bytes, as of [`Work::strand`](crate::Work::strand).
+    #[inline(always)]
+    fn strand(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl<T: Task> Task for Fit<T> {
+    type Output = T::Output;
+    const SIZED: bool = true;
+
+    #[inline(always)]
+    fn run(self, forks: impl Forks) -> T::Output {
+        self.work.run(forks)
+    }
+
+    #[inline(always)]
+    fn size(&self) -> Option<usize> {
+        Some(self.size)
+    }
+
+    #[inline(always)]
+    fn strand(&self) -> Option<usize> {
+        self.strand
+    }
+}
+
+/// How a [`Task`] forks: handed to [`Task::run`], to be used any number of times. Only befit implements it.
+pub trait Forks: Copy + levels::Sealed {
+    /// Runs `a` and `b`, maybe in parallel, and returns both results, as [`join`](crate::join()) does.
+    ///
+    /// # Panics
+    /// If one of them panics, the panic goes on in the caller, once no other thread runs the other any more. Unlike that of closures, the second
+    /// may never be run if the first panics.
+    fn join<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
+}
+
+/// Runs a task, and what it forks in the pool that the caller is in: call it within [`ThreadPool::install`](crate::ThreadPool::install),
+/// [`join`](crate::join()) or the like. Outside of pools its forks run in the global one.
+#[inline]
+pub fn run<T: Task>(task: T) -> T::Output {
+    task.run(Forking)
+}
