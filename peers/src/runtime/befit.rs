@@ -1,6 +1,6 @@
 //! befit, under any of its schedulers.
 
-use befit::{SchedulerKind, Scope, ThreadPool, ThreadPoolBuilder, fit};
+use befit::{Forks, SchedulerKind, Scope, Task, ThreadPool, ThreadPoolBuilder, fit};
 
 use super::{Runtime, TaskScope, spawn_halves};
 use crate::{error::Error, program::Fib};
@@ -19,6 +19,27 @@ impl<'s> TaskScope<'s> for Scope<'s> {
     #[inline(always)]
     fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W) {
         self.spawn(work);
+    }
+}
+
+/// The terms from `low` up to, not including, `high`, of a sum; there is at least one.
+struct Halves<'t, F> {
+    low: usize,
+    high: usize,
+    term: &'t F,
+}
+
+impl<F: Fn(&mut (), usize) -> u64 + Sync> Task for Halves<'_, F> {
+    type Output = u64;
+
+    fn run(self, forks: impl Forks) -> u64 {
+        let Self { low, high, term } = self;
+        if high - low == 1 {
+            return term(&mut (), low);
+        }
+        let middle = low + (high - low) / 2;
+        let (a, b) = forks.join(Self { low, high: middle, term }, Self { low: middle, high, term });
+        a + b
     }
 }
 
@@ -45,6 +66,14 @@ impl Runtime for Befit {
         F: Fn(usize) + Sync,
     {
         befit::scope(|s| spawn_halves(s, low, high, leaf));
+    }
+
+    #[inline(always)]
+    fn sum<F>(_: &mut (), n: usize, term: &F) -> u64
+    where
+        F: Fn(&mut (), usize) -> u64 + Sync,
+    {
+        if n == 0 { 0 } else { befit::run(Halves { low: 0, high: n, term }) }
     }
 
     #[inline(always)]
