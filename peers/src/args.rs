@@ -120,7 +120,10 @@ mod tests {
     #[test]
     fn unknown_names_are_answered_with_the_known_ones() {
         let error = parsed("fab").unwrap_err();
-        assert!(error.contains("unknown program 'fab'") && error.contains("fib, fib-sized, fib-task, fib-100ns"), "{error}");
+        assert!(
+            error.contains("unknown program 'fab'") && error.contains("fib, fib-sized, fib-task, fib-100ns"),
+            "{error}"
+        );
         let error = parsed("fib --runtimes rayon,raion").unwrap_err();
         assert!(error.contains("unknown runtime 'raion'") && error.contains("serial, befit-ws"), "{error}");
         assert!(!error.contains('\n'), "{error}");

@@ -93,7 +93,7 @@ pub struct Fit<F> {
     pub(crate) strand: Option<usize>,
 }
 
-/// Declares that `work`, with everything that it forks, touches `bytes` distinct bytes.
+/// Declares that `work`, a closure or a [`Task`](crate::Task), with everything that it forks, touches `bytes` distinct bytes.
 ///
 /// Count what is read and what is written, each byte once. A rough figure does: schedulers compare it with cache sizes.
 /// A figure that is far too small lets tasks share a cache that they overflow; one that is far too large leaves caches

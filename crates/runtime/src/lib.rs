@@ -32,17 +32,17 @@
 //! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
 //! [`broadcast`], [`yield_now`] and so on.
 //!
-//! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of closures: then they cost what they cost without
-//! forks.
+//! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of closures: then they cost what
+//! they cost without forks.
 //!
 //! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of their own: [`footprint`].
 //!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
 //! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
-//! scheduling policy of `befit-sched`, the same object that the simulator drives. `elision` compiles tasks without forks, too; `pool` holds threads and configuration,
-//! `scope` what lives on the heap, `broadcast` what runs on every thread, `latch` and `sleep` how workers wait, `slices` the
-//! loops.
+//! scheduling policy of `befit-sched`, the same object that the simulator drives. `elision` has tasks compiled without forks,
+//! too; `pool` holds threads and configuration, `scope` what lives on the heap, `broadcast` what runs on every thread, `latch`
+//! and `sleep` how workers wait, `slices` the loops.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler

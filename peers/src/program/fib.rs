@@ -66,7 +66,7 @@ pub(crate) fn fib_sized<R: Runtime, const ROUNDS: u32>(cx: &mut R::Context<'_>, 
     a.wrapping_add(b)
 }
 
-/// [`fib_sized`] as befit compiles it twice.
+/// [`fib_sized`] as befit's task.
 pub(crate) struct Fib(pub(crate) u32);
 
 impl Task for Fib {
