@@ -89,7 +89,8 @@ where
 #[must_use = "a Fit does nothing until it is given to join, spawn or the like"]
 pub struct Fit<F> {
     pub(crate) work: F,
-    pub(crate) size: usize,
+    /// `None` for what became a `Fit` without being [`fit`]ted.
+    pub(crate) size: Option<usize>,
     pub(crate) strand: Option<usize>,
 }
 
@@ -110,7 +111,7 @@ pub struct Fit<F> {
 /// ```
 #[inline(always)]
 pub fn fit<F>(bytes: usize, work: F) -> Fit<F> {
-    Fit { work, size: bytes, strand: None }
+    Fit { work, size: Some(bytes), strand: None }
 }
 
 impl<F> Fit<F> {
@@ -132,37 +133,6 @@ impl<F> Fit<F> {
 }
 
 impl<F, R> Work for Fit<F>
-where
-    F: FnOnce() -> R,
-{
-    type Output = R;
-    type Closure = F;
-    const SIZED: bool = true;
-
-    #[inline(always)]
-    fn size(&self) -> Option<usize> {
-        Some(self.size)
-    }
-
-    #[inline(always)]
-    fn strand(&self) -> Option<usize> {
-        self.strand
-    }
-
-    #[inline(always)]
-    fn into_closure(self) -> F {
-        self.work
-    }
-}
-
-/// A closure of which it is known only when it runs whether it declares sizes.
-pub(crate) struct Declared<F> {
-    pub(crate) size: Option<usize>,
-    pub(crate) strand: Option<usize>,
-    pub(crate) work: F,
-}
-
-impl<F, R> Work for Declared<F>
 where
     F: FnOnce() -> R,
 {

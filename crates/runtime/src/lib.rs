@@ -108,7 +108,7 @@ pub use self::{
     },
 };
 pub use self::{
-    elision::{Forks, Task, run},
+    elision::{Forkable, Forks, Task, run},
     error::{JoinThreadsError, ThreadPoolBuildError},
     fit::{Fit, Work, fit},
     pin::Pin,

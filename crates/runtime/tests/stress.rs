@@ -165,82 +165,72 @@ impl Task for Node<'_> {
         }
         let (kind, left, right) = node(id);
         let child = |id| Node { id: Held::new(id), depth: depth - 1, inner };
-        match kind {
-            Kind::Tasks(size) => {
-                let (a, b) = forks.join(child(left), fit(size, child(right)));
-                mix(a.wrapping_add(b.rotate_left(1)))
+        let held = (Held::new(left), Held::new(right));
+        let first = || parallel(*held.0.0, depth - 1, inner);
+        let held_by_second = held.1;
+        let second = move || parallel(*held_by_second.0, depth - 1, inner);
+        let (a, b) = match kind {
+            Kind::Tasks(size) => forks.join(child(left), fit(size, child(right))),
+            Kind::Join => join(first, second),
+            Kind::Sized(a, b) => join(fit(a, first), fit(b, second).strand(64)),
+            Kind::HalfSized(a) => join(first, fit(a, second)),
+            Kind::Pool => inner.install(|| join(first, second)),
+            Kind::Scope(size) => {
+                let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
+                scope(|s| {
+                    s.spawn(|_| a.store(first(), Relaxed));
+                    s.spawn_fit(size, |_| b.store(second(), Relaxed));
+                });
+                (a.into_inner(), b.into_inner())
             }
-            _ => by_closures(kind, left, right, depth, inner),
-        }
-    }
-}
-
-fn by_closures(kind: Kind, left: u64, right: u64, depth: u32, inner: &ThreadPool) -> u64 {
-    let held = (Held::new(left), Held::new(right));
-    let first = || parallel(*held.0.0, depth - 1, inner);
-    let held_by_second = held.1;
-    let second = move || parallel(*held_by_second.0, depth - 1, inner);
-    let (a, b) = match kind {
-        Kind::Tasks(_) => unreachable!("a task's own"),
-        Kind::Join => join(first, second),
-        Kind::Sized(a, b) => join(fit(a, first), fit(b, second).strand(64)),
-        Kind::HalfSized(a) => join(first, fit(a, second)),
-        Kind::Pool => inner.install(|| join(first, second)),
-        Kind::Scope(size) => {
-            let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
-            scope(|s| {
-                s.spawn(|_| a.store(first(), Relaxed));
-                s.spawn_fit(size, |_| b.store(second(), Relaxed));
-            });
-            (a.into_inner(), b.into_inner())
-        }
-        Kind::ScopeFifo => {
-            let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
-            scope_fifo(|s| {
-                s.spawn_fifo(|s| s.spawn_fifo(|_| a.store(first(), Relaxed)));
-                s.spawn_fifo(|_| b.store(second(), Relaxed));
-            });
-            (a.into_inner(), b.into_inner())
-        }
-        Kind::InPlaceScope => {
-            let b = AtomicU64::new(0);
-            let a = inner.in_place_scope(|s| {
-                s.spawn(|_| b.store(second(), Relaxed));
-                first()
-            });
-            (a, b.into_inner())
-        }
-        Kind::Broadcast(here) => {
-            let (a, (b, all)) = join_context(
-                |_| {
-                    yield_now();
+            Kind::ScopeFifo => {
+                let (a, b) = (AtomicU64::new(0), AtomicU64::new(0));
+                scope_fifo(|s| {
+                    s.spawn_fifo(|s| s.spawn_fifo(|_| a.store(first(), Relaxed)));
+                    s.spawn_fifo(|_| b.store(second(), Relaxed));
+                });
+                (a.into_inner(), b.into_inner())
+            }
+            Kind::InPlaceScope => {
+                let b = AtomicU64::new(0);
+                let a = inner.in_place_scope(|s| {
+                    s.spawn(|_| b.store(second(), Relaxed));
                     first()
-                },
-                move |_| {
-                    let work = |context: BroadcastContext<'_>| Held::new(context.index() as u64);
-                    let all = if here { broadcast(work) } else { inner.broadcast(work) };
-                    yield_local();
-                    (second(), all)
-                },
-            );
-            assert!(all.iter().enumerate().all(|(i, held)| *held.0 == i as u64));
-            (a, b)
-        }
-        Kind::Panics(first_panics) => {
-            return caught(|| {
-                let run = |f: &dyn Fn() -> u64, panics: bool| {
-                    let value = f();
-                    if panics {
-                        resume_unwind(Box::new(Panicked(value)));
-                    }
-                    Held::new(value)
-                };
-                let (a, b) = join(|| run(&first, first_panics), move || run(&second, !first_panics));
-                *a.0 ^ *b.0
-            });
-        }
-    };
-    mix(a.wrapping_add(b.rotate_left(1)))
+                });
+                (a, b.into_inner())
+            }
+            Kind::Broadcast(here) => {
+                let (a, (b, all)) = join_context(
+                    |_| {
+                        yield_now();
+                        first()
+                    },
+                    move |_| {
+                        let work = |context: BroadcastContext<'_>| Held::new(context.index() as u64);
+                        let all = if here { broadcast(work) } else { inner.broadcast(work) };
+                        yield_local();
+                        (second(), all)
+                    },
+                );
+                assert!(all.iter().enumerate().all(|(i, held)| *held.0 == i as u64));
+                (a, b)
+            }
+            Kind::Panics(first_panics) => {
+                return caught(|| {
+                    let run = |f: &dyn Fn() -> u64, panics: bool| {
+                        let value = f();
+                        if panics {
+                            resume_unwind(Box::new(Panicked(value)));
+                        }
+                        Held::new(value)
+                    };
+                    let (a, b) = join(|| run(&first, first_panics), move || run(&second, !first_panics));
+                    *a.0 ^ *b.0
+                });
+            }
+        };
+        mix(a.wrapping_add(b.rotate_left(1)))
+    }
 }
 
 #[test]

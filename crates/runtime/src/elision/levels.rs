@@ -1,7 +1,7 @@
 //! The two ways of forking, and how one follows the other down a recursion.
 
-use super::{Forks, Task};
-use crate::fit::{Declared, Work};
+use super::{Forkable, Forks, Output, Task};
+use crate::fit::{Fit, Work};
 
 /// Nobody else implements [`Forks`], so that it can grow.
 pub trait Sealed {}
@@ -23,7 +23,7 @@ impl Sealed for Forking {}
 
 impl Forks for Forking {
     #[inline(always)]
-    fn join<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+    fn join<A: Forkable, B: Forkable>(self, a: A, b: B) -> (Output<A>, Output<B>) {
         if is_plain() {
             return FOUR.join(a, b);
         }
@@ -35,9 +35,9 @@ impl<N: Sealed> Sealed for Elided<N> {}
 
 impl<N: Forks> Forks for Elided<N> {
     #[inline(always)]
-    fn join<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output) {
+    fn join<A: Forkable, B: Forkable>(self, a: A, b: B) -> (Output<A>, Output<B>) {
         let Self(next) = self;
-        (a.run(next), b.run(next))
+        (a.into_fit().work.run(next), b.into_fit().work.run(next))
     }
 }
 
@@ -53,15 +53,13 @@ fn is_plain() -> bool {
 
 /// [`Forks::join`] where a fork may be needed. Out of line, so that the elision pays for nothing but itself.
 #[inline(never)]
-fn join_at_length<A: Task, B: Task>(a: A, b: B) -> (A::Output, B::Output) {
-    if A::SIZED || B::SIZED {
-        crate::join(declared(a), declared(b))
-    } else {
-        crate::join(move || a.run(Forking), move || b.run(Forking))
-    }
+fn join_at_length<A: Forkable, B: Forkable>(a: A, b: B) -> (Output<A>, Output<B>) {
+    let (a, b) = (forking(a.into_fit()), forking(b.into_fit()));
+    if A::SIZED || B::SIZED { crate::join(a, b) } else { crate::join(a.into_closure(), b.into_closure()) }
 }
 
-/// `task` as a half of a [`crate::join`].
-fn declared<T: Task>(task: T) -> impl Work<Output = T::Output, Closure: Send> + Send {
-    Declared { size: task.size(), strand: task.strand(), work: move || task.run(Forking) }
+/// The task as a half of a [`crate::join`].
+fn forking<T: Task>(task: Fit<T>) -> Fit<impl FnOnce() -> T::Output + Send> {
+    let Fit { work, size, strand } = task;
+    Fit { work: move || work.run(Forking), size, strand }
 }

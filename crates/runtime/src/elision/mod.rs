@@ -75,44 +75,44 @@ pub trait Task: Send {
     /// What [`run`](Self::run) returns.
     type Output: Send;
 
-    /// Whether values of this type declare a size: those made by [`fit`](crate::fit()) do.
-    const SIZED: bool = false;
-
     /// Does the task; what it forks it forks by `forks`.
     fn run(self, forks: impl Forks) -> Self::Output;
+}
 
-    /// Task size in bytes, as of [`Work::size`](crate::Work::size).
-    #[inline(always)]
-    fn size(&self) -> Option<usize> {
-        None
-    }
+/// What a task can fork: a [`Task`], or one with [its size](crate::fit()).
+pub trait Forkable: Send {
+    /// The task, without its size.
+    type Task: Task;
 
-    /// Strand size in bytes, as of [`Work::strand`](crate::Work::strand).
+    /// Whether values of this type declare a size.
+    const SIZED: bool;
+
+    /// The task with what is declared about it.
+    fn into_fit(self) -> Fit<Self::Task>;
+}
+
+impl<T: Task> Forkable for T {
+    type Task = T;
+    const SIZED: bool = false;
+
     #[inline(always)]
-    fn strand(&self) -> Option<usize> {
-        None
+    fn into_fit(self) -> Fit<T> {
+        Fit { work: self, size: None, strand: None }
     }
 }
 
-impl<T: Task> Task for Fit<T> {
-    type Output = T::Output;
+impl<T: Task> Forkable for Fit<T> {
+    type Task = T;
     const SIZED: bool = true;
 
     #[inline(always)]
-    fn run(self, forks: impl Forks) -> T::Output {
-        self.work.run(forks)
-    }
-
-    #[inline(always)]
-    fn size(&self) -> Option<usize> {
-        Some(self.size)
-    }
-
-    #[inline(always)]
-    fn strand(&self) -> Option<usize> {
-        self.strand
+    fn into_fit(self) -> Self {
+        self
     }
 }
+
+/// What a forked task returns.
+type Output<F> = <<F as Forkable>::Task as Task>::Output;
 
 /// How a [`Task`] forks: handed to [`Task::run`], to be used any number of times. Only befit implements it.
 pub trait Forks: Copy + levels::Sealed {
@@ -121,7 +121,7 @@ pub trait Forks: Copy + levels::Sealed {
     /// # Panics
     /// If one of them panics, the panic goes on in the caller, once no other thread runs the other any more. Unlike that of closures, the second
     /// may never be run if the first panics.
-    fn join<A: Task, B: Task>(self, a: A, b: B) -> (A::Output, B::Output);
+    fn join<A: Forkable, B: Forkable>(self, a: A, b: B) -> (Output<A>, Output<B>);
 }
 
 /// Runs a task, and what it forks in the pool that the caller is in: call it within [`ThreadPool::install`](crate::ThreadPool::install),

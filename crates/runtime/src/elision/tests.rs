@@ -68,32 +68,31 @@ fn run_works_outside_any_pool() {
     assert_eq!(run(Fib(15)), 610);
 }
 
-/// Who forks at each level of a chain of tasks, from the top.
-struct Chain<'a>(usize, &'a Mutex<Vec<&'static str>>);
+fn is_forking<F: Forks>(_: F) -> bool {
+    type_name::<F>() == type_name::<Forking>()
+}
+
+/// Whether each level of a chain of tasks forks, from the top.
+struct Chain<'a>(usize, &'a Mutex<Vec<bool>>);
 
 impl Task for Chain<'_> {
     type Output = ();
 
     fn run(self, forks: impl Forks) {
-        fn name<F: Forks>(_: F) -> &'static str {
-            type_name::<F>()
-        }
-        let Self(length, names) = self;
-        names.lock().unwrap().push(name(forks));
+        let Self(length, forking) = self;
+        forking.lock().unwrap().push(is_forking(forks));
         if length > 0 {
-            forks.join(Self(length - 1, names), Fib(0));
+            forks.join(Self(length - 1, forking), Fib(0));
         }
     }
 }
 
 #[test]
 fn after_four_elided_levels_the_next_fork_looks_again() {
-    let names = Mutex::default();
+    let forking = Mutex::default();
     // This thread is in no stretch, so what forks goes on forking.
-    Chain(6, &names).run(FOUR);
-    let forking: Vec<bool> =
-        names.into_inner().unwrap().into_iter().map(|name| name == type_name::<Forking>()).collect();
-    assert_eq!(forking, [false, false, false, false, true, true, true]);
+    Chain(6, &forking).run(FOUR);
+    assert_eq!(forking.into_inner().unwrap(), [false, false, false, false, true, true, true]);
 }
 
 #[test]
@@ -105,9 +104,6 @@ fn most_of_a_deep_recursion_is_elided() {
         type Output = u64;
 
         fn run(self, forks: impl Forks) -> u64 {
-            fn is_forking<F: Forks>(_: F) -> bool {
-                type_name::<F>() == type_name::<Forking>()
-            }
             let Self(n, count) = self;
             if is_forking(forks) {
                 count.fetch_add(1, SeqCst);

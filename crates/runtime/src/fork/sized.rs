@@ -7,7 +7,7 @@ use befit_sched::{ForkOrder, Task};
 use super::{Frame, OpenFork, join_open};
 use crate::{
     engine::{NoUnwind, sizes_of},
-    fit::{Declared, Work},
+    fit::{Fit, Work},
     latch::Latch,
     pool::{Worker, current_or_global},
 };
@@ -29,8 +29,8 @@ where
     X: Send,
     Y: Send,
 {
-    let a = Declared { size: size_a, strand: strand_a, work: a };
-    let b = Declared { size: size_b, strand: strand_b, work: b };
+    let a = Fit { work: a, size: size_a, strand: strand_a };
+    let b = Fit { work: b, size: size_b, strand: strand_b };
     current_or_global(|worker| join(worker, a, b))
 }
 
