@@ -1,5 +1,6 @@
-//! In an instrumented build (`--cfg befit_record`), compiles the C half of the recorder: what instrumented code calls at every load and
-//! store must not be instrumented itself, and rustc's flags do not reach a C compiler.
+//! In an instrumented build (`--cfg befit_record`), compiles the C half of the recorder: what
+//! instrumented code calls at every load and store must not be instrumented itself, and rustc's
+//! flags do not reach a C compiler.
 
 use std::env;
 
@@ -33,7 +34,8 @@ fn main() {
         .opt_level(3)
         .warnings(true)
         .extra_warnings(true)
-        // Neither may make a call of memcpy out of memcpy's own loop, nor take malloc's result for what the standard says it is.
+        // Neither may make a call of memcpy out of memcpy's own loop, nor take malloc's result for
+        // what the standard says it is.
         .flag("-fno-builtin")
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         // Thread-locals without a call: the recorder is always part of the executable.

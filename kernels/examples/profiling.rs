@@ -1,10 +1,12 @@
-//! What it costs that `cats` measures a program: one pass of heat, measured, beside one that is not.
+//! What it costs that `cats` measures a program: one pass of heat, measured, beside one that is
+//! not.
 //!
 //! ```text
 //! cargo run --release -p befit-kernels --example profiling -- [ROWS] [THREADS] [REPEATS]
 //! ```
-//! The ways to count take turns, each time with a new pool, which knows nothing of the program; the first pass in it is timed. It prints
-//! medians, quartiles, and ratios to plain stealing. The machine is the paper's, so that there are tiers to measure for.
+//! The ways to count take turns, each time with a new pool, which knows nothing of the program; the
+//! first pass in it is timed. It prints medians, quartiles, and ratios to plain stealing. The
+//! machine is the paper's, so that there are tiers to measure for.
 
 #[path = "../tests/software/mod.rs"]
 mod software;
@@ -26,7 +28,8 @@ enum Way {
     Declared,
     /// A clock, which takes about as long to read as the processor's counters do.
     StandIn,
-    /// The kernel, which is asked by a system call: what hardware counters cost where user space may not read them.
+    /// The kernel, which is asked by a system call: what hardware counters cost where user space
+    /// may not read them.
     Software,
 }
 
@@ -56,7 +59,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    println!("one pass of heat, {rows} x {COLUMNS} doubles, {threads} threads, {repeats} repeats; quartiles");
+    println!(
+        "one pass of heat, {rows} x {COLUMNS} doubles, {threads} threads, {repeats} repeats; quartiles"
+    );
     for (which, what) in ["time", "time on processors"].into_iter().enumerate() {
         println!(
             "{what:<26} {:>22}   {:>26}   {:>26}",
@@ -66,7 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let [q1, q2, q3] = quartiles(of.iter().map(|time| 1e6 * time[which]));
             print!("{name:<26} {q1:>6.0} {q2:>7.0} {q3:>7.0} ");
             for base in [&times[0], &times[1]] {
-                let [q1, q2, q3] = quartiles(of.iter().zip(base).map(|(time, base)| time[which] / base[which]));
+                let [q1, q2, q3] =
+                    quartiles(of.iter().zip(base).map(|(time, base)| time[which] / base[which]));
                 print!("  {q1:>8.3} {q2:>8.3} {q3:>8.3} ");
             }
             println!();
@@ -76,16 +82,30 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The seconds that the first pass takes in a new pool.
-fn pass(way: Way, threads: usize, from: &[f64], to: &mut [f64]) -> Result<[f64; 2], Box<dyn Error>> {
-    let builder = ThreadPoolBuilder::new().num_threads(threads).machine(befit::Machine::find("opteron-8380")?);
-    let builder = builder.scheduler(if way == Way::Plain { SchedulerKind::CilkA } else { SchedulerKind::Cats });
+fn pass(
+    way: Way,
+    threads: usize,
+    from: &[f64],
+    to: &mut [f64],
+) -> Result<[f64; 2], Box<dyn Error>> {
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .machine(befit::Machine::find("opteron-8380")?);
+    let builder = builder.scheduler(if way == Way::Plain {
+        SchedulerKind::CilkA
+    } else {
+        SchedulerKind::Cats
+    });
     let builder = match way {
         Way::Plain | Way::Declared => builder,
         Way::StandIn => builder.count_with(|_| {
             let start = Instant::now();
             // Any number will do: it is the asking that takes time.
             move || {
-                Some(WorkerCounts { private_misses: start.elapsed().as_nanos() as u64 / 10, ..WorkerCounts::default() })
+                Some(WorkerCounts {
+                    private_misses: start.elapsed().as_nanos() as u64 / 10,
+                    ..WorkerCounts::default()
+                })
             }
         }),
         Way::Software => builder.count_with(|_| software::counts()),

@@ -1,4 +1,5 @@
-//! The sorting kernels beside rayon's `par_sort_unstable_by`, on the same data and as many threads, in their order and in that of `f64::total_cmp`.
+//! The sorting kernels beside rayon's `par_sort_unstable_by`, on the same data and as many threads,
+//! in their order and in that of `f64::total_cmp`.
 //!
 //! ```text
 //! cargo run --release -p befit-kernels --example sorts -- [N] [THREADS] [REPEATS]
@@ -48,7 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
     let names = rayons.map(|(name, _)| name).into_iter().chain(SORTS.map(|(name, _)| name));
     for (median, name) in medians.iter().zip(names) {
-        println!("{name:<18} {:>8.1} ms  {:.2}  {:.2}", 1e3 * median, median / medians[0], median / medians[1]);
+        println!(
+            "{name:<18} {:>8.1} ms  {:.2}  {:.2}",
+            1e3 * median,
+            median / medians[0],
+            median / medians[1]
+        );
     }
     Ok(())
 }

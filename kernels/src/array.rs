@@ -11,7 +11,10 @@ pub(crate) fn filled<T>(n: usize, element: impl FnMut(usize) -> T) -> Result<Vec
 }
 
 /// Whether each element of `found` is what `expected` makes of its index, to the bit. Time O(n).
-pub(crate) fn check(found: &[f64], mut expected: impl FnMut(usize) -> f64) -> Result<(), KernelError> {
+pub(crate) fn check(
+    found: &[f64],
+    mut expected: impl FnMut(usize) -> f64,
+) -> Result<(), KernelError> {
     for (index, &found) in found.iter().enumerate() {
         let expected = expected(index);
         if found.to_bits() != expected.to_bits() {
@@ -21,7 +24,8 @@ pub(crate) fn check(found: &[f64], mut expected: impl FnMut(usize) -> f64) -> Re
     Ok(())
 }
 
-/// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's splitmix64 (public domain).
+/// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's
+/// splitmix64 (public domain).
 pub(crate) fn mixed(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,11 +1,15 @@
-//! Tasks A, B and C, each summing column 0 of 256 of an array's 512 rows, in a good and in a bad order.
+//! Tasks A, B and C, each summing column 0 of 256 of an array's 512 rows, in a good and in a bad
+//! order.
 //!
-//! Source: the study of footprint-based scheduling, first experiment (arrays): 512 × 16 `i32`, a row a cache line of 64 bytes; A works on
-//! rows 0–255, B on 128–383, C on 256–511. Schedule 1 runs each task N times in turn (A…AB…BC…C), schedule 2 all of them once, N times
-//! (ABCABC…). One pass over the tasks comes before, to warm the caches. A task's rows are as large as the study's L1 of 16 KiB: under
-//! schedule 1 all runs of a task but the first hit, under schedule 2 each run loses what does not overlap with the task before.
+//! Source: the study of footprint-based scheduling, first experiment (arrays): 512 × 16 `i32`, a
+//! row a cache line of 64 bytes; A works on rows 0–255, B on 128–383, C on 256–511. Schedule 1 runs
+//! each task N times in turn (A…AB…BC…C), schedule 2 all of them once, N times (ABCABC…). One pass
+//! over the tasks comes before, to warm the caches. A task's rows are as large as the study's L1 of
+//! 16 KiB: under schedule 1 all runs of a task but the first hit, under schedule 2 each run loses
+//! what does not overlap with the task before.
 //!
-//! The kernel spawns one task for each run, in the order of the schedule; each sums 256 loads. What runs them may do as it likes.
+//! The kernel spawns one task for each run, in the order of the schedule; each sums 256 loads. What
+//! runs them may do as it likes.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -28,7 +32,8 @@ const WINDOW: usize = 256;
 /// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     let rows = rows(ROWS)?;
-    let firsts: Vec<usize> = settings.get("tasks").bytes().map(|task| usize::from(task - b'a') * WINDOW / 2).collect();
+    let firsts: Vec<usize> =
+        settings.get("tasks").bytes().map(|task| usize::from(task - b'a') * WINDOW / 2).collect();
     let sums: Vec<AtomicI64> = firsts.iter().map(|_| AtomicI64::new(0)).collect();
     let count = firsts.len();
     let total = input.n.checked_mul(count).ok_or(KernelError::TooLarge { n: input.n })?;
@@ -45,9 +50,14 @@ pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), K
         });
     });
     for (index, (sum, first)) in sums.iter().zip(&firsts).enumerate() {
-        let (found, expected) = (sum.load(Ordering::Relaxed), expected(*first, first + WINDOW) * (input.n as i64 + 1));
+        let (found, expected) =
+            (sum.load(Ordering::Relaxed), expected(*first, first + WINDOW) * (input.n as i64 + 1));
         if found != expected {
-            return Err(KernelError::WrongResult { index, found: found as f64, expected: expected as f64 });
+            return Err(KernelError::WrongResult {
+                index,
+                found: found as f64,
+                expected: expected as f64,
+            });
         }
     }
     Ok(())
@@ -60,10 +70,19 @@ mod tests {
     #[test]
     fn each_task_runs_as_often_as_asked_under_both_schedules() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for name in ["array-abc", "array-abc:tasks=ac,schedule=2", "array-abc:tasks=ab", "array-abc:schedule=2"] {
+        for name in [
+            "array-abc",
+            "array-abc:tasks=ac,schedule=2",
+            "array-abc:tasks=ab",
+            "array-abc:schedule=2",
+        ] {
             for n in [1, 10, 100] {
                 assert_eq!(
-                    crate::run(&Variant::find(name).unwrap(), &pool, Input { n, seed: 0, ..Input::default() }),
+                    crate::run(
+                        &Variant::find(name).unwrap(),
+                        &pool,
+                        Input { n, seed: 0, ..Input::default() }
+                    ),
                     Ok(()),
                     "{name}, N = {n}"
                 );

@@ -1,8 +1,10 @@
-//! Tasks that each sum column 0 of a window of an array's rows, the windows overlapping at random or not at all.
+//! Tasks that each sum column 0 of a window of an array's rows, the windows overlapping at random
+//! or not at all.
 //!
-//! The tasks of the footprint-based scheduling study's first experiment ([`crate::array_abc`]), mixed: n windows of an array of
-//! `rows` rows, whose first rows are drawn at random (`overlap=random`), or that lie one behind another and share nothing
-//! (`overlap=none`; the array is then as long as that takes). They are spawned in the order of their first rows, or as drawn
+//! The tasks of the footprint-based scheduling study's first experiment ([`crate::array_abc`]),
+//! mixed: n windows of an array of `rows` rows, whose first rows are drawn at random
+//! (`overlap=random`), or that lie one behind another and share nothing (`overlap=none`; the array
+//! is then as long as that takes). They are spawned in the order of their first rows, or as drawn
 //! (`order=random`).
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,10 +25,18 @@ pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), K
     let too_large = KernelError::TooLarge { n: input.n };
     let window = settings.number("window");
     let apart = settings.get("overlap") == "none";
-    let count = if apart { window.checked_mul(input.n).ok_or(too_large)? } else { settings.number("rows").max(window) };
+    let count = if apart {
+        window.checked_mul(input.n).ok_or(too_large)?
+    } else {
+        settings.number("rows").max(window)
+    };
     let rows = rows(count)?;
     let mut random = fastrand::Rng::with_seed(input.seed);
-    let mut firsts = array::filled(input.n, |i| if apart { i * window } else { random.usize(..=count - window) })?;
+    let mut firsts =
+        array::filled(
+            input.n,
+            |i| if apart { i * window } else { random.usize(..=count - window) },
+        )?;
     match settings.get("order") {
         "random" => random.shuffle(&mut firsts),
         _ => firsts.sort_unstable(),
@@ -45,7 +55,11 @@ pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), K
     let expected: i64 = firsts.iter().map(|first| expected(*first, first + window)).sum();
     match sum.into_inner() {
         found if found == expected => Ok(()),
-        found => Err(KernelError::WrongResult { index: 0, found: found as f64, expected: expected as f64 }),
+        found => Err(KernelError::WrongResult {
+            index: 0,
+            found: found as f64,
+            expected: expected as f64,
+        }),
     }
 }
 
@@ -56,7 +70,9 @@ mod tests {
     #[test]
     fn every_window_is_summed_once() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for settings in ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"] {
+        for settings in
+            ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"]
+        {
             let variant = Variant::find(&format!("array-windows{settings}")).unwrap();
             for n in [0, 1, 500] {
                 assert_eq!(

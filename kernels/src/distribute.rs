@@ -1,7 +1,9 @@
-//! Moves elements of one array into another so that each *class* of them stands together: the parallel step of the sorts and of `quadtree`.
+//! Moves elements of one array into another so that each *class* of them stands together: the
+//! parallel step of the sorts and of `quadtree`.
 //!
-//! The input is cut into parts. Each part counts its elements of each class; the counts say where in the output each part's elements of each
-//! class go; each part copies its own. Both passes split in two in parallel, down to a part.
+//! The input is cut into parts. Each part counts its elements of each class; the counts say where
+//! in the output each part's elements of each class go; each part copies its own. Both passes split
+//! in two in parallel, down to a part.
 
 use befit::{fit, join};
 use smallvec::{SmallVec, smallvec};
@@ -48,7 +50,8 @@ impl<F> Distribution<F> {
         T: Sync,
         F: Fn(&T) -> usize + Sync,
     {
-        let mut table: PerClass<usize> = smallvec![0; from.len().div_ceil(self.part).max(1) * self.classes];
+        let mut table: PerClass<usize> =
+            smallvec![0; from.len().div_ceil(self.part).max(1) * self.classes];
         let totals = self.count_parts(from, &mut table);
         Counts { table, totals }
     }
@@ -66,7 +69,8 @@ impl<F> Distribution<F> {
         }
         let (table1, table2) = table.split_at_mut(parts / 2 * self.classes);
         let (from1, from2) = from.split_at(parts / 2 * self.part);
-        let (bytes1, bytes2) = (size_of_val(from1) + size_of_val(table1), size_of_val(from2) + size_of_val(table2));
+        let (bytes1, bytes2) =
+            (size_of_val(from1) + size_of_val(table1), size_of_val(from2) + size_of_val(table2));
         let (mut totals, totals2) = join(
             fit(bytes1, || self.count_parts(from1, table1)).strand(self.strand(from1, bytes1, 0)),
             fit(bytes2, || self.count_parts(from2, table2)).strand(self.strand(from2, bytes2, 0)),
@@ -90,7 +94,8 @@ impl<F> Distribution<F> {
         }
     }
 
-    /// Copies the elements of `from`, whose counts are `counts`, to `to`, class after class. Time O(n + parts · classes), span O(part + parts · classes).
+    /// Copies the elements of `from`, whose counts are `counts`, to `to`, class after class. Time
+    /// O(n + parts · classes), span O(part + parts · classes).
     pub(crate) fn copy<T>(&self, from: &[T], counts: &Counts, to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -117,8 +122,16 @@ impl<F> Distribution<F> {
         let bytes1 = 2 * size_of_val(from1) + size_of_val(table1);
         let bytes2 = 2 * size_of_val(from2) + size_of_val(table2);
         join(
-            fit(bytes1, || self.copy_parts(from1, table1, to1)).strand(self.strand(from1, bytes1, size_of_val(table1))),
-            fit(bytes2, || self.copy_parts(from2, table2, to2)).strand(self.strand(from2, bytes2, size_of_val(table2))),
+            fit(bytes1, || self.copy_parts(from1, table1, to1)).strand(self.strand(
+                from1,
+                bytes1,
+                size_of_val(table1),
+            )),
+            fit(bytes2, || self.copy_parts(from2, table2, to2)).strand(self.strand(
+                from2,
+                bytes2,
+                size_of_val(table2),
+            )),
         );
     }
 
@@ -138,7 +151,8 @@ impl<F> Distribution<F> {
         }
     }
 
-    /// As [`Self::copy_part`] for two classes, through a small array: the first class grows from its start, the second from its end.
+    /// As [`Self::copy_part`] for two classes, through a small array: the first class grows from
+    /// its start, the second from its end.
     fn copy_two<T: Copy>(&self, from: &[T], first: &mut [T], second: &mut [T])
     where
         F: Fn(&T) -> usize,
@@ -160,7 +174,8 @@ impl<F> Distribution<F> {
         }
     }
 
-    /// The most that a strand touches of a task of `bytes` bytes on `from`: all of it, or the `table` bytes of counts that it sums.
+    /// The most that a strand touches of a task of `bytes` bytes on `from`: all of it, or the
+    /// `table` bytes of counts that it sums.
     fn strand<T>(&self, from: &[T], bytes: usize, table: usize) -> usize {
         if from.len() <= self.part { bytes } else { sizes::BOOKKEEPING + table }
     }
@@ -187,7 +202,8 @@ mod tests {
             for classes in [2, 3, 4, 7] {
                 let from: Vec<usize> = (0..n).map(|i| i * 7919 % 1009).collect();
                 let mut to = vec![0; n];
-                let distribution = Distribution { part: 8, classes, class: |x: &usize| x % classes };
+                let distribution =
+                    Distribution { part: 8, classes, class: |x: &usize| x % classes };
                 let counts = pool.install(|| {
                     let counts = distribution.count(&from);
                     distribution.copy(&from, &counts, &mut to);
@@ -204,7 +220,10 @@ mod tests {
                     assert_eq!(*of_it, expected);
                     rest = after;
                 }
-                assert_eq!(counts.to_vec(), (0..classes).map(|class| of_class(class).count()).collect::<Vec<_>>());
+                assert_eq!(
+                    counts.to_vec(),
+                    (0..classes).map(|class| of_class(class).count()).collect::<Vec<_>>()
+                );
             }
         }
     }

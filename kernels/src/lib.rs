@@ -1,4 +1,5 @@
-//! The benchmark programs of befit: ordinary Rust on its public API. Nothing in them knows whether it is run, timed or recorded.
+//! The benchmark programs of befit: ordinary Rust on its public API. Nothing in them knows whether
+//! it is run, timed or recorded.
 //!
 //! ```
 //! use befit_kernels::{Input, Variant, run};
@@ -8,9 +9,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each kernel is a module, with its source, its sizes and what it declares to size-aware schedulers; it makes its input, runs in the
-//! given pool, and checks its own result. Their names, default sizes and settings are in `befit-catalog`. The binary `befit-kernels` runs one
-//! by its name.
+//! Each kernel is a module, with its source, its sizes and what it declares to size-aware
+//! schedulers; it makes its input, runs in the given pool, and checks its own result. Their names,
+//! default sizes and settings are in `befit-catalog`. The binary `befit-kernels` runs one by its
+//! name.
 
 mod array;
 pub mod array_abc;
@@ -42,10 +44,12 @@ pub struct Input {
     pub n: usize,
     /// Seeds whatever is random in it.
     pub seed: u64,
-    /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small model of a large run: with n and the
-    /// caches divided by it too, the task tree is that of the large run.
+    /// Divides the cut-offs below which one thread does the work. 1 on a machine; more for a small
+    /// model of a large run: with n and the caches divided by it too, the task tree is that of the
+    /// large run.
     pub shrink: usize,
-    /// How often it goes over its data, for kernels that may do so any number of times; without it, their own number.
+    /// How often it goes over its data, for kernels that may do so any number of times; without it,
+    /// their own number.
     pub iterations: Option<usize>,
     /// The size of its elements, for kernels that have them in several sizes.
     pub element: ElementSize,
@@ -63,10 +67,12 @@ fn cut_off(elements: usize, shrink: usize) -> usize {
     (elements / shrink.max(1)).max(2)
 }
 
-/// Makes the kernel's input on the calling thread, works on it in `pool`, and checks the result on the calling thread.
+/// Makes the kernel's input on the calling thread, works on it in `pool`, and checks the result on
+/// the calling thread.
 ///
 /// # Errors
-/// [`KernelError::WrongResult`] and its like if the result is wrong, [`KernelError::TooLarge`] if there is not enough memory.
+/// [`KernelError::WrongResult`] and its like if the result is wrong, [`KernelError::TooLarge`] if
+/// there is not enough memory.
 ///
 /// # Panics
 /// Where the catalog has a kernel that is not here (a test runs all of them).
@@ -109,7 +115,12 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for kernel in Kernel::ALL {
             let variant = Variant::find(kernel.name).unwrap();
-            assert_eq!(run(&variant, &pool, Input { n: 8, seed: 1, ..Input::default() }), Ok(()), "{}", kernel.name);
+            assert_eq!(
+                run(&variant, &pool, Input { n: 8, seed: 1, ..Input::default() }),
+                Ok(()),
+                "{}",
+                kernel.name
+            );
         }
     }
 }

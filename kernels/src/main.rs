@@ -25,8 +25,14 @@ impl fmt::Display for Help {
             "Usage: befit-kernels NAME[:SETTING=VALUE,…] [--n N] [--threads T] [--scheduler S] [--seed X] [--shrink K]\n"
         )?;
         writeln!(f, "  NAME            which one; see below")?;
-        writeln!(f, "  --n N           size of its input in elements [default: its source's, see below]")?;
-        writeln!(f, "  --threads T     threads to run it on [default: as many as there are cores]")?;
+        writeln!(
+            f,
+            "  --n N           size of its input in elements [default: its source's, see below]"
+        )?;
+        writeln!(
+            f,
+            "  --threads T     threads to run it on [default: as many as there are cores]"
+        )?;
         writeln!(
             f,
             "  --scheduler S   {} [default: what BEFIT_SCHEDULER says, or {}]",
@@ -77,7 +83,10 @@ fn run() -> Result<String, Box<dyn Error>> {
     let pool = builder.build()?;
     run_kernel(&kernel, &pool, input)?;
     let (threads, scheduler) = (pool.current_num_threads(), pool.scheduler());
-    Ok(format!("{}: n = {}, {threads} threads, {scheduler}: the result is right", kernel.name, input.n))
+    Ok(format!(
+        "{}: n = {}, {threads} threads, {scheduler}: the result is right",
+        kernel.name, input.n
+    ))
 }
 
 /// `None` stands for a request for help.
@@ -98,7 +107,12 @@ fn parse(mut arguments: Parser) -> Result<Option<Run>, Box<dyn Error>> {
     }
     let kernel = kernel.ok_or("which kernel? `befit-kernels --help` lists them")?;
     let n = n.unwrap_or(kernel.kernel.default_n);
-    Ok(Some(Run { kernel, input: Input { n, seed, shrink, ..Input::default() }, threads, scheduler }))
+    Ok(Some(Run {
+        kernel,
+        input: Input { n, seed, shrink, ..Input::default() },
+        threads,
+        scheduler,
+    }))
 }
 
 #[cfg(test)]
@@ -116,10 +130,15 @@ mod tests {
             (run.kernel.kernel.name, run.input),
             ("rgm", Input { n: 10_000_000, seed: 1, shrink: 1, ..Input::default() })
         );
-        let run = parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d --shrink 4").unwrap().unwrap();
+        let run =
+            parsed("--n 5 rrm --seed=7 --threads 3 --scheduler sb-d --shrink 4").unwrap().unwrap();
         assert_eq!(
             (run.input, run.threads, run.scheduler),
-            (Input { n: 5, seed: 7, shrink: 4, ..Input::default() }, Some(3), Some(SchedulerKind::SbD))
+            (
+                Input { n: 5, seed: 7, shrink: 4, ..Input::default() },
+                Some(3),
+                Some(SchedulerKind::SbD)
+            )
         );
     }
 

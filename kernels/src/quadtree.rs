@@ -1,10 +1,13 @@
-//! Quadtree: sorts points in the plane into the four quadrants of their square, then each quadrant's into its quadrants, and so on.
+//! Quadtree: sorts points in the plane into the four quadrants of their square, then each
+//! quadrant's into its quadrants, and so on.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1 (Quad-Tree), with its sizes: 100M random points, one thread below 64 Ki points. One
-//! thread goes on until a square has at most 16 points, or is cut 32 times.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (Quad-Tree), with its sizes: 100M
+//! random points, one thread below 64 Ki points. One thread goes on until a square has at most 16
+//! points, or is cut 32 times.
 //!
-//! Each step moves the points to the second array, so the squares of every other level are in the same one; at the end all are in one of them.
+//! Each step moves the points to the second array, so the squares of every other level are in the
+//! same one; at the end all are in one of them.
 //!
 //! Declared sizes: a task on m points touches m of each array, 2 · 16m bytes.
 
@@ -44,7 +47,8 @@ impl Square {
     /// Which quadrant a point lies in: lower left, lower right, upper left, upper right.
     fn quadrant_of(self, point: &Point) -> usize {
         let half = self.side / 2.0;
-        2 * usize::from(point.y >= self.corner.y + half) + usize::from(point.x >= self.corner.x + half)
+        2 * usize::from(point.y >= self.corner.y + half)
+            + usize::from(point.x >= self.corner.x + half)
     }
 
     fn quadrant(self, number: usize) -> Self {
@@ -154,14 +158,18 @@ fn fingerprint(points: &[Point]) -> u64 {
     points.iter().fold(0, |sum: u64, point| sum.wrapping_add(of(point)))
 }
 
-/// Whether the points of each square stand quadrant by quadrant. `first` is the index of the first of `points`.
+/// Whether the points of each square stand quadrant by quadrant. `first` is the index of the first
+/// of `points`.
 fn check(square: Square, points: &[Point], first: usize) -> Result<(), KernelError> {
     if square.is_leaf(points.len()) {
         return Ok(());
     }
     let mut start = 0;
     for quadrant in 0..4 {
-        let length = points[start..].iter().take_while(|point| square.quadrant_of(point) == quadrant).count();
+        let length = points[start..]
+            .iter()
+            .take_while(|point| square.quadrant_of(point) == quadrant)
+            .count();
         check(square.quadrant(quadrant), &points[start..start + length], first + start)?;
         start += length;
     }
@@ -184,7 +192,11 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [0, 1, LEAF, LEAF + 1, 100_001] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 1, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(
+                    run(&pool, Input { n, seed: 1, shrink, ..Input::default() }),
+                    Ok(()),
+                    "n = {n}, {shrink}"
+                );
             }
         }
     }

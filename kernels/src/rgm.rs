@@ -1,16 +1,20 @@
-//! Recursive repeated gather: fills an array three times in parallel from random places of another, then does the same with each half.
+//! Recursive repeated gather: fills an array three times in parallel from random places of another,
+//! then does the same with each half.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1 (RGM), with its sizes: n = 10M doubles, three repeats, cut in the middle. B\[i\] = A\[I\[i\] mod
-//! len\] with random i32s I; the parallel gather splits in two and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (RGM), with its sizes: n = 10M
+//! doubles, three repeats, cut in the middle. B\[i\] = A\[I\[i\] mod len\] with random i32s I; the
+//! parallel gather splits in two and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
 //!
-//! Text and code of the study differ in what `len` is, so there are two kernels. `rgm` follows the text: the length of the range that
-//! the recursive task works on, so that its first levels read from all over the array. `rgm-leaf` follows the code: the length of the
-//! serial leaf, so that no read goes further than 2¹⁴ elements from its own place.
+//! Text and code of the study differ in what `len` is, so there are two kernels. `rgm` follows the
+//! text: the length of the range that the recursive task works on, so that its first levels read
+//! from all over the array. `rgm-leaf` follows the code: the length of the serial leaf, so that no
+//! read goes further than 2¹⁴ elements from its own place.
 //!
-//! Declared sizes: a recursive task of m elements touches m of each array, (8 + 8 + 4)m bytes. A part of a gather, of m elements
-//! out of a range of r, touches m of B and I, and of A under `rgm` at most one line for each read, and at most the range:
-//! 12m + min(64m, 8r); under `rgm-leaf` its own part only: 20m.
+//! Declared sizes: a recursive task of m elements touches m of each array, (8 + 8 + 4)m bytes. A
+//! part of a gather, of m elements out of a range of r, touches m of B and I, and of A under `rgm`
+//! at most one line for each read, and at most the range: 12m + min(64m, 8r); under `rgm-leaf` its
+//! own part only: 20m.
 
 use befit::{ThreadPool, fit, join};
 
@@ -93,7 +97,8 @@ fn repeat_and_cut(a: &[f64], b: &mut [f64], index: &[i32], shape: Shape) {
     let (a1, a2) = a.split_at(a.len() / 2);
     let (b1, b2) = b.split_at_mut(a1.len());
     let (index1, index2) = index.split_at(a1.len());
-    let size = |a: &[f64], b: &[f64], index: &[i32]| size_of_val(a) + size_of_val(b) + size_of_val(index);
+    let size =
+        |a: &[f64], b: &[f64], index: &[i32]| size_of_val(a) + size_of_val(b) + size_of_val(index);
     join(
         fit(size(a1, b1, index1), || repeat_and_cut(a1, b1, index1, shape)),
         fit(size(a2, b2, index2), || repeat_and_cut(a2, b2, index2, shape)),
@@ -135,7 +140,10 @@ impl<'a> Gather<'a> {
         let (own1, own2) = own.split_at(own.len() / 2);
         let (b1, b2) = b.split_at_mut(own1.len());
         let (index1, index2) = index.split_at(own1.len());
-        (Self { range, own: own1, b: b1, index: index1, shape }, Self { range, own: own2, b: b2, index: index2, shape })
+        (
+            Self { range, own: own1, b: b1, index: index1, shape },
+            Self { range, own: own2, b: b2, index: index2, shape },
+        )
     }
 
     /// Distinct bytes that this part touches.
@@ -148,8 +156,8 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// For the check: from where, and from how many elements, element `i` of `n` was gathered last; `None` if it never was. Halves ranges
-/// as the kernel does, but by numbers and without recursion.
+/// For the check: from where, and from how many elements, element `i` of `n` was gathered last;
+/// `None` if it never was. Halves ranges as the kernel does, but by numbers and without recursion.
 fn last_source(i: usize, n: usize, shape: Shape) -> Option<(usize, usize)> {
     let half_of = |(from, len): (usize, usize)| {
         let cut = len / 2;
@@ -197,7 +205,8 @@ mod tests {
 
     #[test]
     fn an_element_is_last_gathered_in_the_smallest_range_that_is_gathered() {
-        // 40,000 is gathered, then its halves of 20,000, then theirs of 10,000; those of 5,000 are not.
+        // 40,000 is gathered, then its halves of 20,000, then theirs of 10,000; those of 5,000 are
+        // not.
         assert_eq!(last_source(12_345, 40_000, shape(Source::Range)), Some((10_000, 10_000)));
         // 16,384 is gathered in serial leaves of 8,192, and its halves not at all.
         assert_eq!(last_source(9_000, 16_384, shape(Source::Range)), Some((0, 16_384)));
@@ -209,7 +218,14 @@ mod tests {
     fn a_small_part_of_a_gather_declares_a_line_for_each_read() {
         let (a, index) = (vec![0.0; 1 << 16], vec![0; 16]);
         let bytes = |source| {
-            Gather { range: &a, own: &a[..16], b: &mut [0.0; 16], index: &index, shape: shape(source) }.bytes()
+            Gather {
+                range: &a,
+                own: &a[..16],
+                b: &mut [0.0; 16],
+                index: &index,
+                shape: shape(source),
+            }
+            .bytes()
         };
         assert_eq!(bytes(Source::Range), 16 * (64 + 8 + 4));
         assert_eq!(bytes(Source::Leaf), 16 * (8 + 8 + 4));

@@ -1,4 +1,5 @@
-//! Rows of 16 numbers, each in a cache line of its own, and the task that adds up some of their first numbers.
+//! Rows of 16 numbers, each in a cache line of its own, and the task that adds up some of their
+//! first numbers.
 
 use crate::{KernelError, array};
 

@@ -1,13 +1,17 @@
-//! Recursive repeated map: maps an array onto another three times in parallel, then does the same with each half.
+//! Recursive repeated map: maps an array onto another three times in parallel, then does the same
+//! with each half.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1 (RRM), with its sizes: n = 10M doubles in each of two arrays, three repeats, cut in the middle.
-//! The parallel map splits in two and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (RRM), with its sizes: n = 10M
+//! doubles in each of two arrays, three repeats, cut in the middle. The parallel map splits in two
+//! and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
 //!
-//! It is all bandwidth: each level of the recursion streams both arrays three times and computes next to nothing. A level whose
-//! ranges fit a cache costs that cache one pass instead of three, for a scheduler that keeps a range's tasks together.
+//! It is all bandwidth: each level of the recursion streams both arrays three times and computes
+//! next to nothing. A level whose ranges fit a cache costs that cache one pass instead of three,
+//! for a scheduler that keeps a range's tasks together.
 //!
-//! Declared sizes: a task of m elements touches m of each array, 2 · 8m bytes, whether it maps or recurses.
+//! Declared sizes: a task of m elements touches m of each array, 2 · 8m bytes, whether it maps or
+//! recurses.
 
 use befit::{ThreadPool, fit, join};
 
@@ -27,7 +31,8 @@ const ENDS_AT: usize = 1 << 13;
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let a = array::filled(input.n, |i| i as f64)?;
     let mut b = array::filled(input.n, |_| 0.0)?;
-    let cut_offs = CutOffs { serial_below: input.cut_off(SERIAL_BELOW), ends_at: input.cut_off(ENDS_AT) };
+    let cut_offs =
+        CutOffs { serial_below: input.cut_off(SERIAL_BELOW), ends_at: input.cut_off(ENDS_AT) };
     pool.install(fit(bytes(&a, &b), || cut_offs.repeat_and_cut(&a, &mut b)));
     array::check(&b, |i| if input.n > cut_offs.ends_at { mapped(a[i]) } else { 0.0 })
 }
@@ -58,7 +63,10 @@ impl CutOffs {
         }
         let (a1, a2) = a.split_at(a.len() / 2);
         let (b1, b2) = b.split_at_mut(a1.len());
-        join(fit(bytes(a1, b1), || self.repeat_and_cut(a1, b1)), fit(bytes(a2, b2), || self.repeat_and_cut(a2, b2)));
+        join(
+            fit(bytes(a1, b1), || self.repeat_and_cut(a1, b1)),
+            fit(bytes(a2, b2), || self.repeat_and_cut(a2, b2)),
+        );
     }
 
     fn map(self, a: &[f64], b: &mut [f64]) {
@@ -83,7 +91,11 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 0, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(
+                    run(&pool, Input { n, seed: 0, shrink, ..Input::default() }),
+                    Ok(()),
+                    "n = {n}, {shrink}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! On real threads, under schedulers with two tiers: results are right, and the tiers are those that the sizes call for.
+//! On real threads, under schedulers with two tiers: results are right, and the tiers are those
+//! that the sizes call for.
 
 mod software;
 
@@ -11,13 +12,23 @@ const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=16384) pu:1";
 
 fn pool(scheduler: SchedulerKind) -> ThreadPool {
     let machine = MACHINE.parse().expect("a valid topology");
-    ThreadPoolBuilder::new().machine(machine).num_threads(4).scheduler(scheduler).build().expect("four threads")
+    ThreadPoolBuilder::new()
+        .machine(machine)
+        .num_threads(4)
+        .scheduler(scheduler)
+        .build()
+        .expect("four threads")
 }
 
 fn run(pool: &ThreadPool, kernel: &str, n: usize) {
     let input = Input { n, seed: 1, ..Input::default() };
     let variant = Variant::find(kernel).expect("a kernel with its settings");
-    assert_eq!(befit_kernels::run(&variant, pool, input), Ok(()), "{kernel} under {}", pool.scheduler());
+    assert_eq!(
+        befit_kernels::run(&variant, pool, input),
+        Ok(()),
+        "{kernel} under {}",
+        pool.scheduler()
+    );
 }
 
 #[test]
@@ -45,7 +56,8 @@ fn every_kernel_of_cats_is_right_under_every_scheduler_with_tiers() {
 
 #[test]
 fn declared_sizes_cut_heat_as_the_sizes_call_for() {
-    // 256 rows of two matrices of 512 doubles are 2 MiB: halves of 1 MiB, quarters of 512 KiB, and eighths that fit 256 KiB.
+    // 256 rows of two matrices of 512 doubles are 2 MiB: halves of 1 MiB, quarters of 512 KiB, and
+    // eighths that fit 256 KiB.
     let pool = pool(SchedulerKind::Cats);
     run(&pool, "heat:iterations=8", 256);
     let tiers = pool.tiers().expect("cats has tiers");
@@ -59,11 +71,17 @@ fn declared_sizes_cut_heat_as_the_sizes_call_for() {
 
 #[test]
 fn the_kernel_s_counters_of_each_thread_can_be_measured_by() {
-    let builder = ThreadPoolBuilder::new().machine(MACHINE.parse().expect("a valid topology")).num_threads(4);
-    let pool = builder.scheduler(SchedulerKind::Cats).count_with(|_| software::counts()).build().expect("four threads");
+    let builder =
+        ThreadPoolBuilder::new().machine(MACHINE.parse().expect("a valid topology")).num_threads(4);
+    let pool = builder
+        .scheduler(SchedulerKind::Cats)
+        .count_with(|_| software::counts())
+        .build()
+        .expect("four threads");
     run(&pool, "heat:iterations=8", 256);
     // Where not even these may be counted, declared sizes stand in.
-    let expected = if Software::open().is_ok() { CountSource::Given } else { CountSource::Declared };
+    let expected =
+        if Software::open().is_ok() { CountSource::Given } else { CountSource::Declared };
     assert_eq!(pool.tiers().expect("cats has tiers").source, Some(expected));
 }
 
@@ -83,6 +101,10 @@ fn without_sizes_there_are_no_tiers() {
     run(&pool, "mandelbrot", 64);
     run(&pool, "mandelbrot", 64);
     let tiers = pool.tiers().expect("cats has tiers");
-    assert_eq!((tiers.partitions, tiers.plain), (0, Some("neither counters nor declared sizes")), "{tiers:?}");
+    assert_eq!(
+        (tiers.partitions, tiers.plain),
+        (0, Some("neither counters nor declared sizes")),
+        "{tiers:?}"
+    );
     assert!(Kernel::find("mandelbrot").is_ok());
 }

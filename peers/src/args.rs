@@ -67,7 +67,8 @@ struct Arguments {
 }
 
 fn after_help() -> String {
-    let programs = Program::ALL.map(|p| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n()));
+    let programs =
+        Program::ALL.map(|p| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n()));
     format!("Programs:\n{}\nRuntimes: {}", programs.concat(), RuntimeKind::names())
 }
 
@@ -78,7 +79,9 @@ fn after_help() -> String {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        Err(e) if e.kind() == ErrorKind::DisplayHelp => return Ok(Command::Help(e.render().to_string())),
+        Err(e) if e.kind() == ErrorKind::DisplayHelp => {
+            return Ok(Command::Help(e.render().to_string()));
+        }
         Err(e) => return Err(Error::Arguments(one_line(&e.render().to_string()))),
     };
     let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
@@ -111,27 +114,42 @@ mod tests {
 
     #[test]
     fn a_program_alone_has_its_size_and_its_usual_runtimes() {
-        let Ok(Command::Compare { job, runtimes, repeats, format }) = parsed("skynet --threads 3") else { panic!() };
+        let Ok(Command::Compare { job, runtimes, repeats, format }) = parsed("skynet --threads 3")
+        else {
+            panic!()
+        };
         assert_eq!((job.program, job.n, job.threads), (Program::Skynet, 1_000_000, 3));
         assert_eq!((repeats, format), (7, Format::Table));
-        assert!(runtimes.contains(&RuntimeKind::RayonIter) && runtimes.contains(&RuntimeKind::Chili));
+        assert!(
+            runtimes.contains(&RuntimeKind::RayonIter) && runtimes.contains(&RuntimeKind::Chili)
+        );
     }
 
     #[test]
     fn unknown_names_are_answered_with_the_known_ones() {
         let error = parsed("fab").unwrap_err();
         assert!(
-            error.contains("unknown program 'fab'") && error.contains("fib, fib-sized, fib-task, fib-100ns"),
+            error.contains("unknown program 'fab'")
+                && error.contains("fib, fib-sized, fib-task, fib-100ns"),
             "{error}"
         );
         let error = parsed("fib --runtimes rayon,raion").unwrap_err();
-        assert!(error.contains("unknown runtime 'raion'") && error.contains("serial, befit-ws"), "{error}");
+        assert!(
+            error.contains("unknown runtime 'raion'") && error.contains("serial, befit-ws"),
+            "{error}"
+        );
         assert!(!error.contains('\n'), "{error}");
     }
 
     #[test]
     fn numbers_that_cannot_be_are_refused() {
-        for line in ["fib --threads 0", "fib --repeats 0", "fib --n x", "fib --once rayon --runtimes rayon", ""] {
+        for line in [
+            "fib --threads 0",
+            "fib --repeats 0",
+            "fib --n x",
+            "fib --once rayon --runtimes rayon",
+            "",
+        ] {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

@@ -1,7 +1,9 @@
-//! Runs the runtimes in turn, A B C A B C …, each time in a process of its own, and gathers the times.
+//! Runs the runtimes in turn, A B C A B C …, each time in a process of its own, and gathers the
+//! times.
 //!
-//! A process of its own, because pools that idle are not silent (some spin, some have threads that wake by the clock), because memory
-//! lies elsewhere each time, which no runtime then profits or suffers from throughout, and because those in C++ are processes anyway.
+//! A process of its own, because pools that idle are not silent (some spin, some have threads that
+//! wake by the clock), because memory lies elsewhere each time, which no runtime then profits or
+//! suffers from throughout, and because those in C++ are processes anyway.
 
 use std::{
     path::PathBuf,
@@ -57,9 +59,11 @@ impl Spread {
 /// Runs `job` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
-/// The first of [`Error::Start`], [`Error::Child`] and [`Error::Arguments`]. A runtime that cannot be built is no error but an entry that says so.
+/// The first of [`Error::Start`], [`Error::Child`] and [`Error::Arguments`]. A runtime that cannot
+/// be built is no error but an entry that says so.
 pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result<Results, Error> {
-    let own = std::env::current_exe().map_err(|source| Error::Start { what: "this program".to_owned(), source })?;
+    let own = std::env::current_exe()
+        .map_err(|source| Error::Start { what: "this program".to_owned(), source })?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
     let mut seconds = vec![Vec::new(); runtimes.len()];
     for _ in 0..repeats {
@@ -73,8 +77,10 @@ pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result
         ready.and_then(|_| Spread::of(seconds).ok_or_else(|| "it was not run".to_owned()))
     };
     let entries = runtimes.iter().zip(ready).zip(seconds);
-    let entries =
-        entries.map(|((runtime, ready), seconds)| Entry { runtime: *runtime, outcome: outcome(ready, seconds) });
+    let entries = entries.map(|((runtime, ready), seconds)| Entry {
+        runtime: *runtime,
+        outcome: outcome(ready, seconds),
+    });
     let Job { program, n, threads } = job;
     Ok(Results { program: program.name(), n, threads, repeats, entries: entries.collect() })
 }
@@ -88,7 +94,15 @@ fn command(program: &PathBuf, runtime: RuntimeKind, job: Job) -> Command {
             let warm_up = job.program.warm_up_n().to_string();
             command.args([job.program.name(), &n, &threads, &warm_up])
         }
-        _ => command.args([job.program.name(), "--n", &n, "--threads", &threads, "--once", &runtime.to_string()]),
+        _ => command.args([
+            job.program.name(),
+            "--n",
+            &n,
+            "--threads",
+            &threads,
+            "--once",
+            &runtime.to_string(),
+        ]),
     };
     command
 }

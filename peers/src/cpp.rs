@@ -1,6 +1,8 @@
-//! The runtimes in C++: a CMake project in `cpp/` beside this crate's sources, built when it is first asked for.
+//! The runtimes in C++: a CMake project in `cpp/` beside this crate's sources, built when it is
+//! first asked for.
 //!
-//! Nothing of it is needed for the rest: without CMake, a compiler or a library, its rows say what is missing.
+//! Nothing of it is needed for the rest: without CMake, a compiler or a library, its rows say what
+//! is missing.
 
 use std::{
     path::{Path, PathBuf},
@@ -55,9 +57,11 @@ impl CppRuntime {
     }
 }
 
-/// For each of `runtimes` the program to start, or why there is none; `own` for those in this process's program.
+/// For each of `runtimes` the program to start, or why there is none; `own` for those in this
+/// process's program.
 ///
-/// Builds those in C++ beside `own`, all that can be built at once; takes some seconds the first time.
+/// Builds those in C++ beside `own`, all that can be built at once; takes some seconds the first
+/// time.
 pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBuf, String>> {
     let folder = own.with_file_name("peers-cpp");
     let mut built = None;
@@ -65,7 +69,11 @@ pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBu
         RuntimeKind::Cpp(runtime) => {
             built.get_or_insert_with(|| build(&folder)).clone()?;
             let program = folder.join(runtime.target());
-            if program.exists() { Ok(program) } else { Err(format!("{} was not found", runtime.needs())) }
+            if program.exists() {
+                Ok(program)
+            } else {
+                Err(format!("{} was not found", runtime.needs()))
+            }
         }
         _ => Ok(own.to_owned()),
     };

@@ -66,6 +66,9 @@ pub(crate) enum Error {
 impl Error {
     /// Whether what was asked for cannot be, so that asking otherwise helps.
     pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, Self::Arguments(_) | Self::Size { .. } | Self::Memory(_) | Self::NotBuilt { .. })
+        matches!(
+            self,
+            Self::Arguments(_) | Self::Size { .. } | Self::Memory(_) | Self::NotBuilt { .. }
+        )
     }
 }

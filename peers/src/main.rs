@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release -p peers -- fib --threads 2
 //! ```
-//! `docs/peers.md` says what is measured and how. The command asks for each run in a process of its own ([`contest`]), which builds
-//! one runtime and runs one program on it ([`once`]). Programs are written once, over the trait [`runtime::Runtime`]; those in C++ are
-//! a project of their own ([`cpp`]).
+//! `docs/peers.md` says what is measured and how. The command asks for each run in a process of its
+//! own ([`contest`]), which builds one runtime and runs one program on it ([`once`]). Programs are
+//! written once, over the trait [`runtime::Runtime`]; those in C++ are a project of their own
+//! ([`cpp`]).
 
 mod args;
 mod contest;
@@ -37,7 +38,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<String, Error> {
     match command {
         Command::Help(text) => Ok(text),
-        Command::Once { job, runtime } => once::run(job, runtime).map(|seconds| format!("{seconds}\n")),
+        Command::Once { job, runtime } => {
+            once::run(job, runtime).map(|seconds| format!("{seconds}\n"))
+        }
         Command::Compare { job, runtimes, repeats, format } => {
             let results = contest::hold(job, &runtimes, repeats)?;
             Ok(report::render(&results, format))

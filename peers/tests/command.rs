@@ -16,7 +16,9 @@ fn stdout(output: &Output) -> String {
 
 #[test]
 fn the_json_has_an_entry_per_runtime_in_the_order_asked_for() {
-    let output = peers("skynet --n 1000 --threads 2 --repeats 2 --runtimes chili,befit-sb,serial --format json");
+    let output = peers(
+        "skynet --n 1000 --threads 2 --repeats 2 --runtimes chili,befit-sb,serial --format json",
+    );
     let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(document["schema"], "befit.peers/1");
     let results = document["results"].as_array().unwrap();
@@ -26,13 +28,19 @@ fn the_json_has_an_entry_per_runtime_in_the_order_asked_for() {
         assert_eq!(result["program"], "skynet");
         assert_eq!(result["threads"], threads);
         let seconds = |key: &str| result["seconds"][key].as_f64().unwrap();
-        assert!(0.0 < seconds("min") && seconds("min") <= seconds("median") && seconds("median") <= seconds("max"));
+        assert!(
+            0.0 < seconds("min")
+                && seconds("min") <= seconds("median")
+                && seconds("median") <= seconds("max")
+        );
     }
 }
 
 #[test]
 fn the_table_has_a_row_per_runtime() {
-    let text = stdout(&peers("nqueens --n 6 --threads 2 --repeats 1 --runtimes befit-ws,rayon,rayon-iter"));
+    let text = stdout(&peers(
+        "nqueens --n 6 --threads 2 --repeats 1 --runtimes befit-ws,rayon,rayon-iter",
+    ));
     for runtime in ["befit-ws", "rayon", "rayon-iter"] {
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(runtime)), "{text}");
     }
@@ -40,7 +48,8 @@ fn the_table_has_a_row_per_runtime() {
 
 #[test]
 fn a_run_in_this_process_prints_its_seconds() {
-    let seconds: f64 = stdout(&peers("fib --n 15 --threads 2 --once rayon")).trim().parse().unwrap();
+    let seconds: f64 =
+        stdout(&peers("fib --n 15 --threads 2 --once rayon")).trim().parse().unwrap();
     assert!(seconds > 0.0);
 }
 
@@ -55,7 +64,10 @@ fn errors_are_one_line_and_exit_with_2_where_the_question_is_wrong() {
         let output = peers(line);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
-        assert!(said.starts_with("peers: ") && said.contains(says) && said.lines().count() == 1, "{line}: {said}");
+        assert!(
+            said.starts_with("peers: ") && said.contains(says) && said.lines().count() == 1,
+            "{line}: {said}"
+        );
     }
 }
 
@@ -67,7 +79,8 @@ fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
     assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
 }
 
-/// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not, the rest is printed all the same.
+/// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not,
+/// the rest is printed all the same.
 #[test]
 fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
     let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
@@ -80,7 +93,10 @@ fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
             let entries = |key: &str| document[key].as_array().unwrap().clone();
             assert_eq!(entries("results").len() + entries("not_built").len(), 4, "{document}");
             assert_eq!(entries("results")[0]["runtime"], "serial");
-            assert!(entries("not_built").iter().all(|m| !m["reason"].as_str().unwrap().is_empty()), "{document}");
+            assert!(
+                entries("not_built").iter().all(|m| !m["reason"].as_str().unwrap().is_empty()),
+                "{document}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A lock held across a fork: rayon's issue 592, where a thread that waits for a fork runs another task, which wants the lock that the
-//! thread holds. The same program hangs on rayon and on befit's default, and ends under `WaitPolicy::Descendants`.
+//! A lock held across a fork: rayon's issue 592, where a thread that waits for a fork runs another
+//! task, which wants the lock that the thread holds. The same program hangs on rayon and on befit's
+//! default, and ends under `WaitPolicy::Descendants`.
 
 use std::{
     env,
@@ -27,13 +28,15 @@ fn more_work() {
     work();
 }
 
-/// Spawns a task while some thread may still be idle, which can then take half of a fork of the task before.
+/// Spawns a task while some thread may still be idle, which can then take half of a fork of the
+/// task before.
 fn spaced(spawn: impl FnOnce()) {
     thread::sleep(Duration::from_micros(200));
     spawn();
 }
 
-/// Gives `spawn_all` a task to run [`TASKS`] times at once: it holds a lock across a fork, made by `join`.
+/// Gives `spawn_all` a task to run [`TASKS`] times at once: it holds a lock across a fork, made by
+/// `join`.
 fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
     let done = Mutex::new(0);
     spawn_all(&|| {
@@ -45,18 +48,28 @@ fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
 }
 
 fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
-    let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler).build().unwrap();
-    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))));
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(4)
+        .wait_policy(policy)
+        .scheduler(scheduler)
+        .build()
+        .unwrap();
+    let spawn_all = |task: &(dyn Fn() + Sync)| {
+        pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))))
+    };
     program(spawn_all, || _ = befit::join(work, more_work));
 }
 
 fn rayon() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-    let spawn_all = |task: &(dyn Fn() + Sync)| pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))));
+    let spawn_all = |task: &(dyn Fn() + Sync)| {
+        pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))))
+    };
     program(spawn_all, || _ = rayon::join(work, more_work));
 }
 
-/// Runs the program on `runtime` in a process of its own; whether it ended within a time that is ample.
+/// Runs the program on `runtime` in a process of its own; whether it ended within a time that is
+/// ample.
 fn ends(runtime: &str) -> bool {
     let test = env::current_exe().unwrap();
     let mut command = Command::new(test);

@@ -8,8 +8,9 @@ use crate::{Configuration, ThreadPool, ThreadPoolBuildError};
 
 /// Sets up a [`ThreadPool`], or the global one; see [`befit::ThreadPoolBuilder`].
 ///
-/// The number of threads is, in this order: what [`Self::num_threads`] says, the variables `BEFIT_THREADS`, `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one
-/// for each CPU that the process may use.
+/// The number of threads is, in this order: what [`Self::num_threads`] says, the variables
+/// `BEFIT_THREADS`, `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one for each CPU that the process may
+/// use.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     builder: befit::ThreadPoolBuilder<S>,
 }
@@ -26,7 +27,8 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Lets `with_pool` use a pool whose threads run within `wrapper`, and may so borrow from the caller.
+    /// Lets `with_pool` use a pool whose threads run within `wrapper`, and may so borrow from the
+    /// caller.
     ///
     /// # Errors
     /// As [`Self::build`].
@@ -37,8 +39,9 @@ impl ThreadPoolBuilder {
     {
         let wrapper = &wrapper;
         thread::scope(|scope| {
-            let spawn =
-                |thread: ThreadBuilder| thread.settings().spawn_scoped(scope, move || wrapper(thread)).map(drop);
+            let spawn = |thread: ThreadBuilder| {
+                thread.settings().spawn_scoped(scope, move || wrapper(thread)).map(drop)
+            };
             let pool = self.spawn_handler(spawn).build()?;
             Ok(with_pool(&pool))
         })
@@ -110,8 +113,8 @@ impl<S> ThreadPoolBuilder<S> {
         self.map(|builder| if stack_size == 0 { builder } else { builder.stack_size(stack_size) })
     }
 
-    /// Without effect. (In rayon-core, too, but for the order of spawned tasks; use [`scope_fifo`](crate::scope_fifo) and
-    /// [`spawn_fifo`](crate::spawn_fifo).)
+    /// Without effect. (In rayon-core, too, but for the order of spawned tasks; use
+    /// [`scope_fifo`](crate::scope_fifo) and [`spawn_fifo`](crate::spawn_fifo).)
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(self) -> Self {
         self

@@ -44,7 +44,8 @@ where
     befit::scope_fifo(op)
 }
 
-/// As [`scope()`], but `op` runs on the calling thread, in a pool or not. See [`befit::in_place_scope`].
+/// As [`scope()`], but `op` runs on the calling thread, in a pool or not. See
+/// [`befit::in_place_scope`].
 pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -52,7 +53,8 @@ where
     befit::in_place_scope(op)
 }
 
-/// As [`scope_fifo`], but `op` runs on the calling thread, in a pool or not. See [`befit::in_place_scope_fifo`].
+/// As [`scope_fifo`], but `op` runs on the calling thread, in a pool or not. See
+/// [`befit::in_place_scope_fifo`].
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,

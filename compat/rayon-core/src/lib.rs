@@ -1,19 +1,22 @@
 //! The interface of rayon-core 1.13, on befit's schedulers.
 //!
-//! With three lines in its `Cargo.toml` a program that uses rayon runs on befit, and nothing else changes:
+//! With three lines in its `Cargo.toml` a program that uses rayon runs on befit, and nothing else
+//! changes:
 //!
 //! ```toml
 //! [patch.crates-io]
 //! rayon-core = { path = "…/befit/compat/rayon-core" }
 //! ```
 //!
-//! What each item does is documented [for rayon-core](https://docs.rs/rayon-core/1.13.0/); this crate was written from that documentation, and rayon's
-//! own tests pass against it (`compat/test`). What befit does of its own accord is set by [variables of the
-//! environment](befit::ThreadPoolBuilder#the-environment): `BEFIT_SCHEDULER`, `BEFIT_MACHINE`, `BEFIT_PIN`, `BEFIT_STATS` and others.
-//! `docs/rayon.md` in befit's repository tells how to switch, what changes, and how to go back.
+//! What each item does is documented [for rayon-core](https://docs.rs/rayon-core/1.13.0/); this
+//! crate was written from that documentation, and rayon's own tests pass against it
+//! (`compat/test`). What befit does of its own accord is set by [variables of the
+//! environment](befit::ThreadPoolBuilder#the-environment): `BEFIT_SCHEDULER`, `BEFIT_MACHINE`,
+//! `BEFIT_PIN`, `BEFIT_STATS` and others. `docs/rayon.md` in befit's repository tells how to
+//! switch, what changes, and how to go back.
 //!
-//! Nearly everything is a call of befit's function of the same name, with rayon's type parameters. Where the two differ, the
-//! item says so.
+//! Nearly everything is a call of befit's function of the same name, with rayon's type parameters.
+//! Where the two differ, the item says so.
 
 #![allow(deprecated, reason = "what rayon-core deprecates is part of its interface")]
 
@@ -25,7 +28,8 @@ mod pool;
 
 pub use befit::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, Yield, current_num_threads,
-    current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
+    current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
+    yield_now,
 };
 
 pub use self::{
@@ -33,8 +37,8 @@ pub use self::{
     configuration::{Configuration, initialize},
     error::ThreadPoolBuildError,
     free::{
-        broadcast, in_place_scope, in_place_scope_fifo, join, join_context, scope, scope_fifo, spawn, spawn_broadcast,
-        spawn_fifo,
+        broadcast, in_place_scope, in_place_scope_fifo, join, join_context, scope, scope_fifo,
+        spawn, spawn_broadcast, spawn_fifo,
     },
     pool::ThreadPool,
 };

@@ -1,7 +1,9 @@
-//! What may be sent to another thread, or used by several, is what rayon-core's items may: programs depend on either.
+//! What may be sent to another thread, or used by several, is what rayon-core's items may: programs
+//! depend on either.
 
 use rayon_core::{
-    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 

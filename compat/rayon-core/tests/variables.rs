@@ -1,4 +1,5 @@
-//! Rayon's variables decide for the global pool that nobody builds, as for pools that are built: each in a process of its own.
+//! Rayon's variables decide for the global pool that nobody builds, as for pools that are built:
+//! each in a process of its own.
 
 use std::process::Command;
 
@@ -33,10 +34,26 @@ fn rayons_variables_say_how_many_threads() {
     for program in ["unbuilt", "built"] {
         assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "5")]), "5", "{program}");
         assert_eq!(threads(program, &[("RAYON_RS_NUM_CPUS", "3")]), "3", "{program}");
-        assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "5"), ("RAYON_RS_NUM_CPUS", "3")]), "5", "{program}");
-        assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "3")]), "3", "{program}");
-        assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "5"), ("BEFIT_THREADS", "4")]), "4", "{program}");
+        assert_eq!(
+            threads(program, &[("RAYON_NUM_THREADS", "5"), ("RAYON_RS_NUM_CPUS", "3")]),
+            "5",
+            "{program}"
+        );
+        assert_eq!(
+            threads(program, &[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "3")]),
+            "3",
+            "{program}"
+        );
+        assert_eq!(
+            threads(program, &[("RAYON_NUM_THREADS", "5"), ("BEFIT_THREADS", "4")]),
+            "4",
+            "{program}"
+        );
         let default = threads(program, &[]);
-        assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "3")]), default, "{program}");
+        assert_eq!(
+            threads(program, &[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "3")]),
+            default,
+            "{program}"
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! Simulated accesses per second on one host core.
 //!
-//! One *access* is one [`Hierarchy::access`]: one worker reads or (30 %) writes one line; the line is looked up level
-//! by level, misses fill every cache on the way, victims are handed up, an inclusive L3 takes its victims out of the
-//! cores' caches, other workers' copies are invalidated or downgraded, and everything is counted. The workers take
-//! turns. The machine is `xeon-7560`: 4 × 24 MiB L3, 32 × (256 KiB + 32 KiB), coherent.
+//! One *access* is one [`Hierarchy::access`]: one worker reads or (30 %) writes one line; the line
+//! is looked up level by level, misses fill every cache on the way, victims are handed up, an
+//! inclusive L3 takes its victims out of the cores' caches, other workers' copies are invalidated
+//! or downgraded, and everything is counted. The workers take turns. The machine is `xeon-7560`: 4
+//! × 24 MiB L3, 32 × (256 KiB + 32 KiB), coherent.
 //!
 //! | case | lines that the workers touch |
 //! |---|---|
@@ -42,13 +43,17 @@ fn accesses(c: &mut Criterion) {
     let mut group = c.benchmark_group("accesses");
     group.throughput(Throughput::Elements(TOUCHES as u64)).sample_size(10);
     let mut case = |name: &str, mib: u32, touches: Vec<Touch>| {
-        let mut caches = Hierarchy::new(&machine, mib * MIB, 1).expect("the preset can be modelled");
+        let mut caches =
+            Hierarchy::new(&machine, mib * MIB, 1).expect("the preset can be modelled");
         let mut misses = 0u64;
         for _ in 0..2 {
             caches.run(&touches, |_, _| ());
         }
         group.bench_function(name, |b| {
-            b.iter(|| caches.run(black_box(&touches), |_, access| misses += u64::from(access.written_back)));
+            b.iter(|| {
+                caches
+                    .run(black_box(&touches), |_, access| misses += u64::from(access.written_back))
+            });
         });
         black_box(misses);
     };

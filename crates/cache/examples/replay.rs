@@ -1,8 +1,9 @@
 //! Replays a trace through the caches of a machine and prints what each level counted.
 //!
-//! `replay MACHINE < trace`, with MACHINE anything that names a machine. Each line of the trace is `r` or `w`, an address
-//! in decimal, and optionally a worker: `r 4096 0`. Addresses are taken by the machine's line length. Printed as
-//! `level accesses misses writebacks`, then memory's reads and writes.
+//! `replay MACHINE < trace`, with MACHINE anything that names a machine. Each line of the trace is
+//! `r` or `w`, an address in decimal, and optionally a worker: `r 4096 0`. Addresses are taken by
+//! the machine's line length. Printed as `level accesses misses writebacks`, then memory's reads
+//! and writes.
 
 use std::{collections::BTreeMap, error::Error, io::BufRead};
 
@@ -15,7 +16,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let line = machine.clusters().iter().find_map(|c| c.cache).map_or(64, |c| c.line.0);
     let mut touches = Vec::new();
     for (i, text) in std::io::stdin().lock().lines().enumerate() {
-        touches.push(touch(&text?, line).ok_or_else(|| format!("line {}: not `r ADDRESS` or `w ADDRESS`", i + 1))?);
+        touches.push(
+            touch(&text?, line)
+                .ok_or_else(|| format!("line {}: not `r ADDRESS` or `w ADDRESS`", i + 1))?,
+        );
     }
     let lines = touches.iter().map(|t| t.line + 1).max().unwrap_or(0);
     let mut caches = Hierarchy::new(&machine, lines, 1)?;

@@ -15,7 +15,9 @@ pub enum CacheError {
         problem: String,
     },
     /// Two caches have different line lengths.
-    #[error("{what} has lines of {line}, {other} lines of {other_line}: give all caches the same line length")]
+    #[error(
+        "{what} has lines of {line}, {other} lines of {other_line}: give all caches the same line length"
+    )]
     MixedLines {
         /// The one.
         what: String,
@@ -35,7 +37,9 @@ pub enum CacheError {
         cluster: u32,
     },
     /// Too many levels.
-    #[error("worker {worker} has {levels} caches on its way to memory, more than the {most} that can be modelled")]
+    #[error(
+        "worker {worker} has {levels} caches on its way to memory, more than the {most} that can be modelled"
+    )]
     TooDeep {
         /// The worker.
         worker: u32,
@@ -45,7 +49,9 @@ pub enum CacheError {
         most: usize,
     },
     /// Too many caches for the directory.
-    #[error("the machine has {units} private caches and shared caches, more than the {most} that can be modelled")]
+    #[error(
+        "the machine has {units} private caches and shared caches, more than the {most} that can be modelled"
+    )]
     TooMany {
         /// How many chains of caches.
         units: usize,

@@ -1,9 +1,10 @@
 //! A model of caches: one cache, and a coherent hierarchy of them.
 //!
-//! [`Hierarchy`] is the caches of a whole [`befit_machine::Machine`]: each access of a worker climbs from its innermost
-//! cache towards memory, and the model says where the line was found, which copies a write took away, and what was
-//! written back. [`Cache`] is one cache by itself. What is modelled and what is not, the protocol and the layout in
-//! memory are in the crate's `README.md`.
+//! [`Hierarchy`] is the caches of a whole [`befit_machine::Machine`]: each access of a worker
+//! climbs from its innermost cache towards memory, and the model says where the line was found,
+//! which copies a write took away, and what was written back. [`Cache`] is one cache by itself.
+//! What is modelled and what is not, the protocol and the layout in memory are in the crate's
+//! `README.md`.
 //!
 //! ```
 //! use befit_cache::{Found, Hierarchy};

@@ -7,8 +7,9 @@ use befit_machine::{ClusterId, Lines};
 pub enum Found {
     /// In this cache on the worker's own path.
     Own(ClusterId),
-    /// Not on the path, but in a cache of another worker under the same cluster (a sibling's private cache, for example). Only where
-    /// the common cluster's cache does not hold the line itself (non-inclusive and exclusive caches).
+    /// Not on the path, but in a cache of another worker under the same cluster (a sibling's
+    /// private cache, for example). Only where the common cluster's cache does not hold the line
+    /// itself (non-inclusive and exclusive caches).
     Sibling(ClusterId),
     /// In a cache under another child of the root: another socket's.
     Remote,

@@ -10,8 +10,8 @@ use crate::{
 
 /// One cache by itself: write-back, write-allocate, no coherence.
 ///
-/// For questions about a single cache (what a task leaves behind in it, say). Marks per frame are to be kept beside it,
-/// by line number: under LRU an entry has no fixed place in its set.
+/// For questions about a single cache (what a task leaves behind in it, say). Marks per frame are
+/// to be kept beside it, by line number: under LRU an entry has no fixed place in its set.
 ///
 /// ```
 /// use befit_cache::Cache;
@@ -50,11 +50,12 @@ pub struct Evicted {
 }
 
 impl Cache {
-    /// An empty cache of `shape`, whose level, latency and inclusion do not matter here; `seed` feeds random replacement.
+    /// An empty cache of `shape`, whose level, latency and inclusion do not matter here; `seed`
+    /// feeds random replacement.
     ///
     /// # Errors
-    /// [`CacheError::Shape`] where its line or ways do not divide its size, or tree-PLRU is asked of ways that are no power
-    /// of two or above 64.
+    /// [`CacheError::Shape`] where its line or ways do not divide its size, or tree-PLRU is asked
+    /// of ways that are no power of two or above 64.
     pub fn new(shape: &Shape, seed: u64) -> Result<Self, CacheError> {
         let shapes = std::slice::from_ref(shape);
         let mut geometries = Store::geometries(shapes, |_| format!("the {} cache", shape.level))?;
@@ -82,7 +83,8 @@ impl Cache {
 
     /// Takes `line` out; answers whether it was there and dirty. O(ways).
     pub fn remove(&mut self, line: u32) -> Option<Evicted> {
-        let entry = if line < LINE { self.store.remove(Portable, &self.geometry, line) } else { None };
+        let entry =
+            if line < LINE { self.store.remove(Portable, &self.geometry, line) } else { None };
         entry.map(|e| Evicted { line, dirty: e & DIRTY != 0 })
     }
 
@@ -132,8 +134,8 @@ mod tests {
     #[test]
     fn tree_plru_evicts_from_the_half_not_used_last() {
         let mut c = cache(4, 4, Replacement::TreePlru);
-        // Ways 0..4 hold 1, 2, 3, 4; the use of 1 points to the right half, there away from 4: 3 goes. The fill of 5
-        // points left, and there away from 1: 2 goes.
+        // Ways 0..4 hold 1, 2, 3, 4; the use of 1 points to the right half, there away from 4: 3
+        // goes. The fill of 5 points left, and there away from 1: 2 goes.
         assert_eq!(evictions(&mut c, &[1, 2, 3, 4, 1, 5, 6])[5..], [Some(3), Some(2)]);
     }
 
@@ -149,7 +151,10 @@ mod tests {
     #[test]
     fn a_direct_mapped_cache_keeps_the_last_line_of_each_set() {
         let mut c = cache(3, 1, Replacement::Lru);
-        assert_eq!(evictions(&mut c, &[0, 1, 2, 3, 0, 4]), [None, None, None, Some(0), Some(3), Some(1)]);
+        assert_eq!(
+            evictions(&mut c, &[0, 1, 2, 3, 0, 4]),
+            [None, None, None, Some(0), Some(3), Some(1)]
+        );
     }
 
     #[test]
@@ -177,7 +182,10 @@ mod tests {
             };
             Cache::new(&shape, 0).unwrap_err().to_string()
         };
-        assert_eq!(error(100, 1, Replacement::Lru), "the L2 cache has 100 B, not a multiple of its line of 64 B");
+        assert_eq!(
+            error(100, 1, Replacement::Lru),
+            "the L2 cache has 100 B, not a multiple of its line of 64 B"
+        );
         assert_eq!(
             error(64 * 10, 4, Replacement::Lru),
             "the L2 cache has 10 lines, which 4 ways do not divide: change its size or its ways"

@@ -119,21 +119,36 @@ impl Kernel {
             default_n: 1024,
             settings: settings::GE,
         },
-        Self { name: "ge-ub", about: "as ge, halved and quartered by turns", default_n: 1024, settings: settings::GE },
+        Self {
+            name: "ge-ub",
+            about: "as ge, halved and quartered by turns",
+            default_n: 1024,
+            settings: settings::GE,
+        },
         Self {
             name: "mandelbrot",
             about: "the Mandelbrot set, n x n points: CPU-bound, CATS's (Chen et al. 2012)",
             default_n: 1024,
             settings: &[],
         },
-        Self { name: "queens", about: "ways to place n queens: CPU-bound, CATS's", default_n: 15, settings: &[] },
+        Self {
+            name: "queens",
+            about: "ways to place n queens: CPU-bound, CATS's",
+            default_n: 15,
+            settings: &[],
+        },
         Self {
             name: "fft",
             about: "fast Fourier transform of n complex numbers: CATS's",
             default_n: 1 << 20,
             settings: &[],
         },
-        Self { name: "ga", about: "genetic algorithm on n islands: CPU-bound, CATS's", default_n: 128, settings: &[] },
+        Self {
+            name: "ga",
+            about: "genetic algorithm on n islands: CPU-bound, CATS's",
+            default_n: 128,
+            settings: &[],
+        },
         Self {
             name: "knapsack",
             about: "branch and bound over n things: CPU-bound, CATS's",
@@ -147,7 +162,10 @@ impl Kernel {
     /// # Errors
     /// [`CatalogError::Unknown`], which lists the names.
     pub fn find(name: &str) -> Result<Self, CatalogError> {
-        Self::ALL.into_iter().find(|kernel| kernel.name == name).ok_or_else(|| CatalogError::Unknown(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|kernel| kernel.name == name)
+            .ok_or_else(|| CatalogError::Unknown(name.to_owned()))
     }
 
     /// The default n divided by `shrink`, or what goes with as many times less data.
@@ -157,7 +175,8 @@ impl Kernel {
         (self.default_n / divisor).max(1)
     }
 
-    /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much that it makes some 10⁸ line touches at most.
+    /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much
+    /// that it makes some 10⁸ line touches at most.
     pub fn usual_shrink(&self) -> usize {
         if self.default_n > MOST_SIMULATED || SQUARES.contains(&self.name) { 16 } else { 1 }
     }

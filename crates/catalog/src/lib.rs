@@ -1,7 +1,9 @@
-//! The benchmark programs of befit by name: what each does and where it comes from, the size of its input, and what may be set on it.
+//! The benchmark programs of befit by name: what each does and where it comes from, the size of its
+//! input, and what may be set on it.
 //!
-//! The programs themselves are in `befit-kernels`. They are apart because the `befit` command knows them by name only: it has them built with
-//! instrumentation when it records one, and need not wait for them, and for the runtime below them, when it is built itself.
+//! The programs themselves are in `befit-kernels`. They are apart because the `befit` command knows
+//! them by name only: it has them built with instrumentation when it records one, and need not wait
+//! for them, and for the runtime below them, when it is built itself.
 //!
 //! ```
 //! use befit_catalog::Variant;

@@ -1,6 +1,7 @@
 //! What may be set on a kernel besides its size.
 //!
-//! A setting has a few values by name, or is a number. Kernels that have none need not know of settings at all.
+//! A setting has a few values by name, or is a number. Kernels that have none need not know of
+//! settings at all.
 
 use crate::{CatalogError, Kernel};
 
@@ -9,26 +10,47 @@ use crate::{CatalogError, Kernel};
 pub struct Setting {
     /// As users type it.
     pub name: &'static str,
-    /// The values that it may have; the first is the default. `#` among them stands for any whole number from 1 up to 2³².
+    /// The values that it may have; the first is the default. `#` among them stands for any whole
+    /// number from 1 up to 2³².
     pub values: &'static [&'static str],
     /// One line on what it does.
     pub about: &'static str,
 }
 
 pub(crate) const ARRAY_ABC: &[Setting] = &[
-    Setting { name: "tasks", values: &["abc", "ab", "ac", "bc"], about: "which of the tasks there are" },
-    Setting { name: "schedule", values: &["1", "2"], about: "1: N runs of each in turn; 2: one run of each, N times" },
+    Setting {
+        name: "tasks",
+        values: &["abc", "ab", "ac", "bc"],
+        about: "which of the tasks there are",
+    },
+    Setting {
+        name: "schedule",
+        values: &["1", "2"],
+        about: "1: N runs of each in turn; 2: one run of each, N times",
+    },
 ];
 pub(crate) const ARRAY_WINDOWS: &[Setting] = &[
     Setting { name: "rows", values: &["512", "#"], about: "rows of the array" },
     Setting { name: "window", values: &["256", "#"], about: "rows that one task works on" },
     Setting { name: "overlap", values: &["random", "none"], about: "whether windows overlap" },
-    Setting { name: "order", values: &["sorted", "random"], about: "the order in which they are spawned" },
+    Setting {
+        name: "order",
+        values: &["sorted", "random"],
+        about: "the order in which they are spawned",
+    },
 ];
 pub(crate) const BST: &[Setting] = &[
     Setting { name: "node", values: &["20", "24"], about: "bytes of a node" },
-    Setting { name: "layout", values: &["random", "sorted", "preorder", "level"], about: "where nodes lie" },
-    Setting { name: "lookups", values: &["sorted", "random", "worst"], about: "the order of the look-ups" },
+    Setting {
+        name: "layout",
+        values: &["random", "sorted", "preorder", "level"],
+        about: "where nodes lie",
+    },
+    Setting {
+        name: "lookups",
+        values: &["sorted", "random", "worst"],
+        about: "the order of the look-ups",
+    },
 ];
 
 const ITERATIONS: Setting = Setting {
@@ -36,7 +58,8 @@ const ITERATIONS: Setting = Setting {
     values: &["auto", "#"],
     about: "how often it goes over its data; auto: fewer the more data there are",
 };
-const ELEMENT: Setting = Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
+const ELEMENT: Setting =
+    Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
 
 pub(crate) const ROWS: &[Setting] = &[ITERATIONS, ELEMENT];
 pub(crate) const GE: &[Setting] = &[ELEMENT];
@@ -51,14 +74,21 @@ impl Settings {
         let (kernel, known) = (kernel.name, kernel.settings);
         let mut settings = Self(known.iter().map(|s| (s.name, s.values[0].to_owned())).collect());
         for part in text.split(',').filter(|part| !part.is_empty()) {
-            let bad = || CatalogError::Setting { kernel, given: part.to_owned(), known: describe(known) };
+            let bad =
+                || CatalogError::Setting { kernel, given: part.to_owned(), known: describe(known) };
             let (name, value) = part.split_once('=').ok_or_else(bad)?;
             let setting = known.iter().find(|s| s.name == name).ok_or_else(bad)?;
             let number = || value.parse::<u64>().is_ok_and(|n| (1..=1 << 32).contains(&n));
-            if !(setting.values.contains(&value) && value != "#" || setting.values.contains(&"#") && number()) {
+            if !(setting.values.contains(&value) && value != "#"
+                || setting.values.contains(&"#") && number())
+            {
                 return Err(bad());
             }
-            settings.0.iter_mut().filter(|(known, _)| *known == name).for_each(|s| value.clone_into(&mut s.1));
+            settings
+                .0
+                .iter_mut()
+                .filter(|(known, _)| *known == name)
+                .for_each(|s| value.clone_into(&mut s.1));
         }
         Ok(settings)
     }
@@ -76,6 +106,8 @@ impl Settings {
 
 /// `tasks=abc|ab|ac, schedule=1|2`.
 fn describe(settings: &[Setting]) -> String {
-    let each = settings.iter().map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', "NUMBER")));
+    let each = settings
+        .iter()
+        .map(|s| format!("{}={}", s.name, s.values.join("|").replace('#', "NUMBER")));
     if settings.is_empty() { "none".to_owned() } else { each.collect::<Vec<_>>().join(", ") }
 }

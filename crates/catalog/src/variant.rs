@@ -50,7 +50,13 @@ mod tests {
 
     #[test]
     fn a_setting_that_is_not_there_is_answered_with_those_that_are() {
-        for bad in ["array-abc:tasks", "array-abc:tasks=d", "array-abc:task=ac", "array-windows:rows=0", "rrm:n=5"] {
+        for bad in [
+            "array-abc:tasks",
+            "array-abc:tasks=d",
+            "array-abc:task=ac",
+            "array-windows:rows=0",
+            "rrm:n=5",
+        ] {
             let error = Variant::find(bad).unwrap_err().to_string();
             assert!(error.contains("has no setting") && error.contains("known: "), "{error}");
         }

@@ -57,14 +57,20 @@ impl From<LabError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::ReaderGone } else { Self::other(error) }
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::other(error)
+        }
     }
 }
 
 /// clap's help goes to stdout as it is; its errors become one line.
 pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => output::print(&error.render().to_string()),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            output::print(&error.render().to_string())
+        }
         // `befit` alone: the help is the answer, but nothing was done.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage("no command given; try 'befit --help'".to_owned()))
@@ -76,7 +82,9 @@ pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
 /// Joins the lines of clap's message, without the usage that follows it.
 fn one_line(message: &str) -> String {
     let mut paragraphs: Vec<String> = Vec::new();
-    for paragraph in message.split("\n\n").take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more")) {
+    for paragraph in
+        message.split("\n\n").take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more"))
+    {
         paragraphs.push(paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "));
     }
     let text = paragraphs.join("; ");
@@ -91,7 +99,10 @@ mod tests {
     #[test]
     fn claps_messages_become_one_line() {
         let message = "error: the following required arguments were not provided:\n  <FILE>\n\nUsage: befit sim <FILE>\n\nFor more information, try '--help'.\n";
-        assert_eq!(one_line(message), "the following required arguments were not provided: <FILE>; try '--help'");
+        assert_eq!(
+            one_line(message),
+            "the following required arguments were not provided: <FILE>; try '--help'"
+        );
         let message = "error: unexpected argument '--machin' found\n\n  tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n";
         assert_eq!(
             one_line(message),

@@ -42,7 +42,9 @@ impl<'a> Destination<'a> {
 
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
         let Some((path, mut file)) = self.0 else { return print(text) };
-        file.write_all(text.as_bytes()).and_then(|()| file.commit()).map_err(|e| cannot_write(path, &e))
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.commit())
+            .map_err(|e| cannot_write(path, &e))
     }
 }
 
@@ -53,8 +55,12 @@ pub(crate) struct PageFile<'a> {
 }
 
 impl<'a> PageFile<'a> {
-    /// Opens the file and builds what draws, so that either is known to be possible before the work and not after it.
-    pub(crate) fn open(path: Option<&'a Path>, progress: &dyn Progress) -> Result<Option<Self>, Failure> {
+    /// Opens the file and builds what draws, so that either is known to be possible before the work
+    /// and not after it.
+    pub(crate) fn open(
+        path: Option<&'a Path>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let destination = Destination::open(Some(path))?;
         Ok(Some(Self { destination, drawer: Drawer::build(progress)? }))

@@ -44,7 +44,9 @@ impl Display {
             return complain(&message);
         }
         self.hide(); // till all is set, so that nothing half set is drawn
-        self.bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         self.bar.set_message(message);
         self.bar.set_length(length);
         self.bar.reset();
@@ -68,7 +70,11 @@ impl Progress for Display {
         complain(&format!("building {what}"));
     }
     fn running(&self, what: &str, runs: usize) {
-        let message = if self.terminal { format!("running {what}") } else { format!("running {what} {runs} times") };
+        let message = if self.terminal {
+            format!("running {what}")
+        } else {
+            format!("running {what} {runs} times")
+        };
         self.count(message, RUNS, runs as u64);
     }
     fn ran(&self) {

@@ -1,4 +1,5 @@
-//! What this machine can count, and what a read costs: `cargo run --release -p befit-counters --example here`.
+//! What this machine can count, and what a read costs: `cargo run --release -p befit-counters
+//! --example here`.
 
 use std::time::Instant;
 
@@ -33,7 +34,9 @@ fn describe(name: &str, opened: Result<(Vec<String>, impl Source), CountersError
     }
     refused.iter().for_each(|line| println!("{line}"));
     match cost(&mut source) {
-        Ok(nanoseconds) => println!("  one read costs {nanoseconds:.0} ns (median of {BATCHES} batches)"),
+        Ok(nanoseconds) => {
+            println!("  one read costs {nanoseconds:.0} ns (median of {BATCHES} batches)")
+        }
         Err(why) => println!("  {why}"),
     }
 }

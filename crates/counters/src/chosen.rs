@@ -13,13 +13,16 @@ pub enum Chosen {
 }
 
 impl Chosen {
-    /// Opens hardware counters for the calling thread. Where that cannot be, gives declared sizes, in lines of `line`
-    /// bytes, and the reason: print it once, and go on.
+    /// Opens hardware counters for the calling thread. Where that cannot be, gives declared sizes,
+    /// in lines of `line` bytes, and the reason: print it once, and go on.
     ///
-    /// Costs a few system calls and, for hardware, a few file descriptors and pages; once per thread.
+    /// Costs a few system calls and, for hardware, a few file descriptors and pages; once per
+    /// thread.
     pub fn open(line: Bytes) -> (Self, Option<CountersError>) {
         let why = match Hardware::open() {
-            Ok(hardware) if hardware.events().iter().any(|e| e.quantity == Quantity::PrivateMisses) => {
+            Ok(hardware)
+                if hardware.events().iter().any(|e| e.quantity == Quantity::PrivateMisses) =>
+            {
                 return (Self::Hardware(hardware), None);
             }
             Ok(_) => CountersError::NoMisses,
@@ -28,7 +31,8 @@ impl Chosen {
         (Self::Declared(Declared::new(line)), Some(why))
     }
 
-    /// The running strand touches `size` bytes: counted if declared sizes stand in, else of no effect.
+    /// The running strand touches `size` bytes: counted if declared sizes stand in, else of no
+    /// effect.
     pub fn declare(&mut self, size: Bytes) {
         if let Self::Declared(declared) = self {
             declared.declare(size);

@@ -8,13 +8,15 @@ use std::{
 
 use befit_machine::{Bytes, Cycles, Lines};
 
-/// What one thread did between two reads of a [`Source`](crate::Source). A field is `None` where nothing counts it.
+/// What one thread did between two reads of a [`Source`](crate::Source). A field is `None` where
+/// nothing counts it.
 ///
-/// `+` joins two intervals: it adds what both know, and keeps what one knows. [`Counts::beside`] joins two sources' counts
-/// of the same interval.
+/// `+` joins two intervals: it adds what both know, and keeps what one knows. [`Counts::beside`]
+/// joins two sources' counts of the same interval.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {
-    /// Lines brought into the last cache that is the core's own; for [`Declared`](crate::Declared), lines declared.
+    /// Lines brought into the last cache that is the core's own; for [`Declared`](crate::Declared),
+    /// lines declared.
     pub private_misses: Option<Lines>,
     /// Lines that the last-level cache did not have.
     pub llc_misses: Option<Lines>,
@@ -35,23 +37,28 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Bytes that the misses moved into the private caches, lines being `line` long: misses × line, the strand's own part
-    /// of SOID in CATS (section "Online profiling").
+    /// Bytes that the misses moved into the private caches, lines being `line` long: misses × line,
+    /// the strand's own part of SOID in CATS (section "Online profiling").
     ///
-    /// A task that fits the private cache and finds its data there moves nothing: misses are a poor measure of such sizes.
+    /// A task that fits the private cache and finds its data there moves nothing: misses are a poor
+    /// measure of such sizes.
     pub fn moved(&self, line: Bytes) -> Option<Bytes> {
         self.private_misses.map(|misses| Bytes(misses.0.saturating_mul(line.0)))
     }
 
-    /// Private-cache misses per instruction (CATS: CMPI), which tells memory-bound from CPU-bound strands.
+    /// Private-cache misses per instruction (CATS: CMPI), which tells memory-bound from CPU-bound
+    /// strands.
     pub fn misses_per_instruction(&self) -> Option<f64> {
         match (self.private_misses, self.instructions) {
-            (Some(misses), Some(instructions)) if instructions > 0 => Some(misses.0 as f64 / instructions as f64),
+            (Some(misses), Some(instructions)) if instructions > 0 => {
+                Some(misses.0 as f64 / instructions as f64)
+            }
             _ => None,
         }
     }
 
-    /// These counts, and `other`'s of the same interval for what these do not know. The coverage is the poorer of the two.
+    /// These counts, and `other`'s of the same interval for what these do not know. The coverage is
+    /// the poorer of the two.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         Self {
@@ -63,7 +70,11 @@ impl Counts {
             page_faults: self.page_faults.or(other.page_faults),
             context_switches: self.context_switches.or(other.context_switches),
             migrations: self.migrations.or(other.migrations),
-            coverage: if other.coverage.share() < self.coverage.share() { other.coverage } else { self.coverage },
+            coverage: if other.coverage.share() < self.coverage.share() {
+                other.coverage
+            } else {
+                self.coverage
+            },
         }
     }
 }
@@ -109,8 +120,9 @@ impl Sum for Counts {
 
 /// For how much of an interval the events were counted.
 ///
-/// A processor has few counters. When more events are asked for than there are counters (by other programs, too), the
-/// kernel lets them take turns. Counts are then scaled up by wanted ÷ counted, which is an estimate.
+/// A processor has few counters. When more events are asked for than there are counters (by other
+/// programs, too), the kernel lets them take turns. Counts are then scaled up by wanted ÷ counted,
+/// which is an estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     /// For how long the thread ran and wanted its events counted.
@@ -120,9 +132,14 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Counted ÷ wanted, 0 to 1; 1 for an interval too short to measure, and for sources that need no counters.
+    /// Counted ÷ wanted, 0 to 1; 1 for an interval too short to measure, and for sources that need
+    /// no counters.
     pub fn share(&self) -> f64 {
-        if self.wanted.is_zero() { 1.0 } else { (self.counted.as_secs_f64() / self.wanted.as_secs_f64()).min(1.0) }
+        if self.wanted.is_zero() {
+            1.0
+        } else {
+            (self.counted.as_secs_f64() / self.wanted.as_secs_f64()).min(1.0)
+        }
     }
 
     /// Whether the counts are exact; if not, they were scaled up.
@@ -148,8 +165,10 @@ mod tests {
 
     #[test]
     fn two_sources_of_one_interval_stand_beside_each_other() {
-        let half = Coverage { wanted: Duration::from_micros(10), counted: Duration::from_micros(5) };
-        let whole = Coverage { wanted: Duration::from_micros(10), counted: Duration::from_micros(10) };
+        let half =
+            Coverage { wanted: Duration::from_micros(10), counted: Duration::from_micros(5) };
+        let whole =
+            Coverage { wanted: Duration::from_micros(10), counted: Duration::from_micros(10) };
         let hardware = Counts { coverage: half, ..misses(2) };
         let software = Counts { page_faults: Some(1), coverage: whole, ..Counts::default() };
         let both = Counts { page_faults: Some(1), coverage: half, ..misses(2) };

@@ -6,15 +6,16 @@ use crate::{CountersError, Counts, Event, Quantity, Source, SourceKind};
 
 /// Takes a strand's declared size for its misses, as if every line of it were brought in once.
 ///
-/// What a task declares includes all its descendants; declare it here only for tasks that fork nothing, or the own part
-/// of those that do.
+/// What a task declares includes all its descendants; declare it here only for tasks that fork
+/// nothing, or the own part of those that do.
 #[derive(Clone, Debug)]
 pub struct Declared {
     line: Bytes,
     since: Option<Lines>,
 }
 
-const EVENTS: [Event; 1] = [Event { quantity: Quantity::PrivateMisses, level: None, name: "declared size" }];
+const EVENTS: [Event; 1] =
+    [Event { quantity: Quantity::PrivateMisses, level: None, name: "declared size" }];
 
 impl Declared {
     /// A source that counts lines of `line` bytes (0 is taken for 1).
@@ -22,7 +23,8 @@ impl Declared {
         Self { line: Bytes(line.0.max(1)), since: None }
     }
 
-    /// The running strand touches `size` bytes; rounded up to lines. Several declarations before a read add up.
+    /// The running strand touches `size` bytes; rounded up to lines. Several declarations before a
+    /// read add up.
     pub fn declare(&mut self, size: Bytes) {
         let lines = size.0.div_ceil(self.line.0);
         self.since = Some(Lines(self.since.unwrap_or_default().0.saturating_add(lines)));
@@ -38,7 +40,8 @@ impl Source for Declared {
         &EVENTS
     }
 
-    /// What was declared since the last read; `None` if nothing was, which is not the same as a size of 0. Never fails.
+    /// What was declared since the last read; `None` if nothing was, which is not the same as a
+    /// size of 0. Never fails.
     fn read(&mut self) -> Result<Counts, CountersError> {
         Ok(Counts { private_misses: self.since.take(), ..Counts::default() })
     }

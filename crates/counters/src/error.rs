@@ -4,19 +4,24 @@ use std::io;
 
 use crate::Quantity;
 
-/// Why events cannot be counted. Each message is one line that says what is missing and what to do about it.
+/// Why events cannot be counted. Each message is one line that says what is missing and what to do
+/// about it.
 ///
 /// None of these is a reason to stop: the caller goes on with another [`Source`](crate::Source).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountersError {
-    /// The kernel has no driver for the processor's counters, or the machine is a virtual one without them.
+    /// The kernel has no driver for the processor's counters, or the machine is a virtual one
+    /// without them.
     #[error(
         "no hardware counters: this machine offers none (usual in virtual machines, unless the hypervisor passes its PMU through)"
     )]
     NoHardware,
-    /// The machine has counters, but they stand still: some virtual machines only pretend to have them.
-    #[error("no hardware counters: this machine offers some, but they count nothing (usual in virtual machines)")]
+    /// The machine has counters, but they stand still: some virtual machines only pretend to have
+    /// them.
+    #[error(
+        "no hardware counters: this machine offers some, but they count nothing (usual in virtual machines)"
+    )]
     StandStill,
     /// Hardware counters are there, but none for cache misses.
     #[error("no cache-miss counters: this machine counts other hardware events only")]
@@ -40,7 +45,8 @@ pub enum CountersError {
         /// The highest value that permits these counters.
         needed: i32,
     },
-    /// Something other than the kernel's settings forbids it: as a rule a container's list of permitted system calls.
+    /// Something other than the kernel's settings forbids it: as a rule a container's list of
+    /// permitted system calls.
     #[error(
         "counters are blocked: perf_event_open is not permitted here, as in most containers (for Docker and Podman: `--cap-add PERFMON`, or a seccomp profile that permits perf_event_open)"
     )]
@@ -54,7 +60,9 @@ pub enum CountersError {
         what: String,
     },
     /// Each event of each thread takes a file descriptor.
-    #[error("too many open files to count {what}: each event of each thread takes one (raise the limit: `ulimit -n`)")]
+    #[error(
+        "too many open files to count {what}: each event of each thread takes one (raise the limit: `ulimit -n`)"
+    )]
     TooManyFiles {
         /// What was to be counted.
         what: String,

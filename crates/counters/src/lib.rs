@@ -1,4 +1,5 @@
-//! Counts what a thread did: cache misses, instructions and cycles where the machine counts them, stand-ins elsewhere.
+//! Counts what a thread did: cache misses, instructions and cycles where the machine counts them,
+//! stand-ins elsewhere.
 //!
 //! ```
 //! use befit_counters::{Chosen, Source};
@@ -18,7 +19,8 @@
 //! # Ok::<(), befit_counters::CountersError>(())
 //! ```
 //!
-//! Everything that counts is a [`Source`]: it gives the [`Counts`] of one thread since it was last read.
+//! Everything that counts is a [`Source`]: it gives the [`Counts`] of one thread since it was last
+//! read.
 //!
 //! | source | what it counts | where |
 //! |---|---|---|
@@ -27,10 +29,11 @@
 //! | [`Declared`] | the sizes that the program declares, in cache lines | everywhere |
 //! | others' | a simulated cache, for one, implements [`Source`] | |
 //!
-//! [`Children`] counts whole processes, with the same events: what a command did, from its start to its end.
+//! [`Children`] counts whole processes, with the same events: what a command did, from its start to
+//! its end.
 //!
-//! [`Hardware`] and [`Software`] are groups of the kernel's perf events, read by one and the same code, so that the code
-//! is tested on machines that have no hardware events.
+//! [`Hardware`] and [`Software`] are groups of the kernel's perf events, read by one and the same
+//! code, so that the code is tested on machines that have no hardware events.
 
 mod chosen;
 mod counts;

@@ -13,13 +13,15 @@ pub trait Source {
     /// Where the counts come from.
     fn kind(&self) -> SourceKind;
 
-    /// What is counted, and by which event exactly. A quantity that is not listed is `None` in every [`Counts`].
+    /// What is counted, and by which event exactly. A quantity that is not listed is `None` in
+    /// every [`Counts`].
     fn events(&self) -> &[Event];
 
     /// What the thread did since the last read; the first time, since the source was opened.
     ///
     /// # Errors
-    /// [`CountersError::Read`] if the kernel does not answer. The next read then covers the lost interval too.
+    /// [`CountersError::Read`] if the kernel does not answer. The next read then covers the lost
+    /// interval too.
     fn read(&mut self) -> Result<Counts, CountersError>;
 }
 

@@ -1,6 +1,8 @@
-//! What is counted of programs that a thread starts, checked with the kernel's events against what the programs are known to do.
+//! What is counted of programs that a thread starts, checked with the kernel's events against what
+//! the programs are known to do.
 //!
-//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then only look at the message.
+//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then
+//! only look at the message.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -17,7 +19,11 @@ const PAGE: usize = 4096;
 fn open() -> Option<Children> {
     match Children::software() {
         Ok(children) => Some(children),
-        Err(why @ (CountersError::Forbidden { .. } | CountersError::Blocked | CountersError::Unsupported { .. })) => {
+        Err(
+            why @ (CountersError::Forbidden { .. }
+            | CountersError::Blocked
+            | CountersError::Unsupported { .. }),
+        ) => {
             eprintln!("not tested: {why}");
             None
         }
@@ -74,7 +80,8 @@ fn what_the_calling_thread_does_itself_is_not_counted() {
     assert!(counts.task_clock.unwrap() < Duration::from_millis(50), "{counts:?}");
 }
 
-/// Counters that had counted one program sometimes missed the next: the kernel had given them away with the first.
+/// Counters that had counted one program sometimes missed the next: the kernel had given them away
+/// with the first.
 #[test]
 fn regression_each_program_is_counted_by_counters_of_its_own() {
     for _ in 0..30 {

@@ -18,7 +18,8 @@ fn hardware_counts_or_says_in_one_line_why_not() {
             hardware.read().unwrap();
             work();
             let counts = hardware.read().unwrap();
-            let listed = |quantity| hardware.events().iter().any(|event| event.quantity == quantity);
+            let listed =
+                |quantity| hardware.events().iter().any(|event| event.quantity == quantity);
             assert_eq!(counts.private_misses.is_some(), listed(Quantity::PrivateMisses));
             if listed(Quantity::Instructions) && counts.coverage.is_complete() {
                 assert!(counts.instructions >= Some(1_000_000), "{counts:?}");
@@ -28,7 +29,10 @@ fn hardware_counts_or_says_in_one_line_why_not() {
             let message = why.to_string();
             eprintln!("here: {message}");
             assert!(!message.is_empty() && !message.contains('\n'), "{message}");
-            assert!(!matches!(why, CountersError::Open { .. }), "a refusal without advice: {message}");
+            assert!(
+                !matches!(why, CountersError::Open { .. }),
+                "a refusal without advice: {message}"
+            );
         }
     }
 }

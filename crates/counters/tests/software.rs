@@ -1,6 +1,7 @@
 //! What the kernel counts of a thread, checked against what the thread is known to do.
 //!
-//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then only look at the message.
+//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then
+//! only look at the message.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -15,7 +16,11 @@ use befit_counters::{CountersError, Counts, Quantity, Software, Source};
 fn open() -> Option<Software> {
     match Software::open() {
         Ok(software) => Some(software),
-        Err(why @ (CountersError::Forbidden { .. } | CountersError::Blocked | CountersError::Unsupported { .. })) => {
+        Err(
+            why @ (CountersError::Forbidden { .. }
+            | CountersError::Blocked
+            | CountersError::Unsupported { .. }),
+        ) => {
             eprintln!("not tested: {why}");
             None
         }
@@ -38,7 +43,8 @@ impl Fresh {
 
     fn new(pages: usize) -> Self {
         let map = memmap2::MmapMut::map_anon(pages * Self::PAGE).unwrap();
-        // A huge page would take one fault for 512 of ours. Kernels without huge pages refuse the advice.
+        // A huge page would take one fault for 512 of ours. Kernels without huge pages refuse the
+        // advice.
         let _ = map.advise(memmap2::Advice::NoHugePage);
         Self(map)
     }
@@ -85,7 +91,11 @@ fn another_threads_page_faults_do_not_show() {
             start.wait();
             end.wait();
         });
-        assert!(counts.page_faults < Some(20), "on the thread that waits: {:?}", counts.page_faults);
+        assert!(
+            counts.page_faults < Some(20),
+            "on the thread that waits: {:?}",
+            counts.page_faults
+        );
     });
 }
 
@@ -97,14 +107,19 @@ fn the_task_clock_grows_with_work_and_stands_still_in_sleep() {
     assert!(asleep < Duration::from_millis(10), "asleep for 50 ms: {asleep:?}");
 
     // The least of several: a processor shared with others is at times slower.
-    let mut work =
-        |rounds| (0..5).map(|_| clock(counted(&mut software, || assert!(generate(rounds) > 0)))).min().unwrap();
+    let mut work = |rounds| {
+        (0..5)
+            .map(|_| clock(counted(&mut software, || assert!(generate(rounds) > 0))))
+            .min()
+            .unwrap()
+    };
     let (little, much) = (work(1_000_000), work(20_000_000));
     assert!(much > little * 5, "20 times the work took {much:?} against {little:?}");
 }
 
-/// Work that the compiler cannot shorten, in registers only: a xorshift generator's state after some rounds, never 0.
-/// (With a `black_box` in the loop it was through memory, and five times slower at some times than at others.)
+/// Work that the compiler cannot shorten, in registers only: a xorshift generator's state after
+/// some rounds, never 0. (With a `black_box` in the loop it was through memory, and five times
+/// slower at some times than at others.)
 fn generate(rounds: u64) -> u64 {
     (0..rounds).fold(std::hint::black_box(1), |mut state, _| {
         state ^= state << 13;
@@ -128,7 +143,8 @@ fn the_task_clock_does_not_outrun_the_wall_clock() {
 #[test]
 fn waiting_gives_the_processor_away() {
     let Some(mut software) = open() else { return };
-    let counts = counted(&mut software, || (0..5).for_each(|_| thread::sleep(Duration::from_millis(1))));
+    let counts =
+        counted(&mut software, || (0..5).for_each(|_| thread::sleep(Duration::from_millis(1))));
     match software.left_out().iter().find(|(quantity, _)| *quantity == Quantity::ContextSwitches) {
         // Programs without privileges may not count what happens inside the kernel.
         Some((_, why)) => {

@@ -19,7 +19,8 @@ pub struct Drawer {
 }
 
 impl Drawer {
-    /// Builds it: before the work whose results it is to draw, so that these are not lost for want of it. Takes a minute the first time.
+    /// Builds it: before the work whose results it is to draw, so that these are not lost for want
+    /// of it. Takes a minute the first time.
     ///
     /// # Errors
     /// When its sources are not where this was built, or cannot be built.
@@ -47,7 +48,8 @@ impl Drawer {
         let mut child = command.spawn().map_err(draw)?;
         let stdin = child.stdin.take();
         // On another thread: it may begin to answer before it has read all.
-        let writer = thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&json)));
+        let writer =
+            thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&json)));
         let output = child.wait_with_output().map_err(draw)?;
         if !output.status.success() {
             return Err(draw(String::from_utf8_lossy(&output.stderr).trim()));

@@ -39,7 +39,8 @@ pub enum LabError {
         /// What it can have.
         why: String,
     },
-    /// The kernels' sources, which are built anew with instrumentation, are not where this command was built from.
+    /// The kernels' sources, which are built anew with instrumentation, are not where this command
+    /// was built from.
     #[error(
         "the kernels' sources are gone from {}, where this befit was built; run befit from a checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path", folder.display()
     )]

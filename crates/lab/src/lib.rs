@@ -23,7 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's own threads instead, under each scheduler in turn.
+//! [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's
+//! own threads instead, under each scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
 #[cfg(doctest)]
@@ -47,8 +48,8 @@ mod testing;
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use native::{
-    ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource, NativeSummary,
-    Pinning, TiersSummary, TimeSummary, WorkerSummary,
+    ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource,
+    NativeSummary, Pinning, TiersSummary, TimeSummary, WorkerSummary,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};

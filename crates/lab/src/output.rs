@@ -8,11 +8,12 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// A file being written. Readers see nothing of it before [`OutputFile::commit`]; then all of it. Dropped without a commit, it
-/// leaves what was there before.
+/// A file being written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
+/// Dropped without a commit, it leaves what was there before.
 ///
-/// Opened before long work and committed after, it says early that a folder cannot be written to. What exists already and is no
-/// regular file (`/dev/stdout`, a pipe) is written to directly, as nothing could take its place.
+/// Opened before long work and committed after, it says early that a folder cannot be written to.
+/// What exists already and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
+/// nothing could take its place.
 #[derive(Debug)]
 pub struct OutputFile {
     target: PathBuf,
@@ -34,7 +35,9 @@ impl OutputFile {
         // Through symbolic links, so that the link stays and the file that it names is replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inner = match target.metadata() {
-            Ok(meta) if !meta.is_file() => Inner::Direct(OpenOptions::new().write(true).open(&target)?),
+            Ok(meta) if !meta.is_file() => {
+                Inner::Direct(OpenOptions::new().write(true).open(&target)?)
+            }
             _ => Inner::Whole(temporary_beside(&target)?),
         };
         Ok(Self { target, inner })

@@ -9,17 +9,21 @@ use std::{
     thread,
 };
 
-/// How many threads [`map`] should have here: as many as this process may use cores, or one where that is unknown.
+/// How many threads [`map`] should have here: as many as this process may use cores, or one where
+/// that is unknown.
 pub(crate) fn threads() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Runs `run` on every job and answers the results in the order of `jobs`, whatever the order in which they finish.
+/// Runs `run` on every job and answers the results in the order of `jobs`, whatever the order in
+/// which they finish.
 ///
-/// Idle threads take the heaviest job left, so that no long job starts last and is waited for alone. After a failure no
-/// further job starts; of several failures the one of the first job in order is answered.
+/// Idle threads take the heaviest job left, so that no long job starts last and is waited for
+/// alone. After a failure no further job starts; of several failures the one of the first job in
+/// order is answered.
 ///
-/// Threads and one shared list are enough here: a job is a whole simulation, seconds long, and there are dozens of them.
+/// Threads and one shared list are enough here: a job is a whole simulation, seconds long, and
+/// there are dozens of them.
 pub(crate) fn map<J: Sync, R: Send, E: Send>(
     jobs: &[J],
     threads: NonZeroUsize,
@@ -27,7 +31,8 @@ pub(crate) fn map<J: Sync, R: Send, E: Send>(
     run: impl Fn(&J) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|i| std::cmp::Reverse(weight(&jobs[*i]))); // stable: equal jobs keep their order
+    // stable: equal jobs keep their order
+    order.sort_by_key(|i| std::cmp::Reverse(weight(&jobs[*i])));
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let results: Mutex<Vec<Option<Result<R, E>>>> = Mutex::new(jobs.iter().map(|_| None).collect());
@@ -40,13 +45,19 @@ pub(crate) fn map<J: Sync, R: Send, E: Send>(
                     }
                     let result = run(&jobs[*i]);
                     failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    results.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[*i] = Some(result);
+                    results.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[*i] =
+                        Some(result);
                 }
             });
         }
     });
     // Jobs that never started are missing only after a failure, which `collect` then finds.
-    results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_iter().flatten().collect()
+    results
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::path::Path;
 
 /// Is told what an experiment is doing, from several threads. Every method may be left out.
 pub trait Progress: Sync {
-    /// `what` is being built with instrumentation; cargo writes its own progress to stderr meanwhile.
+    /// `what` is being built with instrumentation; cargo writes its own progress to stderr
+    /// meanwhile.
     fn building(&self, what: &str) {
         let _ = what;
     }
@@ -24,7 +25,8 @@ pub trait Progress: Sync {
     fn said(&self, text: &str) {
         let _ = text;
     }
-    /// `what` runs once, serially, and is recorded. `shown`: what it writes goes to stderr meanwhile.
+    /// `what` runs once, serially, and is recorded. `shown`: what it writes goes to stderr
+    /// meanwhile.
     fn recording(&self, what: &str, shown: bool) {
         let _ = (what, shown);
     }

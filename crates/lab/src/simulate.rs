@@ -33,18 +33,24 @@ struct Job {
 }
 
 impl Plan {
-    /// Simulates `program` as planned, on as many threads as this process may use cores. The results are ordered by machine, then
-    /// by scheduler, as the plan names them, and do not depend on the number of threads.
+    /// Simulates `program` as planned, on as many threads as this process may use cores. The
+    /// results are ordered by machine, then by scheduler, as the plan names them, and do not depend
+    /// on the number of threads.
     ///
     /// Takes time linear in the program's line touches × machines × schedulers × seeds.
     ///
     /// # Errors
     /// When a simulation fails; of several failures, the first in the order of results.
-    pub fn simulate(&self, program: &Program, progress: &dyn Progress) -> Result<Vec<Summary>, LabError> {
+    pub fn simulate(
+        &self,
+        program: &Program,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Summary>, LabError> {
         self.simulate_at(Costs::default(), program, progress)
     }
 
-    /// As [`Self::simulate`], with scheduling at other costs: [`Costs::shrunk`] for a model of a large run.
+    /// As [`Self::simulate`], with scheduling at other costs: [`Costs::shrunk`] for a model of a
+    /// large run.
     ///
     /// # Errors
     /// As [`Self::simulate`].
@@ -56,34 +62,39 @@ impl Plan {
     ) -> Result<Vec<Summary>, LabError> {
         let jobs = self.jobs();
         let touches = program.total_touches();
-        progress.simulating(&title(program, &self.machines), jobs.len(), touches * jobs.len() as u64);
+        progress.simulating(
+            &title(program, &self.machines),
+            jobs.len(),
+            touches * jobs.len() as u64,
+        );
         // A touch costs about as much on every machine with as many levels to look into.
         let weight = |job: &Job| self.machines[job.machine].levels().len() as u64;
         let run = |job: &Job| {
             let machine = &self.machines[job.machine];
             let scheduler = self.schedulers[job.scheduler];
-            let settings = Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs };
-            befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches)).map_err(|source| {
-                LabError::Simulation {
+            let settings =
+                Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs };
+            befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches))
+                .map_err(|source| LabError::Simulation {
                     machine: machine.name.clone(),
                     scheduler: scheduler.name(),
                     seed: job.seed,
                     source,
-                }
-            })
+                })
         };
         let outcomes = parallel::map(&jobs, threads(), weight, run)?;
         progress.simulated();
         let seeds = self.seeds.get() as usize;
-        let summaries = jobs.chunks(seeds).zip(outcomes.chunks(seeds)).filter_map(|(jobs, outcomes)| {
-            let experiment = Experiment {
-                command: &program.meta().name,
-                machine: &self.machines[jobs[0].machine],
-                scheduler: self.schedulers[jobs[0].scheduler],
-                options: self.options,
-            };
-            Summary::of(experiment, outcomes)
-        });
+        let summaries =
+            jobs.chunks(seeds).zip(outcomes.chunks(seeds)).filter_map(|(jobs, outcomes)| {
+                let experiment = Experiment {
+                    command: &program.meta().name,
+                    machine: &self.machines[jobs[0].machine],
+                    scheduler: self.schedulers[jobs[0].scheduler],
+                    options: self.options,
+                };
+                Summary::of(experiment, outcomes)
+            });
         Ok(summaries.collect())
     }
 

@@ -12,7 +12,9 @@ pub(crate) fn program() -> Program {
     builder.work(1, 1, 1);
     for _ in 0..2 {
         for task in 0..8 {
-            builder.fork(ScopeId(1), Declared { size: Some(Bytes(each * 64)), strand: None }).unwrap();
+            builder
+                .fork(ScopeId(1), Declared { size: Some(Bytes(each * 64)), strand: None })
+                .unwrap();
             for line in 0..each {
                 builder.touch(task * each + line, line % 2 == 0, false);
             }
@@ -26,6 +28,7 @@ pub(crate) fn program() -> Program {
 
 /// `sockets` sockets of two cores, each core with an L1 and an L2.
 pub(crate) fn machine(sockets: u32) -> Machine {
-    let text = format!("pack:{sockets} l3:1(size=65536) core:2 l2:1(size=16384) l1:1(size=4096) pu:1");
+    let text =
+        format!("pack:{sockets} l3:1(size=65536) core:2 l2:1(size=16384) l1:1(size=4096) pu:1");
     text.parse().unwrap()
 }

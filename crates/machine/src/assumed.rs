@@ -1,8 +1,9 @@
 //! What is assumed where a machine's description does not say.
 //!
-//! Descriptions of real machines (sysfs, hwloc) tell what stands under what and how large it is, never how fast. The
-//! figures here fill that in. They are typical of x86 servers of 2018 to 2024 and meant for comparing schedulers, not for
-//! predicting times; where times matter, use a preset or give the figures in a synthetic string.
+//! Descriptions of real machines (sysfs, hwloc) tell what stands under what and how large it is,
+//! never how fast. The figures here fill that in. They are typical of x86 servers of 2018 to 2024
+//! and meant for comparing schedulers, not for predicting times; where times matter, use a preset
+//! or give the figures in a synthetic string.
 
 use crate::{Bytes, Cache, Cycles, Inclusion, Level, Memory, Placement, Replacement};
 
@@ -12,13 +13,13 @@ pub const LINE: Bytes = Bytes(64);
 /// A server's sustained clock, where no other is known.
 pub const MHZ: u32 = 2500;
 
-/// One recorded operation stands for two to three machine instructions (itself, its address, its arithmetic), of
-/// which a 4-wide out-of-order core retires about two and a half a cycle. To be replaced by calibration against native
-/// time where a machine is at hand.
+/// One recorded operation stands for two to three machine instructions (itself, its address, its
+/// arithmetic), of which a 4-wide out-of-order core retires about two and a half a cycle. To be
+/// replaced by calibration against native time where a machine is at hand.
 pub const CYCLES_PER_OPERATION: f64 = 1.0;
 
-/// Load to use: L1 4 and L2 14 cycles as on Zen 2 and Skylake-SP; L3 50, between Zen's chiplets (39 to 50) and
-/// Intel's meshes (70); anything outside of it 80 (an estimate: few machines have one).
+/// Load to use: L1 4 and L2 14 cycles as on Zen 2 and Skylake-SP; L3 50, between Zen's chiplets (39
+/// to 50) and Intel's meshes (70); anything outside of it 80 (an estimate: few machines have one).
 pub fn latency(level: Level) -> Cycles {
     Cycles(match level.0 {
         0 | 1 => 4,
@@ -28,11 +29,13 @@ pub fn latency(level: Level) -> Cycles {
     })
 }
 
-/// One controller: 100 ns and 100 GB/s at 2.5 GHz, about a socket of eight DDR4-3200 channels at half its peak.
+/// One controller: 100 ns and 100 GB/s at 2.5 GHz, about a socket of eight DDR4-3200 channels at
+/// half its peak.
 ///
-/// Parallelism 10: the line-fill buffers of an Intel core from Nehalem to Skylake; a streaming run keeps them full.
-/// Window 112: half of the 224 instructions that Skylake and Zen 2 have in flight, as an operation stands for about two.
-/// A cache of another socket answers in 1.4 times the time of local memory, as on two-socket Xeons and EPYCs.
+/// Parallelism 10: the line-fill buffers of an Intel core from Nehalem to Skylake; a streaming run
+/// keeps them full. Window 112: half of the 224 instructions that Skylake and Zen 2 have in flight,
+/// as an operation stands for about two. A cache of another socket answers in 1.4 times the time of
+/// local memory, as on two-socket Xeons and EPYCs.
 pub fn memory() -> Memory {
     Memory {
         latency: Cycles(250),
@@ -45,13 +48,14 @@ pub fn memory() -> Memory {
     }
 }
 
-/// hwloc's own default for a synthetic cache without `size=`: L1 32 KiB, each further level fourfold, L2 4 MiB.
+/// hwloc's own default for a synthetic cache without `size=`: L1 32 KiB, each further level
+/// fourfold, L2 4 MiB.
 pub(crate) fn size(level: Level) -> Bytes {
     if level.0 <= 1 { Bytes::kib(32) } else { Bytes::kib(256 << (2 * u64::from(level.0.min(16)))) }
 }
 
-/// The size of a real cache whose size is not told, as on boards whose device tree leaves it out: small, so that more
-/// is not promised than is there.
+/// The size of a real cache whose size is not told, as on boards whose device tree leaves it out:
+/// small, so that more is not promised than is there.
 pub(crate) fn untold_size(level: Level) -> Bytes {
     match level.0 {
         0 | 1 => Bytes::kib(32),
@@ -60,7 +64,8 @@ pub(crate) fn untold_size(level: Level) -> Bytes {
     }
 }
 
-/// A cache of which only the level is known, or some of the rest. `line` and `ways` of `None` are filled in.
+/// A cache of which only the level is known, or some of the rest. `line` and `ways` of `None` are
+/// filled in.
 pub(crate) fn cache(level: Level, size: Bytes, line: Option<Bytes>, ways: Option<u32>) -> Cache {
     let line = line.unwrap_or(LINE);
     Cache {
@@ -75,24 +80,31 @@ pub(crate) fn cache(level: Level, size: Bytes, line: Option<Bytes>, ways: Option
 }
 
 /// A cache as real hardware's description tells it, and whether its size had to be assumed.
-/// Associativity that contradicts size and line counts as not told: some firmware's does (a 32 MiB L3 of
-/// 128-byte lines in 15 ways on HiSilicon's Kunpeng 920).
-pub(crate) fn completed(level: Level, size: Option<Bytes>, line: Option<Bytes>, ways: Option<u32>) -> (Cache, bool) {
+/// Associativity that contradicts size and line counts as not told: some firmware's does (a 32 MiB
+/// L3 of 128-byte lines in 15 ways on HiSilicon's Kunpeng 920).
+pub(crate) fn completed(
+    level: Level,
+    size: Option<Bytes>,
+    line: Option<Bytes>,
+    ways: Option<u32>,
+) -> (Cache, bool) {
     let known = size.unwrap_or_else(|| untold_size(level));
     let set = |ways: u32| line.unwrap_or(LINE).0.saturating_mul(u64::from(ways.max(1))).max(1);
     let ways = ways.filter(|ways| known.0.is_multiple_of(set(*ways)));
     (cache(level, known, line, ways), size.is_none())
 }
 
-/// The associativity where it is not told: the largest up to 16 (8 for L1) that divides the number of lines.
+/// The associativity where it is not told: the largest up to 16 (8 for L1) that divides the number
+/// of lines.
 pub(crate) fn ways(level: Level, size: Bytes, line: Bytes) -> u32 {
     let most = if level.0 <= 1 { 8 } else { 16 };
     let lines = size.0.checked_div(line.0).unwrap_or(0);
     (1..=most).rev().find(|w| lines.is_multiple_of(u64::from(*w))).unwrap_or(1)
 }
 
-/// The speed of a core that does `percent` of what the fastest does. From 90 up it counts as equal: favoured cores, which may
-/// clock a few percent higher than their neighbours while few are busy, are no other kind of core.
+/// The speed of a core that does `percent` of what the fastest does. From 90 up it counts as equal:
+/// favoured cores, which may clock a few percent higher than their neighbours while few are busy,
+/// are no other kind of core.
 pub(crate) fn speed(percent: f64) -> u32 {
     if percent >= 90.0 { 100 } else { percent.round().max(1.0) as u32 }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::{Machine, MachineError, preset, synthetic};
 
 impl Machine {
-    /// The machine that `spec` names: a preset ([`crate::presets`]), `host`, the path of a file that
-    /// `lstopo machine.xml` wrote, or a synthetic string. Tried in this order.
+    /// The machine that `spec` names: a preset ([`crate::presets`]), `host`, the path of a file
+    /// that `lstopo machine.xml` wrote, or a synthetic string. Tried in this order.
     ///
     /// ```
     /// use befit_machine::Machine;
@@ -17,12 +17,15 @@ impl Machine {
     /// ```
     ///
     /// # Errors
-    /// [`MachineError`]; a text that is none of these gets [`MachineError::Unknown`], listing the known names.
+    /// [`MachineError`]; a text that is none of these gets [`MachineError::Unknown`], listing the
+    /// known names.
     pub fn find(spec: &str) -> Result<Self, MachineError> {
         let spec = spec.trim();
         let path = Path::new(spec);
         match preset(spec) {
-            Err(MachineError::Unknown { .. }) if path.is_file() || spec.ends_with(".xml") => xml(path),
+            Err(MachineError::Unknown { .. }) if path.is_file() || spec.ends_with(".xml") => {
+                xml(path)
+            }
             Err(MachineError::Unknown { .. }) if synthetic::is_likely(spec) => spec.parse(),
             result => result,
         }

@@ -1,8 +1,8 @@
 //! The machine as libhwloc sees it, through the `hwlocality` crate (feature `hwloc`).
 //!
-//! For machines on which reading sysfs does not do (other systems than Linux, odd firmware that hwloc knows how to
-//! correct), and to hold [`crate::Host`] against an independent reading. Speeds of cores are not read, and a cgroup's quota
-//! is not applied.
+//! For machines on which reading sysfs does not do (other systems than Linux, odd firmware that
+//! hwloc knows how to correct), and to hold [`crate::Host`] against an independent reading. Speeds
+//! of cores are not read, and a cgroup's quota is not applied.
 
 use hwlocality::Topology;
 use hwlocality::object::TopologyObject;
@@ -11,7 +11,8 @@ use hwlocality::object::types::{CacheType, ObjectType};
 
 use crate::{Bytes, Inclusion, Level, Machine, MachineError, MachineSpec, Part, assumed};
 
-/// The machine that this runs on, as libhwloc detects it: its online CPUs that this process may use.
+/// The machine that this runs on, as libhwloc detects it: its online CPUs that this process may
+/// use.
 ///
 /// # Errors
 /// [`MachineError::Object`] where libhwloc fails, or describes what cannot be a machine.
@@ -47,18 +48,24 @@ fn part(object: &TopologyObject) -> Result<Option<Part>, MachineError> {
     }
     Ok(Some(match object.attributes() {
         Some(ObjectAttributes::Cache(told)) if told.cache_type() != CacheType::Instruction => {
-            let out_of_range = |what: &str| MachineError::object(label.clone(), format!("its {what} is out of range"));
+            let out_of_range = |what: &str| {
+                MachineError::object(label.clone(), format!("its {what} is out of range"))
+            };
             let level = Level(u8::try_from(told.depth()).map_err(|_| out_of_range("level"))?);
             let size = told.size().map(|size| Bytes(size.get()));
             let line = told.line_size().map(|line| Bytes(line.get() as u64));
             let ways = match told.associativity() {
                 CacheAssociativity::Unknown => None,
                 CacheAssociativity::Full => Some(0),
-                CacheAssociativity::Ways(n) => Some(u32::try_from(n.get()).map_err(|_| out_of_range("associativity"))?),
+                CacheAssociativity::Ways(n) => {
+                    Some(u32::try_from(n.get()).map_err(|_| out_of_range("associativity"))?)
+                }
             };
             let (mut cache, _) = assumed::completed(level, size, line, ways);
             // Of level 1 there is nothing below to include.
-            if level > Level(1) && object.info("Inclusive").is_some_and(|info| info.to_bytes() == b"1") {
+            if level > Level(1)
+                && object.info("Inclusive").is_some_and(|info| info.to_bytes() == b"1")
+            {
                 cache.inclusion = Inclusion::Inclusive;
             }
             Part::Cache { label, cache, parts }

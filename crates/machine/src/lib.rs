@@ -12,7 +12,8 @@
 //! assert_eq!(format!("{}, {}, {}", sizes[0], sizes[1], sizes[2]), "32 KiB, 256 KiB, 24 MiB");
 //! ```
 //!
-//! Every source describes what stands under what as a [`MachineSpec`]; [`MachineSpec::build`] numbers and checks it.
+//! Every source describes what stands under what as a [`MachineSpec`]; [`MachineSpec::build`]
+//! numbers and checks it.
 
 pub mod assumed;
 mod build;

@@ -113,11 +113,11 @@ pub struct Memory {
     pub bandwidth: f64,
     /// Where pages go.
     pub placement: Placement,
-    /// How many misses a core has in flight at most: of a streaming run the latency of each is divided by it, and no more
-    /// than so many others are waited for together.
+    /// How many misses a core has in flight at most: of a streaming run the latency of each is
+    /// divided by it, and no more than so many others are waited for together.
     pub parallelism: f64,
-    /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one such window are waited for
-    /// together. 0 for a core that waits for each.
+    /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one
+    /// such window are waited for together. 0 for a core that waits for each.
     pub window: u32,
     /// From the load's issue to its data when another last-level cache supplies it.
     pub remote_latency: Cycles,
@@ -148,7 +148,8 @@ pub struct Machine {
     pub mhz: u32,
     /// Main memory, the root of the tree.
     pub memory: Memory,
-    /// Average cycles that one recorded operation (load, store or basic block) costs beyond the caches.
+    /// Average cycles that one recorded operation (load, store or basic block) costs beyond the
+    /// caches.
     pub cycles_per_operation: f64,
     /// What that follows from, where it is known.
     pub issue: Option<Issue>,
@@ -179,7 +180,8 @@ impl Machine {
     }
     /// The cache levels present, in ascending order.
     pub fn levels(&self) -> Vec<Level> {
-        let mut levels: Vec<Level> = self.clusters.iter().filter_map(|c| c.cache).map(|c| c.level).collect();
+        let mut levels: Vec<Level> =
+            self.clusters.iter().filter_map(|c| c.cache).map(|c| c.level).collect();
         levels.sort();
         levels.dedup();
         levels

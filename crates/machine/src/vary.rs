@@ -1,4 +1,5 @@
-//! A machine with something changed: less memory bandwidth, fewer sockets or cores, caches scaled down.
+//! A machine with something changed: less memory bandwidth, fewer sockets or cores, caches scaled
+//! down.
 //!
 //! ```
 //! use befit_machine::Machine;
@@ -11,15 +12,17 @@
 use crate::{Bytes, ClusterId, Machine, MachineError, Placement, WorkerId};
 
 impl Machine {
-    /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its memory controllers, pages are bound to
-    /// so many of them, round robin (Simhadri et al., SPAA 2014, section 5.3: the *bandwidth gap*); elsewhere each controller, which then
-    /// stands for several channels, is as much slower. 100 leaves the machine as it is.
+    /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its
+    /// memory controllers, pages are bound to so many of them, round robin (Simhadri et al., SPAA
+    /// 2014, section 5.3: the *bandwidth gap*); elsewhere each controller, which then stands for
+    /// several channels, is as much slower. 100 leaves the machine as it is.
     ///
     /// # Errors
     /// Where `percent` is not from 1 to 100.
     pub fn with_bandwidth(mut self, percent: u32) -> Result<Self, MachineError> {
         if !(1..=100).contains(&percent) {
-            let what = format!("it can have 1 to 100 percent of its memory bandwidth, not {percent}");
+            let what =
+                format!("it can have 1 to 100 percent of its memory bandwidth, not {percent}");
             return Err(MachineError::object(self.name, what));
         }
         if percent == 100 {
@@ -43,7 +46,10 @@ impl Machine {
         let sockets = self.cluster(ClusterId::ROOT).children.clone();
         let all = sockets.len() as u32;
         if count == 0 || count > all {
-            return Err(MachineError::object(self.name, format!("it has 1 to {all} sockets, not {count}")));
+            return Err(MachineError::object(
+                self.name,
+                format!("it has 1 to {all} sockets, not {count}"),
+            ));
         }
         if count == all {
             return Ok(self);
@@ -67,7 +73,8 @@ impl Machine {
         Ok(self)
     }
 
-    /// The first `count` cores under each last-level cache, with all their hardware threads; the last-level caches keep their sizes.
+    /// The first `count` cores under each last-level cache, with all their hardware threads; the
+    /// last-level caches keep their sizes.
     ///
     /// # Errors
     /// Where some last-level cache has not so many, or `count` is 0.
@@ -88,14 +95,16 @@ impl Machine {
             }
         }
         if !all {
-            self.name += &format!(", {count} {} a socket", if count == 1 { "core" } else { "cores" });
+            self.name +=
+                &format!(", {count} {} a socket", if count == 1 { "core" } else { "cores" });
             self.keep(&keep);
         }
         Ok(self)
     }
 
-    /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program whose data and cut-offs are as many times smaller
-    /// misses in as many times fewer lines. Latencies and bandwidths stay.
+    /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program
+    /// whose data and cut-offs are as many times smaller misses in as many times fewer lines.
+    /// Latencies and bandwidths stay.
     ///
     /// # Errors
     /// Where a cache would have less than one set.
@@ -104,8 +113,10 @@ impl Machine {
             let set = cache.line.0 * u64::from(cache.ways.max(1));
             let sets = cache.size.0 / set / u64::from(factor.max(1));
             if sets == 0 {
-                let what =
-                    format!("{} of {} is less than one set when it is {factor} times smaller", cache.level, cache.size);
+                let what = format!(
+                    "{} of {} is less than one set when it is {factor} times smaller",
+                    cache.level, cache.size
+                );
                 return Err(MachineError::object(self.name, what));
             }
             cache.size = Bytes(sets * set);
@@ -125,7 +136,8 @@ impl Machine {
                 Some(*sum)
             }))
             .collect();
-        let left = |range: &std::ops::Range<u32>| before[range.start as usize]..before[range.end as usize];
+        let left =
+            |range: &std::ops::Range<u32>| before[range.start as usize]..before[range.end as usize];
         let mut place = vec![None; self.clusters.len()];
         let mut next = 0;
         for (cluster, place) in self.clusters.iter().zip(&mut place) {
@@ -168,17 +180,24 @@ mod tests {
         for threads in ["", "-ht"] {
             for sockets in 1..=4 {
                 for cores in [1, 2, 4, 8] {
-                    let machine = xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
+                    let machine =
+                        xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
                     invariants::check(&machine);
                     let per_core = if threads.is_empty() { 1 } else { 2 };
                     assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
                     assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
                     assert_eq!(machine.memory.controllers, sockets);
                     let caches = |level| {
-                        machine.clusters().iter().filter(|c| c.cache.is_some_and(|c| c.level == Level(level))).count()
-                            as u32
+                        machine
+                            .clusters()
+                            .iter()
+                            .filter(|c| c.cache.is_some_and(|c| c.level == Level(level)))
+                            .count() as u32
                     };
-                    assert_eq!((caches(3), caches(2), caches(1)), (sockets, sockets * cores, sockets * cores));
+                    assert_eq!(
+                        (caches(3), caches(2), caches(1)),
+                        (sockets, sockets * cores, sockets * cores)
+                    );
                 }
             }
         }
@@ -187,7 +206,9 @@ mod tests {
 
     #[test]
     fn bandwidth_is_cut_by_whole_controllers_where_it_can_be() {
-        let memory = |name: &str, percent| Machine::find(name).unwrap().with_bandwidth(percent).map(|m| m.memory);
+        let memory = |name: &str, percent| {
+            Machine::find(name).unwrap().with_bandwidth(percent).map(|m| m.memory)
+        };
         assert_eq!(memory("xeon-7560", 100).unwrap().placement, Placement::Interleaved);
         assert_eq!(memory("xeon-7560", 75).unwrap().placement, Placement::Bound(3));
         assert_eq!(memory("xeon-7560", 25).unwrap().placement, Placement::Bound(1));
@@ -195,7 +216,10 @@ mod tests {
         assert_eq!((one.placement, one.bandwidth), (Placement::Interleaved, 36.0));
         for bad in [0, 125] {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
-            assert!(error.contains("1 to 100 percent") && error.contains(&bad.to_string()), "{error}");
+            assert!(
+                error.contains("1 to 100 percent") && error.contains(&bad.to_string()),
+                "{error}"
+            );
         }
     }
 
@@ -203,14 +227,17 @@ mod tests {
     fn caches_shrink_to_whole_sets() {
         let small = xeon("").shrunk(16).unwrap();
         invariants::check(&small);
-        let sizes: Vec<_> = small.path(WorkerId(0)).map(|c| small.cluster(c).size().to_string()).take(3).collect();
+        let sizes: Vec<_> =
+            small.path(WorkerId(0)).map(|c| small.cluster(c).size().to_string()).take(3).collect();
         assert_eq!(sizes, ["2 KiB", "16 KiB", "1536 KiB"]);
         assert!(xeon("").shrunk(100_000).unwrap_err().to_string().contains("less than one set"));
     }
 
     #[test]
     fn what_cannot_be_is_said_with_what_can() {
-        assert!(xeon("").with_sockets(5).unwrap_err().to_string().contains("1 to 4 sockets, not 5"));
+        assert!(
+            xeon("").with_sockets(5).unwrap_err().to_string().contains("1 to 4 sockets, not 5")
+        );
         assert!(xeon("").with_cores(0).unwrap_err().to_string().contains("1 to 8 cores, not 0"));
     }
 }

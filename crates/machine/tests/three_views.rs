@@ -7,8 +7,8 @@ use std::process::Command;
 
 use befit_machine::{Host, Inclusion, Machine, detect_through_hwloc};
 
-/// What all three tell: the tree, its caches without inclusion (sysfs does not tell), the workers without speeds
-/// (libhwloc is not asked).
+/// What all three tell: the tree, its caches without inclusion (sysfs does not tell), the workers
+/// without speeds (libhwloc is not asked).
 fn tree(machine: &Machine) -> Vec<String> {
     let clusters = machine.clusters().iter().map(|cluster| {
         let mut cluster = cluster.clone();
@@ -17,7 +17,8 @@ fn tree(machine: &Machine) -> Vec<String> {
         }
         format!("{cluster:?}")
     });
-    let workers = machine.workers().iter().map(|w| format!("{:?} {:?} core {}", w.os_index, w.leaf, w.core));
+    let workers =
+        machine.workers().iter().map(|w| format!("{:?} {:?} core {}", w.os_index, w.leaf, w.core));
     clusters.chain(workers).collect()
 }
 
@@ -28,7 +29,10 @@ fn sysfs_libhwloc_and_lstopo_agree() {
     assert_eq!(tree(&sysfs), tree(&library));
     assert_eq!(sysfs.memory.controllers, library.memory.controllers);
 
-    let output = Command::new("lstopo").args(["--of", "xml"]).output().expect("lstopo must be installed for this test");
+    let output = Command::new("lstopo")
+        .args(["--of", "xml"])
+        .output()
+        .expect("lstopo must be installed for this test");
     let xml = Machine::from_xml("host", std::str::from_utf8(&output.stdout).unwrap()).unwrap();
     assert_eq!(tree(&sysfs), tree(&xml));
     assert_eq!(sysfs.memory.controllers, xml.memory.controllers);
@@ -48,7 +52,8 @@ fn a_synthetic_string_means_to_us_what_it_means_to_lstopo() {
         let output = Command::new("lstopo").args(["-i", text, "--of", "xml"]).output().unwrap();
         let theirs = Machine::from_xml(text, std::str::from_utf8(&output.stdout).unwrap()).unwrap();
         assert_eq!(ours.clusters(), theirs.clusters(), "{text}");
-        let workers = |m: &Machine| m.workers().iter().map(|w| (w.leaf, w.core)).collect::<Vec<_>>();
+        let workers =
+            |m: &Machine| m.workers().iter().map(|w| (w.leaf, w.core)).collect::<Vec<_>>();
         assert_eq!(workers(&ours), workers(&theirs), "{text}");
     }
 }

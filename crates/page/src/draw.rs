@@ -8,7 +8,8 @@ use plotly::{
 
 use crate::{Part, PlotKind, Point, Series};
 
-/// The page as HTML that loads nothing from elsewhere: some 7 MB where it has plots, nearly all of it the script that draws them.
+/// The page as HTML that loads nothing from elsewhere: some 7 MB where it has plots, nearly all of
+/// it the script that draws them.
 pub fn draw(page: &[Part]) -> String {
     let mut html = String::new();
     let mut plots = 0;
@@ -35,7 +36,9 @@ fn plot(from: &crate::Plot) -> plotly::Plot {
         PlotKind::Bars => from.series.iter().for_each(|series| plot.add_trace(bars(series))),
         PlotKind::HeatMap => plot.add_trace(heat_map(&from.series)),
     }
-    plot.set_layout(Layout::new().title(from.title.as_str()).x_axis(axis(&from.x)).y_axis(axis(&from.y)));
+    plot.set_layout(
+        Layout::new().title(from.title.as_str()).x_axis(axis(&from.x)).y_axis(axis(&from.y)),
+    );
     plot
 }
 
@@ -54,7 +57,9 @@ fn ys(points: &[Point]) -> Vec<f64> {
 
 /// Bars from the smallest to the largest value over the seeds, where they are known.
 fn errors(points: &[Point]) -> ErrorData {
-    let part = |get: fn(f64, (f64, f64)) -> f64| points.iter().map(|p| p.range.map_or(0.0, |r| get(p.y, r))).collect();
+    let part = |get: fn(f64, (f64, f64)) -> f64| {
+        points.iter().map(|p| p.range.map_or(0.0, |r| get(p.y, r))).collect()
+    };
     let seen = points.iter().any(|point| point.range.is_some());
     ErrorData::new(ErrorType::Data)
         .visible(seen)
@@ -71,7 +76,9 @@ fn lines(series: &Series) -> Box<Scatter<String, f64>> {
 }
 
 fn bars(series: &Series) -> Box<Bar<String, f64>> {
-    Bar::new(xs(&series.points), ys(&series.points)).name(&series.name).error_y(errors(&series.points))
+    Bar::new(xs(&series.points), ys(&series.points))
+        .name(&series.name)
+        .error_y(errors(&series.points))
 }
 
 fn heat_map(series: &[Series]) -> Box<HeatMap<String, String, Vec<f64>>> {
@@ -97,21 +104,34 @@ mod tests {
 
     #[test]
     fn a_page_holds_all_it_needs() {
-        let page = [Part::Html("<h1>a</h1>".to_owned()), bars("one"), Part::Html("<p>b".to_owned()), bars("two")];
+        let page = [
+            Part::Html("<h1>a</h1>".to_owned()),
+            bars("one"),
+            Part::Html("<p>b".to_owned()),
+            bars("two"),
+        ];
         let json = serde_json::to_string(&page).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Part>>(&json).unwrap(), page);
         let html = draw(&page);
-        assert!(html.starts_with("<h1>a</h1>") && html.contains("plot-0") && html.contains("plot-1"));
+        assert!(
+            html.starts_with("<h1>a</h1>") && html.contains("plot-0") && html.contains("plot-1")
+        );
         assert_eq!(
             html.matches("Plotly.newPlot(").count()
                 - plotly::Plot::offline_js_sources().matches("Plotly.newPlot(").count(),
             2
         );
-        assert!(!html.contains("<script src") && !html.contains("<link"), "nothing is loaded from elsewhere");
+        assert!(
+            !html.contains("<script src") && !html.contains("<link"),
+            "nothing is loaded from elsewhere"
+        );
     }
 
     #[test]
     fn text_alone_needs_no_script() {
-        assert_eq!(draw(&[Part::Html("<p>a".to_owned()), Part::Html("</p>".to_owned())]), "<p>a</p>");
+        assert_eq!(
+            draw(&[Part::Html("<p>a".to_owned()), Part::Html("</p>".to_owned())]),
+            "<p>a</p>"
+        );
     }
 }

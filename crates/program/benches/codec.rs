@@ -1,4 +1,5 @@
-//! Speeds of the access codec and of the file format: touches encoded and decoded, programs written and read.
+//! Speeds of the access codec and of the file format: touches encoded and decoded, programs written
+//! and read.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -12,7 +13,9 @@ const BASE: u64 = 0x7f00_0000_0000 >> 6;
 /// A to B, line by line, in leaves of 2^11 lines each.
 fn map() -> Vec<RawTouch> {
     let lines = 1 << 20;
-    let at = |line| [RawTouch::new(BASE + line, false, false), RawTouch::new(BASE + lines + line, true, false)];
+    let at = |line| {
+        [RawTouch::new(BASE + line, false, false), RawTouch::new(BASE + lines + line, true, false)]
+    };
     (0..lines).flat_map(at).collect()
 }
 
@@ -36,14 +39,21 @@ fn gather() -> Vec<RawTouch> {
 fn stencil() -> Vec<RawTouch> {
     let row = |i: u64, j: u64| BASE + i * 64 + j;
     let touch = |i, j, k| {
-        if k < 3 { RawTouch::new(row(i + k, j), false, false) } else { RawTouch::new(row(i + 20_000, j), true, false) }
+        if k < 3 {
+            RawTouch::new(row(i + k, j), false, false)
+        } else {
+            RawTouch::new(row(i + 20_000, j), true, false)
+        }
     };
-    (0..4096u64).flat_map(|i| (0..64u64).flat_map(move |j| (0..4u64).map(move |k| touch(i, j, k)))).collect()
+    (0..4096u64)
+        .flat_map(|i| (0..64u64).flat_map(move |j| (0..4u64).map(move |k| touch(i, j, k))))
+        .collect()
 }
 
 /// In strands of 4096 touches.
 fn program(touches: &[RawTouch]) -> Program {
-    let mut builder = ProgramBuilder::new(Meta { name: "bench".into(), line_size: Bytes(64), filter: 4 });
+    let mut builder =
+        ProgramBuilder::new(Meta { name: "bench".into(), line_size: Bytes(64), filter: 4 });
     for strand in touches.chunks(4096) {
         builder.fork(ScopeId(1), Declared::default()).unwrap();
         builder.touches(strand);
@@ -57,7 +67,10 @@ fn program(touches: &[RawTouch]) -> Program {
 fn codec(c: &mut Criterion) {
     for (name, touches) in [("map", map()), ("stencil", stencil()), ("gather", gather())] {
         let mut group = c.benchmark_group(name);
-        group.sample_size(10).measurement_time(Duration::from_secs(2)).warm_up_time(Duration::from_millis(500));
+        group
+            .sample_size(10)
+            .measurement_time(Duration::from_secs(2))
+            .warm_up_time(Duration::from_millis(500));
         group.throughput(Throughput::Elements(touches.len() as u64));
         group.bench_function("encode", |b| b.iter(|| program(black_box(&touches))));
         let program = program(&touches);
@@ -74,7 +87,10 @@ fn codec(c: &mut Criterion) {
         });
         let mut file = Vec::new();
         program.write(&mut file).unwrap();
-        println!("{name}: {:.3} bytes a touch in the file", file.len() as f64 / touches.len() as f64);
+        println!(
+            "{name}: {:.3} bytes a touch in the file",
+            file.len() as f64 / touches.len() as f64
+        );
         group.bench_function("write", |b| b.iter(|| program.write(std::io::sink()).unwrap()));
         group.bench_function("read", |b| b.iter(|| Program::read(black_box(&file[..])).unwrap()));
         group.finish();

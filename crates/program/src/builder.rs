@@ -30,8 +30,8 @@ pub enum BuildError {
 
 /// Builds a [`Program`] from the events of a serial, depth-first run.
 ///
-/// Strands are implicit: touches and work between two events belong to one strand of the task that runs; a strand
-/// with neither is left out.
+/// Strands are implicit: touches and work between two events belong to one strand of the task that
+/// runs; a strand with neither is left out.
 ///
 /// ```
 /// use befit_machine::Bytes;
@@ -89,16 +89,20 @@ impl ProgramBuilder {
         self.root_declared = declared;
     }
 
-    /// The task that runs forks a child into `scope`: what follows is the child's, until its [`end`](Self::end).
+    /// The task that runs forks a child into `scope`: what follows is the child's, until its
+    /// [`end`](Self::end).
     ///
-    /// Scopes go by the recorder's own numbers, the first mention makes one; 0 is the whole program's. Any task may fork into
-    /// a scope that an ancestor will wait for. Expected constant time.
+    /// Scopes go by the recorder's own numbers, the first mention makes one; 0 is the whole
+    /// program's. Any task may fork into a scope that an ancestor will wait for. Expected constant
+    /// time.
     ///
     /// # Errors
-    /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run out.
+    /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run
+    /// out.
     pub fn fork(&mut self, scope: ScopeId, declared: Declared) -> Result<TaskId, BuildError> {
         self.end_strand()?;
-        let declared = self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
+        let declared =
+            self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
         Ok(self.tree.fork(ScopeId(self.scopes.number(scope.0)), declared)?)
     }
 
@@ -121,9 +125,11 @@ impl ProgramBuilder {
         Ok(self.tree.sync(ScopeId(self.scopes.number(scope.0)))?)
     }
 
-    /// The strand that runs touches `line`: an address divided by 64 or, for the stack, lines below the stack's top.
+    /// The strand that runs touches `line`: an address divided by 64 or, for the stack, lines below
+    /// the stack's top.
     ///
-    /// A few nanoseconds when the line continues a pattern. A line that no address has makes [`finish`](Self::finish) fail.
+    /// A few nanoseconds when the line continues a pattern. A line that no address has makes
+    /// [`finish`](Self::finish) fail.
     #[inline]
     pub fn touch(&mut self, line: u64, write: bool, stack: bool) {
         self.encoder.touch(line, write, stack);
@@ -151,7 +157,8 @@ impl ProgramBuilder {
             return Ok(());
         }
         self.encoder.end();
-        let (blob, new) = self.blobs.intern(self.encoder.bytes(), touches).ok_or(BuildError::TooMany("blobs"))?;
+        let (blob, new) =
+            self.blobs.intern(self.encoder.bytes(), touches).ok_or(BuildError::TooMany("blobs"))?;
         if !new {
             self.encoder.truncate(self.blobs.end());
         }
@@ -162,7 +169,8 @@ impl ProgramBuilder {
         Ok(())
     }
 
-    /// Ends the root task, and with it the program. Time for the touched pages; the touches are not visited again.
+    /// Ends the root task, and with it the program. Time for the touched pages; the touches are not
+    /// visited again.
     ///
     /// # Errors
     /// When a task has not ended, a line that no address has was touched, or numbers run out.

@@ -1,9 +1,11 @@
 //! The distinct lines that each task touches, from one pass over the recording.
 //!
-//! In the serial execution a task's touches, its descendants' included, are one stretch of time, and the stretches of the tasks that are open at
-//! one moment are nested. A touch is a line's first within a task exactly if the line was last touched before the task began; so it counts for
-//! the innermost open tasks, down from some depth. Each touch adds one to the innermost open task and takes one from the innermost
-//! that it does not count for; when a task ends, what it has goes to its parent too. Strands serve as the clock.
+//! In the serial execution a task's touches, its descendants' included, are one stretch of time,
+//! and the stretches of the tasks that are open at one moment are nested. A touch is a line's first
+//! within a task exactly if the line was last touched before the task began; so it counts for the
+//! innermost open tasks, down from some depth. Each touch adds one to the innermost open task and
+//! takes one from the innermost that it does not count for; when a task ends, what it has goes to
+//! its parent too. Strands serve as the clock.
 
 use befit_machine::Lines;
 
@@ -12,7 +14,8 @@ use crate::{Program, Step, TaskId};
 /// What one task was found to touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
-    /// Distinct lines of it and all that it forked; stacks left out, for they belong to whoever runs it.
+    /// Distinct lines of it and all that it forked; stacks left out, for they belong to whoever
+    /// runs it.
     pub task: Lines,
     /// The same of its own largest strand.
     pub strand: Lines,
@@ -29,8 +32,9 @@ struct Open {
 }
 
 impl Program {
-    /// Every task's footprint, by its number. Time O(touches · log depth), memory 4 bytes a line and 16 a task. `progress` is told, from time
-    /// to time, how many touches were read since it was last told.
+    /// Every task's footprint, by its number. Time O(touches · log depth), memory 4 bytes a line
+    /// and 16 a task. `progress` is told, from time to time, how many touches were read since it
+    /// was last told.
     pub fn footprints(&self, progress: &dyn Fn(u64)) -> Vec<Footprint> {
         let mut footprints = vec![Footprint::default(); self.tasks() as usize];
         // The strand that touched each line last, plus one.
@@ -39,7 +43,9 @@ impl Program {
         let mut open = vec![Open { task: TaskId(0), start: next, lines: 0, strand: 0 }];
         for step in self.serial() {
             match step {
-                Step::Fork { child, .. } => open.push(Open { task: child, start: next, lines: 0, strand: 0 }),
+                Step::Fork { child, .. } => {
+                    open.push(Open { task: child, start: next, lines: 0, strand: 0 })
+                }
                 Step::Strand(strand) => {
                     let mut distinct = 0;
                     let mut read = 0;
@@ -54,7 +60,8 @@ impl Program {
                         }
                         distinct += 1;
                         let counts_from = open.partition_point(|task| task.start < before);
-                        if let Some(innermost) = open.last_mut().filter(|task| task.start >= before) {
+                        if let Some(innermost) = open.last_mut().filter(|task| task.start >= before)
+                        {
                             innermost.lines += 1;
                             if let Some(outside) = counts_from.checked_sub(1) {
                                 open[outside].lines -= 1;
@@ -70,7 +77,8 @@ impl Program {
                 Step::End(_) => {
                     let Some(ended) = open.pop() else { break };
                     let lines = u64::try_from(ended.lines).unwrap_or(0);
-                    footprints[ended.task.0 as usize] = Footprint { task: Lines(lines), strand: Lines(ended.strand) };
+                    footprints[ended.task.0 as usize] =
+                        Footprint { task: Lines(lines), strand: Lines(ended.strand) };
                     if let Some(parent) = open.last_mut() {
                         parent.lines += ended.lines;
                     }
@@ -107,7 +115,8 @@ mod tests {
                     builder.end().unwrap();
                     depth -= 1;
                 }
-                _ => (0..random.u32(..20)).for_each(|_| builder.touch(random.u64(..60), false, false)),
+                _ => (0..random.u32(..20))
+                    .for_each(|_| builder.touch(random.u64(..60), false, false)),
             }
         }
         (0..depth).for_each(|_| builder.end().unwrap());

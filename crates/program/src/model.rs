@@ -10,7 +10,8 @@ pub struct TaskId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StrandId(pub u32);
 
-/// Names a scope: what a [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks belong to it.
+/// Names a scope: what a [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks
+/// belong to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ScopeId(pub u32);
 
@@ -19,7 +20,8 @@ pub struct ScopeId(pub u32);
 pub enum Op {
     /// Runs a strand.
     Strand(StrandId),
-    /// Forks a child, which counts against `scope` until it ends. `join(a, b)` is two of these, then a `Sync`, with no strand between.
+    /// Forks a child, which counts against `scope` until it ends. `join(a, b)` is two of these,
+    /// then a `Sync`, with no strand between.
     Fork {
         /// The child.
         child: TaskId,
@@ -52,8 +54,8 @@ pub struct Work {
     pub touches: u64,
 }
 
-/// One line touch, with its line renumbered into the dense space `0..Program::lines()` (shared data) or, above that,
-/// the stack of the worker that runs it.
+/// One line touch, with its line renumbered into the dense space `0..Program::lines()` (shared
+/// data) or, above that, the stack of the worker that runs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Touch {
     /// Dense line number; for a stack line, lines below the stack's top.
@@ -62,6 +64,7 @@ pub struct Touch {
     pub write: bool,
     /// On the stack of whoever runs the strand, private to it.
     pub stack: bool,
-    /// The neighbour (next or previous) of a line touched shortly before: a prefetcher would have seen it coming.
+    /// The neighbour (next or previous) of a line touched shortly before: a prefetcher would have
+    /// seen it coming.
     pub streaming: bool,
 }

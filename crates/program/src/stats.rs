@@ -24,12 +24,14 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// T1 / T∞: how many workers the program could keep busy at most, on average. 1 for a program without operations.
+    /// T1 / T∞: how many workers the program could keep busy at most, on average. 1 for a program
+    /// without operations.
     pub fn parallelism(&self) -> f64 {
         if self.span == 0 { 1.0 } else { self.operations as f64 / self.span as f64 }
     }
 
-    /// In one pass over the serial execution, which sees each scope's tasks end before it is waited for.
+    /// In one pass over the serial execution, which sees each scope's tasks end before it is waited
+    /// for.
     pub(crate) fn of(program: &Program) -> Self {
         let mut work = Work::default();
         let mut operations = 0u64;

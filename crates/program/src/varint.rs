@@ -1,4 +1,5 @@
-//! Variable-length integers (LEB128: seven bits a byte, lowest first), and a reader that never reads past its end.
+//! Variable-length integers (LEB128: seven bits a byte, lowest first), and a reader that never
+//! reads past its end.
 
 /// Most bytes that [`put`] writes.
 pub(crate) const LONGEST: usize = 10;
@@ -116,6 +117,9 @@ mod tests {
     fn an_integer_that_is_cut_off_or_too_wide_is_refused() {
         assert_eq!(Cursor::new(&[0x80]).varint(), None);
         assert_eq!(Cursor::new(&[0xff; 10]).varint(), None);
-        assert_eq!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).varint(), Some(u64::MAX));
+        assert_eq!(
+            Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).varint(),
+            Some(u64::MAX)
+        );
     }
 }

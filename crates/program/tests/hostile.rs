@@ -35,7 +35,9 @@ fn bytes_after_the_end_are_an_error() {
     let mut long = file(&small());
     let offset = long.len() as u64;
     long.push(0);
-    assert!(matches!(Program::read(&long[..]), Err(ReadError::Trailing { offset: at }) if at == offset));
+    assert!(
+        matches!(Program::read(&long[..]), Err(ReadError::Trailing { offset: at }) if at == offset)
+    );
 }
 
 #[test]
@@ -86,7 +88,9 @@ fn hostile_headers_are_refused() {
 #[test]
 fn sections_in_the_wrong_order_or_number_are_refused() {
     let good = sections(&file(&small()));
-    let pick = |order: &[usize]| forge(&order.iter().map(|&i| (&good[i].0, good[i].1.clone())).collect::<Vec<_>>());
+    let pick = |order: &[usize]| {
+        forge(&order.iter().map(|&i| (&good[i].0, good[i].1.clone())).collect::<Vec<_>>())
+    };
     assert_eq!(all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7])[..]).unwrap()), all(&small()));
     refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
     refused(&pick(&[1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
@@ -105,7 +109,8 @@ fn sections_in_the_wrong_order_or_number_are_refused() {
 fn sections_that_lie_are_refused() {
     let good = sections(&file(&small()));
     let lie = |tag: &[u8; 4], raw: &[u8]| {
-        let swapped = |(old, own): &([u8; 4], Vec<u8>)| if old == tag { raw.to_vec() } else { own.clone() };
+        let swapped =
+            |(old, own): &([u8; 4], Vec<u8>)| if old == tag { raw.to_vec() } else { own.clone() };
         forge(&good.iter().map(|section| (&section.0, swapped(section))).collect::<Vec<_>>())
     };
     refused(&lie(b"META", &[64, 4, 0, 4, 0]), "unknown kind");
@@ -116,8 +121,14 @@ fn sections_that_lie_are_refused() {
     refused(&lie(b"SPAN", &[0, 1, 0, 1]), "touches the one before");
     refused(&lie(b"SPAN", &[0, 0]), "is empty");
     refused(&lie(b"SPAN", &[0, 0x80]), "cut off");
-    refused(&lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1]), "beyond the last address");
-    refused(&lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7, 2]), "beyond the last address");
+    refused(
+        &lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1]),
+        "beyond the last address",
+    );
+    refused(
+        &lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7, 2]),
+        "beyond the last address",
+    );
     refused(&lie(b"SPAN", &[0, 0xff, 0xff, 0xff, 0xff, 1]), "more than 2^32 lines");
     refused(
         &lie(b"INDX", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 1]),
@@ -175,7 +186,10 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
     let good = sections(&file(&small()));
     let flood = |tag: &[u8; 4], raw: Vec<u8>| {
         let mut forged: Vec<([u8; 4], Vec<u8>)> = good.clone();
-        forged.iter_mut().filter(|section| section.0 == *tag).for_each(|section| section.1 = raw.clone());
+        forged
+            .iter_mut()
+            .filter(|section| section.0 == *tag)
+            .for_each(|section| section.1 = raw.clone());
         let mut file = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
         for (number, (tag, raw)) in forged.iter().enumerate() {
             let mut stored = packed(raw);
@@ -186,7 +200,8 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         file
     };
     for (tag, first, record) in [
-        // Forks, each into a new scope, that never end or end at once; new scopes; strands like one another.
+        // Forks, each into a new scope, that never end or end at once; new scopes; strands like one
+        // another.
         (b"TREE", &[3u8, 0][..], &[3u8, 1][..]),
         (b"TREE", &[3, 0, 0], &[3, 1, 0]),
         (b"TREE", &[], &[1]),
@@ -199,9 +214,17 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         (b"META", &[], &[0]),
     ] {
         let file = flood(tag, [first, &record.repeat((1 << 20) / record.len() - 1)].concat());
-        assert!(held(&file) < bound(&file), "{} {} {}", tag.escape_ascii(), held(&file), file.len());
+        assert!(
+            held(&file) < bound(&file),
+            "{} {} {}",
+            tag.escape_ascii(),
+            held(&file),
+            file.len()
+        );
     }
     // Lengths that nothing follows.
-    let promise = [&b"\x89BEFIT\r\n\x01\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]].concat();
+    let promise =
+        [&b"\x89BEFIT\r\n\x01\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]]
+            .concat();
     assert!(held(&promise) < 1 << 20, "{}", held(&promise));
 }

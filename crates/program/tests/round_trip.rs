@@ -4,7 +4,8 @@ mod common;
 
 use befit_machine::Bytes;
 use befit_program::{
-    BuildError, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, TreeError, Work,
+    BuildError, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, TreeError,
+    Work,
 };
 use common::{all, build, events, file, meta};
 use proptest::prelude::*;
@@ -55,7 +56,10 @@ fn touches_and_work_between_two_events_are_one_strand_and_nothing_is_none() {
     builder.sync(ScopeId(5)).unwrap();
     let program = builder.finish().unwrap();
     let fork = |child| Op::Fork { child: TaskId(child), scope: ScopeId(1) };
-    assert_eq!(program.ops(TaskId(0)), [Op::Strand(StrandId(0)), fork(1), fork(2), Op::Sync(ScopeId(1))]);
+    assert_eq!(
+        program.ops(TaskId(0)),
+        [Op::Strand(StrandId(0)), fork(1), fork(2), Op::Sync(ScopeId(1))]
+    );
     assert_eq!(program.ops(TaskId(1)), []);
     assert_eq!(program.work(StrandId(0)), Work { loads: 11, stores: 22, blocks: 33, touches: 1 });
     assert_eq!(program.stack_lines(), 10);
@@ -128,7 +132,10 @@ fn what_makes_no_program_is_refused_with_a_reason() {
     let mut builder = ProgramBuilder::new(meta());
     assert_eq!(builder.end(), Err(BuildError::Tree(TreeError::EndOfRoot)));
     builder.fork(ScopeId(1), Declared::default()).unwrap();
-    assert!(matches!(builder.sync(ScopeId(1)), Err(BuildError::Tree(TreeError::Sync { task: 1, .. }))));
+    assert!(matches!(
+        builder.sync(ScopeId(1)),
+        Err(BuildError::Tree(TreeError::Sync { task: 1, .. }))
+    ));
     assert_eq!(builder.finish().unwrap_err(), BuildError::Tree(TreeError::Open(1)));
 
     for line in [1 << 58, (1 << 60) - 1, 1 << 60, (1 << 62) - 1, 1 << 62, u64::MAX] {
@@ -143,7 +150,10 @@ fn what_makes_no_program_is_refused_with_a_reason() {
     assert_eq!(builder.finish().unwrap_err(), BuildError::TooManyLines);
     let name = "x".repeat(Meta::NAME_LIMIT + 1);
     let long = ProgramBuilder::new(Meta { name, ..meta() }).finish().unwrap_err();
-    assert_eq!(long.to_string(), "cannot record this program: its name is 4097 bytes long, more than 4096");
+    assert_eq!(
+        long.to_string(),
+        "cannot record this program: its name is 4097 bytes long, more than 4096"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Turns a run of a program into a [`befit_program::Program`]: its task tree and every strand's memory accesses.
+//! Turns a run of a program into a [`befit_program::Program`]: its task tree and every strand's
+//! memory accesses.
 //!
 //! ```no_run
 //! use befit_record::{Build, RecordOptions, record};
@@ -11,10 +12,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate has two halves that never meet in one build. The *outer* half, which this documentation shows, runs in `befit`: [`Build`]
-//! has cargo build the program with instrumentation, and [`record`] runs it and reads what it writes. The *inner* half is linked into
-//! that instrumented program (under `--cfg befit_record`) and writes one word per event and per touched line to a pipe. The words, and
-//! what is and is not recorded, are specified in this crate's README.md.
+//! The crate has two halves that never meet in one build. The *outer* half, which this
+//! documentation shows, runs in `befit`: [`Build`] has cargo build the program with
+//! instrumentation, and [`record`] runs it and reads what it writes. The *inner* half is linked
+//! into that instrumented program (under `--cfg befit_record`) and writes one word per event and
+//! per touched line to a pipe. The words, and what is and is not recorded, are specified in this
+//! crate's README.md.
 
 #[cfg(befit_record)]
 pub mod inside;

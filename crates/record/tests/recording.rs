@@ -1,4 +1,5 @@
-//! Records the small programs of `fixtures/probe`, and looks for what they must have left in their recordings.
+//! Records the small programs of `fixtures/probe`, and looks for what they must have left in their
+//! recordings.
 
 use std::{
     fs,
@@ -10,8 +11,8 @@ use std::{
 use befit_program::{Op, Program, StrandId, TaskId, Touch, Work};
 use befit_record::{Build, BuildError, RecordError, RecordOptions, Recording, StreamError, record};
 
-/// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the workspace's own versions of its
-/// dependencies.
+/// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the
+/// workspace's own versions of its dependencies.
 static PROBE: LazyLock<PathBuf> = LazyLock::new(|| {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let from = here.join("tests/fixtures/probe");
@@ -19,10 +20,15 @@ static PROBE: LazyLock<PathBuf> = LazyLock::new(|| {
     fs::create_dir_all(to.join("src")).unwrap();
     let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
     let runtime = here.parent().unwrap().join("runtime");
-    fs::write(to.join("Cargo.toml"), manifest.replace("../../../../runtime", runtime.to_str().unwrap())).unwrap();
+    fs::write(
+        to.join("Cargo.toml"),
+        manifest.replace("../../../../runtime", runtime.to_str().unwrap()),
+    )
+    .unwrap();
     fs::copy(from.join("src/main.rs"), to.join("src/main.rs")).unwrap();
     fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).unwrap();
-    let build = Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
+    let build =
+        Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
     build.run().unwrap_or_else(|error| panic!("{error}"))
 });
 
@@ -99,7 +105,10 @@ fn two_recordings_of_a_program_are_equal_whatever_the_environment() {
     let first = record("");
     assert!(touches(&first, |t| t.stack) > 50 && touches(&first, |t| !t.stack) > 500);
     for length in [1, 16, 48, 1000, 5000] {
-        assert!(bytes(&record(&"x".repeat(length))) == bytes(&first), "{length} more bytes in the environment");
+        assert!(
+            bytes(&record(&"x".repeat(length))) == bytes(&first),
+            "{length} more bytes in the environment"
+        );
     }
 }
 
@@ -107,8 +116,11 @@ fn two_recordings_of_a_program_are_equal_whatever_the_environment() {
 fn a_freed_address_is_never_handed_out_again() {
     // 100 blocks of 128 lines each.
     let program = program("freed");
-    let mut written: Vec<u32> =
-        strands(&program).flat_map(|s| program.touches(s)).filter(|t| t.write && !t.stack).map(|t| t.line).collect();
+    let mut written: Vec<u32> = strands(&program)
+        .flat_map(|s| program.touches(s))
+        .filter(|t| t.write && !t.stack)
+        .map(|t| t.line)
+        .collect();
     written.sort_unstable();
     written.dedup();
     assert!((12_800..13_000).contains(&written.len()), "{} lines", written.len());
@@ -120,7 +132,10 @@ fn a_copy_is_recorded_line_by_line() {
     assert!((1000..1010).contains(&touches(&program, |t| !t.write && !t.stack)));
     assert!((1000..1010).contains(&touches(&program, |t| t.write && !t.stack)));
     let Work { loads, stores, .. } = work(&program);
-    assert!((4000..4100).contains(&loads) && (4000..4100).contains(&stores), "an access for every 16 bytes");
+    assert!(
+        (4000..4100).contains(&loads) && (4000..4100).contains(&stores),
+        "an access for every 16 bytes"
+    );
 }
 
 #[test]
@@ -130,7 +145,8 @@ fn a_fill_is_recorded_line_by_line() {
     assert!(touches(&program, |t| !t.write && !t.stack) < 10);
 }
 
-/// The code generator makes plain moves of such copies; the coverage pass, which looks earlier, sees neither.
+/// The code generator makes plain moves of such copies; the coverage pass, which looks earlier,
+/// sees neither.
 #[test]
 fn regression_copies_of_short_known_length_are_recorded() {
     let program = program("structs");
@@ -139,7 +155,10 @@ fn regression_copies_of_short_known_length_are_recorded() {
         assert!((750..770).contains(&lines), "48,000 bytes are 750 lines, not {lines}");
     }
     let Work { loads, stores, .. } = work(&program);
-    assert!((3000..5100).contains(&loads) && (3000..5100).contains(&stores), "{loads} loads, {stores} stores");
+    assert!(
+        (3000..5100).contains(&loads) && (3000..5100).contains(&stores),
+        "{loads} loads, {stores} stores"
+    );
 }
 
 #[test]
@@ -167,8 +186,11 @@ fn data_in_frames_older_than_the_pool_is_shared() {
 #[test]
 fn a_straddling_load_touches_both_lines() {
     let program = program("straddle");
-    let mut lines: Vec<u32> =
-        strands(&program).flat_map(|s| program.touches(s)).filter(|t| !t.write && !t.stack).map(|t| t.line).collect();
+    let mut lines: Vec<u32> = strands(&program)
+        .flat_map(|s| program.touches(s))
+        .filter(|t| !t.write && !t.stack)
+        .map(|t| t.line)
+        .collect();
     lines.sort_unstable();
     assert!(lines.windows(2).any(|pair| pair[1] == pair[0] + 1), "{lines:?}");
 }
@@ -185,7 +207,10 @@ fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
     );
     let declared = |task| program.declared(TaskId(task));
     let numbers = |task| (declared(task).size.map(|b| b.0), declared(task).strand.map(|b| b.0));
-    assert_eq!([numbers(1), numbers(2), numbers(3)], [(None, None), (Some(64), None), (Some(128), Some(32))]);
+    assert_eq!(
+        [numbers(1), numbers(2), numbers(3)],
+        [(None, None), (Some(64), None), (Some(128), Some(32))]
+    );
 }
 
 #[test]
@@ -241,9 +266,15 @@ fn a_program_that_is_not_instrumented_is_an_error() {
 fn a_program_that_does_not_use_befit_is_an_error() {
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stranger");
     fs::create_dir_all(to.join("src")).unwrap();
-    fs::write(to.join("Cargo.toml"), "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n").unwrap();
-    fs::write(to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }").unwrap();
-    let build = Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
+    fs::write(
+        to.join("Cargo.toml"),
+        "[package]\nname = \"stranger\"\nedition = \"2024\"\n[workspace]\n",
+    )
+    .unwrap();
+    fs::write(to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }")
+        .unwrap();
+    let build =
+        Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
     let error = build.run().unwrap_err();
     assert!(matches!(error, BuildError::WithoutBefit), "{error}");
 }
@@ -251,7 +282,10 @@ fn a_program_that_does_not_use_befit_is_an_error() {
 #[test]
 fn a_program_that_fails_is_reported_with_its_last_words() {
     let error = run("fails").unwrap_err().to_string();
-    assert!(error.contains("exit status: 3") && error.contains("these are my last words"), "{error}");
+    assert!(
+        error.contains("exit status: 3") && error.contains("these are my last words"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -263,12 +297,14 @@ fn a_program_that_dies_while_recorded_is_reported() {
 
 #[test]
 fn a_program_that_does_not_exist_is_an_error() {
-    let error = record(Command::new("/nowhere/nothing"), "nothing", &options(), &|_| {}).unwrap_err();
+    let error =
+        record(Command::new("/nowhere/nothing"), "nothing", &options(), &|_| {}).unwrap_err();
     assert!(error.to_string().contains("/nowhere/nothing"), "{error}");
 }
 
 #[test]
 fn an_instrumented_program_runs_unrecorded_too() {
-    let status = Command::new(&*PROBE).arg("panic").stderr(std::process::Stdio::null()).status().unwrap();
+    let status =
+        Command::new(&*PROBE).arg("panic").stderr(std::process::Stdio::null()).status().unwrap();
     assert!(status.success());
 }

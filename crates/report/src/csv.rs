@@ -1,7 +1,8 @@
 //! Results as CSV: the JSON's fields, a row a result.
 //!
-//! Columns are named by the way to the field, joined by dots (`misses.L3.median`), and made from the JSON itself, so that the two
-//! cannot come apart. Machines with different cache levels share one table: a level that a machine lacks is empty in its rows.
+//! Columns are named by the way to the field, joined by dots (`misses.L3.median`), and made from
+//! the JSON itself, so that the two cannot come apart. Machines with different cache levels share
+//! one table: a level that a machine lacks is empty in its rows.
 
 use serde_json::Value;
 
@@ -23,7 +24,9 @@ pub(crate) fn render(results: &[impl Serialize]) -> Result<String, ReportError> 
         writer.write_record(&columns)?;
     }
     for row in &rows {
-        let cell = |column: &String| row.iter().find(|(name, _)| name == column).map_or("", |(_, value)| value);
+        let cell = |column: &String| {
+            row.iter().find(|(name, _)| name == column).map_or("", |(_, value)| value)
+        };
         writer.write_record(columns.iter().map(cell))?;
     }
     let bytes = writer.into_inner().map_err(|e| ::csv::Error::from(e.into_error()))?;
@@ -86,7 +89,11 @@ mod tests {
         flatten(&serde_json::json!({"misses": {"L3": {"median": 5}}}), String::new(), &mut row);
         assert_eq!(row, [("misses.L3.median".to_owned(), "5".to_owned())]);
         let mut row = Vec::new();
-        flatten(&serde_json::json!({"workers": [{"forks": 1}, {"forks": null}]}), String::new(), &mut row);
+        flatten(
+            &serde_json::json!({"workers": [{"forks": 1}, {"forks": null}]}),
+            String::new(),
+            &mut row,
+        );
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(row, [pair("workers.0.forks", "1"), pair("workers.1.forks", "")]);
     }

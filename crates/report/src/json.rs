@@ -1,7 +1,8 @@
 //! The JSON contract `befit.compare/1`. `docs/json.md` says the same in prose.
 //!
-//! What may change without a new version number: fields are added. A reader must ignore fields that it does not know.
-//! What gives a new number: a field goes, or changes its name, type, unit or meaning.
+//! What may change without a new version number: fields are added. A reader must ignore fields that
+//! it does not know. What gives a new number: a field goes, or changes its name, type, unit or
+//! meaning.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ pub const SCHEMA: &str = "befit.compare/1";
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// One per program × machine × scheduler, in that order of nesting, each in the order in which they were asked for.
+    /// One per program × machine × scheduler, in that order of nesting, each in the order in which
+    /// they were asked for.
     pub results: Vec<Row>,
 }
 
@@ -40,7 +42,8 @@ pub struct Row {
     pub sigma: f64,
     /// μ, 0 < μ ≤ 1. Schedulers that do not use it ignore it.
     pub mu: f64,
-    /// How strands count that pass through a cache: `capped` or `full`. Schedulers that do not use it ignore it.
+    /// How strands count that pass through a cache: `capped` or `full`. Schedulers that do not use
+    /// it ignore it.
     #[serde(default)]
     pub counting: String,
     /// The number of seeds; they were 1, 2, … up to this number.
@@ -63,7 +66,8 @@ pub struct Row {
     pub memory_writes: Figure,
     /// Last-level misses served by another socket's cache, in cache lines.
     pub remote_hits: Figure,
-    /// Misses served by another worker's cache below a common cache that did not hold the line, in cache lines.
+    /// Misses served by another worker's cache below a common cache that did not hold the line, in
+    /// cache lines.
     pub sibling_hits: Figure,
     /// Where the workers' time went, in cycles, all workers together.
     pub worker_cycles: WorkerCycles,
@@ -73,9 +77,11 @@ pub struct Row {
     pub near_steals: Figure,
     /// Looks into another worker's queue that found nothing.
     pub failed_steals: Figure,
-    /// Maximal tasks anchored, per level, and at `memory`, the root. All 0 under schedulers that do not anchor.
+    /// Maximal tasks anchored, per level, and at `memory`, the root. All 0 under schedulers that do
+    /// not anchor.
     pub anchors: BTreeMap<String, Figure>,
-    /// What the scheduler did with each cache; empty under schedulers that do not anchor. Not in CSV.
+    /// What the scheduler did with each cache; empty under schedulers that do not anchor. Not in
+    /// CSV.
     #[serde(default)]
     pub caches: Vec<Cache>,
 }
@@ -101,7 +107,8 @@ pub struct Cache {
     pub occupancy_mean: Figure,
 }
 
-/// Smallest, median and largest over the seeds. The median of an even number of seeds is the lower of the two in the middle.
+/// Smallest, median and largest over the seeds. The median of an even number of seeds is the lower
+/// of the two in the middle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// The smallest.
@@ -112,7 +119,8 @@ pub struct Figure {
     pub max: u64,
 }
 
-/// Where the time of all workers together went, in cycles. In one run the five parts sum to running time × workers.
+/// Where the time of all workers together went, in cycles. In one run the five parts sum to running
+/// time × workers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorkerCycles {
     /// Running strands.
@@ -138,7 +146,9 @@ impl From<&Summary> for Row {
         let per_level = |get: fn(&LevelSummary) -> Spread<Lines>| -> BTreeMap<String, Figure> {
             s.levels.iter().map(|l| (l.level.to_string(), get(l).into())).collect()
         };
-        let place = |level: Option<befit_machine::Level>| level.map_or("memory".to_owned(), |l| l.to_string());
+        let place = |level: Option<befit_machine::Level>| {
+            level.map_or("memory".to_owned(), |l| l.to_string())
+        };
         Self {
             program: s.program().to_owned(),
             command: s.command.clone(),

@@ -1,7 +1,7 @@
 //! From results to what people look at: a table, JSON or CSV.
 //!
-//! JSON is a contract: [`json::Report`] and `docs/json.md` describe it, and a version stands in it. CSV has the same fields, one row
-//! a result. The table is for reading and may change at any time.
+//! JSON is a contract: [`json::Report`] and `docs/json.md` describe it, and a version stands in it.
+//! CSV has the same fields, one row a result. The table is for reading and may change at any time.
 //!
 //! ```
 //! let results: Vec<befit_lab::Summary> = Vec::new();
@@ -10,8 +10,8 @@
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
 //!
-//! Native runs have a contract of their own: [`native_json`], written by [`render_native`]; so do repeated studies: [`reproduction_json`],
-//! [`render_reproduction`].
+//! Native runs have a contract of their own: [`native_json`], written by [`render_native`]; so do
+//! repeated studies: [`reproduction_json`], [`render_reproduction`].
 
 mod csv;
 mod footprint;
@@ -27,7 +27,9 @@ pub use footprint::{json as footprint_json, page as footprint_page, render as re
 pub use names::names;
 pub use native::{json as native_json, render as render_native};
 pub use recording::recording;
-pub use reproduction::{json as reproduction_json, page as reproduction_page, render as render_reproduction};
+pub use reproduction::{
+    json as reproduction_json, page as reproduction_page, render as render_reproduction,
+};
 pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
 
 use befit_lab::Summary;
@@ -35,7 +37,8 @@ use befit_lab::Summary;
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
-    /// For reading: at most 120 columns wide on machines with up to three cache levels, plain text without colours.
+    /// For reading: at most 120 columns wide on machines with up to three cache levels, plain text
+    /// without colours.
     #[default]
     Table,
     /// The contract `befit.compare/1`.
@@ -56,7 +59,8 @@ pub enum ReportError {
     Csv(#[from] ::csv::Error),
 }
 
-/// Writes `results`, which end up in the given order, as text that ends in a line feed. The same results give the same bytes.
+/// Writes `results`, which end up in the given order, as text that ends in a line feed. The same
+/// results give the same bytes.
 ///
 /// # Errors
 /// When a result cannot be expressed in the format; no result of `befit-lab` is of that kind.

@@ -16,7 +16,11 @@ pub fn names() -> String {
     text
 }
 
-fn section<A: AsRef<str>>(text: &mut String, title: &str, entries: impl IntoIterator<Item = (&'static str, A)>) {
+fn section<A: AsRef<str>>(
+    text: &mut String,
+    title: &str,
+    entries: impl IntoIterator<Item = (&'static str, A)>,
+) {
     let entries: Vec<_> = entries.into_iter().collect();
     let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let gap = if text.is_empty() { "" } else { "\n" };

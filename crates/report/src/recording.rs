@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use befit_program::Program;
 
-/// Says what is in `program`, whose file has `file_bytes` bytes: a line each. Walks the task tree once.
+/// Says what is in `program`, whose file has `file_bytes` bytes: a line each. Walks the task tree
+/// once.
 ///
-/// Work is the number of operations (loads, stores, basic blocks) of all strands, span those of the longest chain of strands that
-/// must run one after another, and parallelism the one divided by the other.
+/// Work is the number of operations (loads, stores, basic blocks) of all strands, span those of the
+/// longest chain of strands that must run one after another, and parallelism the one divided by the
+/// other.
 pub fn recording(program: &Program, file_bytes: u64) -> String {
     let stats = program.stats();
     let accesses = stats.work.loads + stats.work.stores;
@@ -17,10 +19,18 @@ pub fn recording(program: &Program, file_bytes: u64) -> String {
     };
     line("tasks", stats.tasks.to_string());
     line("strands", stats.strands.to_string());
-    line("accesses", format!("{accesses} ({} loads, {} stores)", stats.work.loads, stats.work.stores));
+    line(
+        "accesses",
+        format!("{accesses} ({} loads, {} stores)", stats.work.loads, stats.work.stores),
+    );
     line(
         "line touches",
-        format!("{} of {} lines of {}", stats.work.touches, program.lines(), program.meta().line_size),
+        format!(
+            "{} of {} lines of {}",
+            stats.work.touches,
+            program.lines(),
+            program.meta().line_size
+        ),
     );
     line("work", format!("{} operations", stats.operations));
     line("span", format!("{} operations", stats.span));

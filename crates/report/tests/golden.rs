@@ -1,7 +1,7 @@
 //! Holds the output formats against files of expected output.
 //!
-//! `BEFIT_BLESS=1 cargo test -p befit-report` rewrites the files; a change of `compare.json` that is more than an added field needs a
-//! new version of the contract.
+//! `BEFIT_BLESS=1 cargo test -p befit-report` rewrites the files; a change of `compare.json` that
+//! is more than an added field needs a new version of the contract.
 
 use std::{fs, path::Path};
 
@@ -10,9 +10,11 @@ use befit_machine::{Cycles, Level, Lines};
 use befit_report::{Format, json, render};
 use befit_sched::{Options, SchedulerKind};
 
-/// Results of three seeds: `time` cycles and `l3` misses by the median, everything else made from them.
+/// Results of three seeds: `time` cycles and `l3` misses by the median, everything else made from
+/// them.
 fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u64) -> Summary {
-    let spread = |median: u64| Spread { min: median - median / 100, median, max: median + median / 50 };
+    let spread =
+        |median: u64| Spread { min: median - median / 100, median, max: median + median / 50 };
     let lines = |median| spread(median).map(Lines);
     let cycles = |median| spread(median).map(Cycles);
     let space_bounded = matches!(scheduler, SchedulerKind::Sb | SchedulerKind::SbD);
@@ -48,7 +50,9 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         steals: spread(if space_bounded { 0 } else { 12_345 }),
         near_steals: spread(if space_bounded { 0 } else { 2_400 }),
         failed_steals: spread(54_321),
-        anchors: places.map(|p| (p, spread(if space_bounded && p != Some(Level(1)) { 200 } else { 0 }))).collect(),
+        anchors: places
+            .map(|p| (p, spread(if space_bounded && p != Some(Level(1)) { 200 } else { 0 })))
+            .collect(),
         caches: Vec::new(),
         tasks: 98_765,
         strands: 123_456,

@@ -1,12 +1,13 @@
-//! Holds the formats of native runs against files of expected output; `BEFIT_BLESS=1 cargo test -p befit-report` rewrites them. A change
-//! of `run.json` that is more than an added field needs a new version of the contract.
+//! Holds the formats of native runs against files of expected output; `BEFIT_BLESS=1 cargo test -p
+//! befit-report` rewrites them. A change of `run.json` that is more than an added field needs a new
+//! version of the contract.
 
 use std::{fs, path::Path, time::Duration};
 
 use befit_counters::{Event, Quantity};
 use befit_lab::{
-    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, TimeSummary,
-    WorkerSummary,
+    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary,
+    TimeSummary, WorkerSummary,
 };
 use befit_machine::Level;
 use befit_report::{Format, native_json as json, render_native};
@@ -34,7 +35,9 @@ fn worker(times: u64, space_bounded: bool) -> WorkerSummary {
         spawned: spread(0),
         executed: spread(20 * times),
         anchored: spread(if space_bounded { 4 * times } else { 0 }),
-        steals: [("L2", 0), ("L3", 6), ("memory", 11)].map(|(level, n)| (level.to_owned(), spread(n * times))).to_vec(),
+        steals: [("L2", 0), ("L3", 6), ("memory", 11)]
+            .map(|(level, n)| (level.to_owned(), spread(n * times)))
+            .to_vec(),
         failed_steals: spread(5 * times),
         sleeps: spread(3 * times),
     }
@@ -64,7 +67,11 @@ fn summary(scheduler: SchedulerKind, microseconds: u64) -> NativeSummary {
         pools: spread(1),
         total: worker(2, space_bounded),
         workers: vec![worker(1, space_bounded); 2],
-        clusters: if space_bounded { vec![cluster(1, "L3", 0, 1), cluster(2, "L2", 0, 0)] } else { Vec::new() },
+        clusters: if space_bounded {
+            vec![cluster(1, "L3", 0, 1), cluster(2, "L2", 0, 0)]
+        } else {
+            Vec::new()
+        },
         tiers: (scheduler == SchedulerKind::CatsS).then(|| TiersSummary {
             sources: vec!["declared sizes".to_owned()],
             plain: Vec::new(),
@@ -93,7 +100,11 @@ fn example() -> NativeResults {
             summary(SchedulerKind::Sb, 3_845),
             summary(SchedulerKind::CatsS, 5_000),
         ],
-        events: vec![Event { quantity: Quantity::PrivateMisses, level: Some(Level(2)), name: "L2_LINES_IN.ALL" }],
+        events: vec![Event {
+            quantity: Quantity::PrivateMisses,
+            level: Some(Level(2)),
+            name: "L2_LINES_IN.ALL",
+        }],
         not_counted: vec!["cannot count cycles: this processor has no event for it".to_owned()],
         notes: vec!["the program builds very many pools".to_owned()],
     }
@@ -129,6 +140,7 @@ fn csv_has_the_fields_of_the_json() {
 fn the_table_reads_well_in_120_columns() {
     let text = render_native(&example(), Format::Table).unwrap();
     hold_against("run.txt", &text);
-    let widest = text.lines().filter(|l| !l.starts_with("not counted")).map(|l| l.chars().count()).max();
+    let widest =
+        text.lines().filter(|l| !l.starts_with("not counted")).map(|l| l.chars().count()).max();
     assert!(widest <= Some(120), "{widest:?}");
 }

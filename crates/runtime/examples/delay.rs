@@ -1,12 +1,13 @@
-//! How long threads wait between two pieces of work, while there is work: a worker without any gets some when another hands out
-//! a fork, which happens at forks and at the ends of first halves; so the wait depends on how long leaves are.
+//! How long threads wait between two pieces of work, while there is work: a worker without any gets
+//! some when another hands out a fork, which happens at forks and at the ends of first halves; so
+//! the wait depends on how long leaves are.
 //!
 //! ```text
 //! cargo run -p befit --release --example delay -- [THREADS] [SECONDS PER ROW]
 //! ```
-//! A row for each length of leaves, of a balanced tree and of a chain (each fork's first half forks on, its second is a leaf). A gap
-//! is the time between two leaves on one thread. Pools with more threads than the machine has CPUs show the system's
-//! scheduler, not befit's.
+//! A row for each length of leaves, of a balanced tree and of a chain (each fork's first half forks
+//! on, its second is a leaf). A gap is the time between two leaves on one thread. Pools with more
+//! threads than the machine has CPUs show the system's scheduler, not befit's.
 
 use std::{
     hint::spin_loop,
@@ -55,7 +56,8 @@ fn gaps(leaves: Leaves) -> Vec<f64> {
 type Program = (&'static str, fn(usize, Duration, &Leaves));
 
 fn row(pool: &ThreadPool, (name, program): Program, length: Duration, seconds: f64) {
-    let count = (seconds * pool.current_num_threads() as f64 / length.as_secs_f64()).clamp(1.0, 2000.0) as usize;
+    let count = (seconds * pool.current_num_threads() as f64 / length.as_secs_f64())
+        .clamp(1.0, 2000.0) as usize;
     let mut all = Vec::new();
     let start = Instant::now();
     while start.elapsed().as_secs_f64() < seconds {
@@ -65,7 +67,9 @@ fn row(pool: &ThreadPool, (name, program): Program, length: Duration, seconds: f
     }
     all.sort_by(f64::total_cmp);
     let at = |share: f64| {
-        all.get(((all.len() as f64 * share) as usize).min(all.len().saturating_sub(1))).copied().unwrap_or(0.0)
+        all.get(((all.len() as f64 * share) as usize).min(all.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or(0.0)
     };
     println!(
         "{name:<6}{:>9.0}{:>9}{:>10.2}{:>10.2}{:>10.1}{:>10.1}{:>10.0}",
@@ -80,7 +84,8 @@ fn row(pool: &ThreadPool, (name, program): Program, length: Duration, seconds: f
 }
 
 fn main() {
-    let mut args = std::env::args().skip(1).map(|a| a.parse::<f64>().expect("arguments are numbers"));
+    let mut args =
+        std::env::args().skip(1).map(|a| a.parse::<f64>().expect("arguments are numbers"));
     let threads = args.next().unwrap_or(0.0) as usize;
     let seconds = args.next().unwrap_or(1.0);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");

@@ -1,4 +1,5 @@
-//! What a fork costs: Fibonacci numbers, a fork for each call, against the plain recursive function.
+//! What a fork costs: Fibonacci numbers, a fork for each call, against the plain recursive
+//! function.
 //!
 //! ```text
 //! cargo run -p befit --release --example fib -- [N] [THREADS] [REPEATS]
@@ -21,8 +22,8 @@ fn forked(n: u32) -> u64 {
     a + b
 }
 
-/// Each call declares that it touches 64 bytes: it befits any private cache, so it runs as plain calls while no worker
-/// is idle.
+/// Each call declares that it touches 64 bytes: it befits any private cache, so it runs as plain
+/// calls while no worker is idle.
 fn sized(n: u32) -> u64 {
     if n < 2 {
         return n.into();

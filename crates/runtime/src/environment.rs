@@ -1,7 +1,8 @@
 //! What the environment says of pools whose builder says nothing.
 //!
-//! A variable is looked at only where the program has not decided: an explicit call on the builder wins. An empty variable counts as
-//! none. The table of them is with [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
+//! A variable is looked at only where the program has not decided: an explicit call on the builder
+//! wins. An empty variable counts as none. The table of them is with
+//! [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
 
 use std::{ffi::OsString, str::FromStr};
 
@@ -14,11 +15,14 @@ use crate::{Pin, ThreadPoolBuildError, rayon_variables};
 pub(crate) struct Environment<L>(pub(crate) L);
 
 /// Those of the process.
-pub(crate) const PROCESS: Environment<fn(&str) -> Option<OsString>> = Environment(|name| std::env::var_os(name));
+pub(crate) const PROCESS: Environment<fn(&str) -> Option<OsString>> =
+    Environment(|name| std::env::var_os(name));
 
 impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     pub(crate) fn scheduler(&self) -> Result<Option<SchedulerKind>, ThreadPoolBuildError> {
-        self.value("BEFIT_SCHEDULER", |text| SchedulerKind::from_str(text).map_err(|unknown| unknown.to_string()))
+        self.value("BEFIT_SCHEDULER", |text| {
+            SchedulerKind::from_str(text).map_err(|unknown| unknown.to_string())
+        })
     }
 
     /// The machine to schedule on; `None` also for `host`, which is what a pool takes by itself.
@@ -56,7 +60,9 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     }
 
     pub(crate) fn counting(&self) -> Result<Option<Counting>, ThreadPoolBuildError> {
-        self.value("BEFIT_COUNTING", |text| Counting::from_str(text).map_err(|unknown| unknown.to_string()))
+        self.value("BEFIT_COUNTING", |text| {
+            Counting::from_str(text).map_err(|unknown| unknown.to_string())
+        })
     }
 
     fn value<T>(
@@ -101,7 +107,10 @@ mod tests {
         assert_eq!(with("host").machine().unwrap(), None);
         assert_eq!(with("never").pin().unwrap(), Some(Pin::Never));
         assert_eq!(with("7").threads().unwrap(), Some(7));
-        assert_eq!((with("1").sigma().unwrap(), with("0.25").mu().unwrap()), (Some(1.0), Some(0.25)));
+        assert_eq!(
+            (with("1").sigma().unwrap(), with("0.25").mu().unwrap()),
+            (Some(1.0), Some(0.25))
+        );
         assert_eq!(with("full").counting().unwrap(), Some(Counting::Full));
     }
 
@@ -119,10 +128,19 @@ mod tests {
             "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, cats-s, cab, hws, mts"
         );
         let machine = message(with("xeon").machine());
-        assert!(machine.starts_with("BEFIT_MACHINE: unknown machine `xeon`; known are xeon-7560"), "{machine}");
-        assert_eq!(message(with("yes").pin()), "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never");
+        assert!(
+            machine.starts_with("BEFIT_MACHINE: unknown machine `xeon`; known are xeon-7560"),
+            "{machine}"
+        );
+        assert_eq!(
+            message(with("yes").pin()),
+            "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never"
+        );
         let counting = message(with("half").counting());
-        assert_eq!(counting, "BEFIT_COUNTING: unknown way of counting strands 'half'; known: capped, full");
+        assert_eq!(
+            counting,
+            "BEFIT_COUNTING: unknown way of counting strands 'half'; known: capped, full"
+        );
         for bad in ["0", "-1", "two", "1.5"] {
             let said = message(with(bad).threads());
             assert_eq!(said, format!("BEFIT_THREADS: '{bad}' is not a whole number from 1 up"));

@@ -9,14 +9,15 @@ use befit_sched::SchedulerKind;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ThreadPoolBuildError {
-    /// There is a global pool already: built by an earlier `build_global`, or by the first call that needed it.
+    /// There is a global pool already: built by an earlier `build_global`, or by the first call
+    /// that needed it.
     GlobalPoolExists,
     /// σ must be above 0 and at most 1.
     Sigma(f64),
     /// μ must be above 0 and at most 1.
     Mu(f64),
-    /// The thread that [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) was to give to the pool belongs
-    /// to one.
+    /// The thread that [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) was to
+    /// give to the pool belongs to one.
     CurrentThreadInPool,
     /// The scheduler cannot hold a waiting worker to what it waits for.
     WaitPolicy(SchedulerKind),
@@ -69,8 +70,8 @@ impl Error for ThreadPoolBuildError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum JoinThreadsError {
-    /// It was called by a thread of the pool itself, which cannot wait for its own end. The pool ends without anyone
-    /// waiting for it.
+    /// It was called by a thread of the pool itself, which cannot wait for its own end. The pool
+    /// ends without anyone waiting for it.
     InsidePool {
         /// Which thread of the pool, from 0.
         index: usize,

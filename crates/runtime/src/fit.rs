@@ -1,9 +1,9 @@
 //! Work that says how much memory it touches.
 //!
-//! A closure can be given to [`join`](crate::join) as it is, or wrapped by [`fit`] with its *task size*: the number of
-//! distinct bytes that it touches, all that it forks included. A scheduler that places tasks by size (`sb`, `sb-d`)
-//! binds such a task to the smallest cache that it befits. A closure without a size is taken to be as large as the
-//! task that forks it.
+//! A closure can be given to [`join`](crate::join) as it is, or wrapped by [`fit`] with its *task
+//! size*: the number of distinct bytes that it touches, all that it forks included. A scheduler
+//! that places tasks by size (`sb`, `sb-d`) binds such a task to the smallest cache that it befits.
+//! A closure without a size is taken to be as large as the task that forks it.
 //!
 //! ```
 //! use befit::{fit, join};
@@ -34,15 +34,16 @@ pub trait Work {
     /// The closure, without sizes.
     type Closure: FnOnce() -> Self::Output;
 
-    /// Whether values of this type declare a size. It is a constant so that code for plain closures holds no trace of
-    /// sizes.
+    /// Whether values of this type declare a size. It is a constant so that code for plain closures
+    /// holds no trace of sizes.
     const SIZED: bool;
 
-    /// Task size in bytes: what the work and everything that it forks touches; `None` where it is not declared.
+    /// Task size in bytes: what the work and everything that it forks touches; `None` where it is
+    /// not declared.
     fn size(&self) -> Option<usize>;
 
-    /// Strand size in bytes: the most that one stretch between two forks or joins touches; `None` where it is not
-    /// declared.
+    /// Strand size in bytes: the most that one stretch between two forks or joins touches; `None`
+    /// where it is not declared.
     fn strand(&self) -> Option<usize>;
 
     /// The closure, without what is declared about it.
@@ -58,8 +59,8 @@ pub trait Work {
     }
 }
 
-// `FnOnce` is a fundamental trait: the compiler may conclude from `Fit` not implementing it that the two impls below
-// do not overlap.
+// `FnOnce` is a fundamental trait: the compiler may conclude from `Fit` not implementing it that
+// the two impls below do not overlap.
 impl<F, R> Work for F
 where
     F: FnOnce() -> R,
@@ -94,11 +95,12 @@ pub struct Fit<F> {
     pub(crate) strand: Option<usize>,
 }
 
-/// Declares that `work`, a closure or a [`Task`](crate::Task), with everything that it forks, touches `bytes` distinct bytes.
+/// Declares that `work`, a closure or a [`Task`](crate::Task), with everything that it forks,
+/// touches `bytes` distinct bytes.
 ///
-/// Count what is read and what is written, each byte once. A rough figure does: schedulers compare it with cache sizes.
-/// A figure that is far too small lets tasks share a cache that they overflow; one that is far too large leaves caches
-/// unused. The result never depends on it.
+/// Count what is read and what is written, each byte once. A rough figure does: schedulers compare
+/// it with cache sizes. A figure that is far too small lets tasks share a cache that they overflow;
+/// one that is far too large leaves caches unused. The result never depends on it.
 ///
 /// ```
 /// let mut v = vec![1u32; 1000];
@@ -115,10 +117,11 @@ pub fn fit<F>(bytes: usize, work: F) -> Fit<F> {
 }
 
 impl<F> Fit<F> {
-    /// Declares further that no strand of the work (a stretch without fork or join) touches more than `bytes`.
+    /// Declares further that no strand of the work (a stretch without fork or join) touches more
+    /// than `bytes`.
     ///
-    /// Without it a strand is taken to touch as much as its whole task. It matters to `sb` and `sb-d` for tasks that
-    /// are larger than a cache but pass through it in small pieces.
+    /// Without it a strand is taken to touch as much as its whole task. It matters to `sb` and
+    /// `sb-d` for tasks that are larger than a cache but pass through it in small pieces.
     ///
     /// ```
     /// let work = befit::fit(1 << 30, || "a gigabyte, a page at a time").strand(4096);

@@ -1,10 +1,10 @@
 //! Fork-join parallelism that runs each task where its data *befits* the cache.
 //!
-//! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow from the caller;
-//! [`spawn`] one that nobody waits for. They run in a [`ThreadPool`] under a scheduler of your choice
-//! ([`SchedulerKind`]): plain or distance-aware work stealing, or space-bounded scheduling, which binds each task to
-//! the smallest cache that its data fits in. Space-bounded scheduling needs to know sizes: wrap closures with
-//! [`fit`](fit()).
+//! [`join`] runs two closures, maybe in parallel; [`scope`](scope()) any number that may borrow
+//! from the caller; [`spawn`] one that nobody waits for. They run in a [`ThreadPool`] under a
+//! scheduler of your choice ([`SchedulerKind`]): plain or distance-aware work stealing, or
+//! space-bounded scheduling, which binds each task to the smallest cache that its data fits in.
+//! Space-bounded scheduling needs to know sizes: wrap closures with [`fit`](fit()).
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, fit, join};
@@ -26,28 +26,30 @@
 //! assert!(v.iter().all(|x| *x == 2.0));
 //! ```
 //!
-//! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`], [`par_chunks_mut`],
-//! [`par_map_reduce`]; [`par_for`] goes over numbers.
+//! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`],
+//! [`par_chunks_mut`], [`par_map_reduce`]; [`par_for`] goes over numbers.
 //!
-//! Who knows rayon finds the rest under the names that it has there: [`join_context`], [`scope_fifo`], [`in_place_scope`],
-//! [`broadcast`], [`yield_now`] and so on.
+//! Who knows rayon finds the rest under the names that it has there: [`join_context`],
+//! [`scope_fifo`], [`in_place_scope`], [`broadcast`], [`yield_now`] and so on.
 //!
-//! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of closures: then they cost what
-//! they cost without forks.
+//! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of
+//! closures: then they cost what they cost without forks.
 //!
-//! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of their own: [`footprint`].
+//! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of
+//! their own: [`footprint`].
 //!
 //! # Layers
-//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open forks in a list
-//! that only it uses; a fork that nobody needs never leaves it. *Above*: `engine` hands the forks that others need to the
-//! scheduling policy of `befit-sched`, the same object that the simulator drives. `elision` has tasks compiled without forks,
-//! too; `pool` holds threads and configuration, `scope` what lives on the heap, `broadcast` what runs on every thread, `latch`
+//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open
+//! forks in a list that only it uses; a fork that nobody needs never leaves it. *Above*: `engine`
+//! hands the forks that others need to the scheduling policy of `befit-sched`, the same object that
+//! the simulator drives. `elision` has tasks compiled without forks, too; `pool` holds threads and
+//! configuration, `scope` what lives on the heap, `broadcast` what runs on every thread, `latch`
 //! and `sleep` how workers wait, `slices` the loops.
 //!
 //! # What real threads cannot do
-//! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for it. So a scheduler
-//! cannot refuse or move a continuation; under `sb` and `sb-d` a cache may therefore be claimed beyond its size for a
-//! while.
+//! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for
+//! it. So a scheduler cannot refuse or move a continuation; under `sb` and `sb-d` a cache may
+//! therefore be claimed beyond its size for a while.
 
 #[cfg(not(befit_record))]
 mod broadcast;
@@ -101,10 +103,12 @@ pub use self::{
     fork::{FnContext, join, join_context},
     pool::{
         SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
-        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
+        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
+        yield_now,
     },
     scope::{
-        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo,
+        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn,
+        spawn_broadcast, spawn_fifo,
     },
 };
 pub use self::{

@@ -1,7 +1,7 @@
 //! A pool's machine, read when somebody first asks.
 //!
-//! Linux tells of caches in some twenty files per CPU, which takes longer than starting the pool's threads. A pool whose scheduler minds no
-//! places only has to know how many workers there are.
+//! Linux tells of caches in some twenty files per CPU, which takes longer than starting the pool's
+//! threads. A pool whose scheduler minds no places only has to know how many workers there are.
 
 use std::{sync::OnceLock, thread};
 
@@ -22,13 +22,14 @@ impl PoolMachine {
         let host = Host::here();
         match host.cpus() {
             // The same CPUs later, whichever thread asks, and whatever limits it has then.
-            Ok(Some(cpus)) => {
-                Self { workers: cpus.len(), host: Some(host.affinity(cpus).ignore_quota()), known: OnceLock::new() }
-            }
-            _ => Self::from(
-                host.detect()
-                    .unwrap_or_else(|_| bare(thread::available_parallelism().map_or(1, std::num::NonZero::get))),
-            ),
+            Ok(Some(cpus)) => Self {
+                workers: cpus.len(),
+                host: Some(host.affinity(cpus).ignore_quota()),
+                known: OnceLock::new(),
+            },
+            _ => Self::from(host.detect().unwrap_or_else(|_| {
+                bare(thread::available_parallelism().map_or(1, std::num::NonZero::get))
+            })),
         }
     }
 
@@ -37,11 +38,14 @@ impl PoolMachine {
         self.workers
     }
 
-    /// The machine. Where the system does not describe its caches, or CPUs have gone since, as many workers under none.
+    /// The machine. Where the system does not describe its caches, or CPUs have gone since, as many
+    /// workers under none.
     pub(crate) fn get(&self) -> &Machine {
         self.known.get_or_init(|| {
             let found = self.host.as_ref().and_then(|host| host.detect().ok());
-            found.filter(|machine| machine.workers().len() == self.workers).unwrap_or_else(|| bare(self.workers))
+            found
+                .filter(|machine| machine.workers().len() == self.workers)
+                .unwrap_or_else(|| bare(self.workers))
         })
     }
 
@@ -86,8 +90,11 @@ mod tests {
     #[test]
     fn a_machine_that_has_lost_cpus_since_is_so_many_workers_under_no_cache() {
         let folder = tempfile::tempdir().unwrap();
-        let machine =
-            PoolMachine { workers: 3, host: Some(Host::at(folder.path()).affinity([0, 1])), known: OnceLock::new() };
+        let machine = PoolMachine {
+            workers: 3,
+            host: Some(Host::at(folder.path()).affinity([0, 1])),
+            known: OnceLock::new(),
+        };
         assert_eq!(machine.get().workers().len(), 3);
         assert!(machine.get().clusters().iter().all(|cluster| cluster.cache.is_none()));
     }

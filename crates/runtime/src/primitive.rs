@@ -1,8 +1,9 @@
 //! What the lock-free parts are built of: `std`'s types, or loom's when their models are run.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving (and every value that
-//! the C11 memory model lets a load return) of the small programs in the modules named `loom`. Nothing in this crate
-//! that two threads touch without a lock may be built of anything but these.
+//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom` explores every interleaving
+//! (and every value that the C11 memory model lets a load return) of the small programs in the
+//! modules named `loom`. Nothing in this crate that two threads touch without a lock may be built
+//! of anything but these.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -25,7 +26,8 @@ pub(crate) use std::{
 #[cfg(not(loom))]
 pub(crate) use cell::UnsafeCell;
 
-/// Locks `mutex`. A poisoned lock is taken as it is: nothing in this crate panics while it holds one.
+/// Locks `mutex`. A poisoned lock is taken as it is: nothing in this crate panics while it holds
+/// one.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

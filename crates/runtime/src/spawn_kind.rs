@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DefaultSpawn;
 
-/// Threads are started by a function of the program; see [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
+/// Threads are started by a function of the program; see
+/// [`ThreadPoolBuilder::spawn_handler`](crate::ThreadPoolBuilder::spawn_handler).
 #[derive(Clone, Copy, Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
 

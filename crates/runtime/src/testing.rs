@@ -12,7 +12,8 @@ use std::{
 
 use crate::{Machine, SchedulerKind, ThreadPool, ThreadPoolBuilder};
 
-/// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests run on.
+/// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests
+/// run on.
 pub(crate) const MACHINES: [&str; 5] = [
     "pu:8",
     "l3:1(size=8MiB) core:8 l2:1(size=256KiB) pu:1",
@@ -24,7 +25,12 @@ pub(crate) const MACHINES: [&str; 5] = [
 /// A pool on a machine given as text.
 pub(crate) fn pool(scheduler: SchedulerKind, machine: &str, threads: usize) -> ThreadPool {
     let machine: Machine = machine.parse().unwrap();
-    ThreadPoolBuilder::new().scheduler(scheduler).machine(machine).num_threads(threads).build().unwrap()
+    ThreadPoolBuilder::new()
+        .scheduler(scheduler)
+        .machine(machine)
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
 /// Calls `test` with a pool of each scheduler, on each machine, with 1, 2 and 7 threads.
@@ -40,7 +46,8 @@ pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
     });
 }
 
-/// Runs `test`; ends the process with a message if it takes longer than `limit`, as a test that hangs says nothing.
+/// Runs `test`; ends the process with a message if it takes longer than `limit`, as a test that
+/// hangs says nothing.
 pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
     let name = thread::current().name().unwrap_or("a test").to_owned();
     let (finished, wait) = mpsc::channel::<()>();

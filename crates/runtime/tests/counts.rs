@@ -38,7 +38,8 @@ fn tree(depth: u32) {
     befit::join(|| tree(depth + 1), || tree(depth + 1));
 }
 
-/// The tiers after as many calls of `round` as it takes: some of the pool's threads may be slow to start.
+/// The tiers after as many calls of `round` as it takes: some of the pool's threads may be slow to
+/// start.
 fn rounds(pool: &ThreadPool, round: impl Fn() + Copy + Send + Sync) -> Tiers {
     let start = Instant::now();
     loop {
@@ -64,7 +65,9 @@ fn what_the_program_counts_decides_the_tiers() {
 
 #[test]
 fn counts_are_opened_once_on_each_thread_and_only_under_schedulers_that_measure() {
-    for (scheduler, expected) in [(SchedulerKind::Ws, 0), (SchedulerKind::Cats, 3), (SchedulerKind::CatsS, 3)] {
+    for (scheduler, expected) in
+        [(SchedulerKind::Ws, 0), (SchedulerKind::Cats, 3), (SchedulerKind::CatsS, 3)]
+    {
         let opened = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&opened);
         let open = move |_| {
@@ -89,7 +92,11 @@ fn where_the_given_source_knows_nothing_declared_sizes_stand_in() {
     let tiers = rounds(&pool, || {
         befit::join(befit::fit((8 * LEAF * 64) as usize, || sized(0)), befit::fit(0, || ()));
     });
-    assert_eq!((tiers.source, tiers.root.0), (Some(CountSource::Declared), 8 * LEAF * 64), "{tiers:?}");
+    assert_eq!(
+        (tiers.source, tiers.root.0),
+        (Some(CountSource::Declared), 8 * LEAF * 64),
+        "{tiers:?}"
+    );
 }
 
 /// They were differences between one thread's counts and another's.
@@ -98,10 +105,13 @@ fn regression_sizes_of_threads_that_are_one_worker() {
     // Eight threads are four workers, each of which has moved another number of lines before.
     let count = |thread: usize| {
         let before = thread as u64 * 1_000_000_000;
-        move || Some(WorkerCounts { private_misses: before + MOVED.get(), ..WorkerCounts::default() })
+        move || {
+            Some(WorkerCounts { private_misses: before + MOVED.get(), ..WorkerCounts::default() })
+        }
     };
     let pool = builder(8).count_with(count).build().unwrap();
     let tiers = rounds(&pool, || tree(0));
-    // What a thread did may be taken for what the other did at the same time; it is not counted twice.
+    // What a thread did may be taken for what the other did at the same time; it is not counted
+    // twice.
     assert!(tiers.root.0 <= 2 * 8 * LEAF * 64, "{tiers:?}");
 }

@@ -1,5 +1,5 @@
-//! The variables that pools look at, each in a process of its own: the test runs its own binary again, as the program that its name
-//! says.
+//! The variables that pools look at, each in a process of its own: the test runs its own binary
+//! again, as the program that its name says.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
@@ -70,7 +70,8 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
         assert_eq!((pool.scheduler(), pool.current_num_threads()), (SchedulerKind::Sb, 3));
         assert_eq!(pool.machine().workers().len(), 4);
         assert!(pool.is_pinned());
-        let decided = ThreadPoolBuilder::new().num_threads(1).scheduler(SchedulerKind::Ws).pin(Pin::Never);
+        let decided =
+            ThreadPoolBuilder::new().num_threads(1).scheduler(SchedulerKind::Ws).pin(Pin::Never);
         let decided = decided.machine("pu:2".parse().unwrap()).sigma(0.5).mu(0.5).build().unwrap();
         assert_eq!((decided.scheduler(), decided.current_num_threads()), (SchedulerKind::Ws, 1));
         assert_eq!((decided.machine().workers().len(), decided.is_pinned()), (2, false));
@@ -125,7 +126,10 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
         // `join` cannot answer an error.
         assert!(!output.status.success());
-        assert!(stderr.contains(&format!("the global thread pool cannot be built: {variable}: ")), "{stderr}");
+        assert!(
+            stderr.contains(&format!("the global thread pool cannot be built: {variable}: ")),
+            "{stderr}"
+        );
     }
 }
 
@@ -134,7 +138,8 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     if is_program() {
         let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
         for scheduler in [SchedulerKind::Sb, SchedulerKind::Pws] {
-            let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+            let builder =
+                ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
             let pool = builder.num_threads(4).build().unwrap();
             pool.install(fit(1 << 20, || halves(1 << 20)));
         }
@@ -149,14 +154,25 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
     let document = read(&file);
-    assert_eq!((&document["schema"], &document["pools_left_out"]), (&"befit.stats/1".into(), &0.into()));
+    assert_eq!(
+        (&document["schema"], &document["pools_left_out"]),
+        (&"befit.stats/1".into(), &0.into())
+    );
     assert!(document["program"].as_str().unwrap().contains("environment"));
     let pools = document["pools"].as_array().unwrap();
     assert_eq!(pools.len(), 3);
-    let each = |field: &str| pools.iter().map(|pool| pool[field].to_string()).collect::<Vec<_>>().join(" ");
-    assert_eq!((each("scheduler"), each("ended")), (r#""sb" "pws" "ws""#.to_owned(), "true true false".to_owned()));
+    let each = |field: &str| {
+        pools.iter().map(|pool| pool[field].to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        (each("scheduler"), each("ended")),
+        (r#""sb" "pws" "ws""#.to_owned(), "true true false".to_owned())
+    );
     let anchors = pools[0]["anchors"].as_array().unwrap();
-    assert!(anchors.iter().any(|at| at["level"] == "L3" && at["tasks"].as_u64() > Some(0)), "{anchors:?}");
+    assert!(
+        anchors.iter().any(|at| at["level"] == "L3" && at["tasks"].as_u64() > Some(0)),
+        "{anchors:?}"
+    );
     assert_eq!(pools[1]["anchors"].as_array().unwrap().len(), 0);
     for pool in pools {
         let workers = pool["workers"].as_array().unwrap();
@@ -188,10 +204,15 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
         let runs = [(); 3].map(|()| scope.spawn(run));
         runs.into_iter().map(|run| succeeded(&run.join().unwrap())).collect()
     });
-    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");
     assert!(files.iter().all(|file| read(file)["pools"].as_array().unwrap().len() == 1));
-    assert_eq!(said.iter().filter(|said| said.contains("is another process's")).count(), 2, "{said:?}");
+    assert_eq!(
+        said.iter().filter(|said| said.contains("is another process's")).count(),
+        2,
+        "{said:?}"
+    );
 }
 
 #[test]

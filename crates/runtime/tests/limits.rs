@@ -1,4 +1,5 @@
-//! What the system grants the process: an affinity mask, a quota of CPU time. A pool takes no more, and pins nowhere else.
+//! What the system grants the process: an affinity mask, a quota of CPU time. A pool takes no more,
+//! and pins nowhere else.
 #![cfg(all(target_os = "linux", not(any(loom, befit_record))))]
 
 use std::{
@@ -11,7 +12,8 @@ use std::{
 /// What a process that these tests have started reports in its first line of output, after this.
 const REPORT: &str = "limits: ";
 
-/// What the pool of a process is like: threads, whether pinned, and the CPUs that its threads may use.
+/// What the pool of a process is like: threads, whether pinned, and the CPUs that its threads may
+/// use.
 fn report() -> String {
     let pool = befit::ThreadPoolBuilder::new().build().unwrap();
     let cpus = Mutex::new(Vec::new());
@@ -22,18 +24,27 @@ fn report() -> String {
             s.spawn(|_| {
                 all.wait();
                 let set = rustix::thread::sched_getaffinity(None).unwrap();
-                let own =
-                    (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu.to_string());
+                let own = (0..rustix::thread::CpuSet::MAX_CPU)
+                    .filter(|cpu| set.is_set(*cpu))
+                    .map(|cpu| cpu.to_string());
                 cpus.lock().unwrap().push(own.collect::<Vec<_>>().join("+"));
             });
         }
     });
-    format!("{threads} thread(s), pinned: {}, on {}", pool.is_pinned(), cpus.into_inner().unwrap().join(","))
+    format!(
+        "{threads} thread(s), pinned: {}, on {}",
+        pool.is_pinned(),
+        cpus.into_inner().unwrap().join(",")
+    )
 }
 
-/// The report of a process that `command` starts; this test's file with its arguments is added to it.
+/// The report of a process that `command` starts; this test's file with its arguments is added to
+/// it.
 fn reported_by(mut command: Command) -> String {
-    let output = command.args(["--exact", "the_report", "--nocapture", "--include-ignored"]).output().unwrap();
+    let output = command
+        .args(["--exact", "the_report", "--nocapture", "--include-ignored"])
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix(REPORT));
     line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr))).to_owned()

@@ -1,9 +1,10 @@
-//! Random programs: trees of joins, scopes of all kinds, broadcasts, yields and nested pools, some of which panic, under
-//! each scheduler. The results must be those of a serial run, everything must be dropped once, and no memory may be left.
+//! Random programs: trees of joins, scopes of all kinds, broadcasts, yields and nested pools, some
+//! of which panic, under each scheduler. The results must be those of a serial run, everything must
+//! be dropped once, and no memory may be left.
 //!
-//! `BEFIT_STRESS_SECONDS` says how long; 4 by default. `BEFIT_STRESS_DEPTH` makes the trees deeper by so many levels, so that
-//! more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900 BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test
-//! stress -- --nocapture`.
+//! `BEFIT_STRESS_SECONDS` says how long; 4 by default. `BEFIT_STRESS_DEPTH` makes the trees deeper
+//! by so many levels, so that more of the time is spent in forks: `BEFIT_STRESS_SECONDS=900
+//! BEFIT_STRESS_DEPTH=8 cargo test -p befit --release --test stress -- --nocapture`.
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
@@ -15,8 +16,8 @@ use std::{
 };
 
 use befit::{
-    BroadcastContext, Forks, SchedulerKind, Task, ThreadPool, ThreadPoolBuilder, WaitPolicy, broadcast, fit, join,
-    join_context, run, scope, scope_fifo, yield_local, yield_now,
+    BroadcastContext, Forks, SchedulerKind, Task, ThreadPool, ThreadPoolBuilder, WaitPolicy,
+    broadcast, fit, join, join_context, run, scope, scope_fifo, yield_local, yield_now,
 };
 
 const MACHINES: [&str; 4] = [
@@ -69,7 +70,8 @@ impl Drop for Held {
     }
 }
 
-/// The next of a sequence that looks random; what a node of the program does depends on its number only.
+/// The next of a sequence that looks random; what a node of the program does depends on its number
+/// only.
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -117,7 +119,8 @@ enum Kind {
     ScopeFifo,
     /// Of another pool.
     InPlaceScope,
-    /// A join, of which the second half is a broadcast of this or the other pool, and each half yields.
+    /// A join, of which the second half is a broadcast of this or the other pool, and each half
+    /// yields.
     Broadcast(bool),
     Pool,
     /// A join of which one half, the first or the second, panics with its value.
@@ -206,7 +209,8 @@ impl Task for Node<'_> {
                         first()
                     },
                     move |_| {
-                        let work = |context: BroadcastContext<'_>| Held::new(context.index() as u64);
+                        let work =
+                            |context: BroadcastContext<'_>| Held::new(context.index() as u64);
                         let all = if here { broadcast(work) } else { inner.broadcast(work) };
                         yield_local();
                         (second(), all)
@@ -224,7 +228,8 @@ impl Task for Node<'_> {
                         }
                         Held::new(value)
                     };
-                    let (a, b) = join(|| run(&first, first_panics), move || run(&second, !first_panics));
+                    let (a, b) =
+                        join(|| run(&first, first_panics), move || run(&second, !first_panics));
                     *a.0 ^ *b.0
                 });
             }
@@ -235,13 +240,16 @@ impl Task for Node<'_> {
 
 #[test]
 fn random_programs_give_their_serial_results_and_leave_nothing() {
-    let number = |name: &str, or| env::var(name).map_or(or, |value| value.parse().expect("a number"));
+    let number =
+        |name: &str, or| env::var(name).map_or(or, |value| value.parse().expect("a number"));
     let seconds = number("BEFIT_STRESS_SECONDS", 4);
     let deeper = number("BEFIT_STRESS_DEPTH", 0) as u32;
     let until = Instant::now() + Duration::from_secs(seconds);
     let (finished, wait) = std::sync::mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
-        if wait.recv_timeout(Duration::from_secs(seconds + 60)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if wait.recv_timeout(Duration::from_secs(seconds + 60))
+            == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
             eprintln!("hangs");
             std::process::abort();
         }
@@ -252,17 +260,22 @@ fn random_programs_give_their_serial_results_and_leave_nothing() {
     'all: for round in 0.. {
         for scheduler in SchedulerKind::ALL {
             for machine in MACHINES {
-                // A thread that waits for the inner pool takes other tasks on top, which may do the same: stacks grow with the program.
+                // A thread that waits for the inner pool takes other tasks on top, which may do the
+                // same: stacks grow with the program.
                 let build = |threads| {
-                    let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine.parse().unwrap());
+                    let builder = ThreadPoolBuilder::new()
+                        .scheduler(scheduler)
+                        .machine(machine.parse().unwrap());
                     let steals = matches!(scheduler, SchedulerKind::Ws | SchedulerKind::Pws);
                     let descendants = steals && round % 2 == 1;
-                    let policy = if descendants { WaitPolicy::Descendants } else { WaitPolicy::Anything };
+                    let policy =
+                        if descendants { WaitPolicy::Descendants } else { WaitPolicy::Anything };
                     let builder = builder.wait_policy(policy);
                     builder.num_threads(threads).seed(round).stack_size(512 << 20).build().unwrap()
                 };
                 let random = mix(round ^ 77);
-                let (outer, inner) = (build(1 + random as usize % 5), build(1 + (random >> 8) as usize % 3));
+                let (outer, inner) =
+                    (build(1 + random as usize % 5), build(1 + (random >> 8) as usize % 3));
                 for program in 0..4 {
                     let id = mix(round * 1000 + program);
                     let depth = deeper + 6 + (id % 6) as u32;

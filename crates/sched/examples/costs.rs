@@ -3,11 +3,14 @@
 //! ```text
 //! cargo run --release -p befit-sched --example costs
 //! ```
-//! Each figure is the quickest of 21 batches (others may have run meanwhile), in nanoseconds and in cycles of this machine's clock:
+//! Each figure is the quickest of 21 batches (others may have run meanwhile), in nanoseconds and in
+//! cycles of this machine's clock:
 //!
 //! - *lock*: taking and giving back a free lock (`Guarded`);
-//! - *call*: one of the policy's calls without its locks: half of an `add` and the `get` of the same strand under `ws`, less their two locks;
-//! - *steal*: looking into the queue of a worker on another core, found empty: a cache line that the other core has written since.
+//! - *call*: one of the policy's calls without its locks: half of an `add` and the `get` of the
+//!   same strand under `ws`, less their two locks;
+//! - *steal*: looking into the queue of a worker on another core, found empty: a cache line that
+//!   the other core has written since.
 
 use std::{
     hint::black_box,
@@ -29,16 +32,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lock = quickest(|| guarded.with(&mut env, |n, _| *n = black_box(*n + 1)));
     let pair = |kind: SchedulerKind, env: &mut dyn Env| {
         let policy = kind.build::<u32>(&machine, Options::default());
-        let ready =
-            Ready { job: 1, task: Task::root(Some(Bytes(u64::MAX)), Some(Bytes(64))), stage: Stage::Continuation };
+        let ready = Ready {
+            job: 1,
+            task: Task::root(Some(Bytes(u64::MAX)), Some(Bytes(64))),
+            stage: Stage::Continuation,
+        };
         quickest(|| {
             policy.add(WorkerId(0), ready, env);
             black_box(policy.get(WorkerId(0), env));
         })
     };
     let (ws, sb) = (pair(SchedulerKind::Ws, &mut env), pair(SchedulerKind::Sb, &mut env));
-    let say =
-        |what: &str, ns: f64| println!("{what:<44} {ns:>7.1} ns {:>6.0} cycles", ns * f64::from(machine.mhz) / 1e3);
+    let say = |what: &str, ns: f64| {
+        println!("{what:<44} {ns:>7.1} ns {:>6.0} cycles", ns * f64::from(machine.mhz) / 1e3)
+    };
     println!("{} at {} MHz", machine.name, machine.mhz);
     say("lock", lock);
     say("add and get, ws", ws);
@@ -58,7 +65,8 @@ fn quickest(mut f: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Nanoseconds until a core has a line that another one has just written: half of a number's way there and back.
+/// Nanoseconds until a core has a line that another one has just written: half of a number's way
+/// there and back.
 fn transfer() -> f64 {
     const WAYS: u64 = 20_000;
     let (ball, stop) = (AtomicU64::new(0), AtomicBool::new(false));

@@ -10,13 +10,14 @@ pub struct LockId(pub u32);
 
 /// What a policy may ask of its engine while one worker is inside `add`, `get` or `done`.
 ///
-/// On threads most of it does nothing. In the simulator every call has a price in virtual time, waiting for a lock
-/// included, so that the overheads of a policy are modelled, not guessed.
+/// On threads most of it does nothing. In the simulator every call has a price in virtual time,
+/// waiting for a lock included, so that the overheads of a policy are modelled, not guessed.
 pub trait Env {
     /// A number below `bound` (> 0), uniformly at random, from the worker's own seeded generator.
     fn random(&mut self, bound: u32) -> u32;
 
-    /// The worker takes lock `lock`; called before the lock is really taken. [`crate::Guarded`] calls this.
+    /// The worker takes lock `lock`; called before the lock is really taken. [`crate::Guarded`]
+    /// calls this.
     fn acquire(&mut self, lock: LockId);
 
     /// The worker gave `lock` back.
@@ -25,7 +26,8 @@ pub trait Env {
     /// The worker looked for work in `victim`'s queue, and found some or none.
     fn steal(&mut self, victim: WorkerId, found: bool);
 
-    /// What the worker has done since it was last asked, or since it began; for policies that measure. None where nothing counts.
+    /// What the worker has done since it was last asked, or since it began; for policies that
+    /// measure. None where nothing counts.
     fn counts(&mut self) -> Option<WorkerCounts> {
         None
     }

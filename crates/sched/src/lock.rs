@@ -17,7 +17,8 @@ impl<D> Guarded<D> {
         Self { id, data: Mutex::new(data) }
     }
 
-    /// Runs `f` on the data while holding the lock. `f` must not panic: policies only move entries about.
+    /// Runs `f` on the data while holding the lock. `f` must not panic: policies only move entries
+    /// about.
     // Always: else what `f` moves would go through memory, and wait there.
     #[inline(always)]
     pub fn with<R>(&self, env: &mut dyn Env, f: impl FnOnce(&mut D, &mut dyn Env) -> R) -> R {

@@ -25,17 +25,26 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sigma: 0.5, mu: 0.2, counting: Counting::Capped, nearness: 10, branching: 2, boundary: 4 }
+        Self {
+            sigma: 0.5,
+            mu: 0.2,
+            counting: Counting::Capped,
+            nearness: 10,
+            branching: 2,
+            boundary: 4,
+        }
     }
 }
 
-/// How much of a cache M a strand claims that passes through it: that is anchored above and runs below.
+/// How much of a cache M a strand claims that passes through it: that is anchored above and runs
+/// below.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Counting {
     /// min(μM, strand size), let in while occupancy is at most (1−μ)M: the space-bounded study's.
     #[default]
     Capped,
-    /// min(M, strand size), let in while that is free; μ does not matter. The definition before the study generalised it.
+    /// min(M, strand size), let in while that is free; μ does not matter. The definition before the
+    /// study generalised it.
     Full,
 }
 
@@ -96,7 +105,8 @@ impl SchedulerKind {
         Self::Mts,
     ];
 
-    /// Whether it minds which workers share a cache. What does not has nothing from threads that stay on their CPUs.
+    /// Whether it minds which workers share a cache. What does not has nothing from threads that
+    /// stay on their CPUs.
     pub const fn minds_places(self) -> bool {
         !matches!(self, Self::Ws | Self::CilkA)
     }
@@ -121,15 +131,23 @@ impl SchedulerKind {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Ws => "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)",
-            Self::Pws => "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)",
-            Self::Sb => "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)",
-            Self::SbD => "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)",
+            Self::Pws => {
+                "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)"
+            }
+            Self::Sb => {
+                "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)"
+            }
+            Self::SbD => {
+                "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)"
+            }
             Self::CilkA => "work stealing child-first, CATS's baseline (Frigo et al. 1998)",
             Self::Cats => {
                 "bi-tier: measures tasks, spreads large ones over sockets, keeps small ones on one (Chen et al. 2012)"
             }
             Self::CatsS => "cats, with subtrees that stay on the socket that holds their data",
-            Self::Cab => "bi-tier, cut at a depth computed from the declared size and --branching (Chen et al. 2011)",
+            Self::Cab => {
+                "bi-tier, cut at a depth computed from the declared size and --branching (Chen et al. 2011)"
+            }
             Self::Hws => "bi-tier, cut at the depth --boundary (Quintin & Wagner 2010)",
             Self::Mts => "a shared stack per socket, refilled in batches (Olivier et al. 2012)",
         }
@@ -141,7 +159,11 @@ impl SchedulerKind {
     }
 
     /// Builds the policy for `machine`.
-    pub fn build<T: Copy + Send + Debug + 'static>(self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+    pub fn build<T: Copy + Send + Debug + 'static>(
+        self,
+        machine: &Machine,
+        options: Options,
+    ) -> Box<dyn Scheduler<T>> {
         match self {
             Self::Ws => Box::new(policy::WorkStealing::uniform(machine)),
             Self::Pws => Box::new(policy::WorkStealing::priority(machine, options.nearness)),
@@ -166,6 +188,9 @@ impl std::fmt::Display for SchedulerKind {
 impl FromStr for SchedulerKind {
     type Err = UnknownScheduler;
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|k| k.name() == name).ok_or_else(|| UnknownScheduler(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|k| k.name() == name)
+            .ok_or_else(|| UnknownScheduler(name.to_owned()))
     }
 }

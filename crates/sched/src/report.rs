@@ -17,7 +17,8 @@ pub struct Tiers {
     pub root: Bytes,
     /// Of the latest: inter-socket tasks, the root included, leaf inter-socket tasks not.
     pub inter: u64,
-    /// Of the latest: leaf inter-socket tasks, each the root of an intra-socket subtree, in serial order.
+    /// Of the latest: leaf inter-socket tasks, each the root of an intra-socket subtree, in serial
+    /// order.
     pub subtrees: Vec<Subtree>,
     /// Subtrees that ran on another socket than the last time.
     pub moved: u64,
@@ -28,7 +29,8 @@ pub struct Tiers {
 /// One intra-socket subtree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subtree {
-    /// Which child of which child … of the program's first task its root is: the task's identity. Numbers of children restart at each sync.
+    /// Which child of which child … of the program's first task its root is: the task's identity.
+    /// Numbers of children restart at each sync.
     pub path: Vec<u32>,
     /// Bytes that it involves, as measured (SOID).
     pub soid: Bytes,

@@ -2,18 +2,19 @@
 
 use befit_machine::{Bytes, ClusterId};
 
-/// What a policy knows of a task. The engine keeps it beside the task and shows it at every call; the policy
-/// writes its decisions into it.
+/// What a policy knows of a task. The engine keeps it beside the task and shows it at every call;
+/// the policy writes its decisions into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// Task size S: as declared, else its parent's (an undeclared task is taken to be as large as its parent).
+    /// Task size S: as declared, else its parent's (an undeclared task is taken to be as large as
+    /// its parent).
     pub size: Bytes,
     /// Size of its largest strand: as declared, else its task size.
     pub strand: Bytes,
     /// Forks between the root task and it.
     pub depth: u32,
-    /// Which child of its parent it is, counted from 0 and anew after each sync. Of a task without a parent: the place in the program
-    /// that it comes from, where the engine can tell.
+    /// Which child of its parent it is, counted from 0 and anew after each sync. Of a task without
+    /// a parent: the place in the program that it comes from, where the engine can tell.
     pub index: u32,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,
@@ -45,7 +46,15 @@ impl Task {
         let inherited = if size.is_some() { None } else { Some(self.strand) };
         let size = size.unwrap_or(self.size);
         let strand = strand.or(inherited).unwrap_or(size);
-        Self { size, strand, depth: self.depth + 1, index, anchor: self.anchor, maximal: false, mark: self.mark }
+        Self {
+            size,
+            strand,
+            depth: self.depth + 1,
+            index,
+            anchor: self.anchor,
+            maximal: false,
+            mark: self.mark,
+        }
     }
 }
 
@@ -54,11 +63,13 @@ impl Task {
 pub enum Stage {
     /// It has not run yet.
     Start,
-    /// What it waited for at a sync has ended; its next strand is ready. It stays at its task's anchor.
+    /// What it waited for at a sync has ended; its next strand is ready. It stays at its task's
+    /// anchor.
     Continuation,
 }
 
-/// A strand that is ready to run: the engine's handle for it, and what the policy knows of its task.
+/// A strand that is ready to run: the engine's handle for it, and what the policy knows of its
+/// task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ready<T> {
     /// The engine's own handle, opaque to policies.

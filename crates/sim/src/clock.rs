@@ -2,7 +2,8 @@
 
 use befit_machine::Cycles;
 
-/// A point or span of virtual time, in 1/256 of a cycle: fine enough for a fraction of an instruction, wide enough for years.
+/// A point or span of virtual time, in 1/256 of a cycle: fine enough for a fraction of an
+/// instruction, wide enough for years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Ticks(pub(crate) u64);
 

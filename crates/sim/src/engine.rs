@@ -15,11 +15,13 @@ use crate::{
     tasks::{Step, Tasks},
 };
 
-/// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates more slowly.
+/// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
+/// more slowly.
 const SLICE: Ticks = Ticks::cycles(500);
 /// Touches between two reports of progress.
 const REPORT: u64 = 1 << 20;
-/// Strands between two checks of all of the policy's invariants (the cheap ones are checked at every step).
+/// Strands between two checks of all of the policy's invariants (the cheap ones are checked at
+/// every step).
 const CHECK: u64 = 1024;
 
 /// One virtual worker.
@@ -56,7 +58,8 @@ pub(crate) struct Engine<'a> {
     tasks: Tasks<'a>,
     hardware: Hardware,
     prices: Prices,
-    /// An idle worker looks for work this often: one that is woken resumes at a random point of the period.
+    /// An idle worker looks for work this often: one that is woken resumes at a random point of the
+    /// period.
     poll: u64,
     steals: Steals,
     workers: Vec<Worker<'a>>,
@@ -141,18 +144,21 @@ impl<'a> Engine<'a> {
         }
         self.scheduler.check();
         (self.progress)(self.unreported);
-        // A strand's end is seen up to a slice before its time: the last to end is not always the last seen.
+        // A strand's end is seen up to a slice before its time: the last to end is not always the
+        // last seen.
         let time = self.last_end;
         Ok(self.outcome(time))
     }
 
     /// Runs worker `w`'s strand for a slice or, where it has ended, goes on to what follows.
     fn slice(&mut self, w: WorkerId) {
-        let until = self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |Reverse((next, _))| *next) + SLICE;
+        let until =
+            self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |Reverse((next, _))| *next) + SLICE;
         let worker = &mut self.workers[w.index()];
         let Some(running) = &mut worker.running else { return };
         if let Some(strand) = &mut running.strand {
-            let (clock, strand_ended, made) = strand.run(&mut self.hardware, w, worker.clock, until);
+            let (clock, strand_ended, made) =
+                strand.run(&mut self.hardware, w, worker.clock, until);
             worker.spent.active += clock.since(worker.clock);
             worker.clock = clock;
             self.unreported += made;
@@ -160,7 +166,8 @@ impl<'a> Engine<'a> {
                 (self.progress)(std::mem::take(&mut self.unreported));
             }
             if strand_ended {
-                // What follows calls the policy: that waits for the worker's turn, so that calls come in the order of time.
+                // What follows calls the policy: that waits for the worker's turn, so that calls
+                // come in the order of time.
                 running.strand = None;
             }
             return;
@@ -187,8 +194,8 @@ impl<'a> Engine<'a> {
         self.last_end = self.last_end.max(self.workers[w.index()].clock);
     }
 
-    /// Makes the children that `parent` has just forked ready, and its continuation where it goes on beside them.
-    /// The newest entry is what one worker alone would run next.
+    /// Makes the children that `parent` has just forked ready, and its continuation where it goes
+    /// on beside them. The newest entry is what one worker alone would run next.
     fn fork(&mut self, w: WorkerId, parent: TaskId, goes_on: bool) {
         let children = std::mem::take(&mut self.tasks.forks);
         match self.scheduler.fork_order(self.tasks.notes(parent)) {
@@ -208,8 +215,9 @@ impl<'a> Engine<'a> {
         self.tasks.forks = children;
     }
 
-    /// The body of `task` is at its end: ends it and every ancestor that lived only for it, and wakes what waited.
-    /// A woken continuation that has nothing left to run is carried through here, without the policy: on threads it is a return.
+    /// The body of `task` is at its end: ends it and every ancestor that lived only for it, and
+    /// wakes what waited. A woken continuation that has nothing left to run is carried through
+    /// here, without the policy: on threads it is a return.
     fn end(&mut self, w: WorkerId, task: TaskId) {
         let mut ending = Some(task);
         while let Some(task) = ending.take() {
@@ -281,7 +289,11 @@ impl<'a> Engine<'a> {
         self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
     }
 
-    fn finish(&mut self, w: WorkerId, call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> Option<ClusterId>) {
+    fn finish(
+        &mut self,
+        w: WorkerId,
+        call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> Option<ClusterId>,
+    ) {
         let start = self.workers[w.index()].clock;
         let freed = self.in_policy(w, call);
         let now = self.workers[w.index()].clock;
@@ -292,7 +304,11 @@ impl<'a> Engine<'a> {
     }
 
     /// Calls the policy on behalf of worker `w`, whose clock pays for it.
-    fn in_policy<R>(&mut self, w: WorkerId, call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> R) -> R {
+    fn in_policy<R>(
+        &mut self,
+        w: WorkerId,
+        call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> R,
+    ) -> R {
         let worker = &mut self.workers[w.index()];
         let mut env = SimEnv {
             worker: w,
@@ -314,7 +330,8 @@ impl<'a> Engine<'a> {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
                 worker.parked = false;
-                worker.clock = worker.clock.max(now + Ticks::cycles(worker.random.u64(..self.poll)));
+                worker.clock =
+                    worker.clock.max(now + Ticks::cycles(worker.random.u64(..self.poll)));
                 self.queue.push(Reverse((worker.clock, w)));
             }
         }
@@ -323,7 +340,12 @@ impl<'a> Engine<'a> {
     fn outcome(self, time: Ticks) -> Outcome {
         let caches = &self.hardware.caches;
         let levels = self.machine.levels().into_iter().map(|level| {
-            let mut sum = LevelCounts { level, accesses: Lines(0), misses: Lines(0), coherence_misses: Lines(0) };
+            let mut sum = LevelCounts {
+                level,
+                accesses: Lines(0),
+                misses: Lines(0),
+                coherence_misses: Lines(0),
+            };
             for (i, cluster) in self.machine.clusters().iter().enumerate() {
                 if cluster.cache.is_some_and(|c| c.level == level) {
                     let counts = caches.counts(ClusterId(i as u32));
@@ -336,10 +358,17 @@ impl<'a> Engine<'a> {
         });
         let workers = self.workers.iter().map(|worker| {
             let spent = &worker.spent;
-            let [active, add, get, done] = [spent.active, spent.add, spent.get, spent.done].map(Ticks::whole);
+            let [active, add, get, done] =
+                [spent.active, spent.add, spent.get, spent.done].map(Ticks::whole);
             let busy = active + add + get + done;
             // Idle is what is left: rounding included, so that the parts sum to the whole.
-            Breakdown { active, add, get, done, idle: Cycles(time.whole().0.saturating_sub(busy.0)) }
+            Breakdown {
+                active,
+                add,
+                get,
+                done,
+                idle: Cycles(time.whole().0.saturating_sub(busy.0)),
+            }
         });
         Outcome {
             time: time.whole(),

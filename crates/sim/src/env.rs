@@ -27,8 +27,15 @@ pub(crate) struct Steals {
 
 impl Prices {
     pub(crate) fn new(machine: &Machine, costs: Costs) -> Self {
-        let socket: Vec<_> = (0..machine.workers().len() as u32).map(|w| machine.last_level(WorkerId(w)).0).collect();
-        Self { costs, free_at: Vec::new(), asked: vec![WorkerCounts::default(); socket.len()], socket }
+        let socket: Vec<_> = (0..machine.workers().len() as u32)
+            .map(|w| machine.last_level(WorkerId(w)).0)
+            .collect();
+        Self {
+            costs,
+            free_at: Vec::new(),
+            asked: vec![WorkerCounts::default(); socket.len()],
+            socket,
+        }
     }
 }
 

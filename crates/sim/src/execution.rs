@@ -14,11 +14,13 @@ use crate::{
 
 /// Touches decoded ahead.
 const AHEAD: usize = 64;
-/// More are decoded when no more than these are left: each then has that many before it to be brought near by the simulating machine.
+/// More are decoded when no more than these are left: each then has that many before it to be
+/// brought near by the simulating machine.
 const FAR: usize = 16;
 /// So many touches ahead, what depends on what was brought near is prepared.
 const NEAR: usize = 6;
-/// Operations are counted in fractions of this, so that what lies between two touches adds up to the strand's.
+/// Operations are counted in fractions of this, so that what lies between two touches adds up to
+/// the strand's.
 const OPERATION: u64 = 1 << 16;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
@@ -27,7 +29,8 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 pub(crate) struct Hardware {
     pub(crate) caches: Hierarchy,
     memory: Memory,
-    /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the pipeline hides; for the root, a miss everywhere.
+    /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
+    /// pipeline hides; for the root, a miss everywhere.
     reach: Vec<Ticks>,
     /// The same for a line in another socket's cache.
     remote: Ticks,
@@ -53,28 +56,34 @@ pub(crate) struct Hardware {
 
 impl Hardware {
     pub(crate) fn new(program: &Program, machine: &Machine, seed: u64) -> Result<Self, SimError> {
-        let line = machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
+        let line =
+            machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
         let recorded = program.meta().line_size.0;
         if line < recorded || !line.is_power_of_two() {
-            let why = format!("its lines of {line} bytes are finer than the recorded ones of {recorded}");
+            let why =
+                format!("its lines of {line} bytes are finer than the recorded ones of {recorded}");
             return Err(SimError::Machine(why));
         }
         let coarser = (line / recorded).trailing_zeros();
         let shared_lines = (program.lines() >> coarser) + 1;
         let stack_lines = (program.stack_lines() >> coarser) + 1;
         let workers = machine.workers().len() as u32;
-        let lines = stack_lines.checked_mul(workers).and_then(|stacks| stacks.checked_add(shared_lines));
-        let lines = lines
-            .ok_or_else(|| SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines")))?;
+        let lines =
+            stack_lines.checked_mul(workers).and_then(|stacks| stacks.checked_add(shared_lines));
+        let lines = lines.ok_or_else(|| {
+            SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines"))
+        })?;
         let innermost = |c: &ClusterId| machine.cluster(*c).children.is_empty();
         let hidden = (0..machine.clusters().len() as u32).map(ClusterId).filter(innermost);
-        let hidden = hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
+        let hidden =
+            hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
         let cores = machine.workers().iter().map(|w| (w.core, 100.0 / f64::from(w.speed.max(1))));
         let cores: Vec<_> = cores.collect();
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
-            caches: Hierarchy::new(machine, lines, seed).map_err(|e| SimError::Machine(e.to_string()))?,
+            caches: Hierarchy::new(machine, lines, seed)
+                .map_err(|e| SimError::Machine(e.to_string()))?,
             memory: Memory::new(machine, line, lines)?,
             reach: machine
                 .clusters()
@@ -90,7 +99,11 @@ impl Hardware {
             coarser,
             cores,
             busy: vec![0; core_count],
-            private: machine.clusters().iter().map(|c| c.cache.is_some() && is_one_cores(machine, c)).collect(),
+            private: machine
+                .clusters()
+                .iter()
+                .map(|c| c.cache.is_some() && is_one_cores(machine, c))
+                .collect(),
             counts: vec![WorkerCounts::default(); workers as usize],
         })
     }
@@ -127,7 +140,8 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`; answers how long the worker waits for the bus, and how long the line then takes.
+    /// One touch, as planned, at `now`; answers how long the worker waits for the bus, and how long
+    /// the line then takes.
     fn touch(&mut self, worker: WorkerId, plan: &Plan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
@@ -137,9 +151,14 @@ impl Hardware {
         }
         self.count(worker, access.found);
         match access.found {
-            Found::Own(cluster) | Found::Sibling(cluster) => (Ticks::default(), self.reach[cluster.index()]),
+            Found::Own(cluster) | Found::Sibling(cluster) => {
+                (Ticks::default(), self.reach[cluster.index()])
+            }
             Found::Remote => (Ticks::default(), self.remote),
-            Found::Memory => (self.memory.transfer(worker, line, now).since(now), self.reach[ClusterId::ROOT.index()]),
+            Found::Memory => (
+                self.memory.transfer(worker, line, now).since(now),
+                self.reach[ClusterId::ROOT.index()],
+            ),
         }
     }
 }
@@ -187,7 +206,8 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended. Answers the clock, whether it ended, and how many touches were made.
+    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended.
+    /// Answers the clock, whether it ended, and how many touches were made.
     pub(crate) fn run(
         &mut self,
         hardware: &mut Hardware,
@@ -237,7 +257,8 @@ impl<'a> Execution<'a> {
         self.operations * OPERATION - self.left
     }
 
-    /// Decodes as many touches as there is room for behind those still to be made, and has the simulating machine fetch what they will look at.
+    /// Decodes as many touches as there is room for behind those still to be made, and has the
+    /// simulating machine fetch what they will look at.
     fn decode(&mut self, hardware: &Hardware, worker: WorkerId) {
         self.ahead.copy_within(self.at..self.filled, 0);
         self.plans.copy_within(self.at..self.filled, 0);
@@ -253,7 +274,8 @@ impl<'a> Execution<'a> {
         self.filled += count;
     }
 
-    /// What is left of the work when all touches are made: all of it, for a strand that touches nothing.
+    /// What is left of the work when all touches are made: all of it, for a strand that touches
+    /// nothing.
     fn tail(&mut self, clock: Ticks, until: Ticks, ticks_per_op: f64) -> (Ticks, bool) {
         let rest = Ticks((self.left as f64 * ticks_per_op) as u64);
         let slice = until.since(clock) + Ticks(1);

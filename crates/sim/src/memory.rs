@@ -1,8 +1,10 @@
 //! Main memory: controllers that pass a line at a time.
 //!
-//! Workers are simulated a slice at a time, so their requests do not come in the order of virtual time. A queue that only knew when its last
-//! request ends would make every worker wait for all that another did later in its slice. So a controller's time is divided into
-//! *periods*, each with a count of how much of it is taken; a request takes from the first period, from its own on, that has room.
+//! Workers are simulated a slice at a time, so their requests do not come in the order of virtual
+//! time. A queue that only knew when its last request ends would make every worker wait for all
+//! that another did later in its slice. So a controller's time is divided into *periods*, each with
+//! a count of how much of it is taken; a request takes from the first period, from its own on, that
+//! has room.
 
 use befit_machine::{Machine, Placement, WorkerId};
 
@@ -12,7 +14,8 @@ use crate::{SimError, clock::Ticks};
 const PAGE: u64 = 4096;
 const UNPLACED: u8 = u8::MAX;
 
-/// Periods that a controller remembers. Requests further apart in time than these do not see each other.
+/// Periods that a controller remembers. Requests further apart in time than these do not see each
+/// other.
 const PERIODS: usize = 1024;
 /// A period's length in cycles, where slots are not longer still.
 const PERIOD: u64 = 128;
@@ -29,7 +32,8 @@ struct Period {
 }
 
 impl Controller {
-    /// Takes `slot` ticks from the first period at or after `now` that has room; answers when they begin.
+    /// Takes `slot` ticks from the first period at or after `now` that has room; answers when they
+    /// begin.
     fn reserve(&mut self, now: Ticks, slot: u64, length: u64) -> Ticks {
         let mut number = now.0 / length;
         loop {
@@ -77,7 +81,10 @@ impl Memory {
             return Err(SimError::Machine(format!("{count} memory controllers (1 to 254 can be)")));
         }
         if !(memory.bandwidth > 0.0 && memory.bandwidth.is_finite()) {
-            return Err(SimError::Machine(format!("memory bandwidth of {} bytes a cycle", memory.bandwidth)));
+            return Err(SimError::Machine(format!(
+                "memory bandwidth of {} bytes a cycle",
+                memory.bandwidth
+            )));
         }
         let slot = Ticks::fractional(line as f64 / memory.bandwidth);
         let lines_per_page = (PAGE / line).max(1) as u32;
@@ -89,7 +96,11 @@ impl Memory {
             slot,
             lines_per_page,
             placement: memory.placement,
-            home: if first_touch { vec![UNPLACED; (lines / lines_per_page) as usize + 1] } else { Vec::new() },
+            home: if first_touch {
+                vec![UNPLACED; (lines / lines_per_page) as usize + 1]
+            } else {
+                Vec::new()
+            },
             nearest: (0..workers).map(|w| (w * u64::from(count) / workers) as u8).collect(),
         })
     }

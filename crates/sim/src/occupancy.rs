@@ -24,7 +24,10 @@ struct Claim {
 }
 
 impl Claims {
-    pub(crate) fn new<T: Copy + Send + std::fmt::Debug>(machine: &Machine, policy: &dyn Scheduler<T>) -> Self {
+    pub(crate) fn new<T: Copy + Send + std::fmt::Debug>(
+        machine: &Machine,
+        policy: &dyn Scheduler<T>,
+    ) -> Self {
         let claims = policy.occupancy(ClusterId::ROOT).is_some();
         let count = if claims { machine.clusters().len() } else { 0 };
         let workers = if claims { machine.workers().len() as u32 } else { 0 };
@@ -32,7 +35,8 @@ impl Claims {
         Self { clusters: vec![Claim::default(); count], paths: (0..workers).map(path).collect() }
     }
 
-    /// Notes what worker `w`'s call of the policy, which ended at `now`, has changed. Calls come nearly in the order of time.
+    /// Notes what worker `w`'s call of the policy, which ended at `now`, has changed. Calls come
+    /// nearly in the order of time.
     pub(crate) fn note<T: Copy + Send + std::fmt::Debug>(
         &mut self,
         w: WorkerId,

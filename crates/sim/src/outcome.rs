@@ -28,7 +28,8 @@ pub struct Outcome {
     pub failed_steals: u64,
     /// Per cluster (by `ClusterId`): maximal tasks anchored there.
     pub anchors: Vec<u64>,
-    /// Per cluster: how much of its cache the policy had given out. Empty under policies that give none.
+    /// Per cluster: how much of its cache the policy had given out. Empty under policies that give
+    /// none.
     pub occupancy: Vec<Occupancy>,
     /// Tasks, the root included.
     pub tasks: u64,
@@ -40,7 +41,8 @@ pub struct Outcome {
     pub tiers: Option<Tiers>,
 }
 
-/// How much of one cache a space-bounded policy had given out. In the root, of which nothing is claimed, always none.
+/// How much of one cache a space-bounded policy had given out. In the root, of which nothing is
+/// claimed, always none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// The most at any time: never more than the cache holds.

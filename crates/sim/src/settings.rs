@@ -22,7 +22,8 @@ impl Settings {
     }
 }
 
-/// What scheduling costs, in cycles of virtual time. `cargo run --release -p befit-sched --example costs` measures it on the machine at hand.
+/// What scheduling costs, in cycles of virtual time. `cargo run --release -p befit-sched --example
+/// costs` measures it on the machine at hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Costs {
     /// One call of the policy, without its locks and steals.
@@ -33,7 +34,8 @@ pub struct Costs {
     pub near_steal: u64,
     /// Looking into a queue of any other worker.
     pub far_steal: u64,
-    /// How often an idle worker looks for work: one for which there is some again finds it at a random point of this period.
+    /// How often an idle worker looks for work: one for which there is some again finds it at a
+    /// random point of this period.
     pub poll: u64,
 }
 
@@ -44,8 +46,8 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// For a model `factor` times smaller than what it stands for: its strands are as many times shorter, and so must be what scheduling
-    /// them costs, or it would weigh more than it does.
+    /// For a model `factor` times smaller than what it stands for: its strands are as many times
+    /// shorter, and so must be what scheduling them costs, or it would weigh more than it does.
     #[must_use]
     pub fn shrunk(self, factor: u32) -> Self {
         let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor.max(1));
@@ -68,7 +70,9 @@ pub enum SimError {
     #[error("cannot simulate this machine: {0}")]
     Machine(String),
     /// No worker can run what is ready: a defect of the policy.
-    #[error("scheduler {scheduler} left {ready} ready strands that no worker takes, at cycle {cycle}")]
+    #[error(
+        "scheduler {scheduler} left {ready} ready strands that no worker takes, at cycle {cycle}"
+    )]
     Stuck {
         /// The policy.
         scheduler: &'static str,

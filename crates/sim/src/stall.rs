@@ -1,9 +1,11 @@
 //! What a core waits for: misses that are in flight together are waited for together.
 //!
-//! A core that executes out of order goes on behind a load that misses until its window of instructions is full. What misses in that window is
-//! in flight at the same time, as far as there are miss buffers, so the core waits once for all of it. This is the first-order model of
-//! T. S. Karkhanis and J. E. Smith, "A first-order superscalar processor model", ISCA 2004, section 4.3 (long-latency loads). Accesses are taken to be
-//! independent of one another: a recording does not say which address came out of which load.
+//! A core that executes out of order goes on behind a load that misses until its window of
+//! instructions is full. What misses in that window is in flight at the same time, as far as there
+//! are miss buffers, so the core waits once for all of it. This is the first-order model of T. S.
+//! Karkhanis and J. E. Smith, "A first-order superscalar processor model", ISCA 2004, section 4.3
+//! (long-latency loads). Accesses are taken to be independent of one another: a recording does not
+//! say which address came out of which load.
 
 use crate::clock::Ticks;
 
@@ -51,7 +53,8 @@ impl Stall {
             self.latency += more;
             return more;
         }
-        *self = Self { end: position + window.length, latency, room: window.misses.saturating_sub(1) };
+        *self =
+            Self { end: position + window.length, latency, room: window.misses.saturating_sub(1) };
         latency
     }
 }
@@ -68,13 +71,19 @@ mod tests {
     #[test]
     fn misses_of_a_window_are_waited_for_together() {
         let window = Window::new(10, 8.0, 1);
-        assert_eq!(waits(window, &[(0, 100), (4, 100), (9, 100), (10, 100), (12, 100)]), [100, 0, 0, 100, 0]);
+        assert_eq!(
+            waits(window, &[(0, 100), (4, 100), (9, 100), (10, 100), (12, 100)]),
+            [100, 0, 0, 100, 0]
+        );
     }
 
     #[test]
     fn no_more_than_the_buffers_hold() {
         let window = Window::new(100, 3.0, 1);
-        assert_eq!(waits(window, &[(0, 50), (1, 50), (2, 50), (3, 50), (4, 50)]), [50, 0, 0, 50, 0]);
+        assert_eq!(
+            waits(window, &[(0, 50), (1, 50), (2, 50), (3, 50), (4, 50)]),
+            [50, 0, 0, 50, 0]
+        );
     }
 
     #[test]

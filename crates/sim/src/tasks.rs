@@ -66,7 +66,8 @@ impl<'a> Tasks<'a> {
         &mut self.tasks[task.0 as usize].notes
     }
 
-    /// Takes the task's next step: over syncs that have nothing to wait for, and over all forks up to a strand or sync.
+    /// Takes the task's next step: over syncs that have nothing to wait for, and over all forks up
+    /// to a strand or sync.
     pub(crate) fn step(&mut self, task: TaskId) -> Step {
         self.forks.clear();
         let ops = self.program.ops(task);
@@ -88,7 +89,11 @@ impl<'a> Tasks<'a> {
                     let (pending, waiting) = &mut self.scopes[scope.0 as usize];
                     if *pending > 0 {
                         *waiting = Some(task);
-                        return if self.forks.is_empty() { Step::Waits } else { Step::ForkedAndWaits };
+                        return if self.forks.is_empty() {
+                            Step::Waits
+                        } else {
+                            Step::ForkedAndWaits
+                        };
                     }
                 }
                 Some(Op::Strand(_)) => return Step::Forked,
@@ -109,7 +114,8 @@ impl<'a> Tasks<'a> {
         self.forks.push(child);
     }
 
-    /// The task's body is at its end. Answers the task that waited for it as the last of its scope, if any.
+    /// The task's body is at its end. Answers the task that waited for it as the last of its scope,
+    /// if any.
     pub(crate) fn body_ended(&mut self, task: TaskId) -> Option<TaskId> {
         let Progress { scope, parent, .. } = self.tasks[task.0 as usize];
         parent?;
@@ -123,8 +129,9 @@ impl<'a> Tasks<'a> {
         self.program.ops(task).len() == self.tasks[task.0 as usize].next as usize
     }
 
-    /// One of the things that keep `task` alive is gone: its body, or a child. Answers, if it was the last, the task's parent, which has
-    /// lost a child then; the second part says whether the task has ended.
+    /// One of the things that keep `task` alive is gone: its body, or a child. Answers, if it was
+    /// the last, the task's parent, which has lost a child then; the second part says whether the
+    /// task has ended.
     pub(crate) fn let_go(&mut self, task: TaskId) -> (bool, Option<TaskId>) {
         let progress = &mut self.tasks[task.0 as usize];
         progress.live -= 1;

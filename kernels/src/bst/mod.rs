@@ -1,13 +1,16 @@
 //! Look-ups of words in a large binary search tree, in a good, a random and a bad order.
 //!
-//! Source: the study of footprint-based scheduling, second experiment (tree): 2¹⁸ − 1 nodes, each a word and two 4-byte links, and every word
-//! is looked up once, each look-up a task. In order, two look-ups after one another share their way but for its end; at random
-//! they share the first few nodes; in the worst order they part at the root.
+//! Source: the study of footprint-based scheduling, second experiment (tree): 2¹⁸ − 1 nodes, each a
+//! word and two 4-byte links, and every word is looked up once, each look-up a task. In order, two
+//! look-ups after one another share their way but for its end; at random they share the first few
+//! nodes; in the worst order they part at the root.
 //!
-//! The study does not give the words, the size of a node, or where in memory nodes lie. Here words have 12 letters (`node=20`) or 16
-//! (`node=24`; 24 bytes a node let nodes fall onto the same places of a direct-mapped cache), and nodes lie in one of four orders
-//! (`layout`): sorted, preorder, by levels, or at random, as after insertions in random order. The worst order of look-ups is
-//! defined as that of bit-reversed ranks: neighbours differ in the first turn, the second neighbours in the second, and so on.
+//! The study does not give the words, the size of a node, or where in memory nodes lie. Here words
+//! have 12 letters (`node=20`) or 16 (`node=24`; 24 bytes a node let nodes fall onto the same
+//! places of a direct-mapped cache), and nodes lie in one of four orders (`layout`): sorted,
+//! preorder, by levels, or at random, as after insertions in random order. The worst order of
+//! look-ups is defined as that of bit-reversed ranks: neighbours differ in the first turn, the
+//! second neighbours in the second, and so on.
 
 mod tree;
 mod word;
@@ -32,7 +35,11 @@ pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), K
     }
 }
 
-fn look_up<const FOURS: usize>(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+fn look_up<const FOURS: usize>(
+    pool: &ThreadPool,
+    input: Input,
+    settings: &Settings,
+) -> Result<(), KernelError> {
     let n = u32::try_from(input.n).map_err(|_| KernelError::TooLarge { n: input.n })?;
     let mut random = fastrand::Rng::with_seed(input.seed);
     let tree = Tree::<FOURS>::new(n, settings.get("layout"), &mut random)?;
@@ -57,7 +64,11 @@ fn look_up<const FOURS: usize>(pool: &ThreadPool, input: Input, settings: &Setti
     });
     match missing.into_inner() {
         0 => Ok(()),
-        lost => Err(KernelError::WrongResult { index: 0, found: (input.n - lost) as f64, expected: input.n as f64 }),
+        lost => Err(KernelError::WrongResult {
+            index: 0,
+            found: (input.n - lost) as f64,
+            expected: input.n as f64,
+        }),
     }
 }
 
@@ -76,11 +87,16 @@ mod tests {
     #[test]
     fn every_word_is_found_whatever_the_layout_and_order() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let [node, layout, lookups] = Kernel::find("bst").unwrap().settings else { panic!("three settings") };
+        let [node, layout, lookups] = Kernel::find("bst").unwrap().settings else {
+            panic!("three settings")
+        };
         for node in node.values {
             for layout in layout.values {
                 for lookups in lookups.values {
-                    let variant = Variant::find(&format!("bst:node={node},layout={layout},lookups={lookups}")).unwrap();
+                    let variant = Variant::find(&format!(
+                        "bst:node={node},layout={layout},lookups={lookups}"
+                    ))
+                    .unwrap();
                     for n in [0, 1, 2, 1000] {
                         assert_eq!(
                             crate::run(&variant, &pool, Input { n, seed: 1, ..Input::default() }),

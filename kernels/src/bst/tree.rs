@@ -27,8 +27,13 @@ pub(super) struct Tree<const FOURS: usize> {
 }
 
 impl<const FOURS: usize> Tree<FOURS> {
-    /// `layout` says where nodes lie: `sorted`, `preorder`, `level` (breadth first), or at random. O(n).
-    pub(super) fn new(n: u32, layout: &str, random: &mut fastrand::Rng) -> Result<Self, KernelError> {
+    /// `layout` says where nodes lie: `sorted`, `preorder`, `level` (breadth first), or at random.
+    /// O(n).
+    pub(super) fn new(
+        n: u32,
+        layout: &str,
+        random: &mut fastrand::Rng,
+    ) -> Result<Self, KernelError> {
         let place = places(n, layout, random)?;
         let at = |rank: Option<u32>| rank.map_or(NONE, |rank| place[rank as usize]);
         let empty = Node { word: Word::of(0, n), left: NONE, right: NONE };
@@ -36,8 +41,11 @@ impl<const FOURS: usize> Tree<FOURS> {
         let mut open = vec![(0, n)];
         while let Some((from, to)) = open.pop() {
             let Some(rank) = middle(from, to) else { continue };
-            nodes[place[rank as usize] as usize] =
-                Node { word: Word::of(rank, n), left: at(middle(from, rank)), right: at(middle(rank + 1, to)) };
+            nodes[place[rank as usize] as usize] = Node {
+                word: Word::of(rank, n),
+                left: at(middle(from, rank)),
+                right: at(middle(rank + 1, to)),
+            };
             open.extend([(from, rank), (rank + 1, to)]);
         }
         Ok(Self { nodes, root: at(middle(0, n)) })
@@ -72,7 +80,9 @@ fn places(n: u32, layout: &str, random: &mut fastrand::Rng) -> Result<Vec<u32>, 
             let depth_first = layout == "preorder";
             let mut open = std::collections::VecDeque::from([(0, n)]);
             let mut next = 0;
-            while let Some((from, to)) = if depth_first { open.pop_back() } else { open.pop_front() } {
+            while let Some((from, to)) =
+                if depth_first { open.pop_back() } else { open.pop_front() }
+            {
                 let Some(rank) = middle(from, to) else { continue };
                 place[rank as usize] = next;
                 next += 1;

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// A word of four letters in each of `FOURS` numbers, the first letter in the highest byte: numbers compare as their letters do, and a
-/// comparison loads four letters at once, as it would from text.
+/// A word of four letters in each of `FOURS` numbers, the first letter in the highest byte: numbers
+/// compare as their letters do, and a comparison loads four letters at once, as it would from text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word<const FOURS: usize>([u32; FOURS]);
 
@@ -20,8 +20,8 @@ fn four(rank: u64) -> u32 {
 }
 
 impl<const FOURS: usize> Word<FOURS> {
-    /// The word of this rank among `n`, spread evenly over all words of twelve letters: the first four letters mostly decide which of two
-    /// comes first.
+    /// The word of this rank among `n`, spread evenly over all words of twelve letters: the first
+    /// four letters mostly decide which of two comes first.
     pub(super) fn of(rank: u32, n: u32) -> Self {
         let spread = (u64::from(rank) + 1) * (OF_FOUR.pow(TELLING) / (u64::from(n) + 1));
         let mut word = [four(0); FOURS];

@@ -1,6 +1,8 @@
-//! The fast Fourier transform of n complex numbers, n a power of two: Cooley and Tukey's, of radix two, by recursion.
+//! The fast Fourier transform of n complex numbers, n a power of two: Cooley and Tukey's, of radix
+//! two, by recursion.
 //!
-//! The input is a wave and an impulse, whose transforms are an impulse and a wave: so the result is known.
+//! The input is a wave and an impulse, whose transforms are an impulse and a wave: so the result is
+//! known.
 
 use std::f64::consts::TAU;
 
@@ -13,7 +15,8 @@ type Complex = [f64; 2];
 /// Transforms of so many numbers are serial.
 const LEAF: usize = 1 << 10;
 
-/// Runs it on `input.n` complex numbers, rounded up to a power of two; the seed makes no difference.
+/// Runs it on `input.n` complex numbers, rounded up to a power of two; the seed makes no
+/// difference.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -56,7 +59,10 @@ fn transform(output: &mut [Complex], input: &[Complex], stride: usize, factors: 
     let parallel = output.len() > LEAF;
     let (even, odd) = output.split_at_mut(output.len() / 2);
     if parallel {
-        join(|| transform(even, input, 2 * stride, factors), || transform(odd, &input[stride..], 2 * stride, factors));
+        join(
+            || transform(even, input, 2 * stride, factors),
+            || transform(odd, &input[stride..], 2 * stride, factors),
+        );
         return combine(even, odd, stride, factors, 0);
     }
     transform(even, input, 2 * stride, factors);
@@ -65,17 +71,32 @@ fn transform(output: &mut [Complex], input: &[Complex], stride: usize, factors: 
 }
 
 /// Makes one transform of two; from number `first` of each on.
-fn combine(even: &mut [Complex], odd: &mut [Complex], stride: usize, factors: &[Complex], first: usize) {
+fn combine(
+    even: &mut [Complex],
+    odd: &mut [Complex],
+    stride: usize,
+    factors: &[Complex],
+    first: usize,
+) {
     if even.len() <= LEAF / 2 {
         return butterflies(even, odd, stride, factors, first);
     }
     let middle = even.len() / 2;
     let (even1, even2) = even.split_at_mut(middle);
     let (odd1, odd2) = odd.split_at_mut(middle);
-    join(|| combine(even1, odd1, stride, factors, first), || combine(even2, odd2, stride, factors, first + middle));
+    join(
+        || combine(even1, odd1, stride, factors, first),
+        || combine(even2, odd2, stride, factors, first + middle),
+    );
 }
 
-fn butterflies(even: &mut [Complex], odd: &mut [Complex], stride: usize, factors: &[Complex], first: usize) {
+fn butterflies(
+    even: &mut [Complex],
+    odd: &mut [Complex],
+    stride: usize,
+    factors: &[Complex],
+    first: usize,
+) {
     for (i, (e, o)) in even.iter_mut().zip(odd).enumerate() {
         let [a, b] = factors[(first + i) * stride];
         let turned = [a * o[0] - b * o[1], a * o[1] + b * o[0]];

@@ -1,7 +1,9 @@
-//! A genetic algorithm on n islands, which evolve in parallel; now and then each sends its best to the next.
+//! A genetic algorithm on n islands, which evolve in parallel; now and then each sends its best to
+//! the next.
 //!
-//! It looks for the minimum of Rastrigin's function of 16 numbers. Each island has a random generator of its own, so that the result does not
-//! depend on who evolves it: it is checked against the same run serially.
+//! It looks for the minimum of Rastrigin's function of 16 numbers. Each island has a random
+//! generator of its own, so that the result does not depend on who evolves it: it is checked
+//! against the same run serially.
 
 use std::f64::consts::TAU;
 
@@ -27,14 +29,20 @@ type Creature = [f64; GENES];
 /// # Errors
 /// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, seed, .. }: Input) -> Result<(), KernelError> {
-    let parallel = pool.install(|| evolve(n, seed, |islands| each(0, islands, &|_, island| island.evolve())))?;
+    let parallel =
+        pool.install(|| evolve(n, seed, |islands| each(0, islands, &|_, island| island.evolve())))?;
     let serial = evolve(n, seed, |islands| islands.iter_mut().for_each(Island::evolve))?;
-    let of = |islands: &[Island]| islands.iter().map(|island| cost(island.best())).collect::<Vec<_>>();
+    let of =
+        |islands: &[Island]| islands.iter().map(|island| cost(island.best())).collect::<Vec<_>>();
     let serial = of(&serial);
     array::check(&of(&parallel), |i| serial[i])
 }
 
-fn evolve(n: usize, seed: u64, mut epoch: impl FnMut(&mut [Island])) -> Result<Vec<Island>, KernelError> {
+fn evolve(
+    n: usize,
+    seed: u64,
+    mut epoch: impl FnMut(&mut [Island]),
+) -> Result<Vec<Island>, KernelError> {
     let mut islands = array::filled(n, |i| Island::new(seed.wrapping_add(i as u64)))?;
     for _ in 0..EPOCHS {
         epoch(&mut islands);
@@ -55,7 +63,8 @@ struct Island {
 impl Island {
     fn new(seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
-        let creatures = (0..CREATURES).map(|_| std::array::from_fn(|_| 10.24 * random.f64() - 5.12)).collect();
+        let creatures =
+            (0..CREATURES).map(|_| std::array::from_fn(|_| 10.24 * random.f64() - 5.12)).collect();
         let mut island = Self { creatures, random };
         island.sort();
         island
@@ -74,9 +83,11 @@ impl Island {
         for _ in 0..GENERATIONS {
             let (parents, children) = self.creatures.split_at_mut(CREATURES / 2);
             for child in children {
-                let (a, b) = (self.random.usize(..parents.len()), self.random.usize(..parents.len()));
+                let (a, b) =
+                    (self.random.usize(..parents.len()), self.random.usize(..parents.len()));
                 for (gene, (x, y)) in child.iter_mut().zip(parents[a].iter().zip(&parents[b])) {
-                    *gene = if self.random.bool() { *x } else { *y } + 0.1 * (self.random.f64() - 0.5);
+                    *gene =
+                        if self.random.bool() { *x } else { *y } + 0.1 * (self.random.f64() - 0.5);
                 }
             }
             self.sort();
@@ -96,14 +107,19 @@ mod tests {
     #[test]
     fn islands_evolve_the_same_in_parallel_as_serially() {
         for n in [0, 1, 5] {
-            assert_eq!(run(&super::super::pool(), Input { n, seed: 7, ..Input::default() }), Ok(()), "{n}");
+            assert_eq!(
+                run(&super::super::pool(), Input { n, seed: 7, ..Input::default() }),
+                Ok(()),
+                "{n}"
+            );
         }
     }
 
     #[test]
     fn evolution_makes_the_best_better() {
         let begin = cost(Island::new(1).best());
-        let end = evolve(1, 1, |islands| islands[0].evolve()).ok().map(|islands| cost(islands[0].best()));
+        let end =
+            evolve(1, 1, |islands| islands[0].evolve()).ok().map(|islands| cost(islands[0].best()));
         assert!(end.is_some_and(|end| end < begin));
     }
 }

@@ -1,7 +1,9 @@
-//! The most that n things in a knapsack can be worth: branch and bound, with and without each thing in parallel.
+//! The most that n things in a knapsack can be worth: branch and bound, with and without each thing
+//! in parallel.
 //!
-//! A branch ends where its things so far and all that are left are worth no more than the best found anywhere. (A sharper bound would leave
-//! next to nothing to do in parallel.) It is checked against the answer of dynamic programming.
+//! A branch ends where its things so far and all that are left are worth no more than the best
+//! found anywhere. (A sharper bound would leave next to nothing to do in parallel.) It is checked
+//! against the answer of dynamic programming.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -20,7 +22,8 @@ struct Thing {
     worth: u64,
 }
 
-/// Runs it with `input.n` things, random by the seed, worth what they weigh and a constant (which makes it hard), and room for half of them.
+/// Runs it with `input.n` things, random by the seed, worth what they weigh and a constant (which
+/// makes it hard), and room for half of them.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -84,7 +87,11 @@ mod tests {
     #[test]
     fn branch_and_bound_finds_what_dynamic_programming_finds() {
         for (n, seed) in [(0, 1), (1, 1), (16, 1), (18, 2), (18, 3)] {
-            assert_eq!(run(&super::super::pool(), Input { n, seed, ..Input::default() }), Ok(()), "{n}, {seed}");
+            assert_eq!(
+                run(&super::super::pool(), Input { n, seed, ..Input::default() }),
+                Ok(()),
+                "{n}, {seed}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The Mandelbrot set: for each of n × n points, after how many steps z² + c leaves the circle of radius 2; rows in parallel.
+//! The Mandelbrot set: for each of n × n points, after how many steps z² + c leaves the circle of
+//! radius 2; rows in parallel.
 //!
 //! It is checked against the same computed serially.
 

@@ -1,8 +1,10 @@
-//! CATS's CPU-bound programs: on these no scheduler can do better than another by keeping data near.
+//! CATS's CPU-bound programs: on these no scheduler can do better than another by keeping data
+//! near.
 //!
-//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures", ICS 2012, which names them and no more: mandelbrot, queens (15), fft, ga (island model), knapsack.
-//! Their sizes, but for queens, are ours. None declares sizes.
+//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in
+//! multi-socket multi-core architectures", ICS 2012, which names them and no more: mandelbrot,
+//! queens (15), fft, ga (island model), knapsack. Their sizes, but for queens, are ours. None
+//! declares sizes.
 
 pub mod fft;
 pub mod ga;

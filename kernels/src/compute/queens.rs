@@ -1,4 +1,5 @@
-//! The number of ways to place n queens on a board of n × n so that none attacks another; the first four rows in parallel.
+//! The number of ways to place n queens on a board of n × n so that none attacks another; the first
+//! four rows in parallel.
 //!
 //! It is checked against the known numbers (OEIS A000170).
 
@@ -37,7 +38,8 @@ const PARALLEL: u32 = 4;
 /// As [`crate::run`].
 pub fn run(pool: &ThreadPool, Input { n, .. }: Input) -> Result<(), KernelError> {
     let known = *SOLUTIONS.get(n).ok_or(KernelError::TooLarge { n })?;
-    let found = pool.install(|| Board { all: (1 << n) - 1, columns: 0, left: 0, right: 0 }.solutions(0));
+    let found =
+        pool.install(|| Board { all: (1 << n) - 1, columns: 0, left: 0, right: 0 }.solutions(0));
     if found == known {
         return Ok(());
     }
@@ -61,7 +63,12 @@ impl Board {
 
     /// With a queen in this column of the next row.
     fn with(self, queen: u32) -> Self {
-        Self { columns: self.columns | queen, left: (self.left | queen) << 1, right: (self.right | queen) >> 1, ..self }
+        Self {
+            columns: self.columns | queen,
+            left: (self.left | queen) << 1,
+            right: (self.right | queen) >> 1,
+            ..self
+        }
     }
 
     fn solutions(self, row: u32) -> u64 {

@@ -1,9 +1,12 @@
-//! What one thread does: blocks whose rows follow one another, in loops that compilers turn into vector instructions.
+//! What one thread does: blocks whose rows follow one another, in loops that compilers turn into
+//! vector instructions.
 //!
-//! It is written out rather than taken from a crate: those read with instructions of 32 bytes and more, which a compiler's instrumentation of memory
-//! accesses does not see, and make a fresh copy of each block on the heap.
+//! It is written out rather than taken from a crate: those read with instructions of 32 bytes and
+//! more, which a compiler's instrumentation of memory accesses does not see, and make a fresh copy
+//! of each block on the heap.
 
-/// Rows of C that are worked on at once: with those of B few enough that one line of each stays where it is found at once.
+/// Rows of C that are worked on at once: with those of B few enough that one line of each stays
+/// where it is found at once.
 const ROWS: usize = 2;
 /// Rows of B that are worked on at once.
 const DEPTH: usize = 4;
@@ -28,7 +31,8 @@ pub(super) fn multiply(a: &[f64], b: &[f64], c: &mut [f64], order: usize) {
     }
 }
 
-/// Adds to two rows of C the products of elements `k` to `k + 3` of two rows of A and four rows of B.
+/// Adds to two rows of C the products of elements `k` to `k + 3` of two rows of A and four rows of
+/// B.
 fn two_by_four(a: &[f64], k: usize, b: &[f64], c: &mut [f64], order: usize) {
     let factors = |row: usize| {
         let a = &a[row * order + k..][..DEPTH];

@@ -1,15 +1,20 @@
-//! Matrix product C += A·B by quadrants: four products in parallel, then the four that add to the same quadrants of C.
+//! Matrix product C += A·B by quadrants: four products in parallel, then the four that add to the
+//! same quadrants of C.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1 (MatMul), with its sizes: 5120 × 5120 doubles, one thread for 128 rows or fewer.
-//! The study's leaf is Intel MKL's; ours is in `leaf.rs`.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (MatMul), with its sizes: 5120 ×
+//! 5120 doubles, one thread for 128 rows or fewer. The study's leaf is Intel MKL's; ours is in
+//! `leaf.rs`.
 //!
-//! Each level does eight products of half the order, so a cache of size M saves all but n³ / √M of the traffic: the kernel is bound by computing.
+//! Each level does eight products of half the order, so a cache of size M saves all but n³ / √M of
+//! the traffic: the kernel is bound by computing.
 //!
-//! A matrix is kept quadrant by quadrant, down to the leaves, each of which is kept row by row: every block is one stretch of memory, and its
-//! rows do not fall into the same sets of a cache, as those of a large matrix kept row by row do.
+//! A matrix is kept quadrant by quadrant, down to the leaves, each of which is kept row by row:
+//! every block is one stretch of memory, and its rows do not fall into the same sets of a cache, as
+//! those of a large matrix kept row by row do.
 //!
-//! Declared sizes: a product of order m touches three blocks of m² doubles; two products that share a block of A, five.
+//! Declared sizes: a product of order m touches three blocks of m² doubles; two products that share
+//! a block of A, five.
 
 mod leaf;
 
@@ -20,7 +25,8 @@ use crate::{Input, KernelError, array, sizes};
 /// One thread multiplies blocks with so many rows or fewer.
 const SERIAL_UP_TO: usize = 128;
 
-/// Multiplies matrices of order `input.n` with random elements. An order that cannot be halved often enough is rounded up.
+/// Multiplies matrices of order `input.n` with random elements. An order that cannot be halved
+/// often enough is rounded up.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -28,7 +34,8 @@ pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     // Other cut-offs count elements of arrays; this one an order, with which data grow squared.
     let leaf = leaf_order(input.n, (SERIAL_UP_TO / input.shrink.max(1).isqrt()).max(2));
-    let elements = leaf.order.checked_mul(leaf.order).ok_or(KernelError::TooLarge { n: input.n })?;
+    let elements =
+        leaf.order.checked_mul(leaf.order).ok_or(KernelError::TooLarge { n: input.n })?;
     let too_large = |_| KernelError::TooLarge { n: input.n };
     // Whole numbers, so small that all sums are exact.
     let a = array::filled(elements, |_| f64::from(random.i32(-8..8))).map_err(too_large)?;
@@ -69,12 +76,16 @@ fn multiply(a: &[f64], b: &[f64], c: &mut [f64], rows: usize) {
     four([a12, a22], [b21, b22], c, rows);
 }
 
-/// Adds the products of two blocks of A, one below the other, and two of B, side by side, to the quadrants of C.
+/// Adds the products of two blocks of A, one below the other, and two of B, side by side, to the
+/// quadrants of C.
 fn four([a1, a2]: [&[f64]; 2], b: [&[f64]; 2], c: &mut [f64], rows: usize) {
     let (c1, c2) = c.split_at_mut(c.len() / 2);
     let bytes = 5 * size_of_val(a1);
     let strand = sizes::BOOKKEEPING;
-    join(fit(bytes, || two(a1, b, c1, rows)).strand(strand), fit(bytes, || two(a2, b, c2, rows)).strand(strand));
+    join(
+        fit(bytes, || two(a1, b, c1, rows)).strand(strand),
+        fit(bytes, || two(a2, b, c2, rows)).strand(strand),
+    );
 }
 
 fn two(a: &[f64], [b1, b2]: [&[f64]; 2], c: &mut [f64], rows: usize) {
@@ -99,8 +110,15 @@ fn quadrants(m: &[f64]) -> [&[f64]; 4] {
     [q1, q2, q3, q4]
 }
 
-/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about 2⁻¹⁶ at most.
-fn check(a: &[f64], b: &[f64], c: &[f64], leaf: Leaf, random: &mut fastrand::Rng) -> Result<(), KernelError> {
+/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about
+/// 2⁻¹⁶ at most.
+fn check(
+    a: &[f64],
+    b: &[f64],
+    c: &[f64],
+    leaf: Leaf,
+    random: &mut fastrand::Rng,
+) -> Result<(), KernelError> {
     let x: Vec<f64> = (0..leaf.order).map(|_| f64::from(random.u16(..))).collect();
     let times = |m: &[f64], x: &[f64]| {
         let mut y = vec![0.0; leaf.order];
@@ -140,7 +158,11 @@ mod tests {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for n in [1, 2, 64, 100, 131, 258, 320] {
             for shrink in [1, 64] {
-                assert_eq!(run(&pool, Input { n, seed: 1, shrink, ..Input::default() }), Ok(()), "n = {n}, {shrink}");
+                assert_eq!(
+                    run(&pool, Input { n, seed: 1, shrink, ..Input::default() }),
+                    Ok(()),
+                    "n = {n}, {shrink}"
+                );
             }
         }
     }
@@ -161,6 +183,9 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         assert_eq!(check(&a, &a, &c, leaf, &mut random), Ok(()));
         c[64 * 64 - 16] += 1.0;
-        assert_eq!(check(&a, &a, &c, leaf, &mut random), Err(KernelError::WrongProduct { row: 63 }));
+        assert_eq!(
+            check(&a, &a, &c, leaf, &mut random),
+            Err(KernelError::WrongProduct { row: 63 })
+        );
     }
 }

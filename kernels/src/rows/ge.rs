@@ -1,7 +1,9 @@
-//! Gaussian elimination of a matrix of order n, without exchanges: for each column, the rows below are worked on in parallel.
+//! Gaussian elimination of a matrix of order n, without exchanges: for each column, the rows below
+//! are worked on in parallel.
 //!
-//! The factors are kept where they make zeros, so that at the end the matrix is its own LU decomposition; with it the system is solved for a
-//! right-hand side whose solution is known (all ones). The diagonal is large, so nothing need be exchanged.
+//! The factors are kept where they make zeros, so that at the end the matrix is its own LU
+//! decomposition; with it the system is solved for a right-hand side whose solution is known (all
+//! ones). The diagonal is large, so nothing need be exchanged.
 //!
 //! Declared sizes: a task of m rows touches, of each, what lies right of the column.
 
@@ -36,7 +38,11 @@ fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), Ke
     }
 }
 
-fn solve<E: Element>(pool: &ThreadPool, Input { n, seed, .. }: Input, branching: Branching) -> Result<(), KernelError> {
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    Input { n, seed, .. }: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut sums = array::filled(n, |_| 0.0)?;
     let elements = n.checked_mul(n).ok_or(KernelError::TooLarge { n })?;

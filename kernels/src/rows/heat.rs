@@ -1,9 +1,11 @@
 //! Heat spreads over a plate: five-point Jacobi on two matrices of n rows × 512.
 //!
-//! Each pass gives every inner element the mean of its four neighbours in the other matrix; the edge is fixed. It begins with a plane,
-//! which stays, and half a wave on top, which becomes smaller by a known factor with each pass: so the result is known for any number of passes.
+//! Each pass gives every inner element the mean of its four neighbours in the other matrix; the
+//! edge is fixed. It begins with a plane, which stays, and half a wave on top, which becomes
+//! smaller by a known factor with each pass: so the result is known for any number of passes.
 //!
-//! Declared sizes: a task of m rows touches m rows of both matrices (and two rows of its neighbours, left out).
+//! Declared sizes: a task of m rows touches m rows of both matrices (and two rows of its
+//! neighbours, left out).
 
 use befit::{ThreadPool, fit};
 
@@ -29,8 +31,9 @@ pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError
     sized(pool, input, Branching::TwoAndFour)
 }
 
-/// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the inner elements' means of neighbours in
-/// `from`; its edge stays. What is beyond the shorter of the two stays as well.
+/// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the
+/// inner elements' means of neighbours in `from`; its edge stays. What is beyond the shorter of the
+/// two stays as well.
 pub fn jacobi(from: &[f64], to: &mut [f64]) {
     pass(from, to, Branching::Two);
 }
@@ -42,7 +45,11 @@ fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), Ke
     }
 }
 
-fn solve<E: Element>(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    input: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
     let mode = Mode { rows: rows.max(2) };
@@ -78,12 +85,16 @@ fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
 /// Row `at` of the next pass.
 fn average<E: Element>(from: &[E], at: usize, row: &mut [E]) {
     let line = |row: usize| from.get(row * COLUMNS..(row + 1) * COLUMNS);
-    let (Some(above), Some(here), Some(below)) = (at.checked_sub(1).and_then(line), line(at), line(at + 1)) else {
+    let (Some(above), Some(here), Some(below)) =
+        (at.checked_sub(1).and_then(line), line(at), line(at + 1))
+    else {
         return;
     };
     let (row, above, below) = (&mut row[..COLUMNS], &above[..COLUMNS], &below[..COLUMNS]);
     for j in 1..COLUMNS - 1 {
-        row[j] = E::new(0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()));
+        row[j] = E::new(
+            0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()),
+        );
     }
 }
 

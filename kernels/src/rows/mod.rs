@@ -1,8 +1,10 @@
-//! Matrices whose rows are worked on in parallel, by recursion, many times over: the memory-bound programs of CATS.
+//! Matrices whose rows are worked on in parallel, by recursion, many times over: the memory-bound
+//! programs of CATS.
 //!
-//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures", ICS 2012: each program halves its rows until 8 are left; its `-ub` form (for *unbalanced* trees) halves and
-//! quarters them by turns. The matrices have 512 columns, the number of rows is the input size; `ge` is square.
+//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in
+//! multi-socket multi-core architectures", ICS 2012: each program halves its rows until 8 are left;
+//! its `-ub` form (for *unbalanced* trees) halves and quarters them by turns. The matrices have 512
+//! columns, the number of rows is the input size; `ge` is square.
 
 pub mod ge;
 pub mod heat;
@@ -16,7 +18,8 @@ use crate::{ElementSize, Input};
 /// `input` with what is set.
 pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
     let iterations = settings.get("iterations").parse().ok().or(input.iterations);
-    let element = if settings.get("element") == "16" { ElementSize::Sixteen } else { input.element };
+    let element =
+        if settings.get("element") == "16" { ElementSize::Sixteen } else { input.element };
     Input { iterations, element, ..input }
 }
 
@@ -42,7 +45,8 @@ impl Branching {
     }
 }
 
-/// How often heat and sor go over n rows unless told: 200 times for 1024, and fewer for more, as each takes longer.
+/// How often heat and sor go over n rows unless told: 200 times for 1024, and fewer for more, as
+/// each takes longer.
 fn default_iterations(n: usize) -> usize {
     (200 * 1024 / n.max(1)).clamp(8, 200)
 }
@@ -104,8 +108,9 @@ impl<'a, L: Sync> Pass<'a, L> {
     }
 }
 
-/// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one that it maps to a multiple of itself (half
-/// a wave in each direction). What stencils make of their sum is known without running them.
+/// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one
+/// that it maps to a multiple of itself (half a wave in each direction). What stencils make of
+/// their sum is known without running them.
 struct Mode {
     rows: usize,
 }
@@ -145,7 +150,10 @@ mod tests {
                     rows.iter_mut().enumerate().for_each(|(i, x)| *x += 1 + first + i / 3);
                 };
                 pool.install(|| Pass::new(branching, 3, 8, &leaf).over(0, &mut matrix));
-                assert!(matrix.iter().enumerate().all(|(i, x)| *x == 1 + i / 3), "{branching:?}, {rows}");
+                assert!(
+                    matrix.iter().enumerate().all(|(i, x)| *x == 1 + i / 3),
+                    "{branching:?}, {rows}"
+                );
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Successive over-relaxation on a matrix of n rows × 512, red-black.
 //!
-//! Each pass moves every inner element of one colour towards, and beyond, the mean of its four neighbours, which are of the other colour; an
-//! iteration is a pass over the red elements and one over the black ones. The colours are arrays of their own, so that a pass reads one and writes the
-//! other. As in [`super::heat`] it begins with a plane, which stays, and half a wave. The wave's height differs between the colours, and two
-//! numbers say what each iteration makes of it: so the result is known for any number of iterations.
+//! Each pass moves every inner element of one colour towards, and beyond, the mean of its four
+//! neighbours, which are of the other colour; an iteration is a pass over the red elements and one
+//! over the black ones. The colours are arrays of their own, so that a pass reads one and writes
+//! the other. As in [`super::heat`] it begins with a plane, which stays, and half a wave. The
+//! wave's height differs between the colours, and two numbers say what each iteration makes of it:
+//! so the result is known for any number of iterations.
 //!
 //! Declared sizes: a task of m rows touches m rows of both colours.
 
@@ -63,7 +65,11 @@ impl Colour {
     }
 }
 
-fn solve<E: Element>(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    input: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
     let mode = Mode { rows: rows.max(2) };
@@ -107,13 +113,16 @@ fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branc
 /// Row `at` of one colour.
 fn relax<E: Element>(colour: Colour, at: usize, row: &mut [E], other: &[E]) {
     let line = |row: usize| other.get(row * WIDTH..(row + 1) * WIDTH);
-    let (Some(above), Some(here), Some(below)) = (at.checked_sub(1).and_then(line), line(at), line(at + 1)) else {
+    let (Some(above), Some(here), Some(below)) =
+        (at.checked_sub(1).and_then(line), line(at), line(at + 1))
+    else {
         return;
     };
-    let (row, above, here, below) = (&mut row[..WIDTH], &above[..WIDTH], &here[..WIDTH], &below[..WIDTH]);
+    let (row, above, here, below) =
+        (&mut row[..WIDTH], &above[..WIDTH], &here[..WIDTH], &below[..WIDTH]);
     let shift = colour.shift(at);
-    // The first element of an unshifted row, and the last of a shifted one, are the edge. The neighbours to both sides stand at j − 1 and j, or
-    // at j and j + 1.
+    // The first element of an unshifted row, and the last of a shifted one, are the edge. The
+    // neighbours to both sides stand at j − 1 and j, or at j and j + 1.
     for j in 1 - shift..WIDTH - shift {
         let sides = here[j + shift - 1].get() + here[j + shift].get();
         let mean = 0.25 * (above[j].get() + below[j].get() + sides);

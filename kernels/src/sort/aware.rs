@@ -1,22 +1,26 @@
 //! Samplesort with buckets that fit a last-level cache: see [`crate::sort`] for its source.
 //!
-//! A sorted sample gives pivots for buckets of about 700,000 elements (the study's figure for a cache of 24 MiB); all elements are moved
-//! to their buckets in the second array in one step; each bucket is sorted by [`quicksort`](super::quicksort).
-//! It is given a cache's size, and in return moves each element only once outside of it.
+//! A sorted sample gives pivots for buckets of about 700,000 elements (the study's figure for a
+//! cache of 24 MiB); all elements are moved to their buckets in the second array in one step; each
+//! bucket is sorted by [`quicksort`](super::quicksort). It is given a cache's size, and in return
+//! moves each element only once outside of it.
 //!
-//! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array and the pivots.
+//! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array
+//! and the pivots.
 
 use befit::ThreadPool;
 
 use super::{Place, SERIAL_BELOW, sample, samplesort::sort_buckets};
 use crate::{Input, KernelError, cut_off, distribute::Distribution};
 
-/// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB at σ = 0.5.
+/// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB
+/// at σ = 0.5.
 const BUCKET: usize = 700_000;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 32;
-/// Parts for moving elements are so many times larger than parts for sorting: each has a counter and a place for each bucket.
-/// No larger: a part is one strand, and those of all cores of a socket must have room in its cache at once.
+/// Parts for moving elements are so many times larger than parts for sorting: each has a counter
+/// and a place for each bucket. No larger: a part is one strand, and those of all cores of a socket
+/// must have room in its cache at once.
 const LARGER: usize = 8;
 
 /// Sorts `input.n` random doubles.

@@ -1,7 +1,8 @@
 //! The sorting kernels: [`quicksort`], [`samplesort`] and [`aware_samplesort`](aware) of n doubles.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1, with its sizes: 100M doubles, serial below 16 Ki elements. All three use a second array of n doubles.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1, with its sizes: 100M doubles,
+//! serial below 16 Ki elements. All three use a second array of n doubles.
 
 pub mod aware;
 pub mod quicksort;
@@ -19,14 +20,19 @@ const SERIAL_BELOW: usize = 1 << 14;
 /// Elements of a sample that one thread collects at once.
 const SAMPLED: usize = 64;
 
-/// Sorts its first argument with the help of its second, as large; to be called in a pool. The third is [`Input::shrink`].
+/// Sorts its first argument with the help of its second, as large; to be called in a pool. The
+/// third is [`Input::shrink`].
 pub type Sort = fn(&mut [f64], &mut [f64], usize) -> Place;
 
 /// The sorts by their kernels' names.
-pub const SORTS: [(&str, Sort); 3] =
-    [("quicksort", quicksort::whole), ("samplesort", samplesort::whole), ("aware-samplesort", aware::whole)];
+pub const SORTS: [(&str, Sort); 3] = [
+    ("quicksort", quicksort::whole),
+    ("samplesort", samplesort::whole),
+    ("aware-samplesort", aware::whole),
+];
 
-/// Makes the input, sorts it by `sort`, and checks the result. Of the two arrays that `sort` is given it answers whether the result is in the second.
+/// Makes the input, sorts it by `sort`, and checks the result. Of the two arrays that `sort` is
+/// given it answers whether the result is in the second.
 fn run(pool: &ThreadPool, input: Input, sort: Sort) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     let mut data = array::filled(input.n, |_| random.f64())?;
@@ -57,7 +63,8 @@ fn bytes(data: &[f64]) -> usize {
     2 * size_of_val(data)
 }
 
-/// A sorted sample of `len` elements of `data`, evenly spaced; in parallel, for each is a cache miss.
+/// A sorted sample of `len` elements of `data`, evenly spaced; in parallel, for each is a cache
+/// miss.
 fn sample(data: &[f64], len: usize, part: usize) -> Vec<f64> {
     let step = (data.len() / len.max(1)).max(1);
     let mut sample = vec![0.0; data.len().div_ceil(step)];
@@ -74,7 +81,8 @@ fn serially(data: &mut [f64]) {
     data.sort_unstable_by(ascending);
 }
 
-/// The order of numbers. That of `f64::total_cmp`, which has places for every NaN and for −0 too, takes nearly twice the time; the inputs have none.
+/// The order of numbers. That of `f64::total_cmp`, which has places for every NaN and for −0 too,
+/// takes nearly twice the time; the inputs have none.
 #[must_use]
 pub fn ascending(a: &f64, b: &f64) -> Ordering {
     a.partial_cmp(b).unwrap_or(Ordering::Equal)
@@ -88,7 +96,11 @@ fn fingerprint(data: &[f64]) -> u64 {
 fn check(sorted: &[f64], fingerprint_before: u64) -> Result<(), KernelError> {
     if let Some(index) = sorted.windows(2).position(|pair| pair[0] > pair[1]) {
         // What must be there at least.
-        return Err(KernelError::WrongResult { index: index + 1, found: sorted[index + 1], expected: sorted[index] });
+        return Err(KernelError::WrongResult {
+            index: index + 1,
+            found: sorted[index + 1],
+            expected: sorted[index],
+        });
     }
     if fingerprint(sorted) == fingerprint_before { Ok(()) } else { Err(KernelError::OtherElements) }
 }
@@ -102,7 +114,10 @@ mod tests {
         let data = [3.0, 1.0, 2.0];
         let before = fingerprint(&data);
         assert_eq!(check(&[1.0, 2.0, 3.0], before), Ok(()));
-        assert_eq!(check(&data, before), Err(KernelError::WrongResult { index: 1, found: 1.0, expected: 3.0 }));
+        assert_eq!(
+            check(&data, before),
+            Err(KernelError::WrongResult { index: 1, found: 1.0, expected: 3.0 })
+        );
         assert_eq!(check(&[1.0, 2.0, 2.0], before), Err(KernelError::OtherElements));
     }
 

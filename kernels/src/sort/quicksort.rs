@@ -1,10 +1,11 @@
 //! Quicksort whose partition is parallel too: see [`crate::sort`] for its source.
 //!
-//! Parts of 16 Ki elements count what is below the pivot, then each part copies its elements to the two sides in the second array;
-//! the sides are sorted with the arrays' roles exchanged. Fewer than 16 Ki elements are sorted by one thread.
+//! Parts of 16 Ki elements count what is below the pivot, then each part copies its elements to the
+//! two sides in the second array; the sides are sorted with the arrays' roles exchanged. Fewer than
+//! 16 Ki elements are sorted by one thread.
 //!
-//! Declared sizes: sorting m elements touches m of each array, 2 · 8m bytes. A strand either sorts, counts or copies a part, or looks at
-//! a few elements and the parts' counts.
+//! Declared sizes: sorting m elements touches m of each array, 2 · 8m bytes. A strand either sorts,
+//! counts or copies a part, or looks at a few elements and the parts' counts.
 
 use befit::{ThreadPool, fit, join};
 
@@ -25,7 +26,8 @@ pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place
     Place::Data
 }
 
-/// Sorts `data` into `to`, with parts of `part` elements. Time O(n log n), span O((part + log n) · log n) for random input.
+/// Sorts `data` into `to`, with parts of `part` elements. Time O(n log n), span O((part + log n) ·
+/// log n) for random input.
 pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: Place) {
     if data.len() < part.max(SMALLEST) {
         serially(data);
@@ -36,7 +38,8 @@ pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: Place) 
     }
     let mut pivot = ninther(data);
     let mut counts = partition(pivot, part).count(data);
-    // A pivot that is the least element would give an empty side for ever: then its equals are one side, which is sorted.
+    // A pivot that is the least element would give an empty side for ever: then its equals are one
+    // side, which is sorted.
     let least = counts.totals[0] == 0;
     if least {
         pivot = pivot.next_up();
@@ -69,14 +72,19 @@ const SMALLEST: usize = 9;
 
 /// The most that a strand touches that sorts `len` elements.
 pub(super) fn strand(len: usize, part: usize) -> usize {
-    if len < part { 2 * 8 * len } else { sizes::BOOKKEEPING + 2 * len.div_ceil(part) * size_of::<usize>() }
+    if len < part {
+        2 * 8 * len
+    } else {
+        sizes::BOOKKEEPING + 2 * len.div_ceil(part) * size_of::<usize>()
+    }
 }
 
 fn partition(pivot: f64, part: usize) -> Distribution<impl Fn(&f64) -> usize + Sync> {
     Distribution { part, classes: 2, class: move |x: &f64| usize::from(*x >= pivot) }
 }
 
-/// Tukey's ninther: the median of the medians of three times three elements. There are at least nine.
+/// Tukey's ninther: the median of the medians of three times three elements. There are at least
+/// nine.
 fn ninther(data: &[f64]) -> f64 {
     let step = data.len() / 9;
     let three = |i: usize| median(data[i * step], data[(i + 1) * step], data[(i + 2) * step]);
@@ -94,7 +102,8 @@ mod tests {
     #[test]
     fn equal_elements_come_to_an_end() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let ways: [fn(usize) -> f64; 4] = [|_| 1.0, |i| (i % 2) as f64, |i| i as f64, |i| -(i as f64)];
+        let ways: [fn(usize) -> f64; 4] =
+            [|_| 1.0, |i| (i % 2) as f64, |i| i as f64, |i| -(i as f64)];
         for element in ways {
             for to in [Place::Data, Place::Spare] {
                 let mut data: Vec<f64> = (0..10_001).map(element).collect();

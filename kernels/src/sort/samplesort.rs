@@ -1,12 +1,15 @@
-//! Samplesort with √n buckets: see [`crate::sort`] for its source, which took it from G. E. Blelloch, P. B. Gibbons, H. V. Simhadri,
-//! "Low depth cache-oblivious algorithms", SPAA 2010, section 4.
+//! Samplesort with √n buckets: see [`crate::sort`] for its source, which took it from G. E.
+//! Blelloch, P. B. Gibbons, H. V. Simhadri, "Low depth cache-oblivious algorithms", SPAA 2010,
+//! section 4.
 //!
-//! The input is cut into rows of 8√n elements. Each row is sorted; a sorted sample of all gives √n − 1 pivots; each row is cut at the
-//! pivots; the rows' pieces of one bucket, about a cache line each, are brought together in the second array; each bucket is sorted.
-//! It knows no cache size, and moves each element twice, however many there are.
+//! The input is cut into rows of 8√n elements. Each row is sorted; a sorted sample of all gives √n
+//! − 1 pivots; each row is cut at the pivots; the rows' pieces of one bucket, about a cache line
+//! each, are brought together in the second array; each bucket is sorted. It knows no cache size,
+//! and moves each element twice, however many there are.
 //!
-//! Declared sizes: a part of a step touches its elements in both arrays, 2 · 8 bytes each, and its part of the table of cuts, 4 bytes each.
-//! Bringing a piece together reads whole lines where the piece has parts of them.
+//! Declared sizes: a part of a step touches its elements in both arrays, 2 · 8 bytes each, and its
+//! part of the table of cuts, 4 bytes each. Bringing a piece together reads whole lines where the
+//! piece has parts of them.
 
 use befit::{ThreadPool, fit, join};
 
@@ -82,7 +85,11 @@ impl Rows<'_> {
         let size = |data: &[f64], ends: &[u32]| bytes(data) + size_of_val(ends) + pivots;
         // A row's own strand cuts it.
         let strand = |data: &[f64], ends: &[u32]| {
-            if ends.len() == self.buckets { size(data, ends) - size_of_val(data) } else { sizes::BOOKKEEPING }
+            if ends.len() == self.buckets {
+                size(data, ends) - size_of_val(data)
+            } else {
+                sizes::BOOKKEEPING
+            }
         };
         let (size1, size2) = (size(data1, ends1), size(data2, ends2));
         let (strand1, strand2) = (strand(data1, ends1), strand(data2, ends2));
@@ -92,7 +99,8 @@ impl Rows<'_> {
         );
     }
 
-    /// Finds where in a sorted row each bucket's piece ends, looking further from the last one's end in doubling steps.
+    /// Finds where in a sorted row each bucket's piece ends, looking further from the last one's
+    /// end in doubling steps.
     fn cut(self, row: &[f64], ends: &mut [u32]) {
         let mut from = 0;
         for (end, pivot) in ends.iter_mut().zip(self.pivots) {
@@ -110,7 +118,12 @@ impl Rows<'_> {
     }
 
     /// The pieces of bucket `bucket`, one for each row.
-    fn pieces<'d>(self, data: &'d [f64], ends: &'d [u32], bucket: usize) -> impl Iterator<Item = &'d [f64]> {
+    fn pieces<'d>(
+        self,
+        data: &'d [f64],
+        ends: &'d [u32],
+        bucket: usize,
+    ) -> impl Iterator<Item = &'d [f64]> {
         data.chunks(self.row).zip(ends.chunks(self.buckets)).map(move |(row, ends)| {
             let start = if bucket == 0 { 0 } else { ends[bucket - 1] };
             &row[start as usize..ends[bucket] as usize]
@@ -145,7 +158,14 @@ impl Rows<'_> {
     }
 
     /// Copies the pieces of the buckets from `first` on, of sizes `sizes`, to `to`.
-    fn bring_together(self, data: &[f64], ends: &[u32], first: usize, sizes: &[usize], to: &mut [f64]) {
+    fn bring_together(
+        self,
+        data: &[f64],
+        ends: &[u32],
+        first: usize,
+        sizes: &[usize],
+        to: &mut [f64],
+    ) {
         if to.len() <= self.part || sizes.len() == 1 {
             let mut places = to;
             for (bucket, size) in sizes.iter().enumerate() {
@@ -164,15 +184,23 @@ impl Rows<'_> {
         let (to1, to2) = to.split_at_mut(sizes1.iter().sum());
         let rows = ends.len() / self.buckets;
         // A line more of each row: pieces seldom begin where lines do.
-        let size = |to: &[f64], buckets: usize| 2 * size_of_val(to) + rows * (64 + buckets * size_of::<u32>());
+        let size = |to: &[f64], buckets: usize| {
+            2 * size_of_val(to) + rows * (64 + buckets * size_of::<u32>())
+        };
         let (size1, size2) = (size(to1, sizes1.len()), size(to2, sizes2.len()));
         let strand = |size: usize, to: &[f64], buckets: usize| {
-            if to.len() <= self.part || buckets == 1 { size } else { sizes::BOOKKEEPING + buckets * size_of::<usize>() }
+            if to.len() <= self.part || buckets == 1 {
+                size
+            } else {
+                sizes::BOOKKEEPING + buckets * size_of::<usize>()
+            }
         };
-        let (strand1, strand2) = (strand(size1, to1, sizes1.len()), strand(size2, to2, sizes2.len()));
+        let (strand1, strand2) =
+            (strand(size1, to1, sizes1.len()), strand(size2, to2, sizes2.len()));
         join(
             fit(size1, || self.bring_together(data, ends, first, sizes1, to1)).strand(strand1),
-            fit(size2, || self.bring_together(data, ends, first + sizes1.len(), sizes2, to2)).strand(strand2),
+            fit(size2, || self.bring_together(data, ends, first + sizes1.len(), sizes2, to2))
+                .strand(strand2),
         );
     }
 }
@@ -204,7 +232,8 @@ mod tests {
     #[test]
     fn equal_elements_are_sorted_though_they_all_fall_into_one_bucket() {
         let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let mut data: Vec<f64> = (0..50_000).map(|i| if i % 10 == 0 { i as f64 } else { 5.0 }).collect();
+        let mut data: Vec<f64> =
+            (0..50_000).map(|i| if i % 10 == 0 { i as f64 } else { 5.0 }).collect();
         let before = super::super::fingerprint(&data);
         let mut spare = vec![0.0; data.len()];
         assert_eq!(pool.install(|| sort(&mut data, &mut spare, 1000)), Place::Spare);

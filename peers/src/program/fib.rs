@@ -1,8 +1,9 @@
-//! Fibonacci numbers by their definition: nothing but forks, so what is timed is the price of a fork.
+//! Fibonacci numbers by their definition: nothing but forks, so what is timed is the price of a
+//! fork.
 //!
-//! `plain` is the usual benchmark. `sized` declares that each call touches 64 bytes, which befit any private cache: a runtime that
-//! looks at sizes need not fork at all. Its leaves can do some work each, as real leaves do. `task` is `sized` again, for befit as a
-//! [`befit::Task`].
+//! `plain` is the usual benchmark. `sized` declares that each call touches 64 bytes, which befit
+//! any private cache: a runtime that looks at sizes need not fork at all. Its leaves can do some
+//! work each, as real leaves do. `task` is `sized` again, for befit as a [`befit::Task`].
 
 use std::{hint::black_box, time::Duration};
 
@@ -14,7 +15,8 @@ use crate::{error::Error, runtime::Runtime};
 /// What a call says that it touches: a line of its stack.
 const BYTES: usize = 64;
 
-/// How many [`rounds`](work) take about 100 ns: at 3 GHz, 300 cycles of 6 (multiply 3 to 4, shift 1, xor 1).
+/// How many [`rounds`](work) take about 100 ns: at 3 GHz, 300 cycles of 6 (multiply 3 to 4, shift
+/// 1, xor 1).
 pub(crate) const ROUNDS_OF_100_NS: u32 = 50;
 
 /// A fork per call, without sizes.
@@ -25,9 +27,13 @@ pub(crate) fn plain<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error
 }
 
 /// A fork with sizes per call; a leaf works for `ROUNDS`.
-pub(crate) fn sized<R: Runtime, const ROUNDS: u32>(runtime: &R, n: usize) -> Result<Duration, Error> {
+pub(crate) fn sized<R: Runtime, const ROUNDS: u32>(
+    runtime: &R,
+    n: usize,
+) -> Result<Duration, Error> {
     let n = size(n)?;
-    let (time, found) = timed(runtime, Some(BYTES), move |cx| fib_sized::<R, ROUNDS>(cx, black_box(n)));
+    let (time, found) =
+        timed(runtime, Some(BYTES), move |cx| fib_sized::<R, ROUNDS>(cx, black_box(n)));
     checked(time, found, expected::<ROUNDS>(n))
 }
 
@@ -49,8 +55,11 @@ fn fib<R: Runtime>(cx: &mut R::Context<'_>, n: u32) -> u64 {
     if n < 2 {
         return n.into();
     }
-    let (a, b) =
-        R::join(cx, |cx: &mut R::Context<'_>| fib::<R>(cx, n - 1), |cx: &mut R::Context<'_>| fib::<R>(cx, n - 2));
+    let (a, b) = R::join(
+        cx,
+        |cx: &mut R::Context<'_>| fib::<R>(cx, n - 1),
+        |cx: &mut R::Context<'_>| fib::<R>(cx, n - 2),
+    );
     a + b
 }
 

@@ -1,10 +1,12 @@
 //! Heat in a plate: five-point Jacobi, every step in parallel over halves of the rows.
 //!
-//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures", ICS 2012 (Heat), with its two matrices of rows × 512 doubles. The study does not say how many steps; 100 here.
+//! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in
+//! multi-socket multi-core architectures", ICS 2012 (Heat), with its two matrices of rows × 512
+//! doubles. The study does not say how many steps; 100 here.
 //!
-//! The plate starts with one of its modes, sin(3πi/(rows−1)) · sin(3πj/511), which a step only scales, by
-//! (cos(3π/(rows−1)) + cos(3π/511))/2: so every cell is known, and one that missed a step shows.
+//! The plate starts with one of its modes, sin(3πi/(rows−1)) · sin(3πj/511), which a step only
+//! scales, by (cos(3π/(rows−1)) + cos(3π/511))/2: so every cell is known, and one that missed a
+//! step shows.
 
 use std::{array, f64::consts::PI, mem, time::Duration};
 
@@ -45,14 +47,17 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
             // Asked this way round, a NaN is wrong.
             let right = (found - expected).abs() <= 1e-10;
             if !right {
-                return Err(Error::WrongResult(format!("row {i}, column {j} is {found}, must be {expected}")));
+                return Err(Error::WrongResult(format!(
+                    "row {i}, column {j} is {found}, must be {expected}"
+                )));
             }
         }
     }
     Ok(time)
 }
 
-/// One step for the rows of `to`, which begin with row `first` of the plate. The plate's edge stays as it is.
+/// One step for the rows of `to`, which begin with row `first` of the plate. The plate's edge stays
+/// as it is.
 fn step<R: Runtime>(cx: &mut R::Context<'_>, from: &[Row], to: &mut [Row], first: usize) {
     if to.len() <= LEAF_ROWS {
         return relax_rows(from, to, first);

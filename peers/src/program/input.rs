@@ -13,8 +13,9 @@ pub(crate) fn filled<T>(n: usize, element: impl FnMut(usize) -> T) -> Result<Vec
     Ok(array)
 }
 
-/// The `i`-th of a fixed sequence of random numbers (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014, section 5, figure 14 with the constants of mix64variant13).
+/// The `i`-th of a fixed sequence of random numbers (SplitMix64: Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014, section 5, figure 14 with the constants
+/// of mix64variant13).
 #[inline]
 pub(crate) fn random(i: u64) -> u64 {
     let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

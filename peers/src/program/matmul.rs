@@ -1,6 +1,8 @@
-//! Matrix product C += A·B by quadrants: four products in parallel, then the four that add to the same quadrants of C.
+//! Matrix product C += A·B by quadrants: four products in parallel, then the four that add to the
+//! same quadrants of C.
 //!
-//! Source: the runtime-benchmarks collection (tzcnt), with its 32-bit integers, its leaf of 32 × 32 and its loops.
+//! Source: the runtime-benchmarks collection (tzcnt), with its 32-bit integers, its leaf of 32 × 32
+//! and its loops.
 
 use std::time::Duration;
 
@@ -23,8 +25,14 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
     let a = matrix(n, |i| (random(i as u64) & 15) as i32)?;
     let b = matrix(n, |i| (random((n * n + i) as u64) & 15) as i32)?;
     let mut c = matrix(n, |_| 0)?;
-    let (time, ()) = timed(runtime, Some(3 * square(n)), |cx| multiply::<R>(cx, a.view(), b.view(), c.view_mut()));
-    if is_product(&a, &b, &c) { Ok(time) } else { Err(Error::WrongResult("C is not A times B".to_owned())) }
+    let (time, ()) = timed(runtime, Some(3 * square(n)), |cx| {
+        multiply::<R>(cx, a.view(), b.view(), c.view_mut())
+    });
+    if is_product(&a, &b, &c) {
+        Ok(time)
+    } else {
+        Err(Error::WrongResult("C is not A times B".to_owned()))
+    }
 }
 
 fn matrix(n: usize, element: impl FnMut(usize) -> i32) -> Result<Array2<i32>, Error> {
@@ -37,7 +45,12 @@ fn square(n: usize) -> usize {
 }
 
 /// Adds A·B to C.
-fn multiply<R: Runtime>(cx: &mut R::Context<'_>, a: ArrayView2<i32>, b: ArrayView2<i32>, mut c: ArrayViewMut2<i32>) {
+fn multiply<R: Runtime>(
+    cx: &mut R::Context<'_>,
+    a: ArrayView2<i32>,
+    b: ArrayView2<i32>,
+    mut c: ArrayViewMut2<i32>,
+) {
     if c.nrows() <= LEAF {
         return leaf(a, b, c);
     }
@@ -48,7 +61,8 @@ fn multiply<R: Runtime>(cx: &mut R::Context<'_>, a: ArrayView2<i32>, b: ArrayVie
     four::<R>(cx, [a12, a22], [b21, b22], c);
 }
 
-/// Adds the products of two blocks of A, one below the other, and two of B, one beside the other, to the quadrants of C.
+/// Adds the products of two blocks of A, one below the other, and two of B, one beside the other,
+/// to the quadrants of C.
 fn four<R: Runtime>(
     cx: &mut R::Context<'_>,
     [a1, a2]: [ArrayView2<i32>; 2],
@@ -66,7 +80,12 @@ fn four<R: Runtime>(
     );
 }
 
-fn two<R: Runtime>(cx: &mut R::Context<'_>, a: ArrayView2<i32>, [b1, b2]: [ArrayView2<i32>; 2], c: ArrayViewMut2<i32>) {
+fn two<R: Runtime>(
+    cx: &mut R::Context<'_>,
+    a: ArrayView2<i32>,
+    [b1, b2]: [ArrayView2<i32>; 2],
+    c: ArrayViewMut2<i32>,
+) {
     let half = c.nrows();
     let (c1, c2) = c.split_at(Axis(1), half);
     let bytes = 3 * square(half);
@@ -105,14 +124,16 @@ fn rows(a: ArrayView2<i32>, b: ArrayView2<i32>, mut c: ArrayViewMut2<i32>, n: us
     }
 }
 
-/// Adds a·b to c. As arguments the rows are known not to overlap, or the compiler would not use vectors.
+/// Adds a·b to c. As arguments the rows are known not to overlap, or the compiler would not use
+/// vectors.
 fn add(c: &mut [i32], a: i32, b: &[i32]) {
     for (c, b) in c.iter_mut().zip(b) {
         *c += a * b;
     }
 }
 
-/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about 2⁻¹⁶ at most.
+/// Freivalds' check: C·x = A·(B·x) for a random x. A wrong C passes with a probability of about
+/// 2⁻¹⁶ at most.
 fn is_product(a: &Array2<i32>, b: &Array2<i32>, c: &Array2<i32>) -> bool {
     // Numbers after those of A and B.
     let (n, used) = (c.nrows(), 2 * c.len());
@@ -121,7 +142,10 @@ fn is_product(a: &Array2<i32>, b: &Array2<i32>, c: &Array2<i32>) -> bool {
 }
 
 fn times(m: &Array2<i32>, x: &[i64]) -> Vec<i64> {
-    m.rows().into_iter().map(|row| row.iter().zip(x).map(|(m, x)| i64::from(*m) * x).sum()).collect()
+    m.rows()
+        .into_iter()
+        .map(|row| row.iter().zip(x).map(|(m, x)| i64::from(*m) * x).sum())
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! The programs, each written once, over [`Runtime`].
 //!
-//! Each makes its input, is timed from the call into the pool to its return, and checks its result outside that time.
+//! Each makes its input, is timed from the call into the pool to its return, and checks its result
+//! outside that time.
 //!
-//! What a leaf does that takes a program's time is one function, never inlined, so that all runtimes run the same machine code there: a
-//! copy for each may be laid out better for one than for another, which has made up to a tenth of nqueens' time. (T. Mytkowicz et al., *Producing
+//! What a leaf does that takes a program's time is one function, never inlined, so that all
+//! runtimes run the same machine code there: a copy for each may be laid out better for one than
+//! for another, which has made up to a tenth of nqueens' time. (T. Mytkowicz et al., *Producing
 //! wrong data without doing anything obviously wrong!*, ASPLOS 2009.)
 
 mod fib;
@@ -90,13 +92,19 @@ impl Program {
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Fib => "the n-th Fibonacci number, a fork per call",
-            Self::FibSized => "the same; each fork says that it touches less than a private cache holds",
+            Self::FibSized => {
+                "the same; each fork says that it touches less than a private cache holds"
+            }
             Self::FibTask => "the same; for befit as a task that is compiled without forks, too",
             Self::Fib100ns => "fib-sized; each leaf works for about 100 ns",
             Self::Skynet => "the sum of n leaves' numbers; every other task forks ten",
-            Self::Spawn => "a tree of n leaves, every task spawned into one scope; a mark in each leaf",
+            Self::Spawn => {
+                "a tree of n leaves, every task spawned into one scope; a mark in each leaf"
+            }
             Self::Nqueens => "placements of n queens; a task per queen that stands",
-            Self::Matmul => "product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32",
+            Self::Matmul => {
+                "product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32"
+            }
             Self::Rrm => "recursive repeated map of n doubles (bandwidth)",
             Self::Quicksort => "quicksort of n doubles, partition in parallel too",
             Self::Heat => "five-point Jacobi on n rows of 512 doubles, 100 iterations",
@@ -190,6 +198,14 @@ where
 }
 
 /// `time`, if what was found is what must be.
-fn checked<T: PartialEq + std::fmt::Display>(time: Duration, found: T, expected: T) -> Result<Duration, Error> {
-    if found == expected { Ok(time) } else { Err(Error::WrongResult(format!("{found}, must be {expected}"))) }
+fn checked<T: PartialEq + std::fmt::Display>(
+    time: Duration,
+    found: T,
+    expected: T,
+) -> Result<Duration, Error> {
+    if found == expected {
+        Ok(time)
+    } else {
+        Err(Error::WrongResult(format!("{found}, must be {expected}")))
+    }
 }

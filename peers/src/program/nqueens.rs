@@ -1,7 +1,8 @@
-//! In how many ways n queens stand on a board without threatening each other: a task for each queen that can be placed, in every
-//! column, without a cut-off.
+//! In how many ways n queens stand on a board without threatening each other: a task for each queen
+//! that can be placed, in every column, without a cut-off.
 //!
-//! Source: the runtime-benchmarks collection (tzcnt), whose program goes back to libfork's and so to the Barcelona OpenMP Tasks Suite.
+//! Source: the runtime-benchmarks collection (tzcnt), whose program goes back to libfork's and so
+//! to the Barcelona OpenMP Tasks Suite.
 
 use std::{hint::black_box, time::Duration};
 
@@ -39,8 +40,8 @@ fn place<R: Runtime>(cx: &mut R::Context<'_>, n: usize, column: usize, board: Bo
     })
 }
 
-/// The rows where a queen may stand in the column after those of `before`, and how many these are. Nearly all of the time goes
-/// into its branches.
+/// The rows where a queen may stand in the column after those of `before`, and how many these are.
+/// Nearly all of the time goes into its branches.
 #[inline(never)]
 fn free_rows(n: usize, before: &[i8]) -> ([i8; MOST], usize) {
     let mut rows = [0; MOST];

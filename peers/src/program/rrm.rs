@@ -1,7 +1,8 @@
-//! Recursive repeated map: maps an array onto another three times in parallel, then does the same with each half. All bandwidth.
+//! Recursive repeated map: maps an array onto another three times in parallel, then does the same
+//! with each half. All bandwidth.
 //!
-//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental analysis of space-bounded
-//! schedulers", SPAA 2014, section 5.1 (RRM), with its sizes.
+//! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
+//! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (RRM), with its sizes.
 
 use std::time::Duration;
 
@@ -22,7 +23,9 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
     let expected = |i: usize| if n > ENDS_AT { i as f64 + 1.0 } else { 0.0 };
     match b.iter().enumerate().find(|(i, b)| **b != expected(*i)) {
         None => Ok(time),
-        Some((i, b)) => Err(Error::WrongResult(format!("element {i} is {b}, must be {}", expected(i)))),
+        Some((i, b)) => {
+            Err(Error::WrongResult(format!("element {i} is {b}, must be {}", expected(i))))
+        }
     }
 }
 

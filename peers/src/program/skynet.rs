@@ -1,6 +1,7 @@
 //! A tree in which each task forks ten, down to n leaves; the sum of the leaves' numbers.
 //!
-//! Source: the skynet benchmark (A. Temerev), with one million leaves as there; the runtime-benchmarks collection (tzcnt) has 100 million.
+//! Source: the skynet benchmark (A. Temerev), with one million leaves as there; the
+//! runtime-benchmarks collection (tzcnt) has 100 million.
 
 use std::{hint::black_box, time::Duration};
 
@@ -25,5 +26,7 @@ fn skynet<R: Runtime>(cx: &mut R::Context<'_>, first: u64, leaves: u64) -> u64 {
         return first;
     }
     let each = leaves / BRANCHES as u64;
-    R::sum(cx, BRANCHES, &|cx: &mut R::Context<'_>, i: usize| skynet::<R>(cx, first + each * i as u64, each))
+    R::sum(cx, BRANCHES, &|cx: &mut R::Context<'_>, i: usize| {
+        skynet::<R>(cx, first + each * i as u64, each)
+    })
 }

@@ -29,7 +29,11 @@ fn every_program_is_right(threads: usize) {
         for program in Program::ALL {
             for &n in small(program) {
                 let result = runtime.run(program, n, threads);
-                assert!(result.is_ok(), "{} {n} on {runtime}, {threads} threads: {result:?}", program.name());
+                assert!(
+                    result.is_ok(),
+                    "{} {n} on {runtime}, {threads} threads: {result:?}",
+                    program.name()
+                );
             }
         }
     }
@@ -65,9 +69,17 @@ fn a_size_that_a_program_cannot_have_is_refused() {
         (Program::Heat, 2),
     ];
     for (program, n) in refused {
-        assert!(matches!(program.run(&Serial, n), Err(Error::Size { .. })), "{} {n}", program.name());
+        assert!(
+            matches!(program.run(&Serial, n), Err(Error::Size { .. })),
+            "{} {n}",
+            program.name()
+        );
     }
     for program in [Program::Rrm, Program::Quicksort, Program::Heat] {
-        assert!(matches!(program.run(&Serial, usize::MAX), Err(Error::Memory(_))), "{}", program.name());
+        assert!(
+            matches!(program.run(&Serial, usize::MAX), Err(Error::Memory(_))),
+            "{}",
+            program.name()
+        );
     }
 }

@@ -35,7 +35,8 @@ struct Missing<'a> {
 }
 
 pub(super) fn render(results: &Results) -> String {
-    let mut document = Document { schema: "befit.peers/1", results: Vec::new(), not_built: Vec::new() };
+    let mut document =
+        Document { schema: "befit.peers/1", results: Vec::new(), not_built: Vec::new() };
     for entry in &results.entries {
         let runtime = entry.runtime.to_string();
         match &entry.outcome {

@@ -23,7 +23,8 @@ pub(crate) fn example() -> Results {
         runtime::RuntimeKind,
     };
 
-    let ran = |runtime, min, median, max| Entry { runtime, outcome: Ok(Spread { min, median, max }) };
+    let ran =
+        |runtime, min, median, max| Entry { runtime, outcome: Ok(Spread { min, median, max }) };
     Results {
         program: "fib",
         n: 38,

@@ -7,7 +7,8 @@ use crate::{
     runtime::RuntimeKind,
 };
 
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 pub(super) fn render(results: &Results) -> String {
     let base = Base::of(&results.entries);
@@ -18,7 +19,9 @@ pub(super) fn render(results: &Results) -> String {
     for Entry { runtime, outcome } in &results.entries {
         match outcome {
             Ok(s) => {
-                let against = |base: Option<f64>| base.map_or("-".to_owned(), |base| format!("{:.2}", s.median / base));
+                let against = |base: Option<f64>| {
+                    base.map_or("-".to_owned(), |base| format!("{:.2}", s.median / base))
+                };
                 let fastest = if runtime.is_serial() { None } else { base.fastest };
                 let ratios = [base.serial, base.rayon, fastest].map(against);
                 let times = [s.median, s.min, s.max].map(milliseconds);
@@ -44,8 +47,12 @@ struct Base {
 
 impl Base {
     fn of(entries: &[Entry]) -> Self {
-        let medians = || entries.iter().filter_map(|e| e.outcome.as_ref().ok().map(|s| (e.runtime, s.median)));
-        let find = |kind: RuntimeKind| medians().find(|(runtime, _)| *runtime == kind).map(|(_, median)| median);
+        let medians = || {
+            entries.iter().filter_map(|e| e.outcome.as_ref().ok().map(|s| (e.runtime, s.median)))
+        };
+        let find = |kind: RuntimeKind| {
+            medians().find(|(runtime, _)| *runtime == kind).map(|(_, median)| median)
+        };
         let parallel = medians().filter(|(runtime, _)| !runtime.is_serial());
         Self {
             serial: find(RuntimeKind::Serial),
@@ -79,7 +86,8 @@ mod tests {
     fn ratios_stand_beside_the_times_and_what_is_missing_below() {
         let text = render(&example());
         let line = |name: &str| text.lines().find(|l| l.trim_start().starts_with(name)).unwrap();
-        let words = |name: &str| line(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let words =
+            |name: &str| line(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words("serial"), ["serial", "100", "98.0", "125", "1.00", "0.10", "-"]);
         assert_eq!(words("befit-ws"), ["befit-ws", "250", "240", "260", "2.50", "0.25", "1.00"]);
         assert_eq!(words("rayon"), ["rayon", "1000", "990", "1010", "10.00", "1.00", "4.00"]);

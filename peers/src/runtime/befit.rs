@@ -88,7 +88,11 @@ impl Runtime for Befit {
     }
 
     #[inline(always)]
-    fn join_fit<A, B, X, Y>(_: &mut (), (bytes_a, a): (usize, A), (bytes_b, b): (usize, B)) -> (X, Y)
+    fn join_fit<A, B, X, Y>(
+        _: &mut (),
+        (bytes_a, a): (usize, A),
+        (bytes_b, b): (usize, B),
+    ) -> (X, Y)
     where
         A: FnOnce(&mut ()) -> X + Send,
         B: FnOnce(&mut ()) -> Y + Send,

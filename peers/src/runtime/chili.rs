@@ -6,12 +6,16 @@ use chili::{Config, Scope, ThreadPool};
 
 use super::Runtime;
 
-/// A chili pool with defaults but for the number of threads, of which the caller of `install` is one.
+/// A chili pool with defaults but for the number of threads, of which the caller of `install` is
+/// one.
 pub(crate) struct Chili(ThreadPool);
 
 impl Chili {
     pub(crate) fn new(threads: usize) -> Self {
-        Self(ThreadPool::with_config(Config { thread_count: NonZero::new(threads), ..Config::default() }))
+        Self(ThreadPool::with_config(Config {
+            thread_count: NonZero::new(threads),
+            ..Config::default()
+        }))
     }
 }
 
@@ -26,8 +30,8 @@ impl Runtime for Chili {
         work(&mut self.0.scope())
     }
 
-    /// chili's `join` offers its *first* argument to others and runs the second itself: they are swapped here, so that every runtime
-    /// runs a program in the same order.
+    /// chili's `join` offers its *first* argument to others and runs the second itself: they are
+    /// swapped here, so that every runtime runs a program in the same order.
     #[inline(always)]
     fn join<A, B, X, Y>(cx: &mut Scope<'_>, a: A, b: B) -> (X, Y)
     where

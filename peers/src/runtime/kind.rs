@@ -29,10 +29,16 @@ impl RuntimeKind {
     pub(crate) fn all() -> Vec<Self> {
         let befit = SchedulerKind::ALL.map(Self::Befit);
         let peers = [Self::Rayon, Self::RayonIter, Self::Chili];
-        [Self::Serial].into_iter().chain(befit).chain(peers).chain(CppRuntime::ALL.map(Self::Cpp)).collect()
+        [Self::Serial]
+            .into_iter()
+            .chain(befit)
+            .chain(peers)
+            .chain(CppRuntime::ALL.map(Self::Cpp))
+            .collect()
     }
 
-    /// Those that a program is timed on unless others are asked for: no two that run it in the same way.
+    /// Those that a program is timed on unless others are asked for: no two that run it in the same
+    /// way.
     pub(crate) fn usual(program: Program) -> Vec<Self> {
         let keep = |kind: &Self| match kind {
             Self::Befit(SchedulerKind::Ws) => true,
@@ -56,10 +62,12 @@ impl RuntimeKind {
         matches!(self, Self::Serial | Self::Cpp(CppRuntime::Serial))
     }
 
-    /// Builds it in this process and runs `program` of size `n` on it; how long that took. See [`Program::run`].
+    /// Builds it in this process and runs `program` of size `n` on it; how long that took. See
+    /// [`Program::run`].
     ///
     /// # Errors
-    /// As [`Program::run`]; [`Error::Setup`]; [`Error::NotBuilt`] for those in C++, which do not run in this process.
+    /// As [`Program::run`]; [`Error::Setup`]; [`Error::NotBuilt`] for those in C++, which do not
+    /// run in this process.
     pub(crate) fn run(self, program: Program, n: usize, threads: usize) -> Result<Duration, Error> {
         match self {
             Self::Serial => program.run(&Serial, n),

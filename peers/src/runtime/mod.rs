@@ -1,7 +1,8 @@
 //! What the programs are written on: fork-join, whoever provides it.
 //!
-//! A program is one generic function over [`Runtime`]; each runtime gets its own copy by monomorphisation, with the calls below
-//! inlined, so what is timed is what the same program written directly on that runtime would be.
+//! A program is one generic function over [`Runtime`]; each runtime gets its own copy by
+//! monomorphisation, with the calls below inlined, so what is timed is what the same program
+//! written directly on that runtime would be.
 
 mod befit;
 mod chili;
@@ -21,10 +22,12 @@ use crate::program::fib_sized;
 
 /// A pool of threads that runs fork-join programs.
 pub(crate) trait Runtime {
-    /// What a task must hand to a fork; nothing, for runtimes that find it by a thread-local variable.
+    /// What a task must hand to a fork; nothing, for runtimes that find it by a thread-local
+    /// variable.
     type Context<'c>;
 
-    /// Calls `work` inside the pool. `bytes` is what it touches in all, for runtimes that want to know.
+    /// Calls `work` inside the pool. `bytes` is what it touches in all, for runtimes that want to
+    /// know.
     fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
     where
         W: FnOnce(&mut Self::Context<'_>) -> T + Send,
@@ -38,9 +41,14 @@ pub(crate) trait Runtime {
         X: Send,
         Y: Send;
 
-    /// As [`join`](Self::join), with the number of distinct bytes that each half touches, for runtimes that want to know.
+    /// As [`join`](Self::join), with the number of distinct bytes that each half touches, for
+    /// runtimes that want to know.
     #[inline(always)]
-    fn join_fit<A, B, X, Y>(cx: &mut Self::Context<'_>, (_, a): (usize, A), (_, b): (usize, B)) -> (X, Y)
+    fn join_fit<A, B, X, Y>(
+        cx: &mut Self::Context<'_>,
+        (_, a): (usize, A),
+        (_, b): (usize, B),
+    ) -> (X, Y)
     where
         A: FnOnce(&mut Self::Context<'_>) -> X + Send,
         B: FnOnce(&mut Self::Context<'_>) -> Y + Send,
@@ -50,7 +58,8 @@ pub(crate) trait Runtime {
         Self::join(cx, a, b)
     }
 
-    /// The `n`-th Fibonacci number in the way that costs least: by closures, where there is no other.
+    /// The `n`-th Fibonacci number in the way that costs least: by closures, where there is no
+    /// other.
     fn fib_task(cx: &mut Self::Context<'_>, n: u32) -> u64
     where
         Self: Sized,
@@ -58,7 +67,8 @@ pub(crate) trait Runtime {
         fib_sized::<Self, 0>(cx, n)
     }
 
-    /// The sum of `term(0)`, …, `term(n - 1)`, a task each: halves, and halves of these, down to one.
+    /// The sum of `term(0)`, …, `term(n - 1)`, a task each: halves, and halves of these, down to
+    /// one.
     #[inline(always)]
     fn sum<F>(cx: &mut Self::Context<'_>, n: usize, term: &F) -> u64
     where
@@ -68,8 +78,9 @@ pub(crate) trait Runtime {
         if n == 0 { 0 } else { halves::<Self, F>(cx, 0, n, term) }
     }
 
-    /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each: a task halves its range and spawns both halves into the one scope
-    /// that ends with the last of them. Where there are no scopes it forks them.
+    /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each: a task halves
+    /// its range and spawns both halves into the one scope that ends with the last of them. Where
+    /// there are no scopes it forks them.
     fn spawn_tree<F>(cx: &mut Self::Context<'_>, low: usize, high: usize, leaf: &F)
     where
         F: Fn(usize) + Sync,
@@ -121,11 +132,13 @@ where
 
 #[cfg(test)]
 mod tests {
-    /// Dependencies are built with little optimisation unless the workspace says otherwise: once, rayon and chili were, and looked slow.
+    /// Dependencies are built with little optimisation unless the workspace says otherwise: once,
+    /// rayon and chili were, and looked slow.
     #[test]
     fn regression_the_peers_are_optimised_as_befit_is() {
         let manifest = include_str!("../../../Cargo.toml");
-        let (_, profile) = manifest.split_once("[profile.release.package]").expect("the quickly built packages");
+        let (_, profile) =
+            manifest.split_once("[profile.release.package]").expect("the quickly built packages");
         for package in ["*", "chili", "crossbeam", "ndarray", "rayon"] {
             let set_here = profile.lines().any(|line| line.starts_with(package));
             let set_alone = manifest.contains(&format!("[profile.release.package.{package}"))

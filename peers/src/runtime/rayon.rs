@@ -55,8 +55,8 @@ impl Runtime for Rayon {
     }
 }
 
-/// As [`Rayon`], but sums by a parallel iterator. That forks fewer tasks: rayon stops cutting a range once there are enough pieces
-/// for its threads, and cuts further only what was stolen.
+/// As [`Rayon`], but sums by a parallel iterator. That forks fewer tasks: rayon stops cutting a
+/// range once there are enough pieces for its threads, and cuts further only what was stolen.
 pub(crate) struct RayonIter(Rayon);
 
 impl RayonIter {

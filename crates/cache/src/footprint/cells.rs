@@ -1,6 +1,7 @@
 //! The six cells of a pair of tasks.
 
-/// How a task found the frames of a cache after the task before it; each frame is in one cell. Numbers of frames.
+/// How a task found the frames of a cache after the task before it; each frame is in one cell.
+/// Numbers of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Cells {
     /// TH: touched by the previous task; the current one's first access to it hits.
@@ -11,7 +12,8 @@ pub struct Cells {
     pub touched_untouched: u64,
     /// NH: not touched by the previous task; the current one hits what an older one left.
     pub new_hit: u64,
-    /// NM: not touched by the previous task; the current one misses and replaces what an older one left.
+    /// NM: not touched by the previous task; the current one misses and replaces what an older one
+    /// left.
     pub new_missed: u64,
     /// NU: touched by neither.
     pub new_untouched: u64,
@@ -43,13 +45,14 @@ impl Cells {
         self.touched_untouched
     }
 
-    /// The study's *Overwritten*, read so that it means the word: NM. (Its text calls frames so that neither task touched.)
+    /// The study's *Overwritten*, read so that it means the word: NM. (Its text calls frames so
+    /// that neither task touched.)
     pub fn overwritten(&self) -> u64 {
         self.new_missed
     }
 
-    /// *Overwritten* as the study's table has it, not touched before and touched now: NH + NM. On look-ups in random order most of
-    /// these are hits.
+    /// *Overwritten* as the study's table has it, not touched before and touched now: NH + NM. On
+    /// look-ups in random order most of these are hits.
     pub fn overwritten_by_table(&self) -> u64 {
         self.new_hit + self.new_missed
     }

@@ -10,8 +10,9 @@ const EMPTY: u32 = u32::MAX;
 
 /// The frames of one cache on the path of the one worker that uses the machine.
 ///
-/// The model keeps lines in the order of their use, not in places. So the frames are kept here: a line that comes in takes the place
-/// of one of its set that the cache no longer holds. Marks are numbers of tasks, so that going on to the next task is O(1).
+/// The model keeps lines in the order of their use, not in places. So the frames are kept here: a
+/// line that comes in takes the place of one of its set that the cache no longer holds. Marks are
+/// numbers of tasks, so that going on to the next task is O(1).
 #[derive(Clone, Debug)]
 pub struct Frames {
     cluster: ClusterId,
@@ -31,15 +32,19 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The frames of the cache of `cluster`, for `caches` that hold nothing yet; none for the root. Every access from now on must be
-    /// [`observe`](Self::observe)d. O(frames).
+    /// The frames of the cache of `cluster`, for `caches` that hold nothing yet; none for the root.
+    /// Every access from now on must be [`observe`](Self::observe)d. O(frames).
     pub fn new(caches: &Hierarchy, machine: &Machine, cluster: ClusterId) -> Option<Self> {
         let (sets, ways) = caches.sets_and_ways(cluster)?;
         let frames = sets as usize * ways as usize;
-        let exclusive = machine.cluster(cluster).cache.is_some_and(|c| c.inclusion == Inclusion::Exclusive);
+        let exclusive =
+            machine.cluster(cluster).cache.is_some_and(|c| c.inclusion == Inclusion::Exclusive);
         // The caches are those of the first worker under this one.
         let child = machine.cluster(cluster).children.first();
-        let below = child.filter(|_| exclusive).and_then(|child| Self::new(caches, machine, *child)).map(Box::new);
+        let below = child
+            .filter(|_| exclusive)
+            .and_then(|child| Self::new(caches, machine, *child))
+            .map(Box::new);
         Some(Self {
             cluster,
             ways: ways as usize,
@@ -53,7 +58,8 @@ impl Frames {
         })
     }
 
-    /// The current task has accessed `line`, and `access` says what that did. O(1) for a direct-mapped cache, else O(ways²) for a miss.
+    /// The current task has accessed `line`, and `access` says what that did. O(1) for a
+    /// direct-mapped cache, else O(ways²) for a miss.
     pub fn observe(&mut self, caches: &Hierarchy, line: u32, access: Access) {
         self.observed(caches, line, access);
     }
@@ -77,8 +83,11 @@ impl Frames {
                 evicted = old;
             }
         }
-        let came =
-            |left: &u32| self.exclusive && caches.holds(self.cluster, *left) && self.find(caches, *left).is_none();
+        let came = |left: &u32| {
+            self.exclusive
+                && caches.holds(self.cluster, *left)
+                && self.find(caches, *left).is_none()
+        };
         if let Some(left) = left.filter(came) {
             let (frame, old) = self.place(caches, left);
             self.touch(frame, false);
@@ -89,17 +98,25 @@ impl Frames {
 
     fn find(&self, caches: &Hierarchy, line: u32) -> Option<usize> {
         let first = caches.set_of(self.cluster, line) as usize * self.ways;
-        self.lines[first..first + self.ways].iter().position(|held| *held == line).map(|way| first + way)
+        self.lines[first..first + self.ways]
+            .iter()
+            .position(|held| *held == line)
+            .map(|way| first + way)
     }
 
-    /// Gives `line`, which the cache has taken in, a frame of its set: one whose line is gone. Answers that line as well.
+    /// Gives `line`, which the cache has taken in, a frame of its set: one whose line is gone.
+    /// Answers that line as well.
     fn place(&mut self, caches: &Hierarchy, line: u32) -> (usize, Option<u32>) {
         let first = caches.set_of(self.cluster, line) as usize * self.ways;
         let set = &self.lines[first..first + self.ways];
         let free = set.iter().position(|held| *held == EMPTY);
         // As many lines as ways are there at most, this one among them: some frame's line is gone.
         let gone = |held: &u32| !caches.holds(self.cluster, *held);
-        let way = if self.ways == 1 { 0 } else { free.or_else(|| set.iter().position(gone)).unwrap_or(0) };
+        let way = if self.ways == 1 {
+            0
+        } else {
+            free.or_else(|| set.iter().position(gone)).unwrap_or(0)
+        };
         let old = std::mem::replace(&mut self.lines[first + way], line);
         (first + way, (old != EMPTY && old != line).then_some(old))
     }
@@ -118,7 +135,8 @@ impl Frames {
         }
     }
 
-    /// The current task ends and the next one begins. Answers the cells of the current one after the one before it. O(1).
+    /// The current task ends and the next one begins. Answers the cells of the current one after
+    /// the one before it. O(1).
     pub fn end_task(&mut self) -> Cells {
         if let Some(below) = &mut self.below {
             below.end_task();

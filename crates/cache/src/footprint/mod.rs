@@ -1,15 +1,17 @@
 //! What one task leaves in a cache for the next: marks per frame, and the six cells that they give.
 //!
-//! A *frame* is a place of a cache that holds one line. Each has two marks: touched by the previous task, touched by the current one.
-//! Of the current task's accesses only the first to each frame counts; it hits, or it misses and so replaces what the frame held.
-//! That makes six [`Cells`], which sum to the number of frames:
+//! A *frame* is a place of a cache that holds one line. Each has two marks: touched by the previous
+//! task, touched by the current one. Of the current task's accesses only the first to each frame
+//! counts; it hits, or it misses and so replaces what the frame held. That makes six [`Cells`],
+//! which sum to the number of frames:
 //!
 //! | | hit by the current task | missed by it | untouched by it |
 //! |---|---|---|---|
 //! | **t**ouched by the previous one | TH | TM | TU |
 //! | **n**ot touched by it | NH | NM | NU |
 //!
-//! [`Frames`] keeps them for one cache of a [`crate::Hierarchy`], of whatever shape, while one worker runs one task after another.
+//! [`Frames`] keeps them for one cache of a [`crate::Hierarchy`], of whatever shape, while one
+//! worker runs one task after another.
 //!
 //! ```
 //! use befit_cache::{Hierarchy, footprint::Frames};

@@ -16,7 +16,8 @@ fn direct_mapped() -> Machine {
     machine("l2:1(size=4096 ways=1) l1:1(size=1024 ways=1) pu:1")
 }
 
-/// Runs tasks, each a list of lines, and answers the cells of each at the cache `index` steps out from the worker.
+/// Runs tasks, each a list of lines, and answers the cells of each at the cache `index` steps out
+/// from the worker.
 fn run(machine: &Machine, index: usize, tasks: &[Vec<u32>]) -> Vec<Cells> {
     let mut caches = Hierarchy::new(machine, LINES, 1).unwrap();
     let cluster = machine.path(WorkerId(0)).nth(index).unwrap();
@@ -43,8 +44,9 @@ fn naive(sets: u32, tasks: &[Vec<u32>]) -> Vec<Cells> {
             let hit = held[frame].replace(*line) == Some(*line);
             now[frame].get_or_insert(hit);
         }
-        let count =
-            |b: bool, n: Option<bool>| before.iter().zip(&now).filter(|m| (*m.0, *m.1) == (b, n)).count() as u64;
+        let count = |b: bool, n: Option<bool>| {
+            before.iter().zip(&now).filter(|m| (*m.0, *m.1) == (b, n)).count() as u64
+        };
         all.push(Cells {
             touched_hit: count(true, Some(true)),
             touched_missed: count(true, Some(false)),

@@ -10,8 +10,9 @@ impl Hierarchy {
     /// Asserts what must hold between accesses; for tests. O(lines × caches).
     ///
     /// # Panics
-    /// Where the directory disagrees with the caches' contents, an inclusive cache misses a line that a cache below
-    /// has, a line is in one cache twice, or a modified line has a copy that is neither above nor below the modified one.
+    /// Where the directory disagrees with the caches' contents, an inclusive cache misses a line
+    /// that a cache below has, a line is in one cache twice, or a modified line has a copy that is
+    /// neither above nor below the modified one.
     pub fn check(&self) {
         let mut in_caches = 0;
         for i in 0..self.layout.caches.len() {
@@ -22,7 +23,8 @@ impl Hierarchy {
         }
         let mut seen = 0;
         for line in 0..self.lines {
-            let entries: Vec<Option<u32>> = (0..self.layout.caches.len()).map(|c| self.entry(c, line)).collect();
+            let entries: Vec<Option<u32>> =
+                (0..self.layout.caches.len()).map(|c| self.entry(c, line)).collect();
             seen += entries.iter().flatten().count();
             for (c, chain) in self.layout.chains.iter().enumerate() {
                 let has = chain.caches.iter().any(|cache| entries[*cache as usize].is_some());
@@ -40,18 +42,25 @@ impl Hierarchy {
     fn check_entry(&self, cache: usize, line: u32, entry: u32, entries: &[Option<u32>]) {
         let info = self.layout.caches[cache];
         if info.inner_of_chain && entry & ORPHAN == 0 {
-            assert!(entries[info.parent as usize].is_some(), "line {line}: cache {cache} says that the next has it");
+            assert!(
+                entries[info.parent as usize].is_some(),
+                "line {line}: cache {cache} says that the next has it"
+            );
         }
         for above in self.above(cache) {
             let inclusive = self.layout.caches[above].inclusive;
-            assert!(!inclusive || entries[above].is_some(), "line {line}: in {cache}, not in inclusive {above}");
+            assert!(
+                !inclusive || entries[above].is_some(),
+                "line {line}: in {cache}, not in inclusive {above}"
+            );
         }
         if entry & DIRTY == 0 || info.tracked {
             return;
         }
         assert!(self.modified(line), "line {line} is dirty in {cache}, not so in the directory");
         for other in (0..entries.len()).filter(|o| entries[*o].is_some() && *o != cache) {
-            let related = self.above(cache).any(|a| a == other) || self.above(other).any(|a| a == cache);
+            let related =
+                self.above(cache).any(|a| a == other) || self.above(other).any(|a| a == cache);
             assert!(related, "line {line}: dirty in {cache}, and in {other}");
         }
     }
@@ -60,9 +69,11 @@ impl Hierarchy {
     fn contents(&self, cache: usize) -> Vec<u32> {
         match &self.model {
             Model::Usual(usual) => usual.contents(cache),
-            Model::General(general) => {
-                general.store.entries(&self.layout.caches[cache].geometry).map(Store::line_of).collect()
-            }
+            Model::General(general) => general
+                .store
+                .entries(&self.layout.caches[cache].geometry)
+                .map(Store::line_of)
+                .collect(),
         }
     }
 
@@ -70,7 +81,9 @@ impl Hierarchy {
     pub(super) fn entry(&self, cache: usize, line: u32) -> Option<u32> {
         match &self.model {
             Model::Usual(usual) => usual.entry(cache, line),
-            Model::General(general) => general.store.peek(Portable, &self.layout.caches[cache].geometry, line),
+            Model::General(general) => {
+                general.store.peek(Portable, &self.layout.caches[cache].geometry, line)
+            }
         }
     }
 
@@ -92,7 +105,9 @@ impl Hierarchy {
 
     /// The caches above `cache`.
     fn above(&self, cache: usize) -> impl Iterator<Item = usize> + '_ {
-        let parent = |c: usize| Some(self.layout.caches[c].parent).filter(|p| *p != NONE).map(|p| p as usize);
+        let parent = |c: usize| {
+            Some(self.layout.caches[c].parent).filter(|p| *p != NONE).map(|p| p as usize)
+        };
         std::iter::successors(parent(cache), move |c| parent(*c))
     }
 }

@@ -19,6 +19,9 @@ impl Hierarchy {
 
     /// The set that `line` falls into in the cache of `cluster`; 0 for the root.
     pub fn set_of(&self, cluster: ClusterId, line: u32) -> u32 {
-        self.layout.caches.get(cluster.0.wrapping_sub(1) as usize).map_or(0, |info| info.geometry.set_of(line))
+        self.layout
+            .caches
+            .get(cluster.0.wrapping_sub(1) as usize)
+            .map_or(0, |info| info.geometry.set_of(line))
     }
 }

@@ -22,12 +22,14 @@ const AHEAD: (usize, usize) = (16, 6);
 const FAR: usize = 3;
 
 /// Where an outcome will be.
-const NOTHING: Access = Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 };
+const NOTHING: Access =
+    Access { found: Found::Own(ClusterId::ROOT), invalidated: false, written_back: 0 };
 
 /// The batches to come, each at its number modulo the length.
 type Ring = [Batch; FAR + 1];
 
-/// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one crate's are enough.
+/// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one
+/// crate's are enough.
 #[inline(never)]
 pub(super) fn access(hierarchy: &mut Hierarchy, plan: &Plan) -> Access {
     let Hierarchy { layout, model, host, .. } = hierarchy;
@@ -35,7 +37,11 @@ pub(super) fn access(hierarchy: &mut Hierarchy, plan: &Plan) -> Access {
 }
 
 /// [`Hierarchy::run`].
-pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
+pub(super) fn run(
+    hierarchy: &mut Hierarchy,
+    touches: &[Touch],
+    mut each: impl FnMut(&Touch, Access),
+) {
     let Hierarchy { layout, model, host, .. } = hierarchy;
     match model {
         Model::Usual(usual) => run_usual(usual, *host, touches, each),
@@ -43,9 +49,15 @@ pub(super) fn run(hierarchy: &mut Hierarchy, touches: &[Touch], mut each: impl F
     }
 }
 
-/// [`Hierarchy::run`] of the usual machine. What accesses will look at is asked for one by one, between those before them: the
-/// host can wait for some sixteen lines of memory at a time, and a burst of requests would stall it.
-fn run_usual(usual: &mut Usual, host: Host, touches: &[Touch], mut each: impl FnMut(&Touch, Access)) {
+/// [`Hierarchy::run`] of the usual machine. What accesses will look at is asked for one by one,
+/// between those before them: the host can wait for some sixteen lines of memory at a time, and a
+/// burst of requests would stall it.
+fn run_usual(
+    usual: &mut Usual,
+    host: Host,
+    touches: &[Touch],
+    mut each: impl FnMut(&Touch, Access),
+) {
     let mut ring = Ring::default();
     let mut outcomes = [NOTHING; BATCH];
     let mut ahead = touches.chunks(BATCH);
@@ -53,12 +65,17 @@ fn run_usual(usual: &mut Usual, host: Host, touches: &[Touch], mut each: impl Fn
     let batches = [&[][..]; FAR].into_iter().chain(touches.chunks(BATCH));
     for (number, now) in batches.enumerate() {
         let coming = ahead.next().unwrap_or_default();
-        step(usual, host, Step { ring: &mut ring, number, coming, now: now.len(), outcomes: &mut outcomes });
+        step(
+            usual,
+            host,
+            Step { ring: &mut ring, number, coming, now: now.len(), outcomes: &mut outcomes },
+        );
         now.iter().zip(&outcomes).for_each(|(touch, access)| each(touch, *access));
     }
 }
 
-/// One step of [`run_usual`]: makes the `now` accesses planned as batch `number` less [`FAR`], and plans those `coming`.
+/// One step of [`run_usual`]: makes the `now` accesses planned as batch `number` less [`FAR`], and
+/// plans those `coming`.
 struct Step<'a> {
     ring: &'a mut Ring,
     number: usize,
@@ -79,7 +96,8 @@ impl Job for (&mut Usual, Step<'_>) {
     fn run<L: Lanes + Short>(self, lanes: L) {
         let (usual, Step { ring, number, coming, now, outcomes }) = self;
         let place = |ahead| (number + ahead) % (FAR + 1);
-        // (Behind the last touch these are plans of earlier ones: what they bring near is not needed, and does no harm.)
+        // (Behind the last touch these are plans of earlier ones: what they bring near is not
+        // needed, and does no harm.)
         ring[place(0)].plan(usual, lanes, coming);
         ring[place(2)].prepare(usual, lanes);
         let [plans, near, far] = [1, 2, 0].map(|ahead| &ring[place(ahead)]);
@@ -164,8 +182,8 @@ impl<F: FnMut(&Touch, Access)> Many<'_, F> {
 #[inline(always)]
 fn on_host<J: Job>(host: Host, job: J) -> J::Answer {
     match host {
-        // SAFETY: the function asks for the features that `lanes` proves: one is made only where the processor was found
-        // to have them.
+        // SAFETY: the function asks for the features that `lanes` proves: one is made only where
+        // the processor was found to have them.
         #[cfg(target_arch = "x86_64")]
         Host::Avx512(lanes) => unsafe { on_avx512(lanes, job) },
         // SAFETY: as above.

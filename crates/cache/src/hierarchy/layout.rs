@@ -1,7 +1,8 @@
 //! The machine's tree as the access path needs it: flat arrays and bit masks.
 //!
-//! A *chain* is a maximal run of caches with exactly the same workers above each other: a core's private L1 and L2,
-//! say. The directory has one bit per chain, not per cache, which halves it on usual machines.
+//! A *chain* is a maximal run of caches with exactly the same workers above each other: a core's
+//! private L1 and L2, say. The directory has one bit per chain, not per cache, which halves it on
+//! usual machines.
 
 use befit_machine::{Cache, Cluster, Inclusion, Machine, Worker};
 
@@ -19,7 +20,8 @@ const NEAR: u32 = 1024;
 /// No cache.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no cache).
+/// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no
+/// cache).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
     /// The cache above, or [`NONE`].
@@ -31,7 +33,8 @@ pub(super) struct Info {
     pub(super) inner_of_chain: bool,
     pub(super) inclusive: bool,
     pub(super) exclusive: bool,
-    /// Whether its lines are dirty is kept in the directory, not in its entries: see [`super::general`].
+    /// Whether its lines are dirty is kept in the directory, not in its entries: see
+    /// [`super::general`].
     pub(super) tracked: bool,
     /// Bit of the directory's row that says that it lost the line to a write.
     pub(super) lost: u32,
@@ -45,18 +48,19 @@ pub(super) struct Chain {
     pub(super) caches: Vec<u32>,
     /// It has chains below.
     pub(super) shared: bool,
-    /// It is a single tracked cache with chains below: whether a line is dirty is in the directory only.
+    /// It is a single tracked cache with chains below: whether a line is dirty is in the directory
+    /// only.
     pub(super) tracked: bool,
     /// Geometry of its outermost cache.
     pub(super) outermost: Geometry,
 }
 
-/// What has to be done with a line that makes room. The first three are short cuts of the general way for what most
-/// machines are made of; see `general/evict.rs`.
+/// What has to be done with a line that makes room. The first three are short cuts of the general
+/// way for what most machines are made of; see `general/evict.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty nor an orphan it may
-    /// be forgotten: the next cache of the chain has it.
+    /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty
+    /// nor an orphan it may be forgotten: the next cache of the chain has it.
     Inner,
     /// The outer of a chain of two, not inclusive, below a tracked cache.
     Outer,
@@ -115,7 +119,8 @@ pub(super) struct Layout {
     pub(super) below_step: Vec<u64>,
     /// Per worker, `words` words: the chains not on its path.
     pub(super) others: Vec<u64>,
-    /// Per step, `words` words: the chains that have the line once an access filled the path up to here.
+    /// Per step, `words` words: the chains that have the line once an access filled the path up to
+    /// here.
     pub(super) filled: Vec<u64>,
 }
 
@@ -144,7 +149,8 @@ impl Steps<'_> {
     #[inline(always)]
     pub(super) fn common<const H: usize>(&self, others: &[u64; H]) -> Option<u32> {
         let meets = |below: &[u64]| below.iter().zip(others).any(|(b, o)| b & o != 0);
-        let mut above = self.steps.iter().zip(self.below.chunks_exact(H)).filter(|(_, below)| meets(below));
+        let mut above =
+            self.steps.iter().zip(self.below.chunks_exact(H)).filter(|(_, below)| meets(below));
         above.next().map(|(step, _)| step.cache)
     }
 }
@@ -164,7 +170,8 @@ impl Path {
 }
 
 impl Layout {
-    /// Flattens `machine`'s tree, whose caches (those of the clusters from 1 on) have these `geometries`.
+    /// Flattens `machine`'s tree, whose caches (those of the clusters from 1 on) have these
+    /// `geometries`.
     pub(super) fn new(machine: &Machine, geometries: &[Geometry]) -> Result<Self, CacheError> {
         let (clusters, workers) = (machine.clusters(), machine.workers());
         let (mut caches, chains) = chains(clusters, workers, geometries);
@@ -224,7 +231,8 @@ impl Layout {
         }
         for (i, chain) in self.chains.iter_mut().enumerate() {
             chain.shared = self.below[i * self.words..][..self.words].iter().any(|w| *w != 0);
-            chain.tracked = chain.shared && matches!(chain.caches[..], [one] if self.caches[one as usize].tracked);
+            chain.tracked = chain.shared
+                && matches!(chain.caches[..], [one] if self.caches[one as usize].tracked);
         }
     }
 
@@ -232,7 +240,9 @@ impl Layout {
     fn role(&self, info: &Info) -> (Role, Geometry) {
         let get = |cache: u32| self.caches.get(cache as usize);
         match (get(info.parent), get(info.inner)) {
-            (Some(above), None) if info.inner_of_chain && !info.inclusive && !above.exclusive && !above.tracked => {
+            (Some(above), None)
+                if info.inner_of_chain && !info.inclusive && !above.exclusive && !above.tracked =>
+            {
                 (Role::Inner, above.geometry)
             }
             (Some(above), Some(below))
@@ -259,11 +269,21 @@ impl Layout {
             let info = self.caches[cache as usize];
             let innermost = self.steps.len() == start;
             let victims_only = info.exclusive && !innermost;
-            let outer_is_victims_only = info.inner_of_chain && self.caches[info.parent as usize].exclusive;
+            let outer_is_victims_only =
+                info.inner_of_chain && self.caches[info.parent as usize].exclusive;
             let fill = if outer_is_victims_only { ORPHAN } else { 0 };
             let (role, neighbour) = self.role(&info);
             let Info { geometry, chain, lost, .. } = info;
-            self.steps.push(Step { geometry, neighbour, cache, chain, lost, role, victims_only, fill });
+            self.steps.push(Step {
+                geometry,
+                neighbour,
+                cache,
+                chain,
+                lost,
+                role,
+                victims_only,
+                fill,
+            });
             clear(&mut others, info.chain as usize);
             if !victims_only {
                 set(&mut filled, info.chain as usize);
@@ -275,7 +295,11 @@ impl Layout {
         }
         let steps = &self.steps[start..];
         if steps.len() > MAX_DEPTH {
-            return Err(CacheError::TooDeep { worker: number as u32, levels: steps.len(), most: MAX_DEPTH });
+            return Err(CacheError::TooDeep {
+                worker: number as u32,
+                levels: steps.len(),
+                most: MAX_DEPTH,
+            });
         }
         let private = match steps.first() {
             Some(first) if !self.chains[first.chain as usize].shared => {
@@ -285,7 +309,12 @@ impl Layout {
         };
         let near = steps.iter().take_while(|s| s.geometry.sets * s.geometry.stride <= NEAR).count();
         let end = self.steps.len() as u32;
-        self.paths.push(Path { start: start as u32, end, private: private as u32, far: (start + near) as u32 });
+        self.paths.push(Path {
+            start: start as u32,
+            end,
+            private: private as u32,
+            far: (start + near) as u32,
+        });
         self.others.extend(others);
         Ok(())
     }
@@ -299,7 +328,8 @@ fn clear(words: &mut [u64], bit: usize) {
     words[bit / 64] &= !(1 << (bit % 64));
 }
 
-/// The caches of the clusters from 1 on: every cluster but the root must have one, and all lines of one length.
+/// The caches of the clusters from 1 on: every cluster but the root must have one, and all lines of
+/// one length.
 pub(super) fn caches(clusters: &[Cluster]) -> Result<Vec<Cache>, CacheError> {
     let mut first = None;
     let mut caches = Vec::with_capacity(clusters.len());
@@ -316,7 +346,11 @@ pub(super) fn caches(clusters: &[Cluster]) -> Result<Vec<Cache>, CacheError> {
 }
 
 /// Each cluster's cache, and the chains that they form.
-fn chains(clusters: &[Cluster], workers: &[Worker], geometries: &[Geometry]) -> (Vec<Info>, Vec<Chain>) {
+fn chains(
+    clusters: &[Cluster],
+    workers: &[Worker],
+    geometries: &[Geometry],
+) -> (Vec<Info>, Vec<Chain>) {
     let mut caches: Vec<Info> = Vec::new();
     let mut chains: Vec<Chain> = Vec::new();
     let mut attached = vec![false; clusters.len()];
@@ -325,7 +359,8 @@ fn chains(clusters: &[Cluster], workers: &[Worker], geometries: &[Geometry]) -> 
         // Parents come before their children.
         let parent = cluster.parent.map_or(NONE, |p| p.0.wrapping_sub(1));
         let above = (parent != NONE).then(|| &clusters[parent as usize + 1]);
-        let same_workers = above.is_some_and(|a| a.workers == cluster.workers && a.children.len() == 1);
+        let same_workers =
+            above.is_some_and(|a| a.workers == cluster.workers && a.children.len() == 1);
         let inner_of_chain = same_workers && !attached[cluster.parent.map_or(0, |p| p.index())];
         let this = i as u32 - 1;
         let chain = if inner_of_chain {

@@ -1,8 +1,9 @@
 //! A coherent hierarchy of caches: one per cluster of a machine.
 //!
-//! [`layout`] flattens the machine's tree; [`general`] takes any machine's accesses through its caches, [`usual`] those of most
-//! machines with an inclusive last-level cache, several times faster; [`host`] picks the copy compiled for the host's lanes;
-//! [`check`] asserts what must always hold. `README.md` of the crate describes the protocol.
+//! [`layout`] flattens the machine's tree; [`general`] takes any machine's accesses through its
+//! caches, [`usual`] those of most machines with an inclusive last-level cache, several times
+//! faster; [`host`] picks the copy compiled for the host's lanes; [`check`] asserts what must
+//! always hold. `README.md` of the crate describes the protocol.
 
 mod check;
 mod contents;
@@ -26,8 +27,9 @@ use usual::{Shape, Usual};
 
 /// The caches of a machine, kept coherent.
 ///
-/// Lines are named by dense numbers `0..lines`; who calls decides which address has which number. All counts start at
-/// zero and all caches empty. The same accesses in the same order give the same outcome for the same seed.
+/// Lines are named by dense numbers `0..lines`; who calls decides which address has which number.
+/// All counts start at zero and all caches empty. The same accesses in the same order give the same
+/// outcome for the same seed.
 ///
 /// ```
 /// use befit_cache::{Found, Hierarchy};
@@ -70,8 +72,8 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// A touch, and the places where its access will look: found once, for all that is done with it. Of use only to the hierarchy that
-/// made it and its clones.
+/// A touch, and the places where its access will look: found once, for all that is done with it. Of
+/// use only to the hierarchy that made it and its clones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan(usual::Plan);
 
@@ -87,13 +89,14 @@ impl Plan {
 impl Hierarchy {
     /// Empty caches for `machine` and line numbers `0..lines`; `seed` feeds random replacement.
     ///
-    /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache and one per chain
-    /// of private caches (16 bytes on `xeon-7560`). O(that) in time.
+    /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache
+    /// and one per chain of private caches (16 bytes on `xeon-7560`). O(that) in time.
     ///
     /// # Errors
-    /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a size that line or
-    /// ways do not divide, tree-PLRU with ways that are no power of two or above 64, more than eight caches between a
-    /// worker and memory, more than 511 chains of caches; or where `lines` is above 2³⁰ − 1.
+    /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a
+    /// size that line or ways do not divide, tree-PLRU with ways that are no power of two or above
+    /// 64, more than eight caches between a worker and memory, more than 511 chains of caches; or
+    /// where `lines` is above 2³⁰ − 1.
     pub fn new(machine: &Machine, lines: u32, seed: u64) -> Result<Self, CacheError> {
         if lines > LINE {
             return Err(CacheError::TooManyLines { lines, most: LINE });
@@ -127,18 +130,22 @@ impl Hierarchy {
         })
     }
 
-    /// Asks the host to bring near what the access will look at. Changes nothing; of use some ten accesses ahead.
+    /// Asks the host to bring near what the access will look at. Changes nothing; of use some ten
+    /// accesses ahead.
     #[inline]
     pub fn prefetch(&self, Plan(plan): &Plan) {
         match &self.model {
             Model::Usual(usual) => usual.prefetch(plan),
-            Model::General(general) => general.prefetch(&self.layout, plan.touch().worker, plan.line),
+            Model::General(general) => {
+                general.prefetch(&self.layout, plan.touch().worker, plan.line)
+            }
         }
     }
 
-    /// Asks the host to bring near what else the access will look at: what the directory says of the lines that will
-    /// have to make room, and, for a write, the sets of other workers' copies. Changes nothing; of use some four
-    /// accesses ahead, once [`Self::prefetch`] of the same plan has taken effect.
+    /// Asks the host to bring near what else the access will look at: what the directory says of
+    /// the lines that will have to make room, and, for a write, the sets of other workers' copies.
+    /// Changes nothing; of use some four accesses ahead, once [`Self::prefetch`] of the same plan
+    /// has taken effect.
     #[inline]
     pub fn prepare(&self, Plan(plan): &Plan) {
         match &self.model {
@@ -169,7 +176,8 @@ impl Hierarchy {
         self.access_planned(&plan)
     }
 
-    /// [`Self::access`] for each of `touches` in turn, with prefetching ahead; `each` is told the outcomes.
+    /// [`Self::access`] for each of `touches` in turn, with prefetching ahead; `each` is told the
+    /// outcomes.
     ///
     /// # Panics
     /// As [`Self::access`].
@@ -211,7 +219,8 @@ impl Hierarchy {
         })
     }
 
-    /// Accesses that found their line only in another worker's cache under a common cache that did not have it.
+    /// Accesses that found their line only in another worker's cache under a common cache that did
+    /// not have it.
     pub fn sibling_hits(&self) -> Lines {
         Lines(match &self.model {
             // The last-level cache has all that is below it.
@@ -221,7 +230,8 @@ impl Hierarchy {
     }
 }
 
-/// The seed of cluster `i`'s own generator, so that each cache's random choices depend on its own accesses only.
+/// The seed of cluster `i`'s own generator, so that each cache's random choices depend on its own
+/// accesses only.
 fn seed_of(seed: u64, i: u64) -> u64 {
     seed ^ i.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -1,9 +1,10 @@
 //! The inner loops on AVX2, eight entries a step.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8, _mm256_castsi256_ps,
-    _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi32, _mm256_setr_epi32, _mm256_storeu_si256, _mm256_sub_epi32,
+    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8,
+    _mm256_castsi256_ps, _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_loadu_si256,
+    _mm256_movemask_ps, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_setr_epi32,
+    _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
 use super::{LINE, Lanes, Touch, WIDTH};
@@ -26,20 +27,23 @@ impl Avx2 {
 impl Lanes for Avx2 {
     #[inline(always)]
     fn find(self, set: &[u32], line: u32) -> usize {
-        // SAFETY: `find` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
+        // SAFETY: `find` asks for AVX2, which `self` proves: it is made only where the processor
+        // was found to have it.
         unsafe { find(set, line) }
     }
 
     #[inline(always)]
     fn rotate(self, set: &mut [u32], way: usize, front: u32) {
-        // SAFETY: `rotate` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
+        // SAFETY: `rotate` asks for AVX2, which `self` proves: it is made only where the processor
+        // was found to have it.
         unsafe { rotate(set, way, front) }
     }
 
     #[inline(always)]
     fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
         if let Ok(set) = <&mut [u32; WIDTH]>::try_from(&mut *set) {
-            // SAFETY: `touch_8` asks for AVX2, which `self` proves: it is made only where the processor was found to have it.
+            // SAFETY: `touch_8` asks for AVX2, which `self` proves: it is made only where the
+            // processor was found to have it.
             return unsafe { touch_8(set, ways, line, on_hit, on_miss) };
         }
         let found = self.find(set, line);
@@ -54,14 +58,16 @@ impl Lanes for Avx2 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(from: &[u32; WIDTH]) -> __m256i {
-    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no alignment.
+    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
+    // alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store(to: &mut [u32; WIDTH], v: __m256i) {
-    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store asks for no alignment.
+    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
+    // asks for no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
 }
 
@@ -79,7 +85,8 @@ fn hits(step: &[u32; WIDTH], line: __m256i) -> u64 {
 fn find(set: &[u32], line: u32) -> usize {
     let line = _mm256_set1_epi32(line as i32);
     let (steps, _) = set.as_chunks::<WIDTH>();
-    // Up to 64 ways in one mask, without a branch on where the line is: that branch would be mispredicted.
+    // Up to 64 ways in one mask, without a branch on where the line is: that branch would be
+    // mispredicted.
     for (i, block) in steps.chunks(8).enumerate() {
         let mut mask = 0;
         for (j, step) in block.iter().enumerate() {
@@ -122,7 +129,8 @@ fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss:
     let front = if hit { old | on_hit } else { line | on_miss };
     let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     let stays = _mm256_cmpgt_epi32(places, _mm256_set1_epi32(way as i32));
-    // Where from: place - 1 up to `way`, place itself behind it. (A comparison that holds gives -1.)
+    // Where from: place - 1 up to `way`, place itself behind it. (A comparison that holds gives
+    // -1.)
     let from = _mm256_sub_epi32(_mm256_setr_epi32(-1, 0, 1, 2, 3, 4, 5, 6), stays);
     let moved = _mm256_permutevar8x32_epi32(load(set), from);
     store(set, _mm256_blend_epi32::<1>(moved, _mm256_set1_epi32(front as i32)));

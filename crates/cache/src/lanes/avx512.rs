@@ -1,15 +1,18 @@
-//! The inner loops on AVX-512: sets of up to 32 ways in one go, without a branch on where the line is.
+//! The inner loops on AVX-512: sets of up to 32 ways in one go, without a branch on where the line
+//! is.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _mm256_alignr_epi32, _mm256_and_si256, _mm256_cmpeq_epi32_mask, _mm256_loadu_si256,
-    _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm256_storeu_si256, _mm512_alignr_epi32, _mm512_and_si512,
-    _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_blend_epi32,
-    _mm512_set1_epi32, _mm512_storeu_si512,
+    __m256i, __m512i, _mm256_alignr_epi32, _mm256_and_si256, _mm256_cmpeq_epi32_mask,
+    _mm256_loadu_si256, _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
+    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask,
+    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_blend_epi32, _mm512_set1_epi32,
+    _mm512_storeu_si512,
 };
 
 use super::{Avx2, EMPTY, LINE, Lanes, Touch, WIDTH};
 
-/// Proof that the processor has AVX-512 (F, VL and BW) and what [`Avx2`] needs: only [`Avx512::detect`] makes one.
+/// Proof that the processor has AVX-512 (F, VL and BW) and what [`Avx2`] needs: only
+/// [`Avx512::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Avx2);
 
@@ -29,8 +32,8 @@ impl Lanes for Avx512 {
         if set.len() > 32 {
             return self.0.find(set, line);
         }
-        // SAFETY: `find_32` asks for AVX-512, which `self` proves: it is made only where the processor was found to
-        // have it.
+        // SAFETY: `find_32` asks for AVX-512, which `self` proves: it is made only where the
+        // processor was found to have it.
         unsafe { find_32(set, line) }
     }
 
@@ -64,8 +67,8 @@ impl Lanes for Avx512 {
 
 /// The entries of a set of 16, 24 or 32; [`EMPTY`] in the lanes beyond its end.
 ///
-/// Whole vectors are loaded and stored, never masked ones: the host hands a store on to a load that soon follows only
-/// where the load is of nothing else.
+/// Whole vectors are loaded and stored, never masked ones: the host hands a store on to a load that
+/// soon follows only where the load is of nothing else.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn load(set: &[u32]) -> (__m512i, __m512i) {
@@ -113,28 +116,32 @@ fn store(set: &mut [u32], low: __m512i, high: __m512i) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_16(from: &[u32; 16]) -> __m512i {
-    // SAFETY: `from` is valid for reads of its 64 bytes, and the unaligned load asks for no alignment.
+    // SAFETY: `from` is valid for reads of its 64 bytes, and the unaligned load asks for no
+    // alignment.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn store_16(to: &mut [u32; 16], v: __m512i) {
-    // SAFETY: `to` is borrowed mutably and valid for writes of its 64 bytes; the unaligned store asks for no alignment.
+    // SAFETY: `to` is borrowed mutably and valid for writes of its 64 bytes; the unaligned store
+    // asks for no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load_8(from: &[u32; WIDTH]) -> __m256i {
-    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no alignment.
+    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
+    // alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn store_8(to: &mut [u32; WIDTH], v: __m256i) {
-    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store asks for no alignment.
+    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
+    // asks for no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
 }
 
@@ -214,7 +221,8 @@ fn remove_32(set: &mut [u32], ways: usize, line: u32) -> u32 {
     let (low, high) = load(set);
     let hits = hits_32((low, high), line);
     let Some(&old) = set.get(hits.trailing_zeros() as usize) else { return EMPTY };
-    // The lanes from the line's way to the last. What moves into the last is padding or beyond the end: empty.
+    // The lanes from the line's way to the last. What moves into the last is padding or beyond the
+    // end: empty.
     let lanes = hits.wrapping_neg() & (u32::MAX >> (32 - ways.min(32)));
     let shifted_low = _mm512_alignr_epi32::<1>(high, low);
     let shifted_high = _mm512_alignr_epi32::<1>(_mm512_set1_epi32(EMPTY as i32), high);

@@ -1,10 +1,11 @@
 //! The inner loops of a cache set, on as many lanes as the host has.
 //!
-//! A set is a short run of packed entries (`u32`, a multiple of eight long, the ways first, then padding that holds
-//! no line). Nearly all the time of the model goes into three things: *where is this line* ([`Lanes::find`]), *use it*
-//! ([`Lanes::touch`]) and *take it out* ([`Lanes::remove`]), where the order of the entries is the order of recency.
-//! [`Portable`] does them in plain Rust on every host; [`Avx2`] eight and [`Avx512`] sixteen lanes at a time where the
-//! processor can. Property tests hold them against each other. [`Short`] has the same for sets of a fixed length.
+//! A set is a short run of packed entries (`u32`, a multiple of eight long, the ways first, then
+//! padding that holds no line). Nearly all the time of the model goes into three things: *where is
+//! this line* ([`Lanes::find`]), *use it* ([`Lanes::touch`]) and *take it out* ([`Lanes::remove`]),
+//! where the order of the entries is the order of recency. [`Portable`] does them in plain Rust on
+//! every host; [`Avx2`] eight and [`Avx512`] sixteen lanes at a time where the processor can.
+//! Property tests hold them against each other. [`Short`] has the same for sets of a fixed length.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -59,20 +60,23 @@ impl Host {
 pub(crate) struct Touch {
     /// The line was there.
     pub(crate) hit: bool,
-    /// On a hit the line's entry as it was, on a miss the entry that made room ([`EMPTY`] where none had to).
+    /// On a hit the line's entry as it was, on a miss the entry that made room ([`EMPTY`] where
+    /// none had to).
     pub(crate) old: u32,
 }
 
 /// A way to run the inner loops.
 pub(crate) trait Lanes: Copy {
-    /// The first place in `set` whose entry is of `line`, flags aside; `set.len()` where there is none.
+    /// The first place in `set` whose entry is of `line`, flags aside; `set.len()` where there is
+    /// none.
     fn find(self, set: &[u32], line: u32) -> usize;
 
-    /// Moves the entries `0..way` one place back, over the entry at `way`, and puts `front` in place 0.
+    /// Moves the entries `0..way` one place back, over the entry at `way`, and puts `front` in
+    /// place 0.
     fn rotate(self, set: &mut [u32], way: usize, front: u32);
 
-    /// Brings the entry of `line` to the front, adding the flags `on_hit`; or, where there is none, lets the entry of
-    /// the last of `ways` ways make room for it, with the flags `on_miss`.
+    /// Brings the entry of `line` to the front, adding the flags `on_hit`; or, where there is none,
+    /// lets the entry of the last of `ways` ways make room for it, with the flags `on_miss`.
     #[inline(always)]
     fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
         let found = self.find(set, line);
@@ -84,7 +88,8 @@ pub(crate) trait Lanes: Copy {
         Touch { hit, old }
     }
 
-    /// Takes the entry of `line` out of the first `ways` ways, closing the gap; answers it, [`EMPTY`] where there is none.
+    /// Takes the entry of `line` out of the first `ways` ways, closing the gap; answers it,
+    /// [`EMPTY`] where there is none.
     #[inline(always)]
     fn remove(self, set: &mut [u32], ways: usize, line: u32) -> u32 {
         let way = self.find(set, line);
@@ -108,7 +113,8 @@ mod tests {
         (1usize..=160).prop_flat_map(|ways| {
             let flags = prop::collection::vec(0u32..4, ways);
             (flags, 0..=ways, any::<prop::sample::Index>()).prop_map(move |(flags, full, pick)| {
-                let mut set: Vec<u32> = flags.iter().zip(0..).map(|(f, i)| f << 30 | (i * 37 + 5)).collect();
+                let mut set: Vec<u32> =
+                    flags.iter().zip(0..).map(|(f, i)| f << 30 | (i * 37 + 5)).collect();
                 set[full..].fill(EMPTY);
                 set.resize(ways.next_multiple_of(WIDTH), EMPTY);
                 (set, ways, pick.index(ways))
@@ -116,7 +122,13 @@ mod tests {
         })
     }
 
-    fn same_as_portable(lanes: impl Lanes + Debug, set: &[u32], ways: usize, way: usize, flags: (u32, u32)) {
+    fn same_as_portable(
+        lanes: impl Lanes + Debug,
+        set: &[u32],
+        ways: usize,
+        way: usize,
+        flags: (u32, u32),
+    ) {
         for line in [set[way] & LINE, 3] {
             assert_eq!(lanes.find(set, line), Portable.find(set, line));
             if line == LINE {

@@ -11,7 +11,8 @@ impl Lanes for Portable {
     fn find(self, set: &[u32], line: u32) -> usize {
         let (steps, _) = set.as_chunks::<WIDTH>();
         for (i, step) in steps.iter().enumerate() {
-            // No early exit within a step: the comparison of all eight is one or two vector instructions.
+            // No early exit within a step: the comparison of all eight is one or two vector
+            // instructions.
             let mut hits = 0u32;
             for (lane, entry) in step.iter().enumerate() {
                 hits |= u32::from(entry & LINE == line) << lane;

@@ -32,12 +32,14 @@ impl Geometry {
         }
         let lines = cache.size.0 / line;
         if lines == 0 || lines * line != cache.size.0 {
-            return Err(bad(format!("has {}, not a multiple of its line of {}", cache.size, cache.line)));
+            return Err(bad(format!(
+                "has {}, not a multiple of its line of {}",
+                cache.size, cache.line
+            )));
         }
-        let lines = u32::try_from(lines)
-            .ok()
-            .filter(|l| *l <= LINE)
-            .ok_or_else(|| bad(format!("has {lines} lines, more than the {LINE} that can be modelled")))?;
+        let lines = u32::try_from(lines).ok().filter(|l| *l <= LINE).ok_or_else(|| {
+            bad(format!("has {lines} lines, more than the {LINE} that can be modelled"))
+        })?;
         let ways = if cache.ways == 0 { lines } else { cache.ways };
         if !lines.is_multiple_of(ways) {
             return Err(bad(format!(
@@ -45,7 +47,9 @@ impl Geometry {
             )));
         }
         if cache.replacement == Replacement::TreePlru && !(ways.is_power_of_two() && ways <= 64) {
-            return Err(bad(format!("has {ways} ways: tree-PLRU needs a power of two, at most 64")));
+            return Err(bad(format!(
+                "has {ways} ways: tree-PLRU needs a power of two, at most 64"
+            )));
         }
         let sets = lines / ways;
         let geometry = Self {
@@ -57,9 +61,10 @@ impl Geometry {
             lru: cache.replacement == Replacement::Lru,
         };
         if geometry.end() > u64::from(u32::MAX - 64) {
-            return Err(
-                bad("makes the machine's caches too large together to be modelled: more than 2³² lines".into()),
-            );
+            return Err(bad(
+                "makes the machine's caches too large together to be modelled: more than 2³² lines"
+                    .into(),
+            ));
         }
         Ok(geometry)
     }
@@ -69,8 +74,9 @@ impl Geometry {
         u64::from(self.first) + u64::from(self.sets) * u64::from(self.stride)
     }
 
-    /// The set of `line`: the line number modulo the number of sets, by two multiplications (Lemire, Kaser, Kurz:
-    /// Faster remainder by direct computation, 2019, section 3: exact for all 32-bit operands).
+    /// The set of `line`: the line number modulo the number of sets, by two multiplications
+    /// (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019, section 3: exact for all
+    /// 32-bit operands).
     #[inline(always)]
     pub(crate) fn set_of(&self, line: u32) -> u32 {
         let fraction = self.inverse.wrapping_mul(u64::from(line));

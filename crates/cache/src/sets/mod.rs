@@ -1,9 +1,10 @@
 //! The entries of all caches, set by set, and who makes room in a set.
 //!
-//! An entry is one `u32`: 30 bits of line number and two flags. The entries of a set lie side by side, padded with
-//! [`EMPTY`] to a multiple of eight, so that one or a few vector comparisons find a line. Under LRU the *order* in
-//! the set is the recency, most recent first, and empty places are last: the victim is always the last way, whether
-//! or not the set is full, and there is no further state. Under tree-PLRU and random, entries stay in their way.
+//! An entry is one `u32`: 30 bits of line number and two flags. The entries of a set lie side by
+//! side, padded with [`EMPTY`] to a multiple of eight, so that one or a few vector comparisons find
+//! a line. Under LRU the *order* in the set is the recency, most recent first, and empty places are
+//! last: the victim is always the last way, whether or not the set is full, and there is no further
+//! state. Under tree-PLRU and random, entries stay in their way.
 //!
 //! All caches share one array, so that the access path has one base address to keep.
 
@@ -28,7 +29,8 @@ pub(crate) const ORPHAN: u32 = 1 << 30;
 /// Entries per line of the host's caches.
 const HOST_LINE: usize = 16;
 
-/// Entries left out between two caches: equal sets of equal caches shall not all fall into the same set of the host's.
+/// Entries left out between two caches: equal sets of equal caches shall not all fall into the same
+/// set of the host's.
 const SKEW: u64 = 3 * HOST_LINE as u64;
 
 /// The sets of some caches.
@@ -48,8 +50,12 @@ enum State {
 }
 
 impl Store {
-    /// The geometry of each of `caches`, one behind the other in a store. `name` names the i-th in errors.
-    pub(crate) fn geometries(caches: &[Cache], name: impl Fn(usize) -> String) -> Result<Vec<Geometry>, CacheError> {
+    /// The geometry of each of `caches`, one behind the other in a store. `name` names the i-th in
+    /// errors.
+    pub(crate) fn geometries(
+        caches: &[Cache],
+        name: impl Fn(usize) -> String,
+    ) -> Result<Vec<Geometry>, CacheError> {
         let mut end = 0;
         let geometry = |(i, cache)| {
             let geometry = Geometry::new(cache, &name(i), end)?;
@@ -59,9 +65,13 @@ impl Store {
         caches.iter().enumerate().map(geometry).collect()
     }
 
-    /// The store for `caches` of these `geometries`, which it moves so that sets start where lines of the host's caches do;
-    /// empty. `seed` seeds the random choices of the i-th.
-    pub(crate) fn new(caches: &[Cache], geometries: &mut [Geometry], seed: impl Fn(usize) -> u64) -> Self {
+    /// The store for `caches` of these `geometries`, which it moves so that sets start where lines
+    /// of the host's caches do; empty. `seed` seeds the random choices of the i-th.
+    pub(crate) fn new(
+        caches: &[Cache],
+        geometries: &mut [Geometry],
+        seed: impl Fn(usize) -> u64,
+    ) -> Self {
         let state = |(i, (cache, geometry)): (usize, (&Cache, &Geometry))| match cache.replacement {
             Replacement::Lru => State::Lru,
             Replacement::TreePlru => State::TreePlru(vec![0; geometry.sets as usize]),
@@ -88,7 +98,8 @@ impl Store {
         &mut self.entries[start..][..of.stride as usize]
     }
 
-    /// Uses `line` in cache number `cache`: a hit adds `on_hit` to its flags, a miss takes it in with the flags `on_miss`.
+    /// Uses `line` in cache number `cache`: a hit adds `on_hit` to its flags, a miss takes it in
+    /// with the flags `on_miss`.
     #[inline(always)]
     pub(crate) fn touch<L: Lanes>(
         &mut self,
@@ -167,9 +178,17 @@ impl Store {
         self.entries.get(last).copied().unwrap_or(EMPTY)
     }
 
-    /// Adds to and takes from the flags of `line`; answers its entry as it was, if it is here. Not a use.
+    /// Adds to and takes from the flags of `line`; answers its entry as it was, if it is here. Not
+    /// a use.
     #[inline(always)]
-    pub(crate) fn flag<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32, add: u32, take: u32) -> Option<u32> {
+    pub(crate) fn flag<L: Lanes>(
+        &mut self,
+        lanes: L,
+        of: &Geometry,
+        line: u32,
+        add: u32,
+        take: u32,
+    ) -> Option<u32> {
         let set = self.set_mut(of, line);
         let way = lanes.find(set, line);
         let entry = set.get_mut(way)?;

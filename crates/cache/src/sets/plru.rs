@@ -1,7 +1,7 @@
 //! Tree-PLRU: one bit per inner node of a binary tree over the ways of a set.
 //!
-//! Bit n (nodes numbered as in a heap, the root 1) says in which half the next victim is: 0 left, 1 right. A use
-//! makes the bits on its way down point to the other half.
+//! Bit n (nodes numbered as in a heap, the root 1) says in which half the next victim is: 0 left, 1
+//! right. A use makes the bits on its way down point to the other half.
 
 /// The way that makes room.
 pub(crate) fn victim(bits: u64, ways: usize) -> usize {

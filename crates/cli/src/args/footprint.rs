@@ -30,7 +30,8 @@ pub(crate) struct FootprintArgs {
     /// How many tasks, evenly spread over the program
     #[arg(long, value_name = "K", default_value = "12", value_parser = values::seeds)]
     pub(crate) tasks: NonZeroU32,
-    /// A page with heat maps to write as well; it needs no network and appears whole or not at all. What draws it is built at the first time
+    /// A page with heat maps to write as well; it needs no network and appears whole or not at all.
+    /// What draws it is built at the first time
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]

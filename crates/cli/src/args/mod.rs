@@ -19,7 +19,8 @@ pub(crate) use run::RunArgs;
 pub(crate) use sizes::SizesArgs;
 pub(crate) use source::SourceArgs;
 
-/// Shows what each scheduler would do to a parallel program's cache misses and running time, on any machine.
+/// Shows what each scheduler would do to a parallel program's cache misses and running time, on any
+/// machine.
 #[derive(Parser, Debug)]
 #[command(name = "befit", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -41,7 +42,8 @@ Examples:
 pub(crate) enum Command {
     /// Record a program once, simulate it under several schedulers, and print the comparison
     Compare(CompareArgs),
-    /// Run a program on this machine under several schedulers, and print where its workers' time went
+    /// Run a program on this machine under several schedulers, and print where its workers' time
+    /// went
     Run(RunArgs),
     /// Record a program into a file
     Record(RecordArgs),
@@ -119,22 +121,31 @@ pub(crate) struct SimArgs {
 /// What to simulate on.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
-    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc synthetic string; may be repeated
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc
+    /// synthetic string; may be repeated
     #[arg(long = "machine", value_name = "MACHINE", default_value = "xeon-7560", value_parser = values::machine)]
     pub(crate) machines: Vec<Machine>,
     /// The schedulers, separated by commas; the first is what the others are compared with
-    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "ws,pws,sb,sb-d")]
+    #[arg(
+        long = "sched",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ws,pws,sb,sb-d"
+    )]
     pub(crate) schedulers: Vec<SchedulerKind>,
     /// How many seeds
     #[arg(long, value_name = "K", default_value = "3", value_parser = values::seeds)]
     pub(crate) seeds: std::num::NonZeroU32,
-    /// Dilation of the space-bounded schedulers, above 0 and up to 1: a task befits a cache of size M if it is no larger than sigma x M
+    /// Dilation of the space-bounded schedulers, above 0 and up to 1: a task befits a cache of size
+    /// M if it is no larger than sigma x M
     #[arg(long, default_value = "0.5", value_parser = values::share)]
     pub(crate) sigma: f64,
-    /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1
+    /// The share of a cache that one passing strand may claim under the space-bounded schedulers,
+    /// above 0 and up to 1
     #[arg(long, default_value = "0.2", value_parser = values::share)]
     pub(crate) mu: f64,
-    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at mu of it) or in `full`
+    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at
+    /// mu of it) or in `full`
     #[arg(long, default_value = "capped")]
     pub(crate) counting: Counting,
     /// How many children a task has, for `cab`, which computes from it at which depth to cut
@@ -143,7 +154,8 @@ pub(crate) struct PlanArgs {
     /// The depth at which `hws` cuts, in forks from the program's start
     #[arg(long, value_name = "DEPTH", default_value = "4")]
     pub(crate) boundary: u32,
-    /// The share of the machines' memory bandwidth, by binding pages to as many of its memory controllers
+    /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
+    /// controllers
     #[arg(long, value_name = "PERCENT")]
     pub(crate) bandwidth: Option<u32>,
     /// So many of the machines' sockets (outermost caches) only
@@ -152,7 +164,8 @@ pub(crate) struct PlanArgs {
     /// So many cores of each socket only
     #[arg(long, value_name = "COUNT")]
     pub(crate) cores: Option<u32>,
-    /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
+    /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided
+    /// by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) shrink: Option<u32>,
 }
@@ -188,7 +201,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = TOPO_EXAMPLES)]
 pub(crate) struct TopoArgs {
-    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc synthetic string
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc
+    /// synthetic string
     #[arg(long, value_name = "MACHINE", default_value = "host", value_parser = values::machine)]
     pub(crate) machine: Machine,
 }

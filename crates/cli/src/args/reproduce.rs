@@ -30,7 +30,8 @@ pub(crate) struct ReproduceArgs {
     /// How many seeds, if not the study's own choice
     #[arg(long, value_name = "K", value_parser = values::seeds)]
     pub(crate) seeds: Option<NonZeroU32>,
-    /// A page with plots to write as well; it needs no network and appears whole or not at all. What draws it is built at the first time
+    /// A page with plots to write as well; it needs no network and appears whole or not at all.
+    /// What draws it is built at the first time
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]

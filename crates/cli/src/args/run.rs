@@ -29,7 +29,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", conflicts_with = "command", value_parser = values::count)]
     n: Option<u64>,
     /// The schedulers, separated by commas; the first is what the others are compared with
-    #[arg(long = "sched", value_name = "LIST", value_delimiter = ',', default_value = "ws,pws,sb,sb-d")]
+    #[arg(
+        long = "sched",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ws,pws,sb,sb-d"
+    )]
     schedulers: Vec<SchedulerKind>,
     /// How often each runs
     #[arg(long, value_name = "K", default_value = "7", value_parser = values::repeats)]
@@ -37,19 +42,23 @@ pub(crate) struct RunArgs {
     /// Threads of a pool; by default as many as the process may use CPUs
     #[arg(long, value_name = "N", value_parser = values::repeats)]
     threads: Option<NonZeroU32>,
-    /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc synthetic string; by default this one
+    /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc
+    /// synthetic string; by default this one
     #[arg(long, value_name = "MACHINE", value_parser = values::machine_name)]
     machine: Option<String>,
-    /// Whether threads are pinned; `auto`, the default here, does so if the pool has a thread for each CPU
+    /// Whether threads are pinned; `auto`, the default here, does so if the pool has a thread for
+    /// each CPU
     #[arg(long, value_enum)]
     pin: Option<Pin>,
     /// Dilation of the space-bounded schedulers, above 0 and up to 1 [default: 0.5]
     #[arg(long, value_parser = values::share)]
     sigma: Option<f64>,
-    /// The share of a cache that one passing strand may claim under the space-bounded schedulers, above 0 and up to 1 [default: 0.2]
+    /// The share of a cache that one passing strand may claim under the space-bounded schedulers,
+    /// above 0 and up to 1 [default: 0.2]
     #[arg(long, value_parser = values::share)]
     mu: Option<f64>,
-    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at mu of it) or in `full` [default: capped]
+    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at
+    /// mu of it) or in `full` [default: capped]
     #[arg(long)]
     counting: Option<Counting>,
     /// Show what the program writes, on stderr
@@ -80,7 +89,9 @@ impl RunArgs {
                 NativeSource::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
             // clap requires one of the two.
-            None => NativeSource::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n },
+            None => {
+                NativeSource::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n }
+            }
         }
     }
 
@@ -112,7 +123,10 @@ mod tests {
     use crate::args::{Cli, Command};
 
     fn parsed(line: &[&str]) -> Result<super::RunArgs, String> {
-        match Cli::try_parse_from([&["befit", "run"], line].concat()).map_err(|error| error.to_string())?.command {
+        match Cli::try_parse_from([&["befit", "run"], line].concat())
+            .map_err(|error| error.to_string())?
+            .command
+        {
             Command::Run(args) => Ok(args),
             other => Err(format!("{other:?}")),
         }
@@ -125,7 +139,12 @@ mod tests {
         let plan = args.plan();
         let names: Vec<_> = plan.schedulers.iter().map(|scheduler| scheduler.name()).collect();
         assert_eq!((names, plan.repeats.get()), (vec!["ws", "pws", "sb", "sb-d"], 7));
-        assert!(plan.threads.is_none() && plan.machine.is_none() && plan.pin.is_none() && plan.sigma.is_none());
+        assert!(
+            plan.threads.is_none()
+                && plan.machine.is_none()
+                && plan.pin.is_none()
+                && plan.sigma.is_none()
+        );
     }
 
     #[test]
@@ -134,8 +153,14 @@ mod tests {
         let args = parsed(&line.split(' ').collect::<Vec<_>>()).unwrap();
         assert_eq!(args.source(), NativeSource::Kernel { name: "rgm".to_owned(), n: Some(5_000) });
         let plan = args.plan();
-        assert_eq!((plan.schedulers[0].name(), plan.repeats.get(), plan.threads.unwrap().get()), ("sb", 3, 2));
-        assert_eq!((plan.machine.as_deref(), plan.pin.map(|pin| pin.name())), (Some("pu:4"), Some("never")));
+        assert_eq!(
+            (plan.schedulers[0].name(), plan.repeats.get(), plan.threads.unwrap().get()),
+            ("sb", 3, 2)
+        );
+        assert_eq!(
+            (plan.machine.as_deref(), plan.pin.map(|pin| pin.name())),
+            (Some("pu:4"), Some("never"))
+        );
         assert_eq!((plan.sigma, plan.mu), (Some(1.0), Some(0.1)));
     }
 

@@ -27,7 +27,8 @@ pub(crate) struct SourceArgs {
     /// An example instead of a binary
     #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
     example: Option<String>,
-    /// Record again, though the same binary was recorded with the same arguments before (its input may have changed)
+    /// Record again, though the same binary was recorded with the same arguments before (its input
+    /// may have changed)
     #[arg(long)]
     pub(crate) fresh: bool,
     /// What to start your program with
@@ -49,7 +50,11 @@ impl SourceArgs {
         let Some(manifest) = &self.manifest_path else {
             // clap requires one of the two.
             let (name, n) = (self.kernel.clone().unwrap_or_default(), self.n);
-            return if shrink > 1 { Source::Model { name, n, shrink } } else { Source::Kernel { name, n } };
+            return if shrink > 1 {
+                Source::Model { name, n, shrink }
+            } else {
+                Source::Kernel { name, n }
+            };
         };
         let target = match (&self.bin, &self.example) {
             (Some(name), _) => Target::Bin(name.clone()),

@@ -28,5 +28,7 @@ pub(super) fn run(args: FootprintArgs) -> Result<(), Failure> {
     if let Some(page) = page {
         page.write(&footprint_page(&pairs))?;
     }
-    destination.write(&render_footprint(&pairs, super::format(args.output.format)).map_err(Failure::other)?)
+    destination.write(
+        &render_footprint(&pairs, super::format(args.output.format)).map_err(Failure::other)?,
+    )
 }

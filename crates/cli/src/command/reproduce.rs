@@ -12,7 +12,8 @@ use crate::{
 
 pub(super) fn run(args: ReproduceArgs) -> Result<(), Failure> {
     let destination = Destination::open(args.output.output.as_deref())?;
-    let request = Request { study: args.study, quick: args.quick, machine: args.machine, seeds: args.seeds };
+    let request =
+        Request { study: args.study, quick: args.quick, machine: args.machine, seeds: args.seeds };
     let display = Display::new();
     let page = PageFile::open(args.html.as_deref(), &display)?;
     let reproduction = request.run(&display)?;
@@ -20,5 +21,8 @@ pub(super) fn run(args: ReproduceArgs) -> Result<(), Failure> {
     if let Some(page) = page {
         page.write(&reproduction_page(&reproduction))?;
     }
-    destination.write(&render_reproduction(&reproduction, super::format(args.output.format)).map_err(Failure::other)?)
+    destination.write(
+        &render_reproduction(&reproduction, super::format(args.output.format))
+            .map_err(Failure::other)?,
+    )
 }

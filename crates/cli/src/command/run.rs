@@ -9,13 +9,16 @@ pub(super) fn run(args: RunArgs) -> Result<(), Failure> {
     let source = args.source();
     source.check()?;
     let output = args.output.output.as_deref();
-    drop(Destination::open(output)?); // says now, and not after the runs, that the file cannot be written; nothing is left on Ctrl-C
+    // says now, and not after the runs, that the file cannot be written; nothing is left on Ctrl-C
+    drop(Destination::open(output)?);
     let interrupt = Interrupt::default();
     let raise = interrupt.clone();
-    ctrlc::set_handler(move || raise.raise()).map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
+    ctrlc::set_handler(move || raise.raise())
+        .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
     let display = Display::new();
     let results = args.plan().run(&source, &interrupt, &display)?;
     drop(display);
-    let text = render_native(&results, super::format(args.output.format)).map_err(Failure::other)?;
+    let text =
+        render_native(&results, super::format(args.output.format)).map_err(Failure::other)?;
     Destination::open(output)?.write(&text)
 }

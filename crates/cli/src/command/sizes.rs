@@ -1,4 +1,5 @@
-//! `befit sizes`: record a program, measure its tasks, print what they declare beside what they touch.
+//! `befit sizes`: record a program, measure its tasks, print what they declare beside what they
+//! touch.
 
 use befit_lab::Sizes;
 use befit_report::render_sizes;
@@ -15,5 +16,6 @@ pub(super) fn run(args: SizesArgs) -> Result<(), Failure> {
     let program = befit_lab::record(&source, args.source.fresh, &display)?;
     let sizes = Sizes::of(&program, &machine, args.sigma, args.worst, &display);
     drop(display);
-    destination.write(&render_sizes(&sizes, super::format(args.output.format)).map_err(Failure::other)?)
+    destination
+        .write(&render_sizes(&sizes, super::format(args.output.format)).map_err(Failure::other)?)
 }

@@ -20,7 +20,8 @@ pub(crate) fn befit(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
-/// Asserts that it failed with exit code `code`, nothing on stdout, and one line on stderr that has all of `words`.
+/// Asserts that it failed with exit code `code`, nothing on stdout, and one line on stderr that has
+/// all of `words`.
 pub(crate) fn assert_fails(output: &Output, code: i32, words: &[&str]) {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
@@ -47,7 +48,9 @@ pub(crate) fn program() -> Program {
     builder.work(1, 1, 1);
     for _ in 0..2 {
         for task in 0..8 {
-            builder.fork(ScopeId(1), Declared { size: Some(Bytes(each * 64)), strand: None }).unwrap();
+            builder
+                .fork(ScopeId(1), Declared { size: Some(Bytes(each * 64)), strand: None })
+                .unwrap();
             for line in 0..each {
                 builder.touch(task * each + line, line % 2 == 0, false);
             }

@@ -1,4 +1,5 @@
-//! The whole way: build with instrumentation, record, simulate, print. Small inputs; the builds take most of the time.
+//! The whole way: build with instrumentation, record, simulate, print. Small inputs; the builds
+//! take most of the time.
 
 use std::{fs, path::Path, process::Output};
 
@@ -20,7 +21,18 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_kernel_is_recorded_once_and_compared_with_equal_bytes_each_time() {
     let cache = tempfile::tempdir().unwrap();
-    let arguments = ["compare", "rrm", "--n", "40000", "--machine", MACHINE, "--seeds", "2", "--format", "json"];
+    let arguments = [
+        "compare",
+        "rrm",
+        "--n",
+        "40000",
+        "--machine",
+        MACHINE,
+        "--seeds",
+        "2",
+        "--format",
+        "json",
+    ];
     let run = |more: &[&str]| befit_with_cache(cache.path(), &[&arguments[..], more].concat());
     let first = run(&[]);
     let text = printed(&first);
@@ -31,7 +43,10 @@ fn a_kernel_is_recorded_once_and_compared_with_equal_bytes_each_time() {
     assert_eq!(results.len(), 4);
     // Two arrays of 40,000 doubles: 10,000 lines, each missed at least once.
     assert!(results.iter().all(|r| r["misses"]["L3"]["min"].as_u64().unwrap() >= 10_000), "{text}");
-    assert!(results.iter().all(|r| r["program"] == "rrm" && r["command"] == "rrm --n 40000"), "{text}");
+    assert!(
+        results.iter().all(|r| r["program"] == "rrm" && r["command"] == "rrm --n 40000"),
+        "{text}"
+    );
 
     let second = run(&[]);
     assert!(stderr(&second).contains("recorded before"), "{}", stderr(&second));
@@ -53,15 +68,28 @@ fn a_recording_in_a_file_gives_what_compare_gives() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("rgm.befit");
     let file = file.to_str().unwrap();
-    let said = printed(&befit_with_cache(folder.path(), &["record", "rgm", "--n", "20000", "-o", file]));
-    for word in ["rgm --n 20000", "tasks", "strands", "accesses", "line touches", "work", "span", "parallelism", "MiB"]
-    {
+    let said =
+        printed(&befit_with_cache(folder.path(), &["record", "rgm", "--n", "20000", "-o", file]));
+    for word in [
+        "rgm --n 20000",
+        "tasks",
+        "strands",
+        "accesses",
+        "line touches",
+        "work",
+        "span",
+        "parallelism",
+        "MiB",
+    ] {
         assert!(said.contains(word), "'{word}' is not in:\n{said}");
     }
     let options = ["--machine", MACHINE, "--sched", "ws,sb", "--seeds", "1", "--format", "csv"];
-    let simulated = printed(&befit_with_cache(folder.path(), &[&["sim", file], &options[..]].concat()));
-    let compared =
-        printed(&befit_with_cache(folder.path(), &[&["compare", "rgm", "--n", "20000"], &options[..]].concat()));
+    let simulated =
+        printed(&befit_with_cache(folder.path(), &[&["sim", file], &options[..]].concat()));
+    let compared = printed(&befit_with_cache(
+        folder.path(),
+        &[&["compare", "rgm", "--n", "20000"], &options[..]].concat(),
+    ));
     assert_eq!(simulated, compared);
 }
 
@@ -85,7 +113,8 @@ fn main() {
 }
 "#;
 
-/// A crate as a user would have it, outside of this workspace, with a binary `sum` and an example `add`.
+/// A crate as a user would have it, outside of this workspace, with a binary `sum` and an example
+/// `add`.
 fn users_crate(folder: &Path) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let manifest = format!(
@@ -108,16 +137,35 @@ fn a_users_own_crate_is_compared() {
     let cache = folder.path().join("cache");
     let manifest = users_crate(folder.path());
     let run = |more: &[&str]| {
-        let arguments =
-            ["compare", "--manifest-path", &manifest, "--machine", MACHINE, "--seeds", "1", "--format", "json"];
+        let arguments = [
+            "compare",
+            "--manifest-path",
+            &manifest,
+            "--machine",
+            MACHINE,
+            "--seeds",
+            "1",
+            "--format",
+            "json",
+        ];
         let mut befit = command(&[&arguments[..], more].concat());
-        // A target folder that stays, so that befit itself is not built again for each run of this test.
+        // A target folder that stays, so that befit itself is not built again for each run of this
+        // test.
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users-crate");
-        befit.env("BEFIT_CACHE", &cache).env("CARGO_TARGET_DIR", target).output().expect("the binary starts")
+        befit
+            .env("BEFIT_CACHE", &cache)
+            .env("CARGO_TARGET_DIR", target)
+            .output()
+            .expect("the binary starts")
     };
     let commands = |output: &Output| -> Vec<String> {
         let report: Value = serde_json::from_str(&printed(output)).unwrap();
-        report["results"].as_array().unwrap().iter().map(|r| r["command"].as_str().unwrap().to_owned()).collect()
+        report["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["command"].as_str().unwrap().to_owned())
+            .collect()
     };
     let output = run(&["--", "20000"]);
     assert_eq!(commands(&output), ["sum 20000"; 4]);
@@ -128,7 +176,11 @@ fn a_users_own_crate_is_compared() {
 
     let without_argument = run(&[]);
     assert_eq!(without_argument.status.code(), Some(1));
-    assert!(stderr(&without_argument).contains("how many numbers"), "{}", stderr(&without_argument));
+    assert!(
+        stderr(&without_argument).contains("how many numbers"),
+        "{}",
+        stderr(&without_argument)
+    );
     let no_such_binary = run(&["--bin", "product", "--", "5"]);
     assert_eq!(no_such_binary.status.code(), Some(1));
     assert!(stderr(&no_such_binary).contains("product"), "{}", stderr(&no_such_binary));

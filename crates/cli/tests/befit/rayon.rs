@@ -1,4 +1,5 @@
-//! A program that uses rayon and knows nothing of befit is recorded and compared; its files stay as they are.
+//! A program that uses rayon and knows nothing of befit is recorded and compared; its files stay as
+//! they are.
 
 use std::{
     collections::BTreeMap,
@@ -45,16 +46,27 @@ fn main() {
 }
 "#;
 
-/// A workspace as a user would have it: the program `app` beside a library of its own, from which it gets rayon's name.
+/// A workspace as a user would have it: the program `app` beside a library of its own, from which
+/// it gets rayon's name.
 fn users_workspace(folder: &Path, lock: &str) -> PathBuf {
     for at in ["app/src", "lib/src"] {
         fs::create_dir_all(folder.join(at)).unwrap();
     }
     let package = |name: &str| {
-        format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[dependencies]\n")
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[dependencies]\n"
+        )
     };
-    fs::write(folder.join("Cargo.toml"), "[workspace]\nmembers = [\"app\", \"lib\"]\nresolver = \"3\"\n").unwrap();
-    fs::write(folder.join("app/Cargo.toml"), package("app") + "lib = { path = \"../lib\" }\nrayon = \"1\"\n").unwrap();
+    fs::write(
+        folder.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"app\", \"lib\"]\nresolver = \"3\"\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("app/Cargo.toml"),
+        package("app") + "lib = { path = \"../lib\" }\nrayon = \"1\"\n",
+    )
+    .unwrap();
     fs::write(folder.join("lib/Cargo.toml"), package("lib") + "rayon = \"1\"\n").unwrap();
     fs::write(folder.join("app/src/main.rs"), MAIN).unwrap();
     fs::write(folder.join("lib/src/lib.rs"), "").unwrap();
@@ -66,11 +78,13 @@ fn users_workspace(folder: &Path, lock: &str) -> PathBuf {
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
-        .flat_map(
-            |path| {
-                if path.is_dir() { files(&path) } else { BTreeMap::from([(path.clone(), fs::read(path).unwrap())]) }
-            },
-        )
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                BTreeMap::from([(path.clone(), fs::read(path).unwrap())])
+            }
+        })
         .collect()
 }
 
@@ -85,15 +99,29 @@ fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
     let before = files(&folder.path().join("users"));
 
     let machine = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(size=16384) pu:1";
-    let arguments =
-        ["compare", "--manifest-path", manifest.to_str().unwrap(), "--machine", machine, "--sched", "ws,pws"];
-    let mut befit = command(&[&arguments[..], &["--seeds", "1", "--format", "json", "--", "30000"]].concat());
+    let arguments = [
+        "compare",
+        "--manifest-path",
+        manifest.to_str().unwrap(),
+        "--machine",
+        machine,
+        "--sched",
+        "ws,pws",
+    ];
+    let mut befit =
+        command(&[&arguments[..], &["--seeds", "1", "--format", "json", "--", "30000"]].concat());
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users-rayon");
-    let output =
-        befit.env("BEFIT_CACHE", folder.path().join("cache")).env("CARGO_TARGET_DIR", target).output().unwrap();
+    let output = befit
+        .env("BEFIT_CACHE", folder.path().join("cache"))
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .unwrap();
     let report: Value = serde_json::from_str(&printed(&output)).unwrap();
     let results = report["results"].as_array().unwrap();
-    assert_eq!(results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect::<Vec<_>>(), ["ws", "pws"]);
+    assert_eq!(
+        results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["ws", "pws"]
+    );
     for result in results {
         assert_eq!(result["command"], "app 30000");
         // 30,000 numbers are 3,750 lines, and more than an L2 and an L1.

@@ -11,8 +11,8 @@ use std::{
 use crate::common::{assert_fails, befit, command, printed};
 use serde_json::Value;
 
-/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an L3: what befits it goes to the scheduler
-/// whatever the other thread does.
+/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an
+/// L3: what befits it goes to the scheduler whatever the other thread does.
 const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
 
 fn json(text: &str) -> Value {
@@ -25,7 +25,8 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
-    let arguments = ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
+    let arguments =
+        ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
     let report = json(&printed(&befit(&[&arguments[..], &["--format", "json"]].concat())));
     assert_eq!(report["schema"], "befit.run/1");
     let results = report["results"].as_array().unwrap();
@@ -58,9 +59,18 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
 
 #[test]
 fn the_table_and_the_csv_name_every_scheduler_and_worker() {
-    let arguments = ["run", "rgm", "--n", "100000", "--threads", "2", "--sched", "sb,ws", "--repeats", "2"];
+    let arguments =
+        ["run", "rgm", "--n", "100000", "--threads", "2", "--sched", "sb,ws", "--repeats", "2"];
     let text = printed(&befit(&arguments));
-    for word in ["rgm --n 100000 on host (2 threads", "medians of 2 runs", " sb ", " ws ", "idle", "handed", "vs"] {
+    for word in [
+        "rgm --n 100000 on host (2 threads",
+        "medians of 2 runs",
+        " sb ",
+        " ws ",
+        "idle",
+        "handed",
+        "vs",
+    ] {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
@@ -77,9 +87,22 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
 #[test]
 fn a_machine_may_be_a_file_that_lstopo_wrote() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
-    let arguments =
-        ["run", "rrm", "--n", "50000", "--sched", "sb", "--repeats", "1", "--threads", "2", "--format", "json"];
-    let report = json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
+    let arguments = [
+        "run",
+        "rrm",
+        "--n",
+        "50000",
+        "--sched",
+        "sb",
+        "--repeats",
+        "1",
+        "--threads",
+        "2",
+        "--format",
+        "json",
+    ];
+    let report =
+        json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
     assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
 }
 
@@ -95,12 +118,18 @@ fn kernels() -> String {
 #[test]
 fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     let binary = kernels();
-    let arguments = ["run", "--sched", "sb-d", "--repeats", "1", "--threads", "1", "--format", "json"];
-    let run = |more: &[&str]| befit(&[&arguments[..], &["--", &binary, "rrm", "--n", "50000"], more].concat());
+    let arguments =
+        ["run", "--sched", "sb-d", "--repeats", "1", "--threads", "1", "--format", "json"];
+    let run = |more: &[&str]| {
+        befit(&[&arguments[..], &["--", &binary, "rrm", "--n", "50000"], more].concat())
+    };
     let output = run(&[]);
     let report = json(&printed(&output));
     let result = &report["results"][0];
-    assert_eq!((&result["measured"], &result["seconds"]), (&"process".into(), &result["process_seconds"]));
+    assert_eq!(
+        (&result["measured"], &result["seconds"]),
+        (&"process".into(), &result["process_seconds"])
+    );
     assert_eq!((&result["scheduler"], &result["threads"]), (&"sb-d".into(), &1.into()));
     assert!(report["notes"].as_array().unwrap().is_empty());
     // What a program decides itself is not overruled, but said.
@@ -109,8 +138,19 @@ fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     // What it writes is shown on request only.
     let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said(&output).contains("the result is right"));
-    let shown =
-        befit(&["run", "--sched", "ws", "--repeats", "1", "--show-output", "--", &binary, "rrm", "--n", "50000"]);
+    let shown = befit(&[
+        "run",
+        "--sched",
+        "ws",
+        "--repeats",
+        "1",
+        "--show-output",
+        "--",
+        &binary,
+        "rrm",
+        "--n",
+        "50000",
+    ]);
     assert!(said(&shown).contains("the result is right"), "{}", said(&shown));
 }
 
@@ -124,28 +164,42 @@ fn a_command_that_fails_is_an_error_after_its_own_words() {
     assert_eq!(lines[lines.len() - 2..], ["oh no", last], "{stderr}");
     let killed = befit(&["run", "--sched", "sb", "--", "sh", "-c", "kill -9 $$"]);
     let stderr = String::from_utf8_lossy(&killed.stderr);
-    assert!(killed.status.code() == Some(1) && stderr.contains("failed under sb (signal: 9"), "{stderr}");
+    assert!(
+        killed.status.code() == Some(1) && stderr.contains("failed under sb (signal: 9"),
+        "{stderr}"
+    );
 }
 
 #[test]
 fn a_command_without_befit_is_an_error() {
     let output = befit(&["run", "--", "true"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains("true left no statistics"), "{stderr}");
+    assert!(
+        output.status.code() == Some(1) && stderr.contains("true left no statistics"),
+        "{stderr}"
+    );
 }
 
 #[test]
 fn a_bad_variable_in_the_environment_is_named() {
-    let output = command(&["run", "rrm", "--n", "1000"]).env("BEFIT_PIN", "sometimes").output().unwrap();
+    let output =
+        command(&["run", "rrm", "--n", "1000"]).env("BEFIT_PIN", "sometimes").output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never"), "{stderr}");
+    assert!(
+        stderr.contains("BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never"),
+        "{stderr}"
+    );
 }
 
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
     assert_fails(&befit(&["run", "rmm"]), 2, &["'rmm'", "rrm", "rgm", "rgm-leaf"]);
-    assert_fails(&befit(&["run", "rrm", "--sched", "ws,cilk"]), 2, &["'cilk'", "ws, pws, sb, sb-d"]);
+    assert_fails(
+        &befit(&["run", "rrm", "--sched", "ws,cilk"]),
+        2,
+        &["'cilk'", "ws, pws, sb, sb-d"],
+    );
     assert_fails(&befit(&["run", "rrm", "--machine", "xeon"]), 2, &["`xeon`", "xeon-7560", "host"]);
     assert_fails(&befit(&["run", "rrm", "--pin", "yes"]), 2, &["'yes'", "auto", "always", "never"]);
     assert_fails(&befit(&["run", "rrm", "--n", "0"]), 2, &["--n", "from 1 up"]);
@@ -157,7 +211,10 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert_fails(&befit(&["run", "rrm", "--output", "/nowhere/results"]), 1, &["/nowhere/results"]);
     let output = befit(&["run", "--", "/nowhere/program", "x"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && stderr.contains("cannot start /nowhere/program x: "), "{stderr}");
+    assert!(
+        output.status.code() == Some(2) && stderr.contains("cannot start /nowhere/program x: "),
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -168,21 +225,27 @@ fn an_interrupt_leaves_nothing_behind() {
     fs::create_dir(&temporary).unwrap();
     let script = format!("sleep 60 & echo $! > {}; wait", started.display());
     let results = folder.path().join("results");
-    let mut befit = command(&["run", "--output", results.to_str().unwrap(), "--", "sh", "-c", &script]);
+    let mut befit =
+        command(&["run", "--output", results.to_str().unwrap(), "--", "sh", "-c", &script]);
     let mut child = befit.env("TMPDIR", &temporary).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while fs::read_to_string(&started).unwrap_or_default().trim().is_empty() {
         assert!(start.elapsed() < Duration::from_secs(20));
         thread::sleep(Duration::from_millis(5));
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     let sleeper = fs::read_to_string(&started).unwrap();
     let lives = || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
-        !stat.rsplit(')').next().is_none_or(|state| state.trim().is_empty() || state.trim().starts_with('Z'))
+        !stat
+            .rsplit(')')
+            .next()
+            .is_none_or(|state| state.trim().is_empty() || state.trim().starts_with('Z'))
     };
     while lives() {
         assert!(start.elapsed() < Duration::from_secs(20), "{sleeper} is still there");

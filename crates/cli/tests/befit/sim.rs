@@ -12,8 +12,18 @@ const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(siz
 fn json_has_one_result_per_machine_and_scheduler() {
     let folder = tempfile::tempdir().unwrap();
     let path = recording(folder.path());
-    let output =
-        befit(&["sim", &path, "--machine", MACHINE, "--machine", "xeon-7560", "--sched", "sb,ws", "--format", "json"]);
+    let output = befit(&[
+        "sim",
+        &path,
+        "--machine",
+        MACHINE,
+        "--machine",
+        "xeon-7560",
+        "--sched",
+        "sb,ws",
+        "--format",
+        "json",
+    ]);
     let report: Value = serde_json::from_str(&printed(&output)).unwrap();
     assert_eq!(report["schema"], "befit.compare/1");
     let results = report["results"].as_array().unwrap();
@@ -35,7 +45,9 @@ fn json_has_one_result_per_machine_and_scheduler() {
 fn equal_seeds_give_equal_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = recording(folder.path());
-    let run = || printed(&befit(&["sim", &path, "--machine", MACHINE, "--seeds", "4", "--format", "json"]));
+    let run = || {
+        printed(&befit(&["sim", &path, "--machine", MACHINE, "--seeds", "4", "--format", "json"]))
+    };
     assert_eq!(run(), run());
 }
 
@@ -46,7 +58,10 @@ fn a_file_gets_what_stdout_would_get() {
     let file = folder.path().join("results.csv");
     let arguments = ["sim", &path, "--machine", MACHINE, "--seeds", "1", "--format", "csv"];
     let stdout = printed(&befit(&arguments));
-    assert_eq!(printed(&befit(&[&arguments[..], &["--output", file.to_str().unwrap()]].concat())), "");
+    assert_eq!(
+        printed(&befit(&[&arguments[..], &["--output", file.to_str().unwrap()]].concat())),
+        ""
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), stdout);
     assert_eq!(stdout.lines().count(), 5);
 }
@@ -66,8 +81,11 @@ fn the_table_names_the_program_the_machine_and_every_scheduler() {
 fn a_reader_that_goes_away_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = recording(folder.path());
-    let mut child =
-        command(&["sim", &path, "--seeds", "1"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(&["sim", &path, "--seeds", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();

@@ -1,4 +1,5 @@
-//! Schedulers with two tiers cut a program alike on real threads, by declared sizes, and in the simulator, by what its caches count.
+//! Schedulers with two tiers cut a program alike on real threads, by declared sizes, and in the
+//! simulator, by what its caches count.
 
 use befit_machine::Machine;
 use befit_program::Program;
@@ -8,29 +9,36 @@ use serde_json::Value;
 
 use crate::common::{command, printed};
 
-/// Two sockets of two cores. The sizes below lie well between its shared cache and halves of it: nobody cuts differently because of a few lines.
+/// Two sockets of two cores. The sizes below lie well between its shared cache and halves of it:
+/// nobody cuts differently because of a few lines.
 const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
 /// 1.5 MiB of data for heat, half for sor.
 const ROWS: &str = "192";
 
 fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {
     let machine: Machine = MACHINE.parse().unwrap();
-    let settings = Settings { scheduler, options: Options::default(), seed: 1, costs: Costs::default() };
+    let settings =
+        Settings { scheduler, options: Options::default(), seed: 1, costs: Costs::default() };
     let outcome = befit_sim::run(program, &machine, &settings, &|_| {}).unwrap();
     outcome.tiers.unwrap_or_else(|| panic!("{scheduler} has tiers"))
 }
 
-/// `tiers` of what `befit run` says, a row for each of `schedulers`. Some threads may be too slow to start to be there when the program is
-/// cut: then it is run again.
+/// `tiers` of what `befit run` says, a row for each of `schedulers`. Some threads may be too slow
+/// to start to be there when the program is cut: then it is run again.
 fn native(kernel: &str, schedulers: &[SchedulerKind]) -> Vec<Value> {
     let names: Vec<_> = schedulers.iter().map(|scheduler| scheduler.name()).collect();
     let names = names.join(",");
     for _ in 0..10 {
-        let arguments = ["run", kernel, "--n", ROWS, "--machine", MACHINE, "--threads", "4", "--repeats", "1"];
-        let text =
-            printed(&command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat()).output().unwrap());
+        let arguments =
+            ["run", kernel, "--n", ROWS, "--machine", MACHINE, "--threads", "4", "--repeats", "1"];
+        let text = printed(
+            &command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat())
+                .output()
+                .unwrap(),
+        );
         let report: Value = serde_json::from_str(&text).unwrap();
-        let tiers: Vec<_> = report["results"].as_array().unwrap().iter().map(|row| row["tiers"].clone()).collect();
+        let tiers: Vec<_> =
+            report["results"].as_array().unwrap().iter().map(|row| row["tiers"].clone()).collect();
         if tiers.iter().all(|tiers| tiers["partitions"]["median"].as_u64() > Some(0)) {
             return tiers;
         }
@@ -47,20 +55,33 @@ fn threads_cut_a_program_as_the_simulator_foretells() {
         let record = ["record", kernel, "--n", ROWS, "-o", file.to_str().unwrap()];
         printed(&command(&record).env("BEFIT_CACHE", folder.path()).output().unwrap());
         let program = Program::load(&file).unwrap();
-        for ((scheduler, threads), expected) in schedulers.into_iter().zip(native(kernel, &schedulers)).zip(expected) {
+        for ((scheduler, threads), expected) in
+            schedulers.into_iter().zip(native(kernel, &schedulers)).zip(expected)
+        {
             let foretold = simulated(&program, scheduler);
             println!("{kernel} {scheduler}\n  simulated: {foretold:?}\n  on threads: {threads}");
             let figure = |name: &str| threads[name]["median"].as_u64().unwrap();
             assert_eq!(threads["source"], "declared sizes");
-            assert_eq!(figure("subtrees"), foretold.subtrees.len() as u64, "{kernel} under {scheduler}");
+            assert_eq!(
+                figure("subtrees"),
+                foretold.subtrees.len() as u64,
+                "{kernel} under {scheduler}"
+            );
             assert_eq!(figure("subtrees"), expected, "{kernel} under {scheduler}");
             assert_eq!(figure("inter"), foretold.inter, "{kernel} under {scheduler}");
             let near = |what: &str, threads: u64, foretold: u64| {
                 let off = threads.abs_diff(foretold) as f64 / foretold as f64;
-                assert!(off < 0.2, "{what} of {kernel} under {scheduler}: {threads} against {foretold}");
+                assert!(
+                    off < 0.2,
+                    "{what} of {kernel} under {scheduler}: {threads} against {foretold}"
+                );
             };
             near("one iteration", figure("root_bytes"), foretold.root.0);
-            near("the largest", figure("largest_bytes"), foretold.subtrees.iter().map(|s| s.soid.0).max().unwrap());
+            near(
+                "the largest",
+                figure("largest_bytes"),
+                foretold.subtrees.iter().map(|s| s.soid.0).max().unwrap(),
+            );
         }
     }
 }

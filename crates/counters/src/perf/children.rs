@@ -13,8 +13,9 @@ use super::{
 };
 use crate::{CountersError, Counts, Event, Quantity, SourceKind};
 
-/// Counts the next program that the calling thread starts, with all its threads and all that it starts itself, from its exec
-/// on. The calling thread itself is not counted, nor what it started before. Open another for another program.
+/// Counts the next program that the calling thread starts, with all its threads and all that it
+/// starts itself, from its exec on. The calling thread itself is not counted, nor what it started
+/// before. Open another for another program.
 ///
 /// ```
 /// use std::process::Command;
@@ -30,13 +31,15 @@ use crate::{CountersError, Counts, Event, Quantity, SourceKind};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// How: the events belong to the calling thread and are switched off; a child inherits them (`inherit`), and its exec switches its own
-/// on (`enable_on_exec`; perf_event_open(2)). So nothing between fork and exec is counted, and no race is lost.
-/// Inherited events cannot be read as a group: each is read by itself.
+/// How: the events belong to the calling thread and are switched off; a child inherits them
+/// (`inherit`), and its exec switches its own on (`enable_on_exec`; perf_event_open(2)). So nothing
+/// between fork and exec is counted, and no race is lost. Inherited events cannot be read as a
+/// group: each is read by itself.
 ///
-/// Why one program only: the kernel spares itself work when it switches from a task to one that inherited all its events, by letting the two
-/// exchange them. Where it does so between fork and exec, the exec switches on the thread's own event, and takes it along; what
-/// the thread has then stays switched off, for whatever it starts next.
+/// Why one program only: the kernel spares itself work when it switches from a task to one that
+/// inherited all its events, by letting the two exchange them. Where it does so between fork and
+/// exec, the exec switches on the thread's own event, and takes it along; what the thread has then
+/// stays switched off, for whatever it starts next.
 ///
 /// Stays with the thread that opened it, whose children are counted:
 ///
@@ -56,11 +59,14 @@ impl Children {
     /// The processor's counters, as [`Hardware`](crate::Hardware) has them: in user space only.
     ///
     /// # Errors
-    /// As [`Hardware::open`](crate::Hardware::open), but that counters stand still shows only when they are read.
+    /// As [`Hardware::open`](crate::Hardware::open), but that counters stand still shows only when
+    /// they are read.
     pub fn hardware() -> Result<Self, CountersError> {
         let ways = hardware::ways(Processor::here()).into_iter();
-        let mut this =
-            Self::open(SourceKind::Hardware, ways.map(|(quantity, ways)| (quantity, Asked::Hardware, ways)))?;
+        let mut this = Self::open(
+            SourceKind::Hardware,
+            ways.map(|(quantity, ways)| (quantity, Asked::Hardware, ways)),
+        )?;
         for (quantity, why) in &mut this.left_out {
             if matches!(why, CountersError::NoHardware) {
                 *why = CountersError::NoEvent { what: *quantity };
@@ -81,8 +87,13 @@ impl Children {
         kind: SourceKind,
         ways: impl Iterator<Item = (Quantity, Asked, Vec<(Event, Builder<'static>)>)>,
     ) -> Result<Self, CountersError> {
-        let mut this =
-            Self { kind, counters: Vec::new(), events: Vec::new(), left_out: Vec::new(), of_one_thread: PhantomData };
+        let mut this = Self {
+            kind,
+            counters: Vec::new(),
+            events: Vec::new(),
+            left_out: Vec::new(),
+            of_one_thread: PhantomData,
+        };
         for (quantity, asked, ways) in ways {
             let mut why = Some(CountersError::NoEvent { what: quantity });
             for (event, mut builder) in ways {
@@ -99,7 +110,11 @@ impl Children {
             this.left_out.extend(why.map(|why| (quantity, why)));
         }
         if this.counters.is_empty() {
-            return Err(this.left_out.into_iter().next().map_or(CountersError::NoHardware, |(_, why)| why));
+            return Err(this
+                .left_out
+                .into_iter()
+                .next()
+                .map_or(CountersError::NoHardware, |(_, why)| why));
         }
         Ok(this)
     }
@@ -122,12 +137,14 @@ impl Children {
     /// What the program has done so far. What has ended and been waited for is in it to the last.
     ///
     /// # Errors
-    /// [`CountersError::Read`] if the kernel does not answer; [`CountersError::StandStill`] if the machine's counters do not count.
+    /// [`CountersError::Read`] if the kernel does not answer; [`CountersError::StandStill`] if the
+    /// machine's counters do not count.
     pub fn read(&mut self) -> Result<Counts, CountersError> {
         let mut all = Counts::default();
         for (counter, event) in self.counters.iter_mut().zip(&self.events) {
             let answer = counter.read_full().map_err(CountersError::Read)?;
-            let nanoseconds = |time: Option<std::time::Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+            let nanoseconds =
+                |time: Option<std::time::Duration>| time.map_or(0, |time| time.as_nanos() as u64);
             let mut reading = Reading {
                 enabled: nanoseconds(answer.time_enabled()),
                 running: nanoseconds(answer.time_running()),
@@ -138,7 +155,10 @@ impl Children {
             all = if all == Counts::default() { counts } else { all.beside(counts) };
         }
         // A process cannot start without instructions.
-        if self.kind == SourceKind::Hardware && all.instructions == Some(0) && !all.coverage.wanted.is_zero() {
+        if self.kind == SourceKind::Hardware
+            && all.instructions == Some(0)
+            && !all.coverage.wanted.is_zero()
+        {
             return Err(CountersError::StandStill);
         }
         Ok(all)

@@ -1,8 +1,9 @@
 //! A group of perf events of one thread: opened together, scheduled together, read together.
 //!
-//! There are two ways to read it. Hardware events that the kernel maps into memory are read in user space with the
-//! processor's own instruction (`rdpmc` on x86: some ten nanoseconds an event). All others, and those while they are off the
-//! processor's counters, are read by one read(2) of the group's leader. Both give the same totals, so reads may alternate.
+//! There are two ways to read it. Hardware events that the kernel maps into memory are read in user
+//! space with the processor's own instruction (`rdpmc` on x86: some ten nanoseconds an event). All
+//! others, and those while they are off the processor's counters, are read by one read(2) of the
+//! group's leader. Both give the same totals, so reads may alternate.
 
 use std::{
     fs::File,
@@ -34,7 +35,8 @@ enum Kept {
 /// Events of the thread that opened the group.
 pub(super) struct PerfGroup {
     leader: Group,
-    /// The leader's descriptor again: `Group::read` allocates on every call, which made a read half as long again.
+    /// The leader's descriptor again: `Group::read` allocates on every call, which made a read half
+    /// as long again.
     answers: File,
     kept: Vec<Kept>,
     /// The kernel's ids of `events`.
@@ -42,7 +44,8 @@ pub(super) struct PerfGroup {
     events: Vec<Event>,
     mapping: Mapping,
     last: Reading,
-    /// Read in user space, a counter shows what the *calling* thread did: the group must stay with its thread.
+    /// Read in user space, a counter shows what the *calling* thread did: the group must stay with
+    /// its thread.
     of_one_thread: PhantomData<*const ()>,
 }
 
@@ -52,7 +55,8 @@ impl PerfGroup {
         // Its leader is the kernel's dummy event: any event may then be missing.
         let leader = Group::new()?;
         let descriptor = leader.as_counter().as_raw_fd();
-        // SAFETY: `descriptor` is open, and stays so while it is borrowed: `leader` owns it, and outlives this statement.
+        // SAFETY: `descriptor` is open, and stays so while it is borrowed: `leader` owns it, and
+        // outlives this statement.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let answers = File::from(borrowed.try_clone_to_owned()?);
         Ok(Self {
@@ -140,8 +144,9 @@ impl PerfGroup {
     fn through_the_kernel(&self) -> io::Result<Reading> {
         let mut bytes = [0; LONGEST];
         let length = (&self.answers).read(&mut bytes)?;
-        Reading::parse(&bytes[..length], &self.ids)
-            .ok_or_else(|| io::Error::other(format!("the kernel's answer of {length} bytes is not a group's")))
+        Reading::parse(&bytes[..length], &self.ids).ok_or_else(|| {
+            io::Error::other(format!("the kernel's answer of {length} bytes is not a group's"))
+        })
     }
 }
 

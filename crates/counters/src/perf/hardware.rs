@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{CountersError, Counts, Event, Quantity, Source, SourceKind};
 
-/// Misses of the last private cache and of the last-level cache, instructions and cycles of one thread in user space.
+/// Misses of the last private cache and of the last-level cache, instructions and cycles of one
+/// thread in user space.
 ///
 /// Stays with the thread that opened it, which is the one counted:
 ///
@@ -23,7 +24,8 @@ use crate::{CountersError, Counts, Event, Quantity, Source, SourceKind};
 /// moves::<befit_counters::Hardware>();
 /// ```
 ///
-/// On processors with several kinds of cores, only the time on the larger kind is counted; [`Counts::coverage`] shows it.
+/// On processors with several kinds of cores, only the time on the larger kind is counted;
+/// [`Counts::coverage`] shows it.
 pub struct Hardware {
     group: PerfGroup,
     left_out: Vec<(Quantity, CountersError)>,
@@ -35,16 +37,21 @@ pub(super) type Way = (Event, Builder<'static>);
 impl Hardware {
     /// Counts the calling thread from now on: as many of the four quantities as the machine can.
     ///
-    /// Of each, the best event that the machine has: [`Source::events`] says which. Costs a few system calls, six file
-    /// descriptors and, on x86, eight locked pages.
+    /// Of each, the best event that the machine has: [`Source::events`] says which. Costs a few
+    /// system calls, six file descriptors and, on x86, eight locked pages.
     ///
     /// # Errors
-    /// If not one of them can be counted: [`CountersError::NoHardware`] and [`CountersError::StandStill`] on machines without
-    /// counters, [`CountersError::Forbidden`] and [`CountersError::Blocked`] where they are not permitted, and others.
+    /// If not one of them can be counted: [`CountersError::NoHardware`] and
+    /// [`CountersError::StandStill`] on machines without counters, [`CountersError::Forbidden`] and
+    /// [`CountersError::Blocked`] where they are not permitted, and others.
     pub fn open() -> Result<Self, CountersError> {
-        // Where a thread may move to a core of another kind between looking up a counter and reading it, reading it in user
-        // space may fault.
-        let mapping = if cfg!(target_arch = "x86_64") && !processor::is_hybrid() { Mapping::Try } else { Mapping::No };
+        // Where a thread may move to a core of another kind between looking up a counter and
+        // reading it, reading it in user space may fault.
+        let mapping = if cfg!(target_arch = "x86_64") && !processor::is_hybrid() {
+            Mapping::Try
+        } else {
+            Mapping::No
+        };
         let hardware = |error| refusal(Asked::Hardware, "hardware events", error);
         let mut group = PerfGroup::new(mapping).map_err(hardware)?;
         let mut left_out = Vec::new();
@@ -56,13 +63,18 @@ impl Hardware {
                         why = None;
                         break;
                     }
-                    Err(error) => why = Some(refusal(Asked::Hardware, &quantity.to_string(), error)),
+                    Err(error) => {
+                        why = Some(refusal(Asked::Hardware, &quantity.to_string(), error))
+                    }
                 }
             }
             left_out.extend(why.map(|why| (quantity, why)));
         }
         if group.events().is_empty() {
-            return Err(left_out.into_iter().next().map_or(CountersError::NoHardware, |(_, why)| why));
+            return Err(left_out
+                .into_iter()
+                .next()
+                .map_or(CountersError::NoHardware, |(_, why)| why));
         }
         // What one event answers when it does not exist says nothing of the machine if others do.
         for (quantity, why) in &mut left_out {
@@ -107,19 +119,22 @@ impl Source for Hardware {
     }
 }
 
-/// Each quantity with the ways to count it, the best first. Misses come first: counters may not suffice for all.
+/// Each quantity with the ways to count it, the best first. Misses come first: counters may not
+/// suffice for all.
 pub(super) fn ways(processor: Option<Processor>) -> [(Quantity, Vec<Way>); 4] {
     let raw = |raw: table::RawEvent| (raw.event, Builder::new(Raw::new(raw.config)));
     let read_misses = |which| Cache { which, operation: CacheOp::READ, result: CacheResult::MISS };
     let event = |quantity, level, name| Event { quantity, level, name };
 
-    let mut private: Vec<Way> = processor.and_then(table::private_misses).map(raw).into_iter().collect();
+    let mut private: Vec<Way> =
+        processor.and_then(table::private_misses).map(raw).into_iter().collect();
     let l1 = event(Quantity::PrivateMisses, Some(Level(1)), "L1-dcache-load-misses");
     private.push((l1, Builder::new(read_misses(CacheId::L1D))));
 
     let mut last: Vec<Way> = processor.and_then(table::llc_misses).map(raw).into_iter().collect();
     if !processor.is_some_and(table::generic_llc_is_another) {
-        // On Arm, cache-misses are the level-1 cache's; LLC-load-misses are what they say, where they exist.
+        // On Arm, cache-misses are the level-1 cache's; LLC-load-misses are what they say, where
+        // they exist.
         let generic = event(Quantity::LlcMisses, None, "cache-misses");
         let loads = event(Quantity::LlcMisses, None, "LLC-load-misses");
         if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
@@ -152,7 +167,10 @@ mod tests {
     #[test]
     fn a_known_processor_tries_its_own_event_for_l2_first() {
         let [(_, private), ..] = ways(Some(Processor::Intel { family: 6, model: 0x8f }));
-        assert_eq!(private.iter().map(|(event, _)| event.level).collect::<Vec<_>>(), [Some(Level(2)), Some(Level(1))]);
+        assert_eq!(
+            private.iter().map(|(event, _)| event.level).collect::<Vec<_>>(),
+            [Some(Level(2)), Some(Level(1))]
+        );
     }
 
     #[test]

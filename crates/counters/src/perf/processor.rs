@@ -14,7 +14,8 @@ pub(super) enum Processor {
 }
 
 impl Processor {
-    /// The processor that this program runs on; `None` if it is another kind, or has cores of several kinds.
+    /// The processor that this program runs on; `None` if it is another kind, or has cores of
+    /// several kinds.
     pub(super) fn here() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/cpuinfo").ok()?)
     }
@@ -35,15 +36,23 @@ impl Processor {
         let decimal = |name| field(name)?.parse().ok();
         let hexadecimal = |name| u32::from_str_radix(field(name)?.strip_prefix("0x")?, 16).ok();
         match field("vendor_id") {
-            Some("GenuineIntel") => Some(Self::Intel { family: decimal("cpu family")?, model: decimal("model")? }),
-            Some("AuthenticAMD" | "HygonGenuine") => Some(Self::Amd { family: decimal("cpu family")? }),
+            Some("GenuineIntel") => {
+                Some(Self::Intel { family: decimal("cpu family")?, model: decimal("model")? })
+            }
+            Some("AuthenticAMD" | "HygonGenuine") => {
+                Some(Self::Amd { family: decimal("cpu family")? })
+            }
             Some(_) => None,
-            None => Some(Self::Arm { implementer: hexadecimal("CPU implementer")?, part: hexadecimal("CPU part")? }),
+            None => Some(Self::Arm {
+                implementer: hexadecimal("CPU implementer")?,
+                part: hexadecimal("CPU part")?,
+            }),
         }
     }
 }
 
-/// Whether the processor's cores are of several kinds, each kind with counters of its own (Intel's P- and E-cores).
+/// Whether the processor's cores are of several kinds, each kind with counters of its own (Intel's
+/// P- and E-cores).
 pub(super) fn is_hybrid() -> bool {
     Path::new("/sys/bus/event_source/devices/cpu_atom").exists()
 }
@@ -74,7 +83,14 @@ mod tests {
 
     #[test]
     fn text_that_is_no_cpuinfo_names_no_processor() {
-        for text in ["", "\n\n", "vendor_id", "vendor_id : GenuineIntel", "vendor_id : VIA", "CPU part : 0xzz"] {
+        for text in [
+            "",
+            "\n\n",
+            "vendor_id",
+            "vendor_id : GenuineIntel",
+            "vendor_id : VIA",
+            "CPU part : 0xzz",
+        ] {
             assert_eq!(Processor::parse(text), None, "{text}");
         }
     }

@@ -9,7 +9,8 @@ use crate::{Counts, Coverage, Quantity};
 /// The most events in one group.
 pub(super) const MOST: usize = 4;
 
-/// Bytes of the longest answer: the number of counters and two times, then value and id of each event and of the leader.
+/// Bytes of the longest answer: the number of counters and two times, then value and id of each
+/// event and of the leader.
 pub(super) const LONGEST: usize = 8 * (3 + 2 * (MOST + 1));
 
 /// What the counters of a group show: totals since they were opened.
@@ -26,13 +27,15 @@ pub(super) struct Reading {
 impl Reading {
     /// Takes apart what read(2) of a group's leader gave, with the values of the events `ids`.
     ///
-    /// The layout is that of `read_format` GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING | ID in perf_event_open(2): nr,
-    /// time_enabled, time_running, then value and id per counter. `None` if that is not what the bytes are.
+    /// The layout is that of `read_format` GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING | ID in
+    /// perf_event_open(2): nr, time_enabled, time_running, then value and id per counter. `None` if
+    /// that is not what the bytes are.
     pub(super) fn parse(bytes: &[u8], ids: &[u64]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
         let counters = words.next()?;
-        let mut reading = Self { enabled: words.next()?, running: words.next()?, ..Self::default() };
+        let mut reading =
+            Self { enabled: words.next()?, running: words.next()?, ..Self::default() };
         let mut found = 0;
         for _ in 0..counters {
             let (value, id) = (words.next()?, words.next()?);
@@ -45,12 +48,19 @@ impl Reading {
     }
 
     /// What happened between `earlier` and this reading, the values being of `quantities`.
-    pub(super) fn since(&self, earlier: &Self, quantities: impl Iterator<Item = Quantity>) -> Counts {
+    pub(super) fn since(
+        &self,
+        earlier: &Self,
+        quantities: impl Iterator<Item = Quantity>,
+    ) -> Counts {
         let enabled = self.enabled.saturating_sub(earlier.enabled);
         // The kernel's two times are not read in one instant.
         let running = self.running.saturating_sub(earlier.running).min(enabled);
         let mut counts = Counts {
-            coverage: Coverage { wanted: Duration::from_nanos(enabled), counted: Duration::from_nanos(running) },
+            coverage: Coverage {
+                wanted: Duration::from_nanos(enabled),
+                counted: Duration::from_nanos(running),
+            },
             ..Counts::default()
         };
         for (quantity, (now, then)) in quantities.zip(self.values.iter().zip(&earlier.values)) {
@@ -70,8 +80,9 @@ impl Reading {
     }
 }
 
-/// What would have been counted, had the group been counted all the time: count × enabled ÷ running, as perf-stat(1) does.
-/// `None` if it was not counted at all, in an interval that was long enough to be.
+/// What would have been counted, had the group been counted all the time: count × enabled ÷
+/// running, as perf-stat(1) does. `None` if it was not counted at all, in an interval that was long
+/// enough to be.
 fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     match (enabled, running) {
         (0, _) => Some(count),
@@ -129,7 +140,12 @@ mod tests {
     #[test]
     fn an_interval_without_turns_is_exact() {
         let now = Reading { enabled: 5_000, running: 5_000, values: [1, 2, 3, 4] };
-        let all = [Quantity::PrivateMisses, Quantity::LlcMisses, Quantity::Instructions, Quantity::Cycles];
+        let all = [
+            Quantity::PrivateMisses,
+            Quantity::LlcMisses,
+            Quantity::Instructions,
+            Quantity::Cycles,
+        ];
         let counts = now.since(&Reading::default(), all.into_iter());
         assert_eq!((counts.private_misses, counts.llc_misses), (Some(Lines(1)), Some(Lines(2))));
         assert_eq!((counts.instructions, counts.cycles), (Some(3), Some(Cycles(4))));

@@ -4,7 +4,8 @@ use std::{fs, io};
 
 use crate::CountersError;
 
-// Errno values of Linux; the same on all its architectures but for ENOSYS and EOPNOTSUPP on some that Rust hardly runs on.
+// Errno values of Linux; the same on all its architectures but for ENOSYS and EOPNOTSUPP on some
+// that Rust hardly runs on.
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
@@ -26,8 +27,8 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    /// The highest kernel.perf_event_paranoid that permits it to any program (perf-security.rst in the kernel's documentation;
-    /// Debian's and Ubuntu's kernels know 3 and 4, which forbid all).
+    /// The highest kernel.perf_event_paranoid that permits it to any program (perf-security.rst in
+    /// the kernel's documentation; Debian's and Ubuntu's kernels know 3 and 4, which forbid all).
     fn needed(self) -> i32 {
         match self {
             Self::Hardware | Self::Software => 2,
@@ -50,8 +51,11 @@ fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) ->
     let needed = asked.needed();
     let what = what.to_owned();
     match error.raw_os_error() {
-        // The setting permits it: something else answers so, a container's seccomp profile as a rule.
-        Some(EACCES | EPERM) if paranoid.is_some_and(|value| value <= needed) => CountersError::Blocked,
+        // The setting permits it: something else answers so, a container's seccomp profile as a
+        // rule.
+        Some(EACCES | EPERM) if paranoid.is_some_and(|value| value <= needed) => {
+            CountersError::Blocked
+        }
         Some(EACCES) => CountersError::Forbidden { what, paranoid, needed },
         Some(EPERM) if paranoid.is_some() => CountersError::Forbidden { what, paranoid, needed },
         Some(EPERM) => CountersError::Blocked,
@@ -67,7 +71,8 @@ mod tests {
     use super::*;
 
     fn message(asked: Asked, errno: i32, paranoid: Option<i32>) -> String {
-        explain(asked, "context switches", io::Error::from_raw_os_error(errno), paranoid).to_string()
+        explain(asked, "context switches", io::Error::from_raw_os_error(errno), paranoid)
+            .to_string()
     }
 
     #[test]

@@ -40,12 +40,13 @@ pub(super) fn ways() -> impl Iterator<Item = (Quantity, Asked, Vec<Way>)> {
 }
 
 impl Software {
-    /// Counts the calling thread from now on: as many of the four quantities as the kernel permits. Costs some ten system
-    /// calls and six file descriptors.
+    /// Counts the calling thread from now on: as many of the four quantities as the kernel permits.
+    /// Costs some ten system calls and six file descriptors.
     ///
     /// # Errors
-    /// If not one of them can be counted: [`CountersError::Forbidden`] and [`CountersError::Blocked`] where they are not permitted,
-    /// [`CountersError::Unsupported`] by kernels without perf events, and others.
+    /// If not one of them can be counted: [`CountersError::Forbidden`] and
+    /// [`CountersError::Blocked`] where they are not permitted, [`CountersError::Unsupported`] by
+    /// kernels without perf events, and others.
     pub fn open() -> Result<Self, CountersError> {
         let software = |error| refusal(Asked::Software, "software events", error);
         let mut group = PerfGroup::new(Mapping::No).map_err(software)?;
@@ -59,13 +60,17 @@ impl Software {
         }
         if group.events().is_empty() {
             let what = "software events".to_owned();
-            return Err(left_out.into_iter().next().map_or(CountersError::Unsupported { what }, |(_, why)| why));
+            return Err(left_out
+                .into_iter()
+                .next()
+                .map_or(CountersError::Unsupported { what }, |(_, why)| why));
         }
         group.start().map_err(software)?;
         Ok(Self { group, left_out })
     }
 
-    /// What could not be counted, and why: as a rule context switches and migrations, to programs without privileges.
+    /// What could not be counted, and why: as a rule context switches and migrations, to programs
+    /// without privileges.
     pub fn left_out(&self) -> &[(Quantity, CountersError)] {
         &self.left_out
     }

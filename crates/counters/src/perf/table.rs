@@ -1,12 +1,13 @@
 //! Which raw events count the misses that the kernel has no generic name for, by processor.
 //!
-//! The kernel's generic events name the level-1 and the last-level cache, and not the level-2 cache between them, which is
-//! the last private one of all x86 servers. Where this table has no entry, the generic ones must do, and
-//! [`Event::level`] says which level they are of.
+//! The kernel's generic events name the level-1 and the last-level cache, and not the level-2 cache
+//! between them, which is the last private one of all x86 servers. Where this table has no entry,
+//! the generic ones must do, and [`Event::level`] says which level they are of.
 //!
-//! Sources: the processors' event lists as published by Intel (perfmon), AMD (Processor Programming References) and Arm
-//! (Architecture Reference Manual, "PMU events"), in the form that the kernel ships, tools/perf/pmu-events/arch; models from its
-//! mapfile.csv; what the generic events stand for, from arch/x86/events/amd/core.c.
+//! Sources: the processors' event lists as published by Intel (perfmon), AMD (Processor Programming
+//! References) and Arm (Architecture Reference Manual, "PMU events"), in the form that the kernel
+//! ships, tools/perf/pmu-events/arch; models from its mapfile.csv; what the generic events stand
+//! for, from arch/x86/events/amd/core.c.
 
 use befit_machine::Level;
 
@@ -31,19 +32,23 @@ const fn last_level(name: &'static str, code: u64, mask: u64) -> RawEvent {
     RawEvent { event, config: code | mask << 8 }
 }
 
-// Intel: lines filled into L2, those that its prefetchers asked for included: what a task's data amounts to. L2_RQSTS.MISS
-// would be nearer by name, but does not exist on Ice Lake.
+// Intel: lines filled into L2, those that its prefetchers asked for included: what a task's data
+// amounts to. L2_RQSTS.MISS would be nearer by name, but does not exist on Ice Lake.
 const L2_LINES_IN_ANY: RawEvent = private("L2_LINES_IN.ANY", 0xf1, 0x07); // Nehalem, Westmere
 const L2_LINES_IN_TO_BROADWELL: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x07);
 const L2_LINES_IN_TO_TIGER_LAKE: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x1f);
 const L2_LINES_IN_SINCE_GOLDEN_COVE: RawEvent = private("L2_LINES_IN.ALL", 0x25, 0x1f);
 
-// AMD: data-cache requests that miss L2. What L2's own prefetchers bring in is left out: streams come out too small.
+// AMD: data-cache requests that miss L2. What L2's own prefetchers bring in is left out: streams
+// come out too small.
 const L2_MISS_K10: RawEvent = private("L2 Cache Misses: DC fill", 0x7e, 0x02);
 const L2_MISS_ZEN: RawEvent = private("l2_cache_req_stat.ls_rd_blk_c", 0x64, 0x08);
-// The counters of AMD's L3 belong to no thread. Fills of the data cache from beyond the core's own L3 do.
-const FROM_BEYOND_ZEN_1: RawEvent = last_level("ls_refills_from_sys: lcl_dram, rmt_cache, rmt_dram", 0x43, 0x58);
-const FROM_BEYOND_ZEN_3: RawEvent = last_level("ls_any_fills_from_sys: all but local_l2, local_ccx", 0x44, 0xdc);
+// The counters of AMD's L3 belong to no thread. Fills of the data cache from beyond the core's own
+// L3 do.
+const FROM_BEYOND_ZEN_1: RawEvent =
+    last_level("ls_refills_from_sys: lcl_dram, rmt_cache, rmt_dram", 0x43, 0x58);
+const FROM_BEYOND_ZEN_3: RawEvent =
+    last_level("ls_any_fills_from_sys: all but local_l2, local_ccx", 0x44, 0xdc);
 
 // Arm: an event that the architecture defines.
 const L2_REFILL_ARM: RawEvent = private("L2D_CACHE_REFILL", 0x17, 0);
@@ -56,15 +61,18 @@ pub(super) fn private_misses(processor: Processor) -> Option<RawEvent> {
         Processor::Amd { family: 0x10 } => Some(L2_MISS_K10),
         Processor::Amd { family: 0x17..=0x1a } => Some(L2_MISS_ZEN),
         Processor::Amd { .. } => None,
-        // Neoverse N1, V1, N2, V2, V3, N3: L2 is the core's own. In many other cores of Arm's it is shared, or optional.
-        Processor::Arm { implementer: 0x41, part: 0xd0c | 0xd40 | 0xd49 | 0xd4f | 0xd84 | 0xd8e } => {
-            Some(L2_REFILL_ARM)
-        }
+        // Neoverse N1, V1, N2, V2, V3, N3: L2 is the core's own. In many other cores of Arm's it is
+        // shared, or optional.
+        Processor::Arm {
+            implementer: 0x41,
+            part: 0xd0c | 0xd40 | 0xd49 | 0xd4f | 0xd84 | 0xd8e,
+        } => Some(L2_REFILL_ARM),
         Processor::Arm { .. } => None,
     }
 }
 
-/// The raw event for misses of the last-level cache of `processor`, if the kernel's generic one counts something else.
+/// The raw event for misses of the last-level cache of `processor`, if the kernel's generic one
+/// counts something else.
 pub(super) fn llc_misses(processor: Processor) -> Option<RawEvent> {
     match processor {
         Processor::Amd { family: 0x17 | 0x18 } => Some(FROM_BEYOND_ZEN_1),
@@ -73,7 +81,8 @@ pub(super) fn llc_misses(processor: Processor) -> Option<RawEvent> {
     }
 }
 
-/// Whether the kernel's generic events for last-level misses count those of another cache: AMD's are its L2's.
+/// Whether the kernel's generic events for last-level misses count those of another cache: AMD's
+/// are its L2's.
 pub(super) fn generic_llc_is_another(processor: Processor) -> bool {
     matches!(processor, Processor::Amd { .. })
 }
@@ -92,7 +101,9 @@ fn intel(model: u32) -> Option<RawEvent> {
         // Ice Lake, Ice Lake-X, Rocket Lake, Tiger Lake.
         0x7d | 0x7e | 0x6a | 0x6c | 0xa7 | 0x8c | 0x8d => Some(L2_LINES_IN_TO_TIGER_LAKE),
         // Alder Lake and Raptor Lake (P-cores), Sapphire, Emerald and Granite Rapids.
-        0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0x8f | 0xcf | 0xad | 0xae => Some(L2_LINES_IN_SINCE_GOLDEN_COVE),
+        0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0x8f | 0xcf | 0xad | 0xae => {
+            Some(L2_LINES_IN_SINCE_GOLDEN_COVE)
+        }
         _ => None,
     }
 }
@@ -107,12 +118,16 @@ mod tests {
 
     #[test]
     fn servers_have_an_event_for_l2_by_their_makers_code() {
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x2e })), 0x07f1); // Xeon 7560
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x55 })), 0x1ff1); // Skylake-X
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x8f })), 0x1f25); // Sapphire Rapids
+        // Xeon 7560
+        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x2e })), 0x07f1);
+        // Skylake-X
+        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x55 })), 0x1ff1);
+        // Sapphire Rapids
+        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x8f })), 0x1f25);
         assert_eq!(config(private_misses(Processor::Amd { family: 0x10 })), 0x027e); // Opteron 8380
         assert_eq!(config(private_misses(Processor::Amd { family: 0x19 })), 0x0864); // EPYC 9654
-        assert_eq!(config(private_misses(Processor::Arm { implementer: 0x41, part: 0xd0c })), 0x17); // Neoverse N1
+        // Neoverse N1
+        assert_eq!(config(private_misses(Processor::Arm { implementer: 0x41, part: 0xd0c })), 0x17);
     }
 
     #[test]
@@ -126,6 +141,7 @@ mod tests {
     fn processors_whose_l2_is_shared_or_unknown_have_no_entry() {
         assert_eq!(private_misses(Processor::Intel { family: 6, model: 0x37 }), None); // Silvermont
         assert_eq!(private_misses(Processor::Intel { family: 15, model: 4 }), None);
-        assert_eq!(private_misses(Processor::Arm { implementer: 0x41, part: 0xd03 }), None); // Cortex-A53
+        // Cortex-A53
+        assert_eq!(private_misses(Processor::Arm { implementer: 0x41, part: 0xd03 }), None);
     }
 }

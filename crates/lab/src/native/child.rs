@@ -90,12 +90,24 @@ impl Child<'_> {
             return Err(LabError::NoStatistics { name: self.name.to_owned() });
         }
         let counts = counting.read();
-        Ok(Run { process, pools, pools_left_out, counts, events: counting.events, not_counted: counting.refused })
+        Ok(Run {
+            process,
+            pools,
+            pools_left_out,
+            counts,
+            events: counting.events,
+            not_counted: counting.refused,
+        })
     }
 
-    fn wait(&self, command: &mut Command, interrupt: &Interrupt) -> Result<(Duration, ExitStatus), LabError> {
+    fn wait(
+        &self,
+        command: &mut Command,
+        interrupt: &Interrupt,
+    ) -> Result<(Duration, ExitStatus), LabError> {
         let failed = |source| LabError::Start { name: self.name.to_owned(), source };
-        // A group of its own, to be ended with all that it starts. The terminal's Ctrl-C then reaches only us, and we pass it on.
+        // A group of its own, to be ended with all that it starts. The terminal's Ctrl-C then
+        // reaches only us, and we pass it on.
         command.process_group(0);
         if interrupt.is_raised() {
             return Err(LabError::Interrupted);
@@ -104,8 +116,11 @@ impl Child<'_> {
         let mut child = command.spawn().map_err(failed)?;
         let leader = Pid::from_child(&child);
         interrupt.begin(leader);
-        // Waits, but leaves it there, so that its number stays its own for as long as it may be sent signals.
-        while let Err(Errno::INTR) = waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
+        // Waits, but leaves it there, so that its number stays its own for as long as it may be
+        // sent signals.
+        while let Err(Errno::INTR) =
+            waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+        {}
         let took = start.elapsed();
         interrupt.end();
         Ok((took, child.wait().map_err(failed)?))
@@ -118,7 +133,11 @@ fn tail(said: &mut File) -> io::Result<String> {
     said.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
     let mut bytes = Vec::new();
     said.read_to_end(&mut bytes)?;
-    let cut = if length > SHOWN { bytes.iter().position(|b| *b == b'\n').map_or(0, |newline| newline + 1) } else { 0 };
+    let cut = if length > SHOWN {
+        bytes.iter().position(|b| *b == b'\n').map_or(0, |newline| newline + 1)
+    } else {
+        0
+    };
     Ok(String::from_utf8_lossy(&bytes[cut..]).into_owned())
 }
 
@@ -156,7 +175,9 @@ impl Counting {
             match opened {
                 Ok(children) => {
                     this.events.extend_from_slice(children.events());
-                    this.refused.extend(children.left_out().iter().map(|(quantity, why)| left_out(*quantity, why)));
+                    this.refused.extend(
+                        children.left_out().iter().map(|(quantity, why)| left_out(*quantity, why)),
+                    );
                     this.sources.push(children);
                 }
                 Err(why) => this.refused.push(why.to_string()),

@@ -21,13 +21,15 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     raised: AtomicBool,
-    /// The process group of the program that runs now. While it is here, its number is not given to another: the leader is not reaped.
+    /// The process group of the program that runs now. While it is here, its number is not given to
+    /// another: the leader is not reaped.
     group: Mutex<Option<Pid>>,
 }
 
 impl Interrupt {
-    /// Asks the running program, and all that it started, to end; after half a second makes it. No further one is started. Blocks until
-    /// it has ended, or until that time is over. Not for the insides of a signal handler: for a thread that a handler wakes.
+    /// Asks the running program, and all that it started, to end; after half a second makes it. No
+    /// further one is started. Blocks until it has ended, or until that time is over. Not for the
+    /// insides of a signal handler: for a thread that a handler wakes.
     pub fn raise(&self) {
         self.0.raised.store(true, SeqCst);
         self.signal(Signal::TERM);
@@ -66,7 +68,8 @@ impl Interrupt {
         }
     }
 
-    /// The program has ended and is about to be reaped. What it left running goes with it if the run was interrupted.
+    /// The program has ended and is about to be reaped. What it left running goes with it if the
+    /// run was interrupted.
     pub(super) fn end(&self) {
         if self.is_raised() {
             self.signal(Signal::KILL);

@@ -1,11 +1,13 @@
-//! Runs programs on this machine's own threads, under each scheduler in turn, and puts together what their workers counted.
+//! Runs programs on this machine's own threads, under each scheduler in turn, and puts together
+//! what their workers counted.
 //!
 //! ```text
 //! A B C A B C …   each run a process of its own, told by BEFIT_SCHEDULER and its like what to do ──BEFIT_STATS──► statistics ─┐
 //!                 counted from its exec on by befit-counters ─────────────────────────────────────────────────────────────────┴► medians
 //! ```
 //!
-//! The schedulers take turns, so that what disturbs the machine for a while disturbs them all alike.
+//! The schedulers take turns, so that what disturbs the machine for a while disturbs them all
+//! alike.
 
 mod child;
 mod interrupt;
@@ -15,13 +17,17 @@ mod summary;
 mod tests;
 mod tiers;
 
-use std::{collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command,
+};
 
 use befit_counters::Event;
 use befit_sched::{Counting, SchedulerKind};
 
 pub use interrupt::Interrupt;
-pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary};
+pub use summary::{
+    ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary,
+};
 pub use tiers::TiersSummary;
 
 use crate::{LabError, Progress, recording};
@@ -78,7 +84,8 @@ pub struct NativePlan {
     pub threads: Option<NonZeroU32>,
     /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
     pub machine: Option<String>,
-    /// Whether threads are pinned; unless something is said, here or in the environment, [`Pinning::Auto`] under all schedulers.
+    /// Whether threads are pinned; unless something is said, here or in the environment,
+    /// [`Pinning::Auto`] under all schedulers.
     pub pin: Option<Pinning>,
     /// Dilation σ.
     pub sigma: Option<f64>,
@@ -126,13 +133,14 @@ struct Job {
 }
 
 impl NativePlan {
-    /// Runs `source` as planned: builds it first, if it is a kernel. `interrupt` ends it early, and whatever it has started.
+    /// Runs `source` as planned: builds it first, if it is a kernel. `interrupt` ends it early, and
+    /// whatever it has started.
     ///
     /// Takes as long as cargo does, then schedulers × repeats times as long as the program.
     ///
     /// # Errors
-    /// As [`NativeSource::check`]; when the program cannot be built or started, or fails, or leaves no statistics;
-    /// [`LabError::Interrupted`].
+    /// As [`NativeSource::check`]; when the program cannot be built or started, or fails, or leaves
+    /// no statistics; [`LabError::Interrupted`].
     pub fn run(
         &self,
         source: &NativeSource,
@@ -151,7 +159,11 @@ impl NativePlan {
         for _ in 0..self.repeats.get() {
             for (scheduler, runs) in self.schedulers.iter().zip(&mut runs) {
                 let mut command = self.command(&job, *scheduler);
-                let child = child::Child { name: &job.name, scheduler: scheduler.name(), show: self.show_output };
+                let child = child::Child {
+                    name: &job.name,
+                    scheduler: scheduler.name(),
+                    show: self.show_output,
+                };
                 let run = child.run(&mut command, folder.path(), interrupt, progress)?;
                 events.clone_from(&run.events);
                 not_counted.extend(run.not_counted.iter().cloned());
@@ -162,8 +174,9 @@ impl NativePlan {
         progress.ran_all();
         let notes = notes(&self.schedulers, &runs);
         let summaries = self.schedulers.iter().zip(runs);
-        let summaries =
-            summaries.filter_map(|(scheduler, runs)| NativeSummary::of(&job.name, *scheduler, job.measured, &runs));
+        let summaries = summaries.filter_map(|(scheduler, runs)| {
+            NativeSummary::of(&job.name, *scheduler, job.measured, &runs)
+        });
         Ok(NativeResults {
             summaries: summaries.collect(),
             events,
@@ -183,7 +196,8 @@ impl NativePlan {
                 Ok(Job { program, arguments, name, measured: Measured::Pools })
             }
             NativeSource::Command { program, arguments } => {
-                let words = std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
+                let words =
+                    std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
                 let name = words.collect::<Vec<_>>().join(" ");
                 let (program, arguments) = (PathBuf::from(program), arguments.clone());
                 Ok(Job { program, arguments, name, measured: Measured::Process })
@@ -223,11 +237,17 @@ fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::Run>]) -> Vec<String> 
                 ));
             }
             if pool.span_seconds.is_none() {
-                notes.insert("the program has a pool measure no time (timed(false)); it is missing below".to_owned());
+                notes.insert(
+                    "the program has a pool measure no time (timed(false)); it is missing below"
+                        .to_owned(),
+                );
             }
         }
         if runs.iter().any(|run| run.pools_left_out > 0) {
-            notes.insert("the program builds very many pools; only the first thousand are counted".to_owned());
+            notes.insert(
+                "the program builds very many pools; only the first thousand are counted"
+                    .to_owned(),
+            );
         }
     }
     notes.into_iter().collect()

@@ -86,7 +86,10 @@ impl Document {
         if document.schema == SCHEMA {
             Ok(document)
         } else {
-            Err(format!("it is {}, and this befit reads {SCHEMA}; build both from the same version", document.schema))
+            Err(format!(
+                "it is {}, and this befit reads {SCHEMA}; build both from the same version",
+                document.schema
+            ))
         }
     }
 }

@@ -18,14 +18,15 @@ use crate::Spread;
 /// What a program's time is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measured {
-    /// From the start of the first job to the end of the last one in its pools, one pool after the other. For kernels, which make their
-    /// input before and check their result after.
+    /// From the start of the first job to the end of the last one in its pools, one pool after the
+    /// other. For kernels, which make their input before and check their result after.
     Pools,
     /// From the start of its process to its end.
     Process,
 }
 
-/// One program under one scheduler, natively. Each figure is a [`Spread`] over the repeats, taken by itself.
+/// One program under one scheduler, natively. Each figure is a [`Spread`] over the repeats, taken
+/// by itself.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativeSummary {
     /// The command, for people: `rrm --n 10000000`.
@@ -48,7 +49,8 @@ pub struct NativeSummary {
     pub measured: Measured,
     /// From the start of the process to its end.
     pub process: Spread<Duration>,
-    /// Time of its pools, from the start of a pool's first job to the end of its last; the sum over its pools.
+    /// Time of its pools, from the start of a pool's first job to the end of its last; the sum over
+    /// its pools.
     pub pools_time: Spread<Duration>,
     /// How many pools it built.
     pub pools: Spread<u64>,
@@ -136,7 +138,8 @@ pub struct CountsSummary {
     pub context_switches: Option<Spread<u64>>,
     /// Moves to another processor.
     pub migrations: Option<Spread<u64>>,
-    /// The smallest share of the time for which the events were counted; below 1 the counts were scaled up.
+    /// The smallest share of the time for which the events were counted; below 1 the counts were
+    /// scaled up.
     pub coverage: Option<f64>,
 }
 
@@ -150,7 +153,12 @@ impl NativeSummary {
     }
 
     /// `None` of no runs.
-    pub(super) fn of(command: &str, scheduler: SchedulerKind, measured: Measured, runs: &[Run]) -> Option<Self> {
+    pub(super) fn of(
+        command: &str,
+        scheduler: SchedulerKind,
+        measured: Measured,
+        runs: &[Run],
+    ) -> Option<Self> {
         // The largest pool speaks for the run.
         let pool = runs.first()?.largest_pool()?;
         let per_run: Vec<Vec<Worker>> = runs.iter().map(workers).collect();
@@ -163,7 +171,8 @@ impl NativeSummary {
         };
         let totals: Vec<Worker> = per_run.iter().map(total).collect();
         let workers = (0..count).map(|i| {
-            let worker: Vec<&Worker> = per_run.iter().map(|run| run.get(i).unwrap_or(&none)).collect();
+            let worker: Vec<&Worker> =
+                per_run.iter().map(|run| run.get(i).unwrap_or(&none)).collect();
             WorkerSummary::of(&worker)
         });
         let spans = |run: &Run| run.pools.iter().filter_map(|pool| pool.span_seconds).sum();
@@ -195,7 +204,8 @@ impl WorkerSummary {
         let time = |of: fn(&Seconds) -> f64| {
             Spread::of(runs.iter().map(|worker| duration(worker.seconds.as_ref().map_or(0.0, of))))
         };
-        let levels: BTreeSet<&String> = runs.iter().flat_map(|worker| worker.steals.keys()).collect();
+        let levels: BTreeSet<&String> =
+            runs.iter().flat_map(|worker| worker.steals.keys()).collect();
         let steals = |level: &String| {
             let steals = runs.iter().map(|worker| worker.steals.get(level).copied().unwrap_or(0));
             Some((level.clone(), Spread::of(steals)?))
@@ -237,7 +247,11 @@ impl CountsSummary {
             page_faults: figure(|c| c.page_faults),
             context_switches: figure(|c| c.context_switches),
             migrations: figure(|c| c.migrations),
-            coverage: runs.clone().filter(|c| any(c)).map(|c| c.coverage.share()).min_by(f64::total_cmp),
+            coverage: runs
+                .clone()
+                .filter(|c| any(c))
+                .map(|c| c.coverage.share())
+                .min_by(f64::total_cmp),
         }
     }
 }
@@ -259,12 +273,19 @@ fn clusters(runs: &[Run]) -> Vec<ClusterSummary> {
     let mut tasks: BTreeMap<Place, Vec<u64>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         for anchors in run.pools.iter().flat_map(|pool| &pool.anchors) {
-            let cluster = (anchors.cluster, anchors.level.clone(), anchors.first_worker, anchors.last_worker);
+            let cluster =
+                (anchors.cluster, anchors.level.clone(), anchors.first_worker, anchors.last_worker);
             tasks.entry(cluster).or_insert_with(|| vec![0; runs.len()])[at] += anchors.tasks;
         }
     }
     let summary = |((cluster, level, first_worker, last_worker), tasks): (Place, Vec<u64>)| {
-        Some(ClusterSummary { cluster, level, first_worker, last_worker, tasks: Spread::of(tasks)? })
+        Some(ClusterSummary {
+            cluster,
+            level,
+            first_worker,
+            last_worker,
+            tasks: Spread::of(tasks)?,
+        })
     };
     tasks.into_iter().filter_map(summary).collect()
 }

@@ -10,7 +10,8 @@ use std::{
 use super::*;
 use crate::{LabError, Silent};
 
-/// What a process of two pools would write, with its scheduler's name in it; `$1` is what the first worker's forks are.
+/// What a process of two pools would write, with its scheduler's name in it; `$1` is what the first
+/// worker's forks are.
 const PROGRAM: &str = r#"#!/bin/sh
 echo "$BEFIT_SCHEDULER" >> "$0.order"
 file=$(echo "$BEFIT_STATS" | sed "s/%p/$$/")
@@ -62,7 +63,9 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
 #[test]
 fn schedulers_take_turns_and_pools_are_put_together() {
     let script = Script::new(PROGRAM);
-    let results = plan(&["ws", "sb"], 3).run(&script.source(&["10"]), &Interrupt::default(), &Silent).unwrap();
+    let results = plan(&["ws", "sb"], 3)
+        .run(&script.source(&["10"]), &Interrupt::default(), &Silent)
+        .unwrap();
     let order = std::fs::read_to_string(script.path().with_extension("order")).unwrap();
     assert_eq!(order.lines().collect::<Vec<_>>(), ["ws", "sb", "ws", "sb", "ws", "sb"]);
 
@@ -71,12 +74,16 @@ fn schedulers_take_turns_and_pools_are_put_together() {
     assert_eq!((sb.scheduler.name(), sb.threads, sb.repeats, sb.pools.median), ("sb", 2, 3, 2));
     assert_eq!(sb.pools_time.median, Duration::from_secs(2));
     assert_eq!((sb.measured, sb.time()), (Measured::Process, sb.process));
-    assert_eq!((sb.workers[0].forks.median, sb.workers[1].forks.median, sb.total.forks.median), (20, 1, 21));
+    assert_eq!(
+        (sb.workers[0].forks.median, sb.workers[1].forks.median, sb.total.forks.median),
+        (20, 1, 21)
+    );
     assert_eq!(
         (sb.total.time.active.median, sb.total.time.add.median),
         (Duration::from_secs(2), Duration::from_millis(200))
     );
-    let steals: Vec<_> = sb.total.steals.iter().map(|(level, steals)| (level.as_str(), steals.max)).collect();
+    let steals: Vec<_> =
+        sb.total.steals.iter().map(|(level, steals)| (level.as_str(), steals.max)).collect();
     assert_eq!(steals, [("L3", 2), ("memory", 11)]);
     assert_eq!((sb.clusters.len(), sb.clusters[0].tasks.median), (1, 6));
     // Either they are counted or it is said why not.
@@ -86,7 +93,8 @@ fn schedulers_take_turns_and_pools_are_put_together() {
 
 #[test]
 fn settings_reach_the_program() {
-    let script = Script::new(&format!("{PROGRAM}env | grep ^BEFIT_ | grep -v STATS | sort > \"$0.env\"\n"));
+    let script =
+        Script::new(&format!("{PROGRAM}env | grep ^BEFIT_ | grep -v STATS | sort > \"$0.env\"\n"));
     let plan = NativePlan {
         threads: Some(3.try_into().unwrap()),
         machine: Some("pu:4".to_owned()),
@@ -113,7 +121,8 @@ fn settings_reach_the_program() {
 #[test]
 fn a_pool_that_chose_its_scheduler_itself_is_named() {
     let script = Script::new(&PROGRAM.replace("'$BEFIT_SCHEDULER'", "pws"));
-    let results = plan(&["ws"], 1).run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
+    let results =
+        plan(&["ws"], 1).run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
     assert!(results.notes[0].contains("of its own choice under pws"), "{:?}", results.notes);
 }
 
@@ -131,7 +140,8 @@ impl Progress for Said {
 fn a_program_that_fails_is_an_error_and_its_words_are_shown() {
     let script = Script::new("#!/bin/sh\necho out\necho oh no >&2\nexit 3\n");
     let said = Said::default();
-    let error = plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &said).unwrap_err();
+    let error =
+        plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &said).unwrap_err();
     assert!(matches!(error, LabError::CommandFailed { .. }) && !error.is_usage());
     assert!(error.to_string().ends_with("program failed under ws (exit status: 3)"), "{error}");
     assert_eq!(*said.0.lock().unwrap(), "oh no\n");
@@ -140,26 +150,33 @@ fn a_program_that_fails_is_an_error_and_its_words_are_shown() {
 #[test]
 fn a_program_without_befit_is_an_error() {
     let script = Script::new("#!/bin/sh\n");
-    let error = plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    let error =
+        plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
     assert!(matches!(error, LabError::NoStatistics { .. }), "{error}");
     let other = Script::new(
         "#!/bin/sh\necho '{\"schema\": \"befit.stats/9\", \"pools_left_out\": 0, \"pools\": []}' > $(echo $BEFIT_STATS | sed s/%p/1/)\n",
     );
-    let error = plan(&["ws"], 1).run(&other.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    let error =
+        plan(&["ws"], 1).run(&other.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
     assert!(error.to_string().contains("befit.stats/9"), "{error}");
 }
 
 #[test]
 fn a_program_that_is_not_there_is_a_usage_error() {
-    let source = NativeSource::Command { program: "/nowhere/program".into(), arguments: vec!["x".into()] };
+    let source =
+        NativeSource::Command { program: "/nowhere/program".into(), arguments: vec!["x".into()] };
     let error = plan(&["ws"], 1).run(&source, &Interrupt::default(), &Silent).unwrap_err();
-    assert!(error.is_usage() && error.to_string().starts_with("cannot start /nowhere/program x: "), "{error}");
+    assert!(
+        error.is_usage() && error.to_string().starts_with("cannot start /nowhere/program x: "),
+        "{error}"
+    );
 }
 
 #[test]
 fn an_interrupt_ends_the_program_with_all_that_it_started() {
     // Both ignore the polite signal.
-    let script = Script::new("#!/bin/sh\ntrap '' TERM\nsleep 60 &\necho $! > \"$0.pid\"\nwait\nsleep 60\n");
+    let script =
+        Script::new("#!/bin/sh\ntrap '' TERM\nsleep 60 &\necho $! > \"$0.pid\"\nwait\nsleep 60\n");
     let (interrupt, start) = (Interrupt::default(), Instant::now());
     let raise = interrupt.clone();
     let pid = script.path().with_extension("pid");

@@ -8,7 +8,8 @@ use crate::Spread;
 /// How a scheduler with two tiers has cut the program: of each run, in its largest pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TiersSummary {
-    /// Where the sizes come from: `hardware counters`, `declared sizes`; of several runs all that there were. Empty if none has seen a size.
+    /// Where the sizes come from: `hardware counters`, `declared sizes`; of several runs all that
+    /// there were. Empty if none has seen a size.
     pub sources: Vec<String>,
     /// Why it stole as if there were one tier, in runs where it did.
     pub plain: Vec<String>,
@@ -31,10 +32,16 @@ pub struct TiersSummary {
 impl TiersSummary {
     /// `None` if the scheduler makes no tiers.
     pub(super) fn of(runs: &[Run]) -> Option<Self> {
-        let tiers: Vec<&Tiers> = runs.iter().filter_map(|run| run.largest_pool()?.tiers.as_ref()).collect();
+        let tiers: Vec<&Tiers> =
+            runs.iter().filter_map(|run| run.largest_pool()?.tiers.as_ref()).collect();
         let figure = |of: fn(&Tiers) -> u64| Spread::of(tiers.iter().map(|tiers| of(tiers)));
         let words = |of: fn(&Tiers) -> &Option<String>| {
-            tiers.iter().filter_map(|tiers| of(tiers).clone()).collect::<BTreeSet<_>>().into_iter().collect()
+            tiers
+                .iter()
+                .filter_map(|tiers| of(tiers).clone())
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect()
         };
         Some(Self {
             sources: words(|t| &t.source),
@@ -43,7 +50,9 @@ impl TiersSummary {
             root_bytes: figure(|t| t.root_bytes)?,
             inter: figure(|t| t.inter)?,
             subtrees: figure(|t| t.subtrees.len() as u64)?,
-            largest_bytes: figure(|t| t.subtrees.iter().map(|subtree| subtree.bytes).max().unwrap_or(0))?,
+            largest_bytes: figure(|t| {
+                t.subtrees.iter().map(|subtree| subtree.bytes).max().unwrap_or(0)
+            })?,
             run: figure(|t| t.subtrees_run)?,
             moved: figure(|t| t.subtrees_moved)?,
         })

@@ -6,8 +6,9 @@ use befit_record::Build;
 use super::{Job, checkout};
 use crate::LabError;
 
-/// The largest size that is recorded. A recording numbers cache lines with 32 bits; with this many elements, of 8 to 32 bytes, they are
-/// enough for every kernel, and no machine that simulates has the memory for more.
+/// The largest size that is recorded. A recording numbers cache lines with 32 bits; with this many
+/// elements, of 8 to 32 bytes, they are enough for every kernel, and no machine that simulates has
+/// the memory for more.
 const MOST: u64 = 1 << 32;
 
 /// A kernel and the size to run it at.
@@ -34,33 +35,45 @@ pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
     })?;
     match n.unwrap_or(kernel.kernel.default_n as u64) {
         n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: 1 }),
-        n => Err(LabError::BadSize { kernel: name.to_owned(), n, why: format!("1 to {MOST} can be recorded") }),
+        n => Err(LabError::BadSize {
+            kernel: name.to_owned(),
+            n,
+            why: format!("1 to {MOST} can be recorded"),
+        }),
     }
 }
 
-/// A model of the kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default size divided by it.
+/// A model of the kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default
+/// size divided by it.
 pub(super) fn model(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
     let shrunk = |kernel: Kernel| kernel.shrunk_n(shrink as usize) as u64;
     let n = n.or_else(|| Kernel::find(name).ok().map(shrunk));
     Ok(Chosen { shrink: shrink.max(1), ..find(name, n)? })
 }
 
-/// By how much a kernel of its default size is shrunk where it is simulated and nobody said how much; 1 for a kernel that does not exist.
+/// By how much a kernel of its default size is shrunk where it is simulated and nobody said how
+/// much; 1 for a kernel that does not exist.
 pub fn usual_shrink(name: &str) -> u32 {
     Kernel::find(name).map_or(1, |kernel| kernel.usual_shrink() as u32)
 }
 
 impl Chosen {
-    /// How it is built and run as it is: without instrumentation, on as many threads as it likes, and able to read lstopo's files.
+    /// How it is built and run as it is: without instrumentation, on as many threads as it likes,
+    /// and able to read lstopo's files.
     pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
-        Ok((Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? }, self.arguments()))
+        Ok((
+            Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? },
+            self.arguments(),
+        ))
     }
 
     /// How it is built and run to be recorded.
     pub(super) fn job(&self) -> Result<Job, LabError> {
         // Instrumented code is for one run: rather built on all cores than well by one.
-        let config = ["befit", "befit-kernels"].map(|name| format!("profile.release.package.{name}.codegen-units=16"));
-        let (build, arguments) = (Build { config: config.into(), ..self.build()? }, self.arguments());
+        let config = ["befit", "befit-kernels"]
+            .map(|name| format!("profile.release.package.{name}.codegen-units=16"));
+        let (build, arguments) =
+            (Build { config: config.into(), ..self.build()? }, self.arguments());
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
@@ -73,7 +86,11 @@ impl Chosen {
         if !manifest.is_file() {
             return Err(LabError::SourcesGone { folder });
         }
-        Ok(Build { manifest_path: Some(manifest), bin: Some("befit-kernels".to_owned()), ..Build::default() })
+        Ok(Build {
+            manifest_path: Some(manifest),
+            bin: Some("befit-kernels".to_owned()),
+            ..Build::default()
+        })
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -98,7 +115,10 @@ mod tests {
     #[test]
     fn an_unknown_kernel_is_answered_with_the_known_ones() {
         let error = find("rmm", None).unwrap_err();
-        assert!(error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"), "{error}");
+        assert!(
+            error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"),
+            "{error}"
+        );
         assert!(error.is_usage());
     }
 

@@ -1,4 +1,5 @@
-//! From the name of a program to its recording: build with instrumentation, run once, keep for the next time.
+//! From the name of a program to its recording: build with instrumentation, run once, keep for the
+//! next time.
 
 mod kernels;
 mod key;
@@ -26,17 +27,20 @@ pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<St
     kernels::find(name, n)?.native()
 }
 
-/// Part of every key: to be raised when the same instrumented run is to give another recording than before.
+/// Part of every key: to be raised when the same instrumented run is to give another recording than
+/// before.
 const GENERATION: u32 = 1;
 
-/// Where this folder of befit's own sources was when this was compiled: what is recorded is built anew, with instrumentation.
+/// Where this folder of befit's own sources was when this was compiled: what is recorded is built
+/// anew, with instrumentation.
 pub(crate) fn checkout(folder: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).join(folder)
 }
 
-/// What the threads of a recorded program that uses rayon are, unless the environment says otherwise: the variable that tells it, and how many.
-/// rayon's iterators divide their work by the number of threads, and the recorded run has to leave enough parts for every machine that
+/// What the threads of a recorded program that uses rayon are, unless the environment says
+/// otherwise: the variable that tells it, and how many. rayon's iterators divide their work by the
+/// number of threads, and the recorded run has to leave enough parts for every machine that
 /// simulates it; the largest preset has 192 workers.
 const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
 
@@ -56,12 +60,14 @@ struct Job {
 
 /// Records a program, or finds the recording of an earlier time.
 ///
-/// Recordings are kept in the folder `befit-record/cache` under the target folder that the program is built in, or in the folder
-/// that the environment variable `BEFIT_CACHE` names, under a hash of the instrumented binary, its arguments, the recorder's settings and,
-/// for a crate of the user's, the current folder and `RAYON_NUM_THREADS`. What else the program reads (files, the clock, the environment) is not in the hash:
-/// `fresh` records in any case.
+/// Recordings are kept in the folder `befit-record/cache` under the target folder that the program
+/// is built in, or in the folder that the environment variable `BEFIT_CACHE` names, under a hash of
+/// the instrumented binary, its arguments, the recorder's settings and, for a crate of the user's,
+/// the current folder and `RAYON_NUM_THREADS`. What else the program reads (files, the clock, the
+/// environment) is not in the hash: `fresh` records in any case.
 ///
-/// Takes as long as cargo does, then about ten times as long as the program on one thread; the second time next to nothing.
+/// Takes as long as cargo does, then about ten times as long as the program on one thread; the
+/// second time next to nothing.
 ///
 /// # Errors
 /// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
@@ -69,16 +75,25 @@ pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<P
     record_filtered(source, RecordOptions::default().filter, fresh, progress)
 }
 
-/// As [`record`], of accesses to all lines but the one touched last: for caches of few ways, where an access to one of the last eight
-/// lines may miss. Longer recordings.
+/// As [`record`], of accesses to all lines but the one touched last: for caches of few ways, where
+/// an access to one of the last eight lines may miss. Longer recordings.
 ///
 /// # Errors
 /// As [`record`].
-pub fn record_all_lines(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+pub fn record_all_lines(
+    source: &Source,
+    fresh: bool,
+    progress: &dyn Progress,
+) -> Result<Program, LabError> {
     record_filtered(source, 1, fresh, progress)
 }
 
-fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
+fn record_filtered(
+    source: &Source,
+    filter: u8,
+    fresh: bool,
+    progress: &dyn Progress,
+) -> Result<Program, LabError> {
     source.check()?;
     let job = job(source)?;
     let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
@@ -87,7 +102,8 @@ fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Prog
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
     let mut options = options(&job);
     options.filter = filter;
-    let key = key(&binary, &job, &options).map_err(|source| LabError::Read { path: binary.clone(), source })?;
+    let key = key(&binary, &job, &options)
+        .map_err(|source| LabError::Read { path: binary.clone(), source })?;
     let store = Store::new(cache_folder(&binary));
     if !fresh && let Some(program) = store.load(&name, key, progress) {
         return Ok(program);
@@ -95,9 +111,13 @@ fn record_filtered(source: &Source, filter: u8, fresh: bool, progress: &dyn Prog
     progress.recording(&name, job.shown);
     let mut command = Command::new(&binary);
     // Its output goes to stderr: stdout is for results.
-    command.args(&job.arguments).stdout(Stdio::from(io::stderr())).envs(job.threads.iter().map(|n| (THREADS.0, n)));
-    let recording = befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
-        .map_err(|source| LabError::Record { name: name.clone(), source })?;
+    command
+        .args(&job.arguments)
+        .stdout(Stdio::from(io::stderr()))
+        .envs(job.threads.iter().map(|n| (THREADS.0, n)));
+    let recording =
+        befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
+            .map_err(|source| LabError::Record { name: name.clone(), source })?;
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
@@ -128,9 +148,19 @@ fn job(source: &Source) -> Result<Job, LabError> {
                 rayon_core: Some(checkout("compat/rayon-core")),
                 ..Build::default()
             };
-            let threads = env::var(THREADS.0).ok().filter(|n| !n.is_empty()).unwrap_or_else(|| THREADS.1.to_owned());
+            let threads = env::var(THREADS.0)
+                .ok()
+                .filter(|n| !n.is_empty())
+                .unwrap_or_else(|| THREADS.1.to_owned());
             let folder = env::current_dir().ok();
-            Ok(Job { build, arguments: arguments.clone(), name: None, shown: true, folder, threads: Some(threads) })
+            Ok(Job {
+                build,
+                arguments: arguments.clone(),
+                name: None,
+                shown: true,
+                folder,
+                threads: Some(threads),
+            })
         }
     }
 }
@@ -144,11 +174,16 @@ fn options(job: &Job) -> RecordOptions {
 /// As one would type it: the binary's name and its arguments.
 fn command_line(binary: &Path, arguments: &[String]) -> String {
     let binary = binary.file_stem().unwrap_or_default().to_string_lossy();
-    std::iter::once(&*binary).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+    std::iter::once(&*binary)
+        .chain(arguments.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn key(binary: &Path, job: &Job, options: &RecordOptions) -> io::Result<Key> {
-    let mut key = KeyBuilder::new().bytes(&GENERATION.to_le_bytes()).bytes(env!("CARGO_PKG_VERSION").as_bytes());
+    let mut key = KeyBuilder::new()
+        .bytes(&GENERATION.to_le_bytes())
+        .bytes(env!("CARGO_PKG_VERSION").as_bytes());
     key = key.bytes(&[options.filter]).file(binary)?;
     if let Some(folder) = &job.folder {
         key = key.bytes(folder.as_os_str().as_encoded_bytes());
@@ -164,7 +199,9 @@ fn cache_folder(binary: &Path) -> PathBuf {
     if let Some(folder) = env::var_os("BEFIT_CACHE").filter(|folder| !folder.is_empty()) {
         return PathBuf::from(folder);
     }
-    let build = binary.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "befit-record"));
+    let build = binary
+        .ancestors()
+        .find(|folder| folder.file_name().is_some_and(|name| name == "befit-record"));
     build.or(binary.parent()).unwrap_or(Path::new(".")).join("cache")
 }
 

@@ -15,7 +15,8 @@ pub enum Source {
         /// Its size; without one, the kernel's default.
         n: Option<u64>,
     },
-    /// A small model of a large run of a kernel of befit's own: its size and its cut-offs divided by `shrink`.
+    /// A small model of a large run of a kernel of befit's own: its size and its cut-offs divided
+    /// by `shrink`.
     Model {
         /// Its name, one of [`crate::kernels`].
         name: String,
@@ -52,12 +53,15 @@ impl Source {
     /// Checks what can be checked without building anything.
     ///
     /// # Errors
-    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have, a manifest that is not there.
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,
+    /// a manifest that is not there.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
             Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
             Self::Model { name, n, shrink } => kernels::model(name, *n, *shrink).map(drop),
-            Self::Crate { manifest, .. } if !manifest.is_file() => Err(LabError::NoManifest { path: manifest.clone() }),
+            Self::Crate { manifest, .. } if !manifest.is_file() => {
+                Err(LabError::NoManifest { path: manifest.clone() })
+            }
             Self::Crate { .. } => Ok(()),
         }
     }

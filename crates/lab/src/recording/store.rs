@@ -10,7 +10,8 @@ use befit_program::Program;
 use super::Key;
 use crate::Progress;
 
-/// A folder of recordings made before. It is a cache: losing it costs time, and nothing in it is trusted.
+/// A folder of recordings made before. It is a cache: losing it costs time, and nothing in it is
+/// trusted.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     folder: PathBuf,
@@ -23,7 +24,8 @@ impl Store {
 
     /// The file that a recording of `what` under `key` is kept in.
     fn file(&self, what: &str, key: Key) -> PathBuf {
-        let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let words =
+            what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let mut name = words.collect::<Vec<_>>().join("-");
         name.truncate(40); // ASCII alone is left
         self.folder.join(format!("{name}-{key}.befit"))

@@ -71,9 +71,10 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// `id` names it for programs (`l3-misses/rrm/sb`) and never changes; `what` says in words what is measured. `reported` is the
-    /// paper's figure as it stands there, `range` what counts as agreeing with it, `value` what was measured, in `unit` (`%`, `x`,
-    /// `cycles`; empty for a bare number).
+    /// `id` names it for programs (`l3-misses/rrm/sb`) and never changes; `what` says in words what
+    /// is measured. `reported` is the paper's figure as it stands there, `range` what counts as
+    /// agreeing with it, `value` what was measured, in `unit` (`%`, `x`, `cycles`; empty for a bare
+    /// number).
     pub fn new(
         id: impl Into<String>,
         what: impl Into<String>,
@@ -92,7 +93,8 @@ impl Figure {
         Self { spread: Some((low, high)), ..self }
     }
 
-    /// Why it is where it is, as found by looking: needed where it is out of range, welcome elsewhere.
+    /// Why it is where it is, as found by looking: needed where it is out of range, welcome
+    /// elsewhere.
     #[must_use]
     pub fn because(self, why: impl Into<String>) -> Self {
         Self { why: Some(why.into()), ..self }
@@ -139,11 +141,17 @@ impl Figure {
         let shown = |value: f64| {
             // Three digits are more than the spread allows for; signs matter for changes only.
             let digits = usize::from(value.abs() < 100.0) + usize::from(value.abs() < 10.0);
-            if self.unit == "%" { format!("{value:+.*}", digits.min(1)) } else { format!("{value:.digits$}") }
+            if self.unit == "%" {
+                format!("{value:+.*}", digits.min(1))
+            } else {
+                format!("{value:.digits$}")
+            }
         };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         match self.spread {
-            Some((low, high)) => format!("{}{unit} ({} to {})", shown(self.value), shown(low), shown(high)),
+            Some((low, high)) => {
+                format!("{}{unit} ({} to {})", shown(self.value), shown(low), shown(high))
+            }
             None => format!("{}{unit}", shown(self.value)),
         }
     }
@@ -153,7 +161,8 @@ impl Figure {
         if self.range.contains(self.value) { Verdict::InRange } else { Verdict::OutOfRange }
     }
 
-    /// Why it is where it is. A figure that is out of range always has an answer, if only that nobody knows.
+    /// Why it is where it is. A figure that is out of range always has an answer, if only that
+    /// nobody knows.
     pub fn why(&self) -> Option<&str> {
         const UNKNOWN: &str = "not explained yet";
         let needed = self.verdict() == Verdict::OutOfRange;
@@ -166,7 +175,14 @@ mod tests {
     use super::*;
 
     fn figure(value: f64) -> Figure {
-        Figure::new("l3/rrm", "L3 misses of rrm", "-42 to -44 %", Range::new(-65.0, -25.0), value, "%")
+        Figure::new(
+            "l3/rrm",
+            "L3 misses of rrm",
+            "-42 to -44 %",
+            Range::new(-65.0, -25.0),
+            value,
+            "%",
+        )
     }
 
     #[test]
@@ -190,6 +206,9 @@ mod tests {
     #[test]
     fn changes_are_shown_with_their_sign_and_ratios_without() {
         assert_eq!(figure(3.04).spread(-12.34, 120.4).measured(), "+3.0 % (-12.3 to +120)");
-        assert_eq!(Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(), "4.98 x");
+        assert_eq!(
+            Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(),
+            "4.98 x"
+        );
     }
 }

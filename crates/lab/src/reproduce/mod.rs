@@ -1,13 +1,15 @@
-//! The experiments of the papers, repeated: what each reported, what is measured here, and a verdict.
+//! The experiments of the papers, repeated: what each reported, what is measured here, and a
+//! verdict.
 //!
 //! ```text
 //! Request ──study's module: records kernels, simulates──► Reproduction: figures with verdicts, tables, plots ──► report
 //! ```
 //!
-//! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it. Its verdict is computed, so no
-//! study can hand one out, and a figure that is out of range says why, in words found by looking: nothing is hidden, and no
-//! parameter is set per program to bring a figure into range. Each study has its folder here; to add one, write the folder and name it
-//! in [`Study`].
+//! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it.
+//! Its verdict is computed, so no study can hand one out, and a figure that is out of range says
+//! why, in words found by looking: nothing is hidden, and no parameter is set per program to bring
+//! a figure into range. Each study has its folder here; to add one, write the folder and name it in
+//! [`Study`].
 
 mod cats;
 mod figure;
@@ -29,7 +31,8 @@ use crate::{LabError, Progress};
 /// A paper whose experiments can be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Study {
-    /// Simhadri, Blelloch, Fineman, Gibbons, Kyrola: Experimental analysis of space-bounded schedulers (SPAA 2014, TOPC 2016).
+    /// Simhadri, Blelloch, Fineman, Gibbons, Kyrola: Experimental analysis of space-bounded
+    /// schedulers (SPAA 2014, TOPC 2016).
     SpaceBounded,
     /// Chen, Guo, Huang: CATS: cache aware task-stealing based on online profiling (ICS 2012).
     Cats,
@@ -53,9 +56,13 @@ impl Study {
     /// What it is, in a line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::SpaceBounded => "the experimental analysis of space-bounded schedulers (Simhadri et al.)",
+            Self::SpaceBounded => {
+                "the experimental analysis of space-bounded schedulers (Simhadri et al.)"
+            }
             Self::Cats => "cache aware task-stealing based on online profiling (Chen et al.)",
-            Self::Footprint => "footprint-based scheduling: arrays, a tree, and the algorithm left as future work",
+            Self::Footprint => {
+                "footprint-based scheduling: arrays, a tree, and the algorithm left as future work"
+            }
         }
     }
 }
@@ -75,7 +82,10 @@ impl FromStr for Study {
     type Err = UnknownStudy;
 
     fn from_str(name: &str) -> Result<Self, UnknownStudy> {
-        Self::ALL.into_iter().find(|study| study.name() == name).ok_or_else(|| UnknownStudy(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|study| study.name() == name)
+            .ok_or_else(|| UnknownStudy(name.to_owned()))
     }
 }
 
@@ -84,8 +94,8 @@ impl FromStr for Study {
 pub struct Request {
     /// The paper.
     pub study: Study,
-    /// A part that takes minutes instead of the whole that takes up to an hour: smaller inputs on machines with caches scaled down
-    /// by as much, fewer seeds.
+    /// A part that takes minutes instead of the whole that takes up to an hour: smaller inputs on
+    /// machines with caches scaled down by as much, fewer seeds.
     pub quick: bool,
     /// The machine, if not the paper's own.
     pub machine: Option<Machine>,
@@ -97,7 +107,8 @@ impl Request {
     /// Repeats the study.
     ///
     /// # Errors
-    /// When a kernel cannot be built, recorded or simulated. A figure that is out of range is no error.
+    /// When a kernel cannot be built, recorded or simulated. A figure that is out of range is no
+    /// error.
     pub fn run(&self, progress: &dyn Progress) -> Result<Reproduction, LabError> {
         match self.study {
             Study::SpaceBounded => space_bounded::run(self, progress),
@@ -116,7 +127,8 @@ pub struct Reproduction {
     pub machine: String,
     /// Whether it was the short form.
     pub quick: bool,
-    /// What readers must know to judge the figures: sizes, seeds, readings of what the paper leaves open.
+    /// What readers must know to judge the figures: sizes, seeds, readings of what the paper leaves
+    /// open.
     pub notes: Vec<String>,
     /// The paper's claims.
     pub figures: Vec<Figure>,

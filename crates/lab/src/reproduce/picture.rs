@@ -7,14 +7,22 @@ pub struct Table {
     pub title: String,
     /// The columns' names, with units.
     pub columns: Vec<String>,
-    /// As many cells a row as there are columns. Columns after the first are numbers, or text, ready to be read.
+    /// As many cells a row as there are columns. Columns after the first are numbers, or text,
+    /// ready to be read.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// With no rows.
-    pub fn new(title: impl Into<String>, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { title: title.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    pub fn new(
+        title: impl Into<String>,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row.
@@ -23,7 +31,12 @@ impl Table {
     /// If it has not as many cells as there are columns.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let cells: Vec<_> = cells.into_iter().map(Into::into).collect();
-        assert_eq!(cells.len(), self.columns.len(), "a row of '{}' has as many cells as there are columns", self.title);
+        assert_eq!(
+            cells.len(),
+            self.columns.len(),
+            "a row of '{}' has as many cells as there are columns",
+            self.title
+        );
         self.rows.push(cells);
     }
 }

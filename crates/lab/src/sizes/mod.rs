@@ -1,8 +1,9 @@
 //! What tasks declare of themselves beside what they touch.
 //!
-//! Space-bounded schedulers trust the sizes that a program declares. One that is too small lets tasks overflow the cache that they share;
-//! one that is too large leaves cache unused, or places the task further out than it need be. [`Sizes::of`] measures every task's footprint in
-//! the recording, exactly, and compares.
+//! Space-bounded schedulers trust the sizes that a program declares. One that is too small lets
+//! tasks overflow the cache that they share; one that is too large leaves cache unused, or places
+//! the task further out than it need be. [`Sizes::of`] measures every task's footprint in the
+//! recording, exactly, and compares.
 
 use befit_machine::{Bytes, Level, Lines, Machine};
 use befit_program::{Program, TaskId};
@@ -12,7 +13,8 @@ use crate::Progress;
 /// One task that declares a size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TaskSize {
-    /// Which child of which it is, from the root down, each counted from 0 in the order in which they were forked: `0.2.1`. Empty for the root.
+    /// Which child of which it is, from the root down, each counted from 0 in the order in which
+    /// they were forked: `0.2.1`. Empty for the root.
     pub path: String,
     /// The size that it declares.
     pub declared: Bytes,
@@ -76,15 +78,25 @@ pub struct Sizes {
 pub const RATIOS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
 
 impl Sizes {
-    /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time O(touches · log depth + tasks · log tasks).
-    pub fn of(program: &Program, machine: &Machine, sigma: f64, worst: usize, progress: &dyn Progress) -> Self {
+    /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time
+    /// O(touches · log depth + tasks · log tasks).
+    pub fn of(
+        program: &Program,
+        machine: &Machine,
+        sigma: f64,
+        worst: usize,
+        progress: &dyn Progress,
+    ) -> Self {
         progress.simulating(&program.meta().name, 1, program.total_touches());
         let footprints = program.footprints(&|touches| progress.advance(touches));
         progress.simulated();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let thresholds = thresholds(machine, sigma);
-        let mut befitting: Vec<_> = thresholds.iter().map(|(level, _)| Befitting::new(*level)).collect();
-        let place = |bytes: u64| thresholds.iter().position(|(_, most)| bytes <= *most).unwrap_or(thresholds.len() - 1);
+        let mut befitting: Vec<_> =
+            thresholds.iter().map(|(level, _)| Befitting::new(*level)).collect();
+        let place = |bytes: u64| {
+            thresholds.iter().position(|(_, most)| bytes <= *most).unwrap_or(thresholds.len() - 1)
+        };
         let mut ratios = [0; 5];
         let (mut declaring, mut strands_exceeding) = (0, 0);
         let mut differences = Vec::new();
@@ -141,7 +153,12 @@ impl Befitting {
 /// The most bytes that befit each level's largest cache, ascending, memory last.
 fn thresholds(machine: &Machine, sigma: f64) -> Vec<(Option<Level>, u64)> {
     let most = |level: Level| {
-        let sizes = machine.clusters().iter().filter_map(|c| c.cache).filter(|c| c.level == level).map(|c| c.size.0);
+        let sizes = machine
+            .clusters()
+            .iter()
+            .filter_map(|c| c.cache)
+            .filter(|c| c.level == level)
+            .map(|c| c.size.0);
         (sizes.max().unwrap_or(0) as f64 * sigma) as u64
     };
     let levels = machine.levels().into_iter().map(|level| (Some(level), most(level)));
@@ -171,7 +188,8 @@ mod tests {
     use super::*;
     use crate::Silent;
 
-    /// Two tasks of 1000 lines, of which the second declares only `second` bytes, in a third that declares all.
+    /// Two tasks of 1000 lines, of which the second declares only `second` bytes, in a third that
+    /// declares all.
     fn program(second: u64) -> Program {
         let meta = Meta { name: "wrong".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);
@@ -203,7 +221,10 @@ mod tests {
     fn a_deliberately_wrong_size_is_found_with_its_path() {
         let small = sizes(6_400);
         let worst = &small.under[0];
-        assert_eq!((worst.path.as_str(), worst.declared, worst.measured), ("0.1", Bytes(6_400), Bytes(64_000)));
+        assert_eq!(
+            (worst.path.as_str(), worst.declared, worst.measured),
+            ("0.1", Bytes(6_400), Bytes(64_000))
+        );
         assert_eq!((small.under.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
         // It befits an L2 of 64 KiB by what it declares, and overflows it.
         let l2 = &small.befitting[0];

@@ -33,7 +33,8 @@ impl CacheUse {
             let cluster = &machine.clusters()[id];
             let cache = cluster.cache?;
             let bytes = |get: fn(&Occupancy) -> Bytes| {
-                let found: Option<Vec<_>> = outcomes.iter().map(|o| o.occupancy.get(id).map(get)).collect();
+                let found: Option<Vec<_>> =
+                    outcomes.iter().map(|o| o.occupancy.get(id).map(get)).collect();
                 Spread::of(found?)
             };
             Some(Self {

@@ -10,7 +10,8 @@ use befit_machine::{ClusterId, Cycles, Level, Lines, Machine};
 use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Breakdown, Outcome};
 
-/// One program on one machine under one scheduler: what its seeds gave. Seeds are 1, 2, … up to [`Summary::seeds`].
+/// One program on one machine under one scheduler: what its seeds gave. Seeds are 1, 2, … up to
+/// [`Summary::seeds`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// The command that was recorded, for people: `rrm --n 10000000`.
@@ -49,7 +50,8 @@ pub struct Summary {
     pub failed_steals: Spread<u64>,
     /// Maximal tasks anchored per level, ascending; `None` is memory (the root), last.
     pub anchors: Vec<(Option<Level>, Spread<u64>)>,
-    /// Per cache of the machine, in the order of its clusters: what the policy did with it. Empty under policies that anchor nothing.
+    /// Per cache of the machine, in the order of its clusters: what the policy did with it. Empty
+    /// under policies that anchor nothing.
     pub caches: Vec<CacheUse>,
     /// Tasks of the program, the root included.
     pub tasks: u64,
@@ -70,8 +72,8 @@ pub struct LevelSummary {
     pub coherence_misses: Spread<Lines>,
 }
 
-/// Where the time of all workers together went, over the seeds. In one run the five parts sum to running time × workers; their
-/// medians need not, as they may come from different seeds.
+/// Where the time of all workers together went, over the seeds. In one run the five parts sum to
+/// running time × workers; their medians need not, as they may come from different seeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WorkerTime {
     /// Running strands.
@@ -100,16 +102,20 @@ pub struct Experiment<'a> {
 }
 
 impl Summary {
-    /// Puts the outcomes of the seeds together; `None` of no outcomes. The order of `outcomes` does not matter.
+    /// Puts the outcomes of the seeds together; `None` of no outcomes. The order of `outcomes` does
+    /// not matter.
     pub fn of(experiment: Experiment<'_>, outcomes: &[Outcome]) -> Option<Self> {
         let first = outcomes.first()?;
         let machine = experiment.machine;
         let lines = |get: fn(&Outcome) -> Lines| Spread::of(outcomes.iter().map(get));
         let count = |get: fn(&Outcome) -> u64| Spread::of(outcomes.iter().map(get));
-        let worker =
-            |get: fn(&Breakdown) -> Cycles| Spread::of(outcomes.iter().map(|o| o.workers.iter().map(get).sum()));
+        let worker = |get: fn(&Breakdown) -> Cycles| {
+            Spread::of(outcomes.iter().map(|o| o.workers.iter().map(get).sum()))
+        };
         let levels = first.levels.iter().enumerate().map(|(i, counts)| {
-            let of = |get: fn(&befit_sim::LevelCounts) -> Lines| Spread::of(outcomes.iter().map(|o| get(&o.levels[i])));
+            let of = |get: fn(&befit_sim::LevelCounts) -> Lines| {
+                Spread::of(outcomes.iter().map(|o| get(&o.levels[i])))
+            };
             Some(LevelSummary {
                 level: counts.level,
                 accesses: of(|l| l.accesses)?,
@@ -153,7 +159,8 @@ impl Summary {
         self.command.split_whitespace().next().unwrap_or_default()
     }
 
-    /// What `worker_time` says of the whole, as shares of 0 to 1 that sum to 1: running strands, in the policy, without work.
+    /// What `worker_time` says of the whole, as shares of 0 to 1 that sum to 1: running strands, in
+    /// the policy, without work.
     pub fn shares(&self) -> Shares {
         let cycles = |spread: Spread<Cycles>| spread.median.0 as f64;
         let t = &self.worker_time;
@@ -180,7 +187,8 @@ pub struct Shares {
 fn anchors(machine: &Machine, outcomes: &[Outcome]) -> Option<Vec<(Option<Level>, Spread<u64>)>> {
     let places = machine.levels().into_iter().map(Some).chain([None]);
     let at = |place: Option<Level>, outcome: &Outcome| -> u64 {
-        let here = |id: usize| machine.cluster(ClusterId(id as u32)).cache.map(|c| c.level) == place;
+        let here =
+            |id: usize| machine.cluster(ClusterId(id as u32)).cache.map(|c| c.level) == place;
         outcome.anchors.iter().enumerate().filter(|(id, _)| here(*id)).map(|(_, n)| n).sum()
     };
     places.map(|place| Some((place, Spread::of(outcomes.iter().map(|o| at(place, o)))?))).collect()

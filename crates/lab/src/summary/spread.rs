@@ -2,8 +2,8 @@
 
 /// Smallest, middle and largest of a set of values.
 ///
-/// The median of an even number of values is the *lower* of the two in the middle, so that a median is always a value that one
-/// of the runs really had, and an integer.
+/// The median of an even number of values is the *lower* of the two in the middle, so that a median
+/// is always a value that one of the runs really had, and an integer.
 ///
 /// ```
 /// use befit_lab::Spread;
@@ -26,7 +26,11 @@ impl<T: Copy + Ord> Spread<T> {
     pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
         let mut values: Vec<T> = values.into_iter().collect();
         values.sort_unstable();
-        Some(Self { min: *values.first()?, median: values[(values.len() - 1) / 2], max: *values.last()? })
+        Some(Self {
+            min: *values.first()?,
+            median: values[(values.len() - 1) / 2],
+            max: *values.last()?,
+        })
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::MachineSpec;
 use crate::{Cache, MachineError, Worker};
 
-/// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so only groups
-/// without meaning can nest deeper.
+/// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
+/// only groups without meaning can nest deeper.
 const DEEPEST: usize = 512;
 
 pub(super) fn depth(depth: usize) -> Result<(), MachineError> {
@@ -36,10 +36,12 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
     if !(m.parallelism.is_finite() && m.parallelism >= 1.0) {
         return wrong("parallelism must be at least 1");
     }
-    if spec
-        .issue
-        .is_some_and(|i| !(i.width.is_finite() && i.width > 0.0 && i.instructions.is_finite() && i.instructions >= 0.0))
-    {
+    if spec.issue.is_some_and(|i| {
+        !(i.width.is_finite()
+            && i.width > 0.0
+            && i.instructions.is_finite()
+            && i.instructions >= 0.0)
+    }) {
         return Err(MachineError::object(
             "machine",
             "instructions per operation must be 0 or more, and the issue width above 0",
@@ -51,12 +53,19 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
     Ok(())
 }
 
-pub(super) fn core(name: impl Fn() -> String, speed: u32, inside: bool) -> Result<(), MachineError> {
+pub(super) fn core(
+    name: impl Fn() -> String,
+    speed: u32,
+    inside: bool,
+) -> Result<(), MachineError> {
     if inside {
         return Err(MachineError::object(name(), "stands inside another core"));
     }
     if !(1..=100).contains(&speed) {
-        return Err(MachineError::object(name(), format!("speed {speed} % is not within 1 to 100")));
+        return Err(MachineError::object(
+            name(),
+            format!("speed {speed} % is not within 1 to 100"),
+        ));
     }
     Ok(())
 }
@@ -72,14 +81,25 @@ pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> 
     }
     let set = line.0.checked_mul(u64::from(ways.max(1)));
     if size.0 == 0 || set.is_none_or(|set| !size.0.is_multiple_of(set)) {
-        return Err(format!("its size of {} bytes is no multiple of {} ways of {} bytes", size.0, ways.max(1), line.0));
+        return Err(format!(
+            "its size of {} bytes is no multiple of {} ways of {} bytes",
+            size.0,
+            ways.max(1),
+            line.0
+        ));
     }
     if let Some(above) = above {
         if level >= above.level {
-            return Err(format!("stands under {}: levels must fall towards the cores", above.level));
+            return Err(format!(
+                "stands under {}: levels must fall towards the cores",
+                above.level
+            ));
         }
         if size > above.size {
-            return Err(format!("its {size} are more than the {} of the {} above it", above.size, above.level));
+            return Err(format!(
+                "its {size} are more than the {} of the {} above it",
+                above.size, above.level
+            ));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Turns a nested description into a [`Machine`] and refuses what cannot be a machine.
 //!
-//! Every source (a synthetic string, an XML file, the host) only says what stands under what, with [`Part`]s; numbering,
-//! depths, worker ranges and all checks happen here, once.
+//! Every source (a synthetic string, an XML file, the host) only says what stands under what, with
+//! [`Part`]s; numbering, depths, worker ranges and all checks happen here, once.
 //!
 //! ```
 //! use befit_machine::{Bytes, MachineSpec, Part};
@@ -19,10 +19,12 @@ mod check;
 #[cfg(test)]
 mod tests;
 
-use crate::{Bytes, Cache, Cluster, ClusterId, Issue, Level, Machine, MachineError, Memory, Worker, assumed};
+use crate::{
+    Bytes, Cache, Cluster, ClusterId, Issue, Level, Machine, MachineError, Memory, Worker, assumed,
+};
 
-/// The most workers or clusters that one machine may have: above any real machine, small enough that a hostile
-/// description costs a few MB at most.
+/// The most workers or clusters that one machine may have: above any real machine, small enough
+/// that a hostile description costs a few MB at most.
 pub const MOST_OBJECTS: usize = 1 << 16;
 
 /// A machine described from the outside in.
@@ -54,7 +56,8 @@ pub enum Part {
         /// What stands under it.
         parts: Vec<Part>,
     },
-    /// A core: its hardware threads, and the caches that stand between it and them in the description (if any).
+    /// A core: its hardware threads, and the caches that stand between it and them in the
+    /// description (if any).
     Core {
         /// Names it in errors.
         label: String,
@@ -63,7 +66,8 @@ pub enum Part {
         /// What stands under it.
         parts: Vec<Part>,
     },
-    /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the machine.
+    /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the
+    /// machine.
     Group(Vec<Part>),
     /// A hardware thread. Outside of any core it is a core of its own, at full speed.
     Worker {
@@ -73,7 +77,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// A least-recently-used, non-inclusive cache with 64-byte lines and the assumed latency of its level.
+    /// A least-recently-used, non-inclusive cache with 64-byte lines and the assumed latency of its
+    /// level.
     pub fn cache(level: u8, size: Bytes, ways: u32, parts: Vec<Part>) -> Self {
         let cache = assumed::cache(Level(level), size, None, Some(ways));
         Self::Cache { label: String::new(), cache, parts }
@@ -106,14 +111,17 @@ impl MachineSpec {
     /// # Errors
     /// [`MachineError::Object`], naming the object, where
     /// - there is no worker at all, or a cache or a core without one, or a core inside a core,
-    /// - a cache has level 0, no bytes, a line that is no power of two, or a size that is no multiple of line × ways,
-    /// - a cache's level is not below that of the cache above it, or its size is above that of the cache above it,
+    /// - a cache has level 0, no bytes, a line that is no power of two, or a size that is no
+    ///   multiple of line × ways,
+    /// - a cache's level is not below that of the cache above it, or its size is above that of the
+    ///   cache above it,
     /// - two workers have the same os index, or a speed is not within 1..=100,
     /// - a figure of the memory is negative, not finite, or zero where it divides,
     /// - there are more than [`MOST_OBJECTS`] workers or clusters, or parts nest deeper than 512.
     pub fn build(&self) -> Result<Machine, MachineError> {
         check::memory(self)?;
-        let root = Cluster { cache: None, parent: None, children: Vec::new(), workers: 0..0, depth: 0 };
+        let root =
+            Cluster { cache: None, parent: None, children: Vec::new(), workers: 0..0, depth: 0 };
         let mut tree = Builder { clusters: vec![root], workers: Vec::new(), cores: 0 };
         tree.parts(&self.parts, ClusterId::ROOT, None, 0)?;
         check::workers(&tree.workers)?;
@@ -122,7 +130,9 @@ impl MachineSpec {
             name: self.name.clone(),
             mhz: self.mhz,
             memory: self.memory,
-            cycles_per_operation: self.issue.map_or(self.cycles_per_operation, Issue::cycles_per_operation),
+            cycles_per_operation: self
+                .issue
+                .map_or(self.cycles_per_operation, Issue::cycles_per_operation),
             issue: self.issue,
             clusters: tree.clusters,
             workers: tree.workers,
@@ -140,22 +150,40 @@ struct Builder {
 }
 
 impl Builder {
-    fn parts(&mut self, parts: &[Part], under: ClusterId, core: InCore, depth: usize) -> Result<(), MachineError> {
+    fn parts(
+        &mut self,
+        parts: &[Part],
+        under: ClusterId,
+        core: InCore,
+        depth: usize,
+    ) -> Result<(), MachineError> {
         check::depth(depth)?;
         for part in parts {
             match part {
                 Part::Group(parts) => self.parts(parts, under, core, depth + 1)?,
                 Part::Worker { os_index } => self.worker(*os_index, under, core)?,
-                Part::Core { label, speed, parts } => self.core(label, *speed, parts, under, core, depth)?,
-                Part::Cache { label, cache, parts } => self.cache(label, *cache, parts, under, core, depth)?,
+                Part::Core { label, speed, parts } => {
+                    self.core(label, *speed, parts, under, core, depth)?
+                }
+                Part::Cache { label, cache, parts } => {
+                    self.cache(label, *cache, parts, under, core, depth)?
+                }
             }
         }
         Ok(())
     }
 
-    fn worker(&mut self, os_index: Option<u32>, leaf: ClusterId, core: InCore) -> Result<(), MachineError> {
+    fn worker(
+        &mut self,
+        os_index: Option<u32>,
+        leaf: ClusterId,
+        core: InCore,
+    ) -> Result<(), MachineError> {
         if self.workers.len() == MOST_OBJECTS {
-            return Err(MachineError::object("machine", format!("more than {MOST_OBJECTS} workers")));
+            return Err(MachineError::object(
+                "machine",
+                format!("more than {MOST_OBJECTS} workers"),
+            ));
         }
         let (core, speed) = core.unwrap_or((self.cores, 100));
         self.cores = self.cores.max(core + 1);
@@ -197,19 +225,31 @@ impl Builder {
             return Err(MachineError::object(self.cache_name(label, &cache), what));
         }
         if self.clusters.len() == MOST_OBJECTS {
-            return Err(MachineError::object("machine", format!("more than {MOST_OBJECTS} caches")));
+            return Err(MachineError::object(
+                "machine",
+                format!("more than {MOST_OBJECTS} caches"),
+            ));
         }
         let id = ClusterId(self.clusters.len() as u32);
         let first = self.workers.len() as u32;
         let steps = parent.depth + 1;
         self.clusters[under.index()].children.push(id);
         let (parent, children) = (Some(under), Vec::new());
-        self.clusters.push(Cluster { cache: Some(cache), parent, children, workers: first..first, depth: steps });
+        self.clusters.push(Cluster {
+            cache: Some(cache),
+            parent,
+            children,
+            workers: first..first,
+            depth: steps,
+        });
         self.parts(parts, id, core, depth + 1)?;
         let end = self.workers.len() as u32;
         if first == end {
             self.clusters.pop();
-            return Err(MachineError::object(self.cache_name(label, &cache), "has no worker under it"));
+            return Err(MachineError::object(
+                self.cache_name(label, &cache),
+                "has no worker under it",
+            ));
         }
         self.clusters[id.index()].workers.end = end;
         Ok(())
@@ -220,7 +260,11 @@ impl Builder {
         if !label.is_empty() {
             return label.to_owned();
         }
-        let nth = self.clusters.iter().filter(|c| c.cache.is_some_and(|c| c.level == cache.level)).count();
+        let nth = self
+            .clusters
+            .iter()
+            .filter(|c| c.cache.is_some_and(|c| c.level == cache.level))
+            .count();
         format!("{} #{nth}", cache.level)
     }
 }

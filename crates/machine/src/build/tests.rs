@@ -67,8 +67,14 @@ fn what_cannot_be_is_refused_by_name() {
         message(vec![Part::cache(1, Bytes(0), 0, vec![pu()])]),
         "L1 #0: its size of 0 bytes is no multiple of 1 ways of 64 bytes"
     );
-    assert_eq!(message(vec![Part::core(101, vec![pu()])]), "core #0: speed 101 % is not within 1 to 100");
-    assert_eq!(message(vec![Part::core(9, vec![Part::core(9, vec![pu()])])]), "core #0: stands inside another core");
+    assert_eq!(
+        message(vec![Part::core(101, vec![pu()])]),
+        "core #0: speed 101 % is not within 1 to 100"
+    );
+    assert_eq!(
+        message(vec![Part::core(9, vec![Part::core(9, vec![pu()])])]),
+        "core #0: stands inside another core"
+    );
     let twice = vec![Part::worker(Some(3)), Part::worker(Some(3))];
     assert_eq!(message(twice), "cpu3: is listed twice");
 }

@@ -22,7 +22,8 @@ struct Line {
 }
 
 impl Machine {
-    /// The tree of caches with equal neighbours drawn once (`4 × L3`), one line a level. O(clusters).
+    /// The tree of caches with equal neighbours drawn once (`4 × L3`), one line a level.
+    /// O(clusters).
     ///
     /// ```text
     /// xeon-7560: 32 workers on 32 cores, 2266 MHz
@@ -39,14 +40,21 @@ impl Machine {
         self.print(&lines)
     }
 
-    /// The same with each cache and worker on a line of its own, and the number that the operating system gives the worker.
+    /// The same with each cache and worker on a line of its own, and the number that the operating
+    /// system gives the worker.
     pub fn draw_full(&self) -> String {
         let mut lines = vec![self.memory_line()];
         self.draw_under(ClusterId::ROOT, "", None, &mut lines);
         self.print(&lines)
     }
 
-    fn draw_under(&self, cluster: ClusterId, indent: &str, collapse: Option<&Shapes>, lines: &mut Vec<Line>) {
+    fn draw_under(
+        &self,
+        cluster: ClusterId,
+        indent: &str,
+        collapse: Option<&Shapes>,
+        lines: &mut Vec<Line>,
+    ) {
         let items = shape::items(self, cluster, collapse);
         for (at, (count, item)) in items.iter().enumerate() {
             let last = at + 1 == items.len();
@@ -57,11 +65,16 @@ impl Machine {
                     let cluster = self.cluster(id);
                     // Only the root has none, and it is nobody's child.
                     let Some(cache) = &cluster.cache else { continue };
-                    lines.push(cache_line(format!("{indent}{branch}{times}{}", cache.level), cache));
+                    lines
+                        .push(cache_line(format!("{indent}{branch}{times}{}", cache.level), cache));
                     self.draw_under(id, &format!("{indent}{below}"), collapse, lines);
                 }
                 Item::Worker(id) => {
-                    let name = if collapse.is_some() { format!("{times}worker") } else { self.worker_name(id) };
+                    let name = if collapse.is_some() {
+                        format!("{times}worker")
+                    } else {
+                        self.worker_name(id)
+                    };
                     let speed = match self.workers()[id.index()].speed {
                         100 => String::new(),
                         percent => format!(" at {percent} % speed"),
@@ -83,11 +96,14 @@ impl Machine {
         let mut line = Line::new("memory".to_owned());
         line.columns[2] = format!("{} cycles", memory.latency.0);
         let s = if memory.controllers == 1 { "" } else { "s" };
-        line.rest = format!("{} controller{s} of {} bytes/cycle", memory.controllers, memory.bandwidth);
+        line.rest =
+            format!("{} controller{s} of {} bytes/cycle", memory.controllers, memory.bandwidth);
         match memory.placement {
             Placement::Interleaved => {}
             Placement::FirstTouch => line.rest.push_str(", first touch"),
-            Placement::Bound(k) => write!(line.rest, ", pages on {k} of them").expect("writing to a String"),
+            Placement::Bound(k) => {
+                write!(line.rest, ", pages on {k} of them").expect("writing to a String")
+            }
         }
         line
     }
@@ -95,7 +111,8 @@ impl Machine {
     fn print(&self, lines: &[Line]) -> String {
         let cores = self.workers().iter().map(|w| w.core + 1).max().unwrap_or(0);
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let (workers, cores) = (count(self.workers().len(), "worker"), count(cores as usize, "core"));
+        let (workers, cores) =
+            (count(self.workers().len(), "worker"), count(cores as usize, "core"));
         let mut text = format!("{}: {workers} on {cores}, {} MHz\n", self.name, self.mhz);
         let widest = |width: &dyn Fn(&Line) -> usize| lines.iter().map(width).max().unwrap_or(0);
         // Lines without columns do not push the columns of the others to the right.

@@ -55,11 +55,24 @@ impl Shapes {
 
 fn key(cache: Cache) -> [u64; 7] {
     let Cache { level, size, line, ways, replacement, inclusion, latency } = cache;
-    [u64::from(level.0), size.0, line.0, u64::from(ways), replacement as u64, inclusion as u64, latency.0]
+    [
+        u64::from(level.0),
+        size.0,
+        line.0,
+        u64::from(ways),
+        replacement as u64,
+        inclusion as u64,
+        latency.0,
+    ]
 }
 
-/// What stands directly under `cluster`, from left to right; with `shapes`, runs of what looks the same are one, counted.
-pub(super) fn items(machine: &Machine, cluster: ClusterId, shapes: Option<&Shapes>) -> Vec<(usize, Item)> {
+/// What stands directly under `cluster`, from left to right; with `shapes`, runs of what looks the
+/// same are one, counted.
+pub(super) fn items(
+    machine: &Machine,
+    cluster: ClusterId,
+    shapes: Option<&Shapes>,
+) -> Vec<(usize, Item)> {
     let cluster_at = machine.cluster(cluster);
     let mut all = Vec::new();
     let mut next = cluster_at.workers.start;
@@ -74,7 +87,9 @@ pub(super) fn items(machine: &Machine, cluster: ClusterId, shapes: Option<&Shape
     let mut runs: Vec<(usize, Item)> = Vec::new();
     for item in all {
         match (runs.last_mut(), shapes) {
-            (Some((count, first)), Some(shapes)) if shapes.seen(machine, *first) == shapes.seen(machine, item) => {
+            (Some((count, first)), Some(shapes))
+                if shapes.seen(machine, *first) == shapes.seen(machine, item) =>
+            {
                 *count += 1;
             }
             _ => runs.push((1, item)),

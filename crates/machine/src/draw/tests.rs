@@ -17,11 +17,18 @@ memory                         363 cycles  4 controllers of 8 bytes/cycle
 fn unequal_neighbours_are_drawn_apart() {
     use crate::{Bytes, MachineSpec, Part};
     let l1 = |parts| Part::cache(1, Bytes::kib(32), 8, parts);
-    let core = |speed, cpus: &[u32]| Part::core(speed, vec![l1(cpus.iter().map(|n| Part::worker(Some(*n))).collect())]);
+    let core = |speed, cpus: &[u32]| {
+        Part::core(speed, vec![l1(cpus.iter().map(|n| Part::worker(Some(*n))).collect())])
+    };
     let l2 = |parts| Part::cache(2, Bytes::mib(2), 16, parts);
-    let parts =
-        vec![l2(vec![core(100, &[0, 1])]), l2(vec![core(100, &[2, 3])]), l2((4..8).map(|n| core(70, &[n])).collect())];
-    let m = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, parts)]).build().unwrap();
+    let parts = vec![
+        l2(vec![core(100, &[0, 1])]),
+        l2(vec![core(100, &[2, 3])]),
+        l2((4..8).map(|n| core(70, &[n])).collect()),
+    ];
+    let m = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, parts)])
+        .build()
+        .unwrap();
     let expected = "\
 hybrid: 8 workers on 6 cores, 2500 MHz
 memory                           250 cycles  1 controller of 40 bytes/cycle
@@ -67,5 +74,11 @@ fn whatever_is_unusual_is_written_out() {
     ] {
         assert!(drawing.contains(what), "{what} in {drawing}");
     }
-    assert!("(controllers=4 placement=2) pu:1".parse::<Machine>().unwrap().draw().contains("pages on 2 of them"));
+    assert!(
+        "(controllers=4 placement=2) pu:1"
+            .parse::<Machine>()
+            .unwrap()
+            .draw()
+            .contains("pages on 2 of them")
+    );
 }

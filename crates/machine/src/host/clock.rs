@@ -2,19 +2,22 @@
 
 use super::sysfs::{Cpu, Files};
 
-/// In MHz: the base clock where the driver tells it, else the highest, else what /proc/cpuinfo says of the model, else
-/// of the moment (to the nearest 100, so that it is the same from run to run).
+/// In MHz: the base clock where the driver tells it, else the highest, else what /proc/cpuinfo says
+/// of the model, else of the moment (to the nearest 100, so that it is the same from run to run).
 pub(super) fn mhz(files: &Files, cpus: &[Cpu]) -> Option<u32> {
     for file in ["base_frequency", "cpuinfo_max_freq"] {
         let path = |cpu: &Cpu| format!("sys/devices/system/cpu/cpu{}/cpufreq/{file}", cpu.number);
         let khz = cpus.iter().filter_map(|cpu| files.number(&path(cpu)).ok()?).max();
-        if let Some(mhz) = khz.and_then(|khz| u32::try_from(khz / 1000).ok()).filter(|mhz| *mhz > 0) {
+        if let Some(mhz) = khz.and_then(|khz| u32::try_from(khz / 1000).ok()).filter(|mhz| *mhz > 0)
+        {
             return Some(mhz);
         }
     }
     let info = files.text("proc/cpuinfo")?;
     let values = |key: &'static str| {
-        info.lines().filter_map(move |line| line.split_once(':').filter(|(k, _)| k.trim() == key)).map(|(_, v)| v)
+        info.lines()
+            .filter_map(move |line| line.split_once(':').filter(|(k, _)| k.trim() == key))
+            .map(|(_, v)| v)
     };
     let model = values("model name").find_map(in_model_name);
     let now = || values("cpu MHz").filter_map(|v| v.trim().parse::<f64>().ok()).fold(0.0, f64::max);

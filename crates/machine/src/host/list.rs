@@ -2,7 +2,8 @@
 
 use crate::MOST_OBJECTS;
 
-/// All numbers of the list, in its order; None where it is malformed or longer than any machine is large.
+/// All numbers of the list, in its order; None where it is malformed or longer than any machine is
+/// large.
 pub(super) fn parse(text: &str) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for piece in text.trim().split(',').map(str::trim).filter(|p| !p.is_empty()) {

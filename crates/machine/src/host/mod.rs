@@ -7,13 +7,14 @@
 //! assert!(machine.workers().iter().all(|w| w.speed <= 100));
 //! ```
 //!
-//! The workers are the online CPUs of the process's affinity mask, in the order of the caches; where a control group limits
-//! CPU time to fewer (rounded up), the first of them by number. Caches keep their full size even where some of
-//! the CPUs that share them are left out.
+//! The workers are the online CPUs of the process's affinity mask, in the order of the caches;
+//! where a control group limits CPU time to fewer (rounded up), the first of them by number. Caches
+//! keep their full size even where some of the CPUs that share them are left out.
 //!
-//! What Linux does not tell is assumed ([`crate::assumed`]): latencies, bandwidth. Where it tells of no cache at all (some
-//! containers and virtual machines, other systems than Linux) each core gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and
-//! the machine's name says `caches assumed`. No shared cache is assumed, since schedulers would place tasks by it.
+//! What Linux does not tell is assumed ([`crate::assumed`]): latencies, bandwidth. Where it tells
+//! of no cache at all (some containers and virtual machines, other systems than Linux) each core
+//! gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and the machine's name says `caches
+//! assumed`. No shared cache is assumed, since schedulers would place tasks by it.
 
 mod clock;
 mod list;
@@ -47,7 +48,8 @@ impl Host {
         Self { online: affinity.is_some(), affinity, ..Self::at("/") }
     }
 
-    /// A machine whose `/sys` and `/proc` stand under `root`. Its affinity mask is read from `/proc/self/status`.
+    /// A machine whose `/sys` and `/proc` stand under `root`. Its affinity mask is read from
+    /// `/proc/self/status`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), affinity: None, online: false, quota: true }
     }
@@ -65,13 +67,16 @@ impl Host {
     /// Reads the machine. A few files per CPU.
     ///
     /// # Errors
-    /// [`MachineError::Object`], naming the CPU or file: where no online CPU is allowed, where a file does not hold what
-    /// Linux documents, where caches overlap without one containing the other.
+    /// [`MachineError::Object`], naming the CPU or file: where no online CPU is allowed, where a
+    /// file does not hold what Linux documents, where caches overlap without one containing the
+    /// other.
     pub fn detect(&self) -> Result<Machine, MachineError> {
         let files = Files::new(&self.root);
         let Some(cpus) = self.cpus()? else { return unnumbered() };
-        let cpus = cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
-        let assumed = cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
+        let cpus =
+            cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
+        let assumed =
+            cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
         let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
         if let Some(mhz) = clock::mhz(&files, &cpus) {
             spec.mhz = mhz;
@@ -80,11 +85,13 @@ impl Host {
         spec.build()
     }
 
-    /// The CPUs that are the workers of what [`Self::detect`] finds, by the operating system's numbers, ascending; `None` where it
-    /// does not number them. Reads a few files in all, not per CPU.
+    /// The CPUs that are the workers of what [`Self::detect`] finds, by the operating system's
+    /// numbers, ascending; `None` where it does not number them. Reads a few files in all, not per
+    /// CPU.
     ///
     /// # Errors
-    /// As [`Self::detect`]: where no online CPU is allowed, where a file does not hold what Linux documents.
+    /// As [`Self::detect`]: where no online CPU is allowed, where a file does not hold what Linux
+    /// documents.
     pub fn cpus(&self) -> Result<Option<Vec<u32>>, MachineError> {
         let files = Files::new(&self.root);
         let status = || files.list_in_status("Cpus_allowed_list");
@@ -92,9 +99,12 @@ impl Host {
             Some(cpus) => Some(cpus.clone()),
             None => status()?,
         };
-        let online = if self.online { None } else { files.list("sys/devices/system/cpu/online")? };
+        let online =
+            if self.online { None } else { files.list("sys/devices/system/cpu/online")? };
         let mut cpus = match (online, allowed) {
-            (Some(online), Some(allowed)) => online.into_iter().filter(|cpu| allowed.contains(cpu)).collect(),
+            (Some(online), Some(allowed)) => {
+                online.into_iter().filter(|cpu| allowed.contains(cpu)).collect()
+            }
             (Some(cpus), None) | (None, Some(cpus)) => cpus,
             (None, None) => return Ok(None),
         };
@@ -126,7 +136,8 @@ fn unnumbered() -> Result<Machine, MachineError> {
 #[cfg(target_os = "linux")]
 fn affinity() -> Option<Vec<u32>> {
     use rustix::thread::{CpuSet, sched_getaffinity};
-    // Of CPUs that are online only: see sched_setaffinity(2). Fails where there are more CPUs than fit in the set; /proc/self/status then tells.
+    // Of CPUs that are online only: see sched_setaffinity(2). Fails where there are more CPUs than
+    // fit in the set; /proc/self/status then tells.
     let set = sched_getaffinity(None).ok()?;
     Some((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }

@@ -1,8 +1,9 @@
-//! How many CPUs' worth of time the process's control groups grant: `cpu.max` of version 2, `cpu.cfs_quota_us` of version 1
-//! (Linux's Documentation/admin-guide/cgroup-v2.rst and Documentation/scheduler/sched-bwc.rst).
+//! How many CPUs' worth of time the process's control groups grant: `cpu.max` of version 2,
+//! `cpu.cfs_quota_us` of version 1 (Linux's Documentation/admin-guide/cgroup-v2.rst and
+//! Documentation/scheduler/sched-bwc.rst).
 //!
-//! Every group on the way from the process's own up to the root may limit it, and all limits hold at once, so the
-//! smallest counts.
+//! Every group on the way from the process's own up to the root may limit it, and all limits hold
+//! at once, so the smallest counts.
 
 use super::sysfs::Files;
 
@@ -20,12 +21,16 @@ pub(super) fn cpus(files: &Files) -> Option<usize> {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
         match controllers {
-            "" => smallest(&MOUNTS_2, path, |group| limit(&files.text(&format!("{group}/cpu.max"))?)),
-            _ if controllers.split(',').any(|name| name == "cpu") => smallest(&MOUNTS_1, path, |group| {
-                let quota = files.text(&format!("{group}/cpu.cfs_quota_us"))?;
-                let period = files.text(&format!("{group}/cpu.cfs_period_us"))?;
-                limit(&format!("{} {}", quota.trim(), period.trim()))
-            }),
+            "" => {
+                smallest(&MOUNTS_2, path, |group| limit(&files.text(&format!("{group}/cpu.max"))?))
+            }
+            _ if controllers.split(',').any(|name| name == "cpu") => {
+                smallest(&MOUNTS_1, path, |group| {
+                    let quota = files.text(&format!("{group}/cpu.cfs_quota_us"))?;
+                    let period = files.text(&format!("{group}/cpu.cfs_period_us"))?;
+                    limit(&format!("{} {}", quota.trim(), period.trim()))
+                })
+            }
             _ => None,
         }
     });
@@ -37,7 +42,8 @@ fn smallest(mounts: &[&str], path: &str, limit: impl Fn(&str) -> Option<usize>) 
     // A path above the namespace's root begins with `..`: what is visible starts at the root then.
     let names: Vec<&str> = path.split('/').filter(|n| !n.is_empty() && *n != "..").collect();
     let groups = (0..=names.len()).map(|depth| names[..depth].join("/"));
-    let folders = groups.flat_map(|group| mounts.iter().map(move |mount| format!("{mount}/{group}")));
+    let folders =
+        groups.flat_map(|group| mounts.iter().map(move |mount| format!("{mount}/{group}")));
     folders.filter_map(|folder| limit(&folder)).min()
 }
 

@@ -1,5 +1,6 @@
-//! What Linux tells of one CPU: `/sys/devices/system/cpu/cpuN/{topology,cache,cpufreq,cpu_capacity}`
-//! (Linux's Documentation/ABI/testing/sysfs-devices-system-cpu).
+//! What Linux tells of one CPU:
+//! `/sys/devices/system/cpu/cpuN/{topology,cache,cpufreq,cpu_capacity}` (Linux's
+//! Documentation/ABI/testing/sysfs-devices-system-cpu).
 
 use std::{
     fs::{self, File},
@@ -20,8 +21,8 @@ impl<'a> Files<'a> {
         Self { root }
     }
 
-    /// A file's text without white space (or zero bytes, which some copies of sysfs have) around it; None where it
-    /// cannot be read or is empty.
+    /// A file's text without white space (or zero bytes, which some copies of sysfs have) around
+    /// it; None where it cannot be read or is empty.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let text = whole(&self.root.join(path))?;
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -36,7 +37,9 @@ impl<'a> Files<'a> {
 
     /// A list of numbers; None where there is none.
     pub(super) fn list(&self, path: &str) -> Result<Option<Vec<u32>>, MachineError> {
-        let parse = |text: String| list::parse(&text).ok_or_else(|| self.error(path, &text, "a list such as 0-3,8"));
+        let parse = |text: String| {
+            list::parse(&text).ok_or_else(|| self.error(path, &text, "a list such as 0-3,8"))
+        };
         self.text(path).map(parse).transpose()
     }
 
@@ -45,7 +48,9 @@ impl<'a> Files<'a> {
         let path = "proc/self/status";
         let Some(status) = self.text(path) else { return Ok(None) };
         let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-        let parse = |text: &str| list::parse(text).ok_or_else(|| self.error(path, text, "a list such as 0-3,8"));
+        let parse = |text: &str| {
+            list::parse(text).ok_or_else(|| self.error(path, text, "a list such as 0-3,8"))
+        };
         line.map(parse).transpose()
     }
 
@@ -69,19 +74,24 @@ impl<'a> Files<'a> {
             .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
             .unwrap_or_default();
         let names = entries.iter().filter_map(|e| e.file_name()?.to_str());
-        let mut names: Vec<String> = names.filter(|n| n.starts_with("index")).map(str::to_owned).collect();
+        let mut names: Vec<String> =
+            names.filter(|n| n.starts_with("index")).map(str::to_owned).collect();
         names.sort();
         names
     }
 
     fn error(&self, path: &str, text: &str, expected: &str) -> MachineError {
         let text: String = text.chars().take(40).collect();
-        MachineError::object(self.root.join(path).display().to_string(), format!("`{text}` is not {expected}"))
+        MachineError::object(
+            self.root.join(path).display().to_string(),
+            format!("`{text}` is not {expected}"),
+        )
     }
 }
 
-/// The text of a file that the kernel makes up as it is read. It tells no length, so what the standard library asks first is of no use: that
-/// would be half of the calls, and a machine has thousands of such files.
+/// The text of a file that the kernel makes up as it is read. It tells no length, so what the
+/// standard library asks first is of no use: that would be half of the calls, and a machine has
+/// thousands of such files.
 fn whole(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut text = Vec::new();
@@ -124,8 +134,11 @@ impl Cpu {
     pub(super) fn read(files: &Files, number: u32, used: &[u32]) -> Result<Self, MachineError> {
         let dir = format!("sys/devices/system/cpu/cpu{number}");
         let among = |list: Option<Vec<u32>>| {
-            let mut cpus: Vec<u32> =
-                list.unwrap_or_default().into_iter().filter(|c| used.binary_search(c).is_ok()).collect();
+            let mut cpus: Vec<u32> = list
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|c| used.binary_search(c).is_ok())
+                .collect();
             cpus.push(number);
             cpus.sort_unstable();
             cpus.dedup();
@@ -146,8 +159,14 @@ impl Cpu {
             Some(capacity) => Some(capacity),
             None => files.number(&format!("{dir}/cpufreq/cpuinfo_max_freq"))?,
         };
-        let mut cpu =
-            Self { number, caches: Vec::new(), core, place: [package[0], die[0]], speed, size_assumed: false };
+        let mut cpu = Self {
+            number,
+            caches: Vec::new(),
+            core,
+            place: [package[0], die[0]],
+            speed,
+            size_assumed: false,
+        };
         for index in files.indices(&format!("{dir}/cache")) {
             let dir = format!("{dir}/cache/{index}");
             if files.text(&format!("{dir}/type")).as_deref() == Some("Instruction") {
@@ -155,10 +174,12 @@ impl Cpu {
             }
             let level = files.number(&format!("{dir}/level"))?;
             let level = level.and_then(|l| u8::try_from(l).ok()).filter(|l| *l > 0);
-            let level = level.ok_or_else(|| files.error(&format!("{dir}/level"), "", "a cache level"))?;
+            let level =
+                level.ok_or_else(|| files.error(&format!("{dir}/level"), "", "a cache level"))?;
             let size = size(files, &format!("{dir}/size"))?;
             // Linux leaves both out, or 0, where it does not know.
-            let line = files.number(&format!("{dir}/coherency_line_size"))?.filter(|l| *l > 0).map(Bytes);
+            let line =
+                files.number(&format!("{dir}/coherency_line_size"))?.filter(|l| *l > 0).map(Bytes);
             let ways = files.number(&format!("{dir}/ways_of_associativity"))?.filter(|w| *w > 0);
             let ways = ways.and_then(|w| u32::try_from(w).ok());
             let shared = among(files.list(&format!("{dir}/shared_cpu_list"))?);

@@ -1,7 +1,7 @@
 //! From the caches that each CPU sees to a tree of them.
 //!
-//! A cache contains another where its CPUs do, so each CPU's caches and core, the most widely shared first, are a path from
-//! the root; paths with a common beginning are merged.
+//! A cache contains another where its CPUs do, so each CPU's caches and core, the most widely
+//! shared first, are a path from the root; paths with a common beginning are merged.
 
 use super::list;
 use super::sysfs::Cpu;
@@ -25,8 +25,9 @@ struct Node {
     speed: u32,
 }
 
-/// The parts under memory, in the order of their first CPU, those of one package together. (Many machines number the
-/// CPUs of their packages in turns, and where no cache is shared by a whole package nothing else keeps it together.)
+/// The parts under memory, in the order of their first CPU, those of one package together. (Many
+/// machines number the CPUs of their packages in turns, and where no cache is shared by a whole
+/// package nothing else keeps it together.)
 pub(super) fn parts(mut cpus: Vec<Cpu>) -> Result<Vec<Part>, MachineError> {
     let none = cpus.iter().all(|cpu| cpu.caches.is_empty());
     let fastest = cpus.iter().filter_map(|cpu| cpu.speed).max().unwrap_or(0);
@@ -34,7 +35,8 @@ pub(super) fn parts(mut cpus: Vec<Cpu>) -> Result<Vec<Part>, MachineError> {
     let mut roots = Vec::new();
     for cpu in &cpus {
         // One that tells no speed among others that do counts as full speed.
-        let percent = cpu.speed.filter(|s| *s > 0).map_or(100.0, |s| s as f64 * 100.0 / fastest as f64);
+        let percent =
+            cpu.speed.filter(|s| *s > 0).map_or(100.0, |s| s as f64 * 100.0 / fastest as f64);
         insert(&mut roots, &path(cpu), cpu.number, assumed::speed(percent));
     }
     roots.into_iter().map(|node| part(node, none)).collect()
@@ -43,7 +45,8 @@ pub(super) fn parts(mut cpus: Vec<Cpu>) -> Result<Vec<Part>, MachineError> {
 /// From the outermost cache to the core.
 fn path(cpu: &Cpu) -> Vec<Key> {
     let core = Key { cache: None, cpus: cpu.core.clone() };
-    let caches = cpu.caches.iter().map(|seen| Key { cache: Some(seen.cache), cpus: seen.shared.clone() });
+    let caches =
+        cpu.caches.iter().map(|seen| Key { cache: Some(seen.cache), cpus: seen.shared.clone() });
     let mut path: Vec<Key> = caches.chain([core]).collect();
     let level = |key: &Key| key.cache.map_or(Level(0), |c| c.level);
     path.sort_by(|a, b| b.cpus.len().cmp(&a.cpus.len()).then(level(b).cmp(&level(a))));
@@ -53,7 +56,13 @@ fn path(cpu: &Cpu) -> Vec<Key> {
 fn insert(nodes: &mut Vec<Node>, path: &[Key], cpu: u32, speed: u32) {
     let Some((key, rest)) = path.split_first() else { return };
     let at = nodes.iter().position(|node| node.key == *key).unwrap_or_else(|| {
-        nodes.push(Node { key: key.clone(), children: Vec::new(), found: Vec::new(), own: Vec::new(), speed: 0 });
+        nodes.push(Node {
+            key: key.clone(),
+            children: Vec::new(),
+            found: Vec::new(),
+            own: Vec::new(),
+            speed: 0,
+        });
         nodes.len() - 1
     });
     let node = &mut nodes[at];
@@ -71,10 +80,14 @@ fn part(node: Node, assume: bool) -> Result<Part, MachineError> {
     let label = format!("{what} of cpu{}", list::print(&key.cpus));
     found.sort_unstable();
     if found != key.cpus {
-        let only = format!("only cpu{} agree that they share it and what is above it", list::print(&found));
+        let only = format!(
+            "only cpu{} agree that they share it and what is above it",
+            list::print(&found)
+        );
         return Err(MachineError::object(label, only));
     }
-    let mut parts = children.into_iter().map(|child| part(child, assume)).collect::<Result<Vec<_>, _>>()?;
+    let mut parts =
+        children.into_iter().map(|child| part(child, assume)).collect::<Result<Vec<_>, _>>()?;
     parts.extend(own.into_iter().map(|cpu| Part::worker(Some(cpu))));
     Ok(match key.cache {
         Some(cache) => Part::Cache { label, cache, parts },

@@ -1,12 +1,13 @@
 //! The simulated SPARC core of the footprint-based scheduling study (GEMS on Simics).
 //!
-//! Sizes, associativity and latencies are the study's own table: L1 16 KiB direct-mapped 1 cycle, L2 1 MiB direct-mapped
-//! 13 cycles, memory 200 cycles, lines of 64 bytes.
+//! Sizes, associativity and latencies are the study's own table: L1 16 KiB direct-mapped 1 cycle,
+//! L2 1 MiB direct-mapped 13 cycles, memory 200 cycles, lines of 64 bytes.
 //!
-//! The rest makes it the in-order core that the study simulates: one miss at a time (parallelism 1, window 0); two issue slots
-//! (`issue=2`); and two instructions per recorded operation (`instructions=2`: its array loop has 4 for one load and one
-//! basic block), so 1 cycle an operation. Its memory has no bandwidth limit; 64 bytes a cycle never binds with one miss at a time. There is
-//! no other last-level cache, so the remote latency is memory's.
+//! The rest makes it the in-order core that the study simulates: one miss at a time (parallelism 1,
+//! window 0); two issue slots (`issue=2`); and two instructions per recorded operation
+//! (`instructions=2`: its array loop has 4 for one load and one basic block), so 1 cycle an
+//! operation. Its memory has no bandwidth limit; 64 bytes a cycle never binds with one miss at a
+//! time. There is no other last-level cache, so the remote latency is memory's.
 
 use super::Preset;
 

@@ -1,13 +1,14 @@
 //! Machines known by name.
 //!
-//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures; to add one, write a file like
-//! its neighbours and list it in [`ALL`].
+//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures; to add one,
+//! write a file like its neighbours and list it in [`ALL`].
 //!
-//! Where a source is a manual, a datasheet or Molka et al., its figure was written down from memory and has not been compared with the
-//! text again; the web pages were. A correction is a one-line change.
+//! Where a source is a manual, a datasheet or Molka et al., its figure was written down from memory
+//! and has not been compared with the text again; the web pages were. A correction is a one-line
+//! change.
 //!
-//! Clocks are base clocks: what a machine keeps up with all cores at work. Times published in nanoseconds are turned
-//! into cycles of that clock, and bandwidths into bytes per such cycle.
+//! Clocks are base clocks: what a machine keeps up with all cores at work. Times published in
+//! nanoseconds are turned into cycles of that clock, and bandwidths into bytes per such cycle.
 
 mod epyc;
 mod gems_sparc;
@@ -36,19 +37,22 @@ const ALL: [&Preset; 7] = [
     &epyc::EPYC_9654_2P,
 ];
 
-const HOST: (&str, &str) = ("host", "this machine, within the process's affinity mask and CPU quota");
+const HOST: (&str, &str) =
+    ("host", "this machine, within the process's affinity mask and CPU quota");
 
 /// The machine known as `name`; `host` is the machine that this runs on ([`crate::Host`]).
 ///
 /// # Errors
-/// [`MachineError::Unknown`], listing the known names; for `host`, what [`crate::Host::detect`] gives.
+/// [`MachineError::Unknown`], listing the known names; for `host`, what [`crate::Host::detect`]
+/// gives.
 pub fn preset(name: &str) -> Result<Machine, MachineError> {
     if name == HOST.0 {
         return crate::Host::here().detect();
     }
     let known = || presets().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let preset = ALL.into_iter().find(|p| p.name == name);
-    let preset = preset.ok_or_else(|| MachineError::Unknown { name: shorten(name), known: known() })?;
+    let preset =
+        preset.ok_or_else(|| MachineError::Unknown { name: shorten(name), known: known() })?;
     synthetic::read(preset.text, preset.name.to_owned())?.build()
 }
 

@@ -10,12 +10,14 @@
 //! | parallelism | 8 | estimate: eight misses of a core in flight |
 //! | window | 36 operations | 72 macro-ops in flight (the guide), at about two an operation |
 //!
-//! Operations cost 1.2 cycles: a 3-wide core, against the assumed 1 cycle of 4-wide ones ([`crate::assumed`]).
+//! Operations cost 1.2 cycles: a 3-wide core, against the assumed 1 cycle of 4-wide ones
+//! ([`crate::assumed`]).
 //!
-//! In the hardware L2 and L3 are victim caches, and the L3 keeps lines that several cores share. It is non-inclusive
-//! here: a strict victim cache hands a line over on every hit, so that a sibling core's read of shared data would look
-//! like an L3 miss, which the hardware avoids and CATS's counts do not show; and with 2 MiB of L2 a socket against 6 MiB
-//! of L3 the capacity that exclusion adds is small. `inclusion=exclusive` in a copy of the string below gives the other.
+//! In the hardware L2 and L3 are victim caches, and the L3 keeps lines that several cores share. It
+//! is non-inclusive here: a strict victim cache hands a line over on every hit, so that a sibling
+//! core's read of shared data would look like an L3 miss, which the hardware avoids and CATS's
+//! counts do not show; and with 2 MiB of L2 a socket against 6 MiB of L3 the capacity that
+//! exclusion adds is small. `inclusion=exclusive` in a copy of the string below gives the other.
 
 use super::Preset;
 

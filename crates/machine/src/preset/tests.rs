@@ -5,7 +5,9 @@ use crate::{Bytes, Inclusion, Level, invariants};
 fn caches(name: &str) -> Vec<(usize, Bytes)> {
     let m = preset(name).unwrap();
     invariants::check(&m);
-    let of = |level: Level| m.clusters().iter().filter_map(|c| c.cache).filter(move |c| c.level == level);
+    let of = |level: Level| {
+        m.clusters().iter().filter_map(|c| c.cache).filter(move |c| c.level == level)
+    };
     m.levels().into_iter().map(|l| (of(l).count(), of(l).next().unwrap().size)).collect()
 }
 
@@ -42,7 +44,10 @@ fn every_listed_name_is_known_and_carried_by_its_machine() {
         let machine = preset(name).unwrap();
         assert!(machine.name.starts_with(name), "{name}");
         assert!(!about.is_empty() && !about.contains('\n'));
-        assert!(machine.memory.latency.0 > machine.clusters()[1].cache.map_or(0, |c| c.latency.0), "{name}");
+        assert!(
+            machine.memory.latency.0 > machine.clusters()[1].cache.map_or(0, |c| c.latency.0),
+            "{name}"
+        );
     }
 }
 

@@ -31,5 +31,8 @@ pub(super) const XEON_7560: Preset = Preset {
     text: text!("1"),
 };
 
-pub(super) const XEON_7560_HT: Preset =
-    Preset { name: "xeon-7560-ht", about: "the same with 2 hardware threads a core", text: text!("2") };
+pub(super) const XEON_7560_HT: Preset = Preset {
+    name: "xeon-7560-ht",
+    about: "the same with 2 hardware threads a core",
+    text: text!("2"),
+};

@@ -1,7 +1,9 @@
 //! What each attribute of a synthetic string means.
 
 use super::scan::Attribute;
-use crate::{Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement};
+use crate::{
+    Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement,
+};
 
 /// hwloc's own attributes that say nothing about caches.
 const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
@@ -55,7 +57,9 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
                 "inclusive" => Inclusion::Inclusive,
                 "noninclusive" => Inclusion::NonInclusive,
                 "exclusive" => Inclusion::Exclusive,
-                _ => return Err(a.token.error("inclusion is inclusive, noninclusive or exclusive")),
+                _ => {
+                    return Err(a.token.error("inclusion is inclusive, noninclusive or exclusive"));
+                }
             }
         }
         "replacement" => {
@@ -93,7 +97,8 @@ fn number<N: std::str::FromStr>(a: &Attribute) -> Result<N, MachineError> {
     a.value.parse().map_err(|_| a.token.error(format!("`{}` needs a number in range", a.key)))
 }
 
-/// A size as hwloc reads it: a number, decimal or `0x…`, and a unit: MB is a million, MiB 2²⁰ bytes, none a byte.
+/// A size as hwloc reads it: a number, decimal or `0x…`, and a unit: MB is a million, MiB 2²⁰
+/// bytes, none a byte.
 fn bytes(a: &Attribute) -> Result<Bytes, MachineError> {
     let wrong = || a.token.error(format!("`{}` needs a size such as 32768, 32KiB or 24MiB", a.key));
     let (digits, base) = match a.value.strip_prefix("0x") {

@@ -28,7 +28,8 @@ pub(super) struct Layer {
 /// The most levels; hwloc allows 128.
 const DEEPEST: usize = 128;
 
-/// Reads all levels. Also gives the number of memory controllers: NUMA nodes, else packages, else 1.
+/// Reads all levels. Also gives the number of memory controllers: NUMA nodes, else packages, else
+/// 1.
 pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
     let mut layers: Vec<Layer> = Vec::new();
     let (mut width, mut total, mut nodes, mut packages) = (1usize, 0usize, 0usize, 1usize);
@@ -41,7 +42,8 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         }
         let word = scan.word();
         if word.text.is_empty() {
-            return Err(Token { at: word.at, text: next.encode_utf8(&mut [0; 4]) }.error("expected type:count"));
+            return Err(Token { at: word.at, text: next.encode_utf8(&mut [0; 4]) }
+                .error("expected type:count"));
         }
         let (mut kind, count) = type_and_count(&word)?;
         if layers.last().is_some_and(|l| l.kind == Kind::Worker) {
@@ -62,7 +64,9 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         width = width.saturating_mul(count);
         total = total.saturating_add(width);
         if total > 4 * MOST_OBJECTS || layers.len() == DEEPEST {
-            return Err(word.error(format!("more than {} objects or {DEEPEST} levels", 4 * MOST_OBJECTS)));
+            return Err(
+                word.error(format!("more than {} objects or {DEEPEST} levels", 4 * MOST_OBJECTS))
+            );
         }
         match kind {
             Kind::Node => nodes += width,
@@ -76,8 +80,8 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
     Ok((layers, controllers.min(MOST_OBJECTS) as u32))
 }
 
-/// There must be a level, and the last must be the hardware thread, as hwloc demands. Levels without a type (`2 4`) are
-/// groups, and the last of them the hardware thread.
+/// There must be a level, and the last must be the hardware thread, as hwloc demands. Levels
+/// without a type (`2 4`) are groups, and the last of them the hardware thread.
 fn finish(layers: &mut [Layer], scan: &mut Scan) -> Result<(), MachineError> {
     let end = scan.word();
     match layers.last_mut() {
@@ -95,15 +99,21 @@ fn finish(layers: &mut [Layer], scan: &mut Scan) -> Result<(), MachineError> {
 const UNTOLD: u32 = u32::MAX;
 
 fn type_and_count(word: &Token) -> Result<(Kind, usize), MachineError> {
-    let typed =
-        word.text.split_once(':').or((!word.text.contains(|c: char| !c.is_ascii_digit())).then_some(("", word.text)));
-    let Some((name, count)) = typed else { return Err(word.error("expected type:count, as in `core:4`")) };
+    let typed = word
+        .text
+        .split_once(':')
+        .or((!word.text.contains(|c: char| !c.is_ascii_digit())).then_some(("", word.text)));
+    let Some((name, count)) = typed else {
+        return Err(word.error("expected type:count, as in `core:4`"));
+    };
     let count: usize = count.parse().map_err(|_| word.error("the count is no number"))?;
     if count == 0 {
         return Err(word.error("the count must be above 0"));
     }
     let kind = kind(&name.to_ascii_lowercase()).ok_or_else(|| {
-        word.error(format!("unknown type `{name}`; known are pack, die, group, numa, l1 to l9, core, pu"))
+        word.error(format!(
+            "unknown type `{name}`; known are pack, die, group, numa, l1 to l9, core, pu"
+        ))
     })?;
     Ok((kind, count))
 }
@@ -129,7 +139,9 @@ fn cache(name: &str) -> Option<Kind> {
     let level = Level(digit as u8);
     match &rest[1..] {
         "i" => Some(Kind::InstructionCache),
-        "" | "d" | "u" => Some(Kind::Cache(assumed::cache(level, assumed::size(level), None, Some(UNTOLD)))),
+        "" | "d" | "u" => {
+            Some(Kind::Cache(assumed::cache(level, assumed::size(level), None, Some(UNTOLD))))
+        }
         _ => None,
     }
 }
@@ -142,7 +154,9 @@ pub(super) fn parts(layers: &[Layer]) -> Vec<Part> {
         Kind::Worker => Part::worker(None),
         Kind::Core(speed) => Part::core(speed, inside),
         Kind::Cache(cache) => Part::Cache { label: String::new(), cache, parts: inside },
-        Kind::Untold | Kind::Package | Kind::Group | Kind::Node | Kind::InstructionCache => Part::Group(inside),
+        Kind::Untold | Kind::Package | Kind::Group | Kind::Node | Kind::InstructionCache => {
+            Part::Group(inside)
+        }
     };
     vec![part; layer.count]
 }

@@ -12,7 +12,11 @@ pub(super) struct Token<'a> {
 impl Token<'_> {
     /// An error at this token.
     pub(super) fn error(&self, what: impl Into<String>) -> MachineError {
-        let token = if self.text.is_empty() { "end".to_owned() } else { self.text.chars().take(32).collect() };
+        let token = if self.text.is_empty() {
+            "end".to_owned()
+        } else {
+            self.text.chars().take(32).collect()
+        };
         MachineError::Synthetic { at: self.at, token, what: what.into() }
     }
 }
@@ -46,7 +50,8 @@ impl<'a> Scan<'a> {
     pub(super) fn word(&mut self) -> Token<'a> {
         self.peek();
         let (at, rest) = (self.at, &self.text[self.at..]);
-        let length = rest.find(|c: char| c.is_whitespace() || "()[]".contains(c)).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| c.is_whitespace() || "()[]".contains(c)).unwrap_or(rest.len());
         self.at += length;
         Token { at, text: &rest[..length] }
     }
@@ -67,14 +72,20 @@ impl<'a> Scan<'a> {
         Ok(found)
     }
 
-    /// What stands between `open` and `close`, if `open` comes next. Takes nested parentheses as part of it.
-    pub(super) fn inside(&mut self, open: char, close: char) -> Result<Option<Token<'a>>, MachineError> {
+    /// What stands between `open` and `close`, if `open` comes next. Takes nested parentheses as
+    /// part of it.
+    pub(super) fn inside(
+        &mut self,
+        open: char,
+        close: char,
+    ) -> Result<Option<Token<'a>>, MachineError> {
         if self.peek() != Some(open) {
             return Ok(None);
         }
         let start = self.at + open.len_utf8();
         let Some(length) = self.text[start..].find(close) else {
-            return Err(Token { at: self.at, text: &self.text[self.at..] }.error(format!("no `{close}` closes this")));
+            return Err(Token { at: self.at, text: &self.text[self.at..] }
+                .error(format!("no `{close}` closes this")));
         };
         self.at = start + length + close.len_utf8();
         Ok(Some(Token { at: start, text: &self.text[start..start + length] }))

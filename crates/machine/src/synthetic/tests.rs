@@ -46,7 +46,10 @@ fn all_attributes_are_applied() {
     assert_eq!((m.memory.bandwidth, m.memory.parallelism, m.memory.window), (12.5, 8.0, 64));
     assert_eq!((m.memory.controllers, m.memory.placement), (2, Placement::Bound(1)));
     let l2 = m.clusters()[1].cache.unwrap();
-    assert_eq!((l2.size, l2.line, l2.ways, l2.latency), (Bytes::kib(96), Bytes(128), 6, Cycles(11)));
+    assert_eq!(
+        (l2.size, l2.line, l2.ways, l2.latency),
+        (Bytes::kib(96), Bytes(128), 6, Cycles(11))
+    );
     assert_eq!((l2.inclusion, l2.replacement), (Inclusion::Exclusive, Replacement::TreePlru));
     let l1 = m.clusters()[2].cache.unwrap();
     assert_eq!((l1.size, l1.ways, l1.replacement), (Bytes::kib(16), 0, Replacement::Random));
@@ -55,7 +58,9 @@ fn all_attributes_are_applied() {
 
 #[test]
 fn units_are_hwloc_s() {
-    let size = |text: &str| read(&format!("l1:1(size={text} ways=1 line=1) pu:1")).clusters()[1].cache.unwrap().size;
+    let size = |text: &str| {
+        read(&format!("l1:1(size={text} ways=1 line=1) pu:1")).clusters()[1].cache.unwrap().size
+    };
     assert_eq!(size("3kB"), Bytes(3000));
     assert_eq!(size("3KiB"), Bytes(3072));
     assert_eq!(size("1MB"), Bytes(1_000_000));
@@ -75,7 +80,10 @@ fn mistakes_are_named_with_their_place() {
         message(""),
         "synthetic string, at byte 0 (`end`): no level; write for example `pack:2 l3:1 core:4 pu:1`"
     );
-    assert!(message("pack:2 foo:1").starts_with("synthetic string, at byte 7 (`foo:1`): unknown type `foo`"));
+    assert!(
+        message("pack:2 foo:1")
+            .starts_with("synthetic string, at byte 7 (`foo:1`): unknown type `foo`")
+    );
     assert!(message("pack:2 pu:x").contains("at byte 7 (`pu:x`): the count is no number"));
     assert!(message("pu:0").contains("the count must be above 0"));
     assert!(message("pu:1 core:1").contains("nothing can stand under a pu"));
@@ -83,7 +91,9 @@ fn mistakes_are_named_with_their_place() {
     assert!(message("l1:1(size=9 pu:1").contains("no `)` closes this"));
     assert!(message("l1:1(size=big) pu:1").contains("`size` needs a size such as"));
     assert!(message("l1:1(size=99999999999TiB) pu:1").contains("`size` needs a size such as"));
-    assert!(message("l1:1(color=red) pu:1").contains("unknown attribute `color`; known here are size"));
+    assert!(
+        message("l1:1(color=red) pu:1").contains("unknown attribute `color`; known here are size")
+    );
     assert!(message("l1:1(size=1000) pu:1").starts_with("L1 #0: its size of 1000 bytes"));
     assert!(message("pack:99999 core:99999 pu:1").contains("more than 262144 objects"));
     assert!(message("l1:1 l2:1 pu:1").contains("levels must fall"));

@@ -1,5 +1,5 @@
-//! hwloc's sets of CPUs: `0x0000000f,0xffffffff`, words of 32 bits, the highest first; `0xf...f` in front stands for
-//! all CPUs above.
+//! hwloc's sets of CPUs: `0x0000000f,0xffffffff`, words of 32 bits, the highest first; `0xf...f` in
+//! front stands for all CPUs above.
 
 /// A set of CPUs.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,10 +1,13 @@
-//! Reads the XML that `lstopo machine.xml` writes (hwloc 2 and 3; of 1 the same objects under their old names).
+//! Reads the XML that `lstopo machine.xml` writes (hwloc 2 and 3; of 1 the same objects under their
+//! old names).
 //!
-//! The file is not trusted: its size, depth and number of objects are bounded, and every mistake is an error that says where.
+//! The file is not trusted: its size, depth and number of objects are bounded, and every mistake is
+//! an error that says where.
 //!
-//! hwloc describes no speeds: latencies and bandwidth are as in [`crate::assumed`]. A cache of size 0 (unknown to hwloc)
-//! gets an assumed size, and the machine's name then says so. PUs that were offline or not allowed at the time of the
-//! export are not in the file, or marked as such, and are left out; a cache or core that has no other goes with them.
+//! hwloc describes no speeds: latencies and bandwidth are as in [`crate::assumed`]. A cache of size
+//! 0 (unknown to hwloc) gets an assumed size, and the machine's name then says so. PUs that were
+//! offline or not allowed at the time of the export are not in the file, or marked as such, and are
+//! left out; a cache or core that has no other goes with them.
 
 mod bitmap;
 mod object;
@@ -29,8 +32,8 @@ impl Machine {
     /// A machine from the text of a file that `lstopo machine.xml` wrote.
     ///
     /// # Errors
-    /// [`MachineError::Xml`] with the place where it cannot be read; [`MachineError::Object`] where what it describes
-    /// cannot be a machine.
+    /// [`MachineError::Xml`] with the place where it cannot be read; [`MachineError::Object`] where
+    /// what it describes cannot be a machine.
     pub fn from_xml(name: &str, text: &str) -> Result<Self, MachineError> {
         read(name, "XML", text)
     }
@@ -47,7 +50,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Machine, MachineError> {
         let what = format!("larger than the {} MiB that are read", LARGEST_FILE >> 20);
         return Err(MachineError::Xml { place, at: LARGEST_FILE, what });
     }
-    let name = path.file_stem().map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
+    let name =
+        path.file_stem().map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
     read(&name, &place, &text)
 }
 
@@ -60,7 +64,9 @@ fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
         let at = reader.buffer_position();
         let wrong = |at, what: String| MachineError::Xml { place: place.to_owned(), at, what };
         let step = match event {
-            Ok(Event::Start(_)) if depth == DEEPEST => Err(format!("elements nest deeper than {DEEPEST}")),
+            Ok(Event::Start(_)) if depth == DEEPEST => {
+                Err(format!("elements nest deeper than {DEEPEST}"))
+            }
             Ok(Event::Start(start)) => {
                 depth += 1;
                 attributes(&start).and_then(|a| reading.open(start.name().as_ref(), &a))
@@ -83,7 +89,11 @@ fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
         step.map_err(|what| wrong(at, what))?;
     }
     let end = text.len() as u64;
-    let spec = reading.finish().map_err(|what| MachineError::Xml { place: place.to_owned(), at: end, what })?;
+    let spec = reading.finish().map_err(|what| MachineError::Xml {
+        place: place.to_owned(),
+        at: end,
+        what,
+    })?;
     spec.build()
 }
 
@@ -92,7 +102,8 @@ fn attributes(start: &BytesStart) -> Result<Attributes, String> {
     // Without the check for duplicates, whose cost grows with the square of their number.
     for attribute in start.attributes().with_checks(false) {
         let attribute = attribute.map_err(|e| e.to_string())?;
-        let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|e| e.to_string())?;
+        let value =
+            attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|e| e.to_string())?;
         found.push((attribute.key.as_ref().to_owned(), value.into_owned()));
     }
     Ok(Attributes(found))

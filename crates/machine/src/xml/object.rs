@@ -12,12 +12,16 @@ impl Attributes {
     }
 
     fn number<N: std::str::FromStr>(&self, key: &str) -> Result<Option<N>, String> {
-        let parse = |text: &str| text.parse().map_err(|_| format!("{key}=\"{text}\" is no number in range"));
+        let parse = |text: &str| {
+            text.parse().map_err(|_| format!("{key}=\"{text}\" is no number in range"))
+        };
         self.text(key).map(parse).transpose()
     }
 
     fn needed<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
-        self.number(key)?.ok_or_else(|| format!("an object of type {} has no {key}", self.text("type").unwrap_or("?")))
+        self.number(key)?.ok_or_else(|| {
+            format!("an object of type {} has no {key}", self.text("type").unwrap_or("?"))
+        })
     }
 }
 
@@ -85,10 +89,18 @@ impl Reading {
                 let version = attributes.text("version").unwrap_or("1");
                 match version.split('.').next() {
                     Some("1" | "2" | "3") => Kind::Topology,
-                    _ => return Err(format!("version {version} of hwloc's XML is not known; known are 1 to 3")),
+                    _ => {
+                        return Err(format!(
+                            "version {version} of hwloc's XML is not known; known are 1 to 3"
+                        ));
+                    }
                 }
             }
-            (_, None) => return Err(format!("<{name}> where <topology> should stand: not a file that lstopo wrote")),
+            (_, None) => {
+                return Err(format!(
+                    "<{name}> where <topology> should stand: not a file that lstopo wrote"
+                ));
+            }
             ("object", _) => self.object(attributes)?,
             ("cpukind", Some(Kind::Topology)) => self.cpu_kind(attributes)?,
             ("info", Some(_)) => {
@@ -103,7 +115,12 @@ impl Reading {
             (None, Some(gp)) => format!("{what} with gp_index {gp}"),
             (None, None) => what.to_owned(),
         };
-        self.open.push(Open { kind, label: label.chars().take(80).collect(), parts: Vec::new(), has_node: false });
+        self.open.push(Open {
+            kind,
+            label: label.chars().take(80).collect(),
+            parts: Vec::new(),
+            has_node: false,
+        });
         Ok(())
     }
 
@@ -140,7 +157,10 @@ impl Reading {
         let ways = match attributes.number::<i64>("cache_associativity")? {
             None | Some(0) => None,
             Some(-1) => Some(0),
-            Some(ways) => Some(u32::try_from(ways).map_err(|_| format!("cache_associativity={ways} is out of range"))?),
+            Some(ways) => Some(
+                u32::try_from(ways)
+                    .map_err(|_| format!("cache_associativity={ways} is out of range"))?,
+            ),
         };
         let (cache, size_assumed) = assumed::completed(level, size, line, ways);
         if size_assumed && !self.spec.name.ends_with(ASSUMED) {
@@ -150,14 +170,19 @@ impl Reading {
     }
 
     fn cpu_kind(&mut self, attributes: &Attributes) -> Result<Kind, String> {
-        let cpus = attributes.text("cpuset").and_then(Bitmap::parse).ok_or("a cpukind has no readable cpuset")?;
+        let cpus = attributes
+            .text("cpuset")
+            .and_then(Bitmap::parse)
+            .ok_or("a cpukind has no readable cpuset")?;
         self.kinds.push(CpuKind { cpus, capacity: None, highest_mhz: None, base_mhz: None });
         Ok(Kind::SameSpeed)
     }
 
     /// `<info name="…" value="…"/>` of the element that is open. What cannot be read is not told.
     fn info(&mut self, attributes: &Attributes) {
-        let (Some(name), Some(value)) = (attributes.text("name"), attributes.text("value")) else { return };
+        let (Some(name), Some(value)) = (attributes.text("name"), attributes.text("value")) else {
+            return;
+        };
         let number = || value.parse().ok().filter(|n| *n > 0);
         match (self.open.last_mut().map(|open| &mut open.kind), name) {
             // Of level 1 there is nothing below to include.
@@ -173,7 +198,9 @@ impl Reading {
                     _ => {}
                 }
             }
-            (Some(Kind::Group), "CPUModel") => self.model_mhz = crate::host::in_model_name(value).or(self.model_mhz),
+            (Some(Kind::Group), "CPUModel") => {
+                self.model_mhz = crate::host::in_model_name(value).or(self.model_mhz)
+            }
             _ => {}
         }
     }
@@ -182,7 +209,8 @@ impl Reading {
     pub(super) fn close(&mut self) {
         let Some(Open { kind, label, parts, .. }) = self.open.pop() else { return };
         if let (Kind::Node, Some(parent)) = (&kind, self.open.last_mut()) {
-            // Several beside the same CPUs are tiers of memory (HBM, CXL), not controllers that share its pages evenly.
+            // Several beside the same CPUs are tiers of memory (HBM, CXL), not controllers that
+            // share its pages evenly.
             self.nodes += u32::from(!parts.is_empty() || !parent.has_node);
             parent.has_node = true;
         }
@@ -211,17 +239,21 @@ impl Reading {
         }
         self.spec.memory.controllers = self.nodes.max(1);
         let highest = |of: fn(&CpuKind) -> Option<u64>| self.kinds.iter().filter_map(of).max();
-        let mhz = highest(|k| k.base_mhz).or(highest(|k| k.highest_mhz)).and_then(|mhz| u32::try_from(mhz).ok());
+        let mhz = highest(|k| k.base_mhz)
+            .or(highest(|k| k.highest_mhz))
+            .and_then(|mhz| u32::try_from(mhz).ok());
         if let Some(mhz) = mhz.or(self.model_mhz) {
             self.spec.mhz = mhz;
         }
         // Capacities tell more than clocks: they count instructions per cycle, too.
         let all_tell = !self.kinds.is_empty() && self.kinds.iter().all(|k| k.capacity.is_some());
-        let measure: fn(&CpuKind) -> Option<u64> = if all_tell { |k| k.capacity } else { |k| k.highest_mhz };
+        let measure: fn(&CpuKind) -> Option<u64> =
+            if all_tell { |k| k.capacity } else { |k| k.highest_mhz };
         if let Some(best) = highest(measure) {
             let speed = |cpu| {
                 let kind = self.kinds.iter().find(|kind| kind.cpus.contains(cpu));
-                let percent = kind.and_then(measure).map_or(100.0, |n| n as f64 * 100.0 / best as f64);
+                let percent =
+                    kind.and_then(measure).map_or(100.0, |n| n as f64 * 100.0 / best as f64);
                 assumed::speed(percent)
             };
             set_speeds(&mut self.spec.parts, &speed);
@@ -254,6 +286,8 @@ fn set_speeds(parts: &mut [Part], of: &dyn Fn(u32) -> u32) {
 fn first_cpu(parts: &[Part]) -> Option<u32> {
     parts.iter().find_map(|part| match part {
         Part::Worker { os_index } => *os_index,
-        Part::Cache { parts, .. } | Part::Core { parts, .. } | Part::Group(parts) => first_cpu(parts),
+        Part::Cache { parts, .. } | Part::Core { parts, .. } | Part::Group(parts) => {
+            first_cpu(parts)
+        }
     })
 }

@@ -21,8 +21,9 @@ fn cpus(machine: &Machine) -> Vec<u32> {
 
 /// One cache with one PU, with these attributes of the cache.
 fn one_cache(attributes: &str) -> String {
-    let cache =
-        format!(r#"<object type="L2Cache" gp_index="7" {attributes}><object type="PU" os_index="0"/></object>"#);
+    let cache = format!(
+        r#"<object type="L2Cache" gp_index="7" {attributes}><object type="PU" os_index="0"/></object>"#
+    );
     format!(r#"<topology version="2.0"><object type="Machine">{cache}</object></topology>"#)
 }
 
@@ -30,7 +31,10 @@ fn one_cache(attributes: &str) -> String {
 fn a_hybrid_machine_keeps_its_unequal_parts() {
     let m = read(HYBRID);
     assert_eq!(cpus(&m), [0, 1, 3, 4, 5, 6, 7, 8, 9]);
-    assert_eq!(m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(), [100, 100, 100, 76, 76, 76, 76, 50, 50]);
+    assert_eq!(
+        m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(),
+        [100, 100, 100, 76, 76, 76, 76, 50, 50]
+    );
     assert_eq!(m.workers().iter().map(|w| w.core).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
     let last = |w| m.cluster(m.last_level(WorkerId(w))).cache.unwrap();
     assert_eq!((last(0).level, last(0).inclusion), (Level(3), Inclusion::Inclusive));
@@ -61,15 +65,21 @@ fn the_machine_is_named_after_its_file() {
 fn a_file_that_cannot_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing.xml");
-    assert!(Machine::find(missing.to_str().unwrap()).unwrap_err().to_string().contains("missing.xml"));
+    assert!(
+        Machine::find(missing.to_str().unwrap()).unwrap_err().to_string().contains("missing.xml")
+    );
     let binary = dir.path().join("binary.xml");
     std::fs::write(&binary, [0xff; 64]).unwrap();
-    assert!(Machine::find(binary.to_str().unwrap()).unwrap_err().to_string().contains("binary.xml"));
+    assert!(
+        Machine::find(binary.to_str().unwrap()).unwrap_err().to_string().contains("binary.xml")
+    );
 }
 
 #[test]
 fn unknown_sizes_and_ways_are_assumed_and_said_to_be() {
-    let m = read(&one_cache(r#"cache_size="0" depth="2" cache_linesize="0" cache_associativity="0" cache_type="0""#));
+    let m = read(&one_cache(
+        r#"cache_size="0" depth="2" cache_linesize="0" cache_associativity="0" cache_type="0""#,
+    ));
     assert_eq!(m.name, "test (caches assumed)");
     let l2 = m.clusters()[1].cache.unwrap();
     assert_eq!((l2.size, l2.line, l2.ways), (Bytes::kib(512), Bytes(64), 16));
@@ -98,8 +108,13 @@ fn what_is_no_lstopo_file_is_refused() {
     assert!(message("<topology><object type=\"Machine\">").contains("ends inside of an element"));
     assert!(message("<topology></object></topology>").starts_with("XML, at byte 10: "));
     assert!(message("<topology><object/></topology>").contains("an object has no type"));
-    assert!(message(r#"<topology><object type="PU"/></topology>"#).contains("type PU has no os_index"));
-    assert!(message(r#"<topology><object type="PU" os_index="-1"/></topology>"#).contains("no number in range"));
+    assert!(
+        message(r#"<topology><object type="PU"/></topology>"#).contains("type PU has no os_index")
+    );
+    assert!(
+        message(r#"<topology><object type="PU" os_index="-1"/></topology>"#)
+            .contains("no number in range")
+    );
     let twice = r#"<object type="PU" os_index="1"/>"#.repeat(2);
     assert!(message(&format!("<topology>{twice}</topology>")).contains("cpu1: is listed twice"));
 }
@@ -108,9 +123,14 @@ fn what_is_no_lstopo_file_is_refused() {
 fn impossible_caches_are_named() {
     assert!(message(&one_cache(r#"depth="2""#)).contains("type L2Cache has no cache_size"));
     assert!(message(&one_cache(r#"cache_size="64""#)).contains("type L2Cache has no depth"));
-    assert!(message(&one_cache(r#"cache_size="64" depth="999""#)).contains("depth=\"999\" is no number in range"));
+    assert!(
+        message(&one_cache(r#"cache_size="64" depth="999""#))
+            .contains("depth=\"999\" is no number in range")
+    );
     let odd = r#"cache_size="1000" depth="2" cache_linesize="64" cache_associativity="2""#;
-    assert!(message(&one_cache(odd)).starts_with("L2Cache with gp_index 7: its size of 1000 bytes"));
+    assert!(
+        message(&one_cache(odd)).starts_with("L2Cache with gp_index 7: its size of 1000 bytes")
+    );
     let huge = r#"cache_size="18446744073709551615" depth="2" cache_linesize="9223372036854775808" cache_associativity="4294967295""#;
     assert!(message(&one_cache(huge)).contains("is no multiple"));
 }

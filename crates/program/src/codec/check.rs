@@ -1,11 +1,12 @@
 //! Whether a blob that was read from a file is one that an encoder could have made.
 //!
-//! After that, decoding it cannot leave the spans, and gives as many touches as were announced. Time is proportional
-//! to the blob's length, whatever the number of touches: a plain repeat is judged by its first and its last period.
+//! After that, decoding it cannot leave the spans, and gives as many touches as were announced.
+//! Time is proportional to the blob's length, whatever the number of touches: a plain repeat is
+//! judged by its first and its last period.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT, recent_slot,
-    recent_step, slot, step,
+    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
+    recent_slot, recent_step, slot, step,
 };
 use super::slots::{KEPT, Slots};
 use crate::lines::Spans;
@@ -59,7 +60,12 @@ const LEAVES: &str = "a near touch leaves the touched pages";
 const BELOW: &str = "a touch lies below the deepest stack line";
 
 /// Checks that `blob` decodes to exactly `touches` touches, all in `spans` or above `stack_lines`.
-pub(crate) fn check(blob: &[u8], touches: u64, spans: &Spans, stack_lines: u32) -> Result<(), Fault> {
+pub(crate) fn check(
+    blob: &[u8],
+    touches: u64,
+    spans: &Spans,
+    stack_lines: u32,
+) -> Result<(), Fault> {
     match count(blob, touches, spans, stack_lines)? {
         counted if counted == touches => Ok(()),
         _ => Err(Fault { at: blob.len(), what: "it holds fewer touches than announced" }),
@@ -101,9 +107,15 @@ impl Checker<'_> {
     fn literal(&mut self, code: u8) -> Result<(), &'static str> {
         let number = match code {
             ..NEAR_END => return self.near(code),
-            FAR2..FAR1 => self.cursor.little::<2>().ok_or(CUT)? | u64::from((code - FAR2) >> 1) << 16,
-            FAR1..FAR3 => self.cursor.little::<1>().ok_or(CUT)? | u64::from((code - FAR1) >> 1) << 8,
-            FAR3..FAR => self.cursor.little::<3>().ok_or(CUT)? | u64::from((code - FAR3) >> 1) << 24,
+            FAR2..FAR1 => {
+                self.cursor.little::<2>().ok_or(CUT)? | u64::from((code - FAR2) >> 1) << 16
+            }
+            FAR1..FAR3 => {
+                self.cursor.little::<1>().ok_or(CUT)? | u64::from((code - FAR1) >> 1) << 8
+            }
+            FAR3..FAR => {
+                self.cursor.little::<3>().ok_or(CUT)? | u64::from((code - FAR3) >> 1) << 24
+            }
             FAR..REPEAT => self.cursor.varint().ok_or(CUT)?,
             RECENTLY.. => {
                 let number = self.cursor.byte().ok_or(CUT)?;
@@ -111,7 +123,11 @@ impl Checker<'_> {
             }
             _ => return Err("unknown token"),
         };
-        if code < STACK { self.far(FAR | code & 1, unzigzag(number) as u64) } else { self.stack(code, number) }
+        if code < STACK {
+            self.far(FAR | code & 1, unzigzag(number) as u64)
+        } else {
+            self.stack(code, number)
+        }
     }
 
     #[inline]
@@ -185,8 +201,9 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Moves the slots as a plain repeat does; none when any of its touches lies outside. A slot moves evenly from
-    /// period to period, so if the first and the last touch of a token are inside, so are those between.
+    /// Moves the slots as a plain repeat does; none when any of its touches lies outside. A slot
+    /// moves evenly from period to period, so if the first and the last touch of a token are
+    /// inside, so are those between.
     fn plain(&mut self, period: u64, count: u64) -> Option<()> {
         let mut moved = [0u64; KEPT];
         for back in 1..=period {
@@ -210,7 +227,8 @@ impl Checker<'_> {
             lines[slot].moved_often(moved[slot], whole + u64::from(i < begun) - 1)?;
         }
         for slot in 0..KEPT {
-            self.slots.kept[slot].line = after_begun[slot].line.wrapping_add(moved[slot].wrapping_mul(whole));
+            self.slots.kept[slot].line =
+                after_begun[slot].line.wrapping_add(moved[slot].wrapping_mul(whole));
         }
         Some(())
     }

@@ -33,8 +33,8 @@ pub(super) const RECENTLY: u8 = 254;
 pub(super) const HISTORY: usize = 64;
 
 /// Most touches of a repeat that is not plain. A plain one (near tokens only) is checked in time
-/// proportional to its period, any other in time proportional to its touches; this keeps the time to check a file
-/// proportional to its size.
+/// proportional to its period, any other in time proportional to its touches; this keeps the time
+/// to check a file proportional to its size.
 pub(super) const STEPPED_LIMIT: u64 = 1024;
 
 /// What a near token's step adds to its slot's line.
@@ -64,7 +64,8 @@ pub(super) const fn recent_step(number: u64) -> u64 {
     STEPS[(number >> 6 & 3) as usize]
 }
 
-/// The last tokens: for each its code, far ones reduced to [`FAR`], and the number that came with it.
+/// The last tokens: for each its code, far ones reduced to [`FAR`], and the number that came with
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     codes: [u8; HISTORY],
@@ -105,7 +106,8 @@ impl History {
 
     /// As if the `period` tokens before `at` had come again, one by one, `count` times in all.
     pub(super) fn repeat(&mut self, at: u64, period: u64, count: u64) {
-        // Only the last of them are remembered. Starting a whole number of periods later changes nothing but the place.
+        // Only the last of them are remembered. Starting a whole number of periods later changes
+        // nothing but the place.
         let skipped = count.saturating_sub(HISTORY as u64 + period) / period * period;
         let mut tokens = [0; HISTORY];
         for (i, token) in tokens[..period as usize].iter_mut().enumerate() {

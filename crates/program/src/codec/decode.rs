@@ -1,7 +1,8 @@
 //! From blobs to touches.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot, recent_step, slot, step,
+    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot,
+    recent_step, slot, step,
 };
 use super::slots::{KEPT, Slots};
 use crate::Touch;
@@ -73,7 +74,8 @@ pub struct Touches<'a> {
 }
 
 impl<'a> Touches<'a> {
-    /// Of a blob that holds `touches` touches, made by an encoder or found good by [`super::check`].
+    /// Of a blob that holds `touches` touches, made by an encoder or found good by
+    /// [`super::check`].
     pub(crate) fn new(blob: &'a [u8], touches: u64, spans: &'a Spans) -> Self {
         Self {
             cursor: Cursor::new(blob),
@@ -93,8 +95,9 @@ impl<'a> Touches<'a> {
         }
     }
 
-    /// Fills `out` from its beginning with the next touches and says how many they are: fewer than `out` holds only at the
-    /// strand's end. Constant time per touch, about a nanosecond while the touches repeat.
+    /// Fills `out` from its beginning with the next touches and says how many they are: fewer than
+    /// `out` holds only at the strand's end. Constant time per touch, about a nanosecond while the
+    /// touches repeat.
     pub fn next_batch(&mut self, out: &mut [Touch]) -> usize {
         let mut done = 0;
         while done < out.len() {
@@ -193,7 +196,11 @@ impl<'a> Touches<'a> {
     fn far(&mut self, code: u8, number: u64) -> Touch {
         self.far = self.far.wrapping_add(number);
         // Never the other case: the blob was made, or checked, with these spans.
-        let line = self.spans.find(self.far, &mut self.hint).and_then(|span| span.dense(self.far)).unwrap_or(0);
+        let line = self
+            .spans
+            .find(self.far, &mut self.hint)
+            .and_then(|span| span.dense(self.far))
+            .unwrap_or(0);
         self.slots.enter(u64::from(line));
         self.history.put_far(self.at, code, number);
         self.at += 1;
@@ -222,7 +229,8 @@ impl<'a> Touches<'a> {
         }
     }
 
-    /// Lays out the touches of one period, and moves the slots to where all `count` touches leave them.
+    /// Lays out the touches of one period, and moves the slots to where all `count` touches leave
+    /// them.
     fn lay_lanes(&mut self, period: u64, count: u64) {
         let begun = (count % period) as usize;
         let mut lines = self.slots.kept;
@@ -239,7 +247,8 @@ impl<'a> Touches<'a> {
         let mut moved = [0u64; KEPT];
         for (slot, moved) in moved.iter_mut().enumerate() {
             *moved = lines[slot].wrapping_sub(self.slots.kept[slot]);
-            self.slots.kept[slot] = after_begun[slot].wrapping_add(moved.wrapping_mul(count / period));
+            self.slots.kept[slot] =
+                after_begun[slot].wrapping_add(moved.wrapping_mul(count / period));
         }
         // Several periods at once, when they are short: copying them is faster.
         let repeats = if count >= HISTORY as u64 { (WIDTH / period as usize).max(1) } else { 1 };
@@ -247,7 +256,8 @@ impl<'a> Touches<'a> {
             let Lane { mut touch, step: slot } = self.lanes[i];
             let step = moved[slot as usize % KEPT] as u32;
             for repeat in 0..repeats {
-                self.lanes[repeat * period as usize + i] = Lane { touch, step: step.wrapping_mul(repeats as u32) };
+                self.lanes[repeat * period as usize + i] =
+                    Lane { touch, step: step.wrapping_mul(repeats as u32) };
                 touch.line = touch.line.wrapping_add(step);
             }
         }
@@ -282,7 +292,12 @@ impl<'a> Touches<'a> {
 /// The touch that a near or recent token makes of `line`, `step` away from the slot's.
 #[inline]
 fn touch(line: u64, code: u8, step: u64) -> Touch {
-    Touch { line: line as u32, write: code & 1 != 0, stack: line & ON_STACK != 0, streaming: step != 0 }
+    Touch {
+        line: line as u32,
+        write: code & 1 != 0,
+        stack: line & ON_STACK != 0,
+        streaming: step != 0,
+    }
 }
 
 impl Iterator for Touches<'_> {

@@ -1,8 +1,8 @@
 //! From touches to blobs.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT, recent_slot,
-    recent_step, slot, step,
+    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
+    recent_slot, recent_step, slot, step,
 };
 use super::slots::Slots;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, PageSet};
@@ -15,17 +15,20 @@ const EMPTY: u64 = 1 << 62;
 
 /// Encodes one strand after another into a growing buffer.
 ///
-/// While the touches repeat with a period they are only counted; a touch that breaks the period is looked up in the
-/// slots, and a token like it within the last [`HISTORY`] ones gives the next period to hope for.
+/// While the touches repeat with a period they are only counted; a touch that breaks the period is
+/// looked up in the slots, and a token like it within the last [`HISTORY`] ones gives the next
+/// period to hope for.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     slots: Slots<u64>,
-    /// Where to look for a line among the recent ones, by [`hash`]; what stands there may be out of date.
+    /// Where to look for a line among the recent ones, by [`hash`]; what stands there may be out of
+    /// date.
     recent: [u8; 256],
     /// The line of the last far token.
     far: u64,
     history: History,
-    /// Touches of all strands so far: tokens are numbered through, so that nothing need be cleared between strands.
+    /// Touches of all strands so far: tokens are numbered through, so that nothing need be cleared
+    /// between strands.
     at: u64,
     /// `at` when the strand began.
     start: u64,
@@ -115,7 +118,9 @@ impl Encoder {
         let key = if stack { line | STACK_KEY } else { line };
         if self.period != 0 {
             let code = self.history.code(self.at - self.period);
-            if code < NEAR_END && code & 1 == write as u8 && self.slots.kept[slot(code)].wrapping_add(step(code)) == key
+            if code < NEAR_END
+                && code & 1 == write as u8
+                && self.slots.kept[slot(code)].wrapping_add(step(code)) == key
             {
                 self.slots.kept[slot(code)] = key;
                 self.history.put(self.at, code);
@@ -144,10 +149,15 @@ impl Encoder {
             self.bad = Some(line);
         }
         if self.period != 0 {
-            let (code, number) = (self.history.code(self.at - self.period), self.history.number(self.at - self.period));
+            let (code, number) = (
+                self.history.code(self.at - self.period),
+                self.history.number(self.at - self.period),
+            );
             let hoped = match code {
                 ..NEAR_END => self.slots.kept[slot(code)].wrapping_add(step(code)),
-                RECENTLY.. => self.slots.recent[recent_slot(number)].wrapping_add(recent_step(number)),
+                RECENTLY.. => {
+                    self.slots.recent[recent_slot(number)].wrapping_add(recent_step(number))
+                }
                 STACK.. => number | STACK_KEY,
                 _ => self.far.wrapping_add(number),
             };
@@ -185,12 +195,20 @@ impl Encoder {
                 return (RECENTLY | write, step << 6 | slot as u64);
             }
         }
-        if key >= STACK_KEY { (STACK | write, key - STACK_KEY) } else { (FAR | write, key.wrapping_sub(self.far)) }
+        if key >= STACK_KEY {
+            (STACK | write, key - STACK_KEY)
+        } else {
+            (FAR | write, key.wrapping_sub(self.far))
+        }
     }
 
     /// Where a token like this was last used.
     fn last(&mut self, code: u8, number: u64) -> u64 {
-        if code < NEAR_END { self.last_near[code as usize] } else { self.last_far[number as usize % 256] }
+        if code < NEAR_END {
+            self.last_near[code as usize]
+        } else {
+            self.last_far[number as usize % 256]
+        }
     }
 
     /// What a token does to all that is remembered.
@@ -228,7 +246,8 @@ impl Encoder {
         (self.run, self.period) = (0, 0);
         if run < 4 {
             let end = self.at;
-            let tokens = (end - run..end).map(|at| (self.history.code(at), self.history.number(at)));
+            let tokens =
+                (end - run..end).map(|at| (self.history.code(at), self.history.number(at)));
             if tokens.clone().map(|(code, number)| len(code, number)).sum::<usize>() <= 3 {
                 tokens.for_each(|(code, number)| put(&mut self.out, code, number));
                 return;

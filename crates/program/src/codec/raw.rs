@@ -1,8 +1,10 @@
 //! A touch as it is recorded.
 
-/// One touch as the recorder sees it, packed into a word: the line's number times 4, plus 2 for a stack line, plus 1 for a store.
+/// One touch as the recorder sees it, packed into a word: the line's number times 4, plus 2 for a
+/// stack line, plus 1 for a store.
 ///
-/// The number is absolute (an address divided by 64) or, for the stack, how many lines below the stack's top it is.
+/// The number is absolute (an address divided by 64) or, for the stack, how many lines below the
+/// stack's top it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct RawTouch(pub u64);

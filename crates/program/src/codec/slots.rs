@@ -1,10 +1,11 @@
 //! The lines that the codec remembers.
 //!
-//! Sixteen *kept* slots hold streams: a line in one moves in place, so that the slots of streams stand still and their
-//! tokens repeat. Sixty-four *recent* slots hold the lines touched otherwise, the oldest leaving for the newest. A
-//! touch next to a recent line shows the beginning of a stream: it takes a kept slot, one after the other in turn, and the
-//! line that it drives out becomes a recent one. So a gather's random lines push out each other, not the streams that
-//! run beside them.
+//! Sixteen *kept* slots hold streams: a line in one moves in place, so that the slots of streams
+//! stand still and their tokens repeat. Sixty-four *recent* slots hold the lines touched otherwise,
+//! the oldest leaving for the newest. A touch next to a recent line shows the beginning of a
+//! stream: it takes a kept slot, one after the other in turn, and the line that it drives out
+//! becomes a recent one. So a gather's random lines push out each other, not the streams that run
+//! beside them.
 
 /// Kept slots.
 pub(super) const KEPT: usize = 16;
@@ -34,7 +35,8 @@ impl<T: Copy> Slots<T> {
         slot
     }
 
-    /// `line`, next to a recent one, was touched. Gives the line driven out, and which recent slot it has now.
+    /// `line`, next to a recent one, was touched. Gives the line driven out, and which recent slot
+    /// it has now.
     #[inline]
     pub(super) const fn keep(&mut self, line: T) -> (T, usize) {
         let slot = self.next_kept as usize % KEPT;

@@ -28,7 +28,11 @@ fn encode(strands: &[Vec<Raw>]) -> Done {
     }
     let Encoded { pages, stack_lines, bad, .. } = encoder.finish();
     assert_eq!(bad, None);
-    Done { blobs, spans: Spans::number(pages.stretches()).unwrap(), stack_lines: stack_lines as u32 }
+    Done {
+        blobs,
+        spans: Spans::number(pages.stretches()).unwrap(),
+        stack_lines: stack_lines as u32,
+    }
 }
 
 /// Decodes in batches of changing size.
@@ -55,12 +59,16 @@ fn round_trip(strands: &[Vec<Raw>]) -> Done {
         let touches = decode(blob, strand.len(), &done.spans);
         assert_eq!(touches.len(), strand.len());
         for (&(line, write, stack), touch) in strand.iter().zip(touches) {
-            let dense =
-                if stack { line as u32 } else { done.spans.find(line, &mut hint).unwrap().dense(line).unwrap() };
+            let dense = if stack {
+                line as u32
+            } else {
+                done.spans.find(line, &mut hint).unwrap().dense(line).unwrap()
+            };
             assert_eq!((touch.line, touch.write, touch.stack), (dense, write, stack), "{line}");
         }
     }
-    let deepest = strands.iter().flatten().filter(|touch| touch.2).map(|touch| touch.0 as u32 + 1).max();
+    let deepest =
+        strands.iter().flatten().filter(|touch| touch.2).map(|touch| touch.0 as u32 + 1).max();
     assert_eq!(done.stack_lines, deepest.unwrap_or(0));
     done
 }
@@ -134,11 +142,15 @@ fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
 
 #[test]
 fn a_long_map_takes_a_few_bytes_and_streams() {
-    let map: Vec<Raw> =
-        (0..100_000).flat_map(|i| [(5_000_000 + i, false, false), (9_000_000 + i, true, false)]).collect();
+    let map: Vec<Raw> = (0..100_000)
+        .flat_map(|i| [(5_000_000 + i, false, false), (9_000_000 + i, true, false)])
+        .collect();
     let done = round_trip(std::slice::from_ref(&map));
     assert!(done.blobs[0].len() < 30, "{} bytes", done.blobs[0].len());
-    let streaming = decode(&done.blobs[0], map.len(), &done.spans).iter().filter(|touch| touch.streaming).count();
+    let streaming = decode(&done.blobs[0], map.len(), &done.spans)
+        .iter()
+        .filter(|touch| touch.streaming)
+        .count();
     assert_eq!(streaming, map.len() - 2);
 }
 
@@ -147,7 +159,9 @@ fn a_stencil_takes_a_few_bytes_per_row() {
     let row = |i: u64, j: u64| 1_000_000 + i * 64 + j;
     let stencil: Vec<Raw> = (1..100u64)
         .flat_map(|i| {
-            (0..64).flat_map(move |j| [-1i64, 0, 1, 8000].map(|d| (row(i.wrapping_add_signed(d), j), d == 8000, false)))
+            (0..64).flat_map(move |j| {
+                [-1i64, 0, 1, 8000].map(|d| (row(i.wrapping_add_signed(d), j), d == 8000, false))
+            })
         })
         .collect();
     let done = round_trip(&[stencil]);
@@ -156,10 +170,15 @@ fn a_stencil_takes_a_few_bytes_per_row() {
 
 #[test]
 fn a_walk_down_columns_takes_a_few_bytes_per_thousand_lines() {
-    let columns: Vec<Raw> =
-        (0..50_000).flat_map(|i| [(i * 640, false, false), ((1 << 30) + i * 640, true, false)]).collect();
+    let columns: Vec<Raw> = (0..50_000)
+        .flat_map(|i| [(i * 640, false, false), ((1 << 30) + i * 640, true, false)])
+        .collect();
     let done = round_trip(std::slice::from_ref(&columns));
-    assert!(done.blobs[0].len() < 30 + columns.len() / STEPPED_LIMIT as usize * 5, "{} bytes", done.blobs[0].len());
+    assert!(
+        done.blobs[0].len() < 30 + columns.len() / STEPPED_LIMIT as usize * 5,
+        "{} bytes",
+        done.blobs[0].len()
+    );
 }
 
 #[test]
@@ -176,8 +195,16 @@ fn a_gather_takes_three_bytes_a_touch_and_keeps_its_streams() {
         gather.push((10_000_000 + random.u64(..1_250_000), false, false));
     }
     let done = round_trip(std::slice::from_ref(&gather));
-    assert!(done.blobs[0].len() < gather.len() * 31 / 10, "{} bytes for {} touches", done.blobs[0].len(), gather.len());
-    let streaming = decode(&done.blobs[0], gather.len(), &done.spans).iter().filter(|touch| touch.streaming).count();
+    assert!(
+        done.blobs[0].len() < gather.len() * 31 / 10,
+        "{} bytes for {} touches",
+        done.blobs[0].len(),
+        gather.len()
+    );
+    let streaming = decode(&done.blobs[0], gather.len(), &done.spans)
+        .iter()
+        .filter(|touch| touch.streaming)
+        .count();
     assert!((29_900..30_100).contains(&streaming), "{streaming}");
 }
 
@@ -186,16 +213,24 @@ fn a_repeat_of_far_touches_that_is_too_long_is_refused() {
     let done = encode(&[(0..3000).map(|i| (i % 2 * 1000, false, false)).collect()]);
     let mut blob = done.blobs[0].clone();
     check(&blob, 3000, &done.spans, 0).unwrap();
-    // The two lines settle in slots only when found near; make the repeat of the two far tokens itself.
+    // The two lines settle in slots only when found near; make the repeat of the two far tokens
+    // itself.
     blob.truncate(4);
     blob.extend([REPEAT, 1, 0x81, 0x08]);
-    assert_eq!(check(&blob, 1027, &done.spans, 0).unwrap_err().what, "a repeat with far touches is too long");
+    assert_eq!(
+        check(&blob, 1027, &done.spans, 0).unwrap_err().what,
+        "a repeat with far touches is too long"
+    );
 }
 
 #[test]
 fn a_touch_outside_is_named_with_its_place() {
     let done = encode(&[vec![(64, false, false)]]);
-    let fault = check(&[done.blobs[0].clone(), vec![64 | 16]].concat(), 2, &done.spans, 0).unwrap_err();
+    let fault =
+        check(&[done.blobs[0].clone(), vec![64 | 16]].concat(), 2, &done.spans, 0).unwrap_err();
     assert_eq!(fault.at, done.blobs[0].len() + 1);
-    assert_eq!(check(&done.blobs[0], 2, &done.spans, 0).unwrap_err().what, "it holds fewer touches than announced");
+    assert_eq!(
+        check(&done.blobs[0], 2, &done.spans, 0).unwrap_err().what,
+        "it holds fewer touches than announced"
+    );
 }

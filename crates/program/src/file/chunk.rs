@@ -1,8 +1,9 @@
-//! Chunks: pieces of at most 1 MiB, compressed, each with checksums of its header, of what is stored and of what that means.
+//! Chunks: pieces of at most 1 MiB, compressed, each with checksums of its header, of what is
+//! stored and of what that means.
 //!
-//! A reader never takes a length on trust. The header's checksum is compared before the lengths are looked at, the
-//! stored bytes arrive and are compared before anything is made of them, and what they unpack to is at most
-//! [`RATIO`] times as long. The writer keeps to that by padding.
+//! A reader never takes a length on trust. The header's checksum is compared before the lengths are
+//! looked at, the stored bytes arrive and are compared before anything is made of them, and what
+//! they unpack to is at most [`RATIO`] times as long. The writer keeps to that by padding.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +19,8 @@ pub(super) const RAW_LIMIT: usize = 1 << 20;
 pub(super) const RATIO: usize = 64;
 /// Most stored bytes: what does not compress grows a little.
 const STORED_LIMIT: usize = RAW_LIMIT + RAW_LIMIT / 64;
-/// Bytes of a header: tag, raw length, stored length, checksums of the stored bytes, the raw bytes and the header.
+/// Bytes of a header: tag, raw length, stored length, checksums of the stored bytes, the raw bytes
+/// and the header.
 pub(super) const HEADER: usize = 36;
 /// Stored bytes begin with the length of the LZ4 block; what follows the block is padding.
 const BLOCK_LENGTH: usize = 4;
@@ -27,7 +29,8 @@ const BLOCK_LENGTH: usize = 4;
 pub(super) struct ChunkWriter<W> {
     to: W,
     stored: Vec<u8>,
-    /// Chunks written. Each header's checksum is seeded with its chunk's number, so that none can be left out or moved.
+    /// Chunks written. Each header's checksum is seeded with its chunk's number, so that none can
+    /// be left out or moved.
     written: u64,
 }
 
@@ -43,7 +46,8 @@ impl<W: Write> ChunkWriter<W> {
         }
         self.stored.clear();
         self.stored.resize(BLOCK_LENGTH + get_maximum_output_size(raw.len()), 0);
-        let block = compress_into(raw, &mut self.stored[BLOCK_LENGTH..]).map_err(io::Error::other)?;
+        let block =
+            compress_into(raw, &mut self.stored[BLOCK_LENGTH..]).map_err(io::Error::other)?;
         self.stored[..BLOCK_LENGTH].copy_from_slice(&(block as u32).to_le_bytes());
         self.stored.truncate(BLOCK_LENGTH + block);
         let least = raw.len().div_ceil(RATIO);
@@ -92,16 +96,20 @@ impl<R: Read> ChunkReader<R> {
         let offset = self.offset;
         let mut header = Vec::with_capacity(HEADER);
         self.fill(&mut header, HEADER, self.section, offset)?;
-        let word = |at: usize| header[at..at + 8].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let word = |at: usize| {
+            header[at..at + 8].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+        };
         let half = |at: usize| word(at) as u32 as usize;
         let before = self.section.name();
         if xxh3_64_with_seed(&header[..28], self.read) != word(28) {
             let what = "the header that follows it does not match its checksum";
             return Err(ReadError::Damaged { section: before, offset, what });
         }
-        let invalid = |section, what: &str| ReadError::Invalid { section, offset, what: what.into() };
+        let invalid =
+            |section, what: &str| ReadError::Invalid { section, offset, what: what.into() };
         let tag = [header[0], header[1], header[2], header[3]];
-        let section = Section::of(tag).ok_or_else(|| invalid(before, "a section of unknown name follows it"))?;
+        let section = Section::of(tag)
+            .ok_or_else(|| invalid(before, "a section of unknown name follows it"))?;
         let (raw_len, stored_len) = (half(4), half(8));
         if section < self.section {
             return Err(invalid(section.name(), "it stands after a section that it must precede"));
@@ -110,7 +118,10 @@ impl<R: Read> ChunkReader<R> {
             return Err(invalid(section.name(), "its length is out of bounds"));
         }
         if raw_len > RATIO.saturating_mul(stored_len) {
-            return Err(invalid(section.name(), "it claims to unpack to more than 64 times its length"));
+            return Err(invalid(
+                section.name(),
+                "it claims to unpack to more than 64 times its length",
+            ));
         }
         self.section = section;
         let mut stored = std::mem::take(&mut self.stored);
@@ -123,8 +134,10 @@ impl<R: Read> ChunkReader<R> {
         }
         self.raw.clear();
         self.raw.resize(raw_len, 0);
-        let block =
-            self.stored.split_first_chunk().and_then(|(len, rest)| rest.get(..u32::from_le_bytes(*len) as usize));
+        let block = self
+            .stored
+            .split_first_chunk()
+            .and_then(|(len, rest)| rest.get(..u32::from_le_bytes(*len) as usize));
         match block.map(|block| decompress_into(block, &mut self.raw)) {
             Some(Ok(len)) if len == raw_len => {}
             _ => return Err(damaged("it does not unpack to its length")),
@@ -144,10 +157,20 @@ impl<R: Read> ChunkReader<R> {
     }
 
     /// Appends the next `len` bytes to `to`, which grows only as they arrive.
-    fn fill(&mut self, to: &mut Vec<u8>, len: usize, section: Section, offset: u64) -> Result<(), ReadError> {
+    fn fill(
+        &mut self,
+        to: &mut Vec<u8>,
+        len: usize,
+        section: Section,
+        offset: u64,
+    ) -> Result<(), ReadError> {
         let read = (&mut self.from).take(len as u64).read_to_end(to);
         let read = read.map_err(|source| ReadError::Io { offset: self.offset, source })?;
         self.offset += read as u64;
-        if read < len { Err(ReadError::Truncated { section: section.name(), offset }) } else { Ok(()) }
+        if read < len {
+            Err(ReadError::Truncated { section: section.name(), offset })
+        } else {
+            Ok(())
+        }
     }
 }

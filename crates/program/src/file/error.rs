@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::VERSION;
 
-/// Why a program cannot be read. Offsets are in bytes from the beginning of the file, to the beginning of a chunk.
+/// Why a program cannot be read. Offsets are in bytes from the beginning of the file, to the
+/// beginning of a chunk.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -26,7 +27,9 @@ pub enum ReadError {
         source: io::Error,
     },
     /// It does not begin as a program does.
-    #[error("this is not a recorded program: it does not begin with befit's mark; record one with `befit record`")]
+    #[error(
+        "this is not a recorded program: it does not begin with befit's mark; record one with `befit record`"
+    )]
     NotAProgram,
     /// It is of another version.
     #[error(
@@ -45,7 +48,9 @@ pub enum ReadError {
         offset: u64,
     },
     /// Bytes are not those that were written.
-    #[error("the program is damaged in its {section} section, in the chunk at byte {offset}: {what}")]
+    #[error(
+        "the program is damaged in its {section} section, in the chunk at byte {offset}: {what}"
+    )]
     Damaged {
         /// The section.
         section: &'static str,
@@ -55,7 +60,9 @@ pub enum ReadError {
         what: &'static str,
     },
     /// Bytes are as they were written, but mean nothing.
-    #[error("the program is invalid in its {section} section, in the chunk at byte {offset}: {what}")]
+    #[error(
+        "the program is invalid in its {section} section, in the chunk at byte {offset}: {what}"
+    )]
     Invalid {
         /// The section.
         section: &'static str,

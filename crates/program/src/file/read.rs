@@ -27,8 +27,13 @@ pub(crate) fn load(path: &Path) -> Result<Program, ReadError> {
 /// Reads a program and checks all of it.
 pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
     let mut prelude = Vec::new();
-    (&mut from).take(12).read_to_end(&mut prelude).map_err(|source| ReadError::Io { offset: 0, source })?;
-    let Some((magic, version)) = prelude.split_first_chunk::<8>() else { return Err(ReadError::NotAProgram) };
+    (&mut from)
+        .take(12)
+        .read_to_end(&mut prelude)
+        .map_err(|source| ReadError::Io { offset: 0, source })?;
+    let Some((magic, version)) = prelude.split_first_chunk::<8>() else {
+        return Err(ReadError::NotAProgram);
+    };
     if *magic != MAGIC {
         return Err(ReadError::NotAProgram);
     }
@@ -50,13 +55,22 @@ pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
             loading.add(section, raw).map_err(invalid)?;
             continue;
         }
-        let program =
-            loading.finish().map_err(|(section, what)| ReadError::Invalid { section: section.name(), offset, what })?;
+        let program = loading.finish().map_err(|(section, what)| ReadError::Invalid {
+            section: section.name(),
+            offset,
+            what,
+        })?;
         let mut cursor = Cursor::new(raw);
-        if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total)) || !cursor.is_empty() {
+        if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
+            || !cursor.is_empty()
+        {
             return Err(invalid("the totals are not those of what was read".into()));
         }
-        return if chunks.at_end()? { Ok(program) } else { Err(ReadError::Trailing { offset: chunks.offset }) };
+        return if chunks.at_end()? {
+            Ok(program)
+        } else {
+            Err(ReadError::Trailing { offset: chunks.offset })
+        };
     }
 }
 
@@ -145,7 +159,9 @@ impl Loading {
             return Err("bytes follow the name".into());
         }
         let line_size = Bytes(cursor.varint().ok_or(CUT)?);
-        let small = |n: Option<u64>| u32::try_from(n.ok_or(CUT)?).map_err(|_| "a number does not fit 32 bits");
+        let small = |n: Option<u64>| {
+            u32::try_from(n.ok_or(CUT)?).map_err(|_| "a number does not fit 32 bits")
+        };
         let filter = small(cursor.varint())?;
         self.stack_lines = small(cursor.varint())?;
         self.root_declared = declared(cursor)?;
@@ -153,7 +169,8 @@ impl Loading {
         if len > Meta::NAME_LIMIT {
             return Err(format!("a name of {len} bytes is too long"));
         }
-        let name = std::str::from_utf8(cursor.take(len).ok_or(CUT)?).map_err(|_| "the name is not UTF-8")?;
+        let name = std::str::from_utf8(cursor.take(len).ok_or(CUT)?)
+            .map_err(|_| "the name is not UTF-8")?;
         self.meta = Some(Meta { name: name.into(), line_size, filter });
         Ok(())
     }
@@ -166,10 +183,17 @@ impl Loading {
             return Err("a stretch is empty, or touches the one before it".into());
         }
         let limit = LINE_LIMIT / PAGE_LINES;
-        if gap > limit || pages > limit || end.unwrap_or(0) + (gap + pages) * PAGE_LINES > LINE_LIMIT {
+        if gap > limit
+            || pages > limit
+            || end.unwrap_or(0) + (gap + pages) * PAGE_LINES > LINE_LIMIT
+        {
             return Err("a stretch lies beyond the last address".into());
         }
-        self.stretches.push(Span { first: end.unwrap_or(0) + gap * PAGE_LINES, lines: pages * PAGE_LINES, dense: 0 });
+        self.stretches.push(Span {
+            first: end.unwrap_or(0) + gap * PAGE_LINES,
+            lines: pages * PAGE_LINES,
+            dense: 0,
+        });
         Ok(())
     }
 
@@ -208,7 +232,8 @@ impl Loading {
             _ => {
                 let scope = self.scope(back)?;
                 let back = cursor.varint().ok_or(CUT)?;
-                let declared = number(&mut self.used.declared, back, self.declared.len(), "declared size")?;
+                let declared =
+                    number(&mut self.used.declared, back, self.declared.len(), "declared size")?;
                 self.tree.fork(scope, declared).map_err(|error| error.to_string())?;
             }
         }
@@ -228,8 +253,9 @@ impl Loading {
             return Err((Section::Tree, "the root task does not end".into()));
         }
         let tree = self.tree.finish().map_err(|error| (Section::Tree, error.to_string()))?;
-        let spans = Spans::number(self.stretches)
-            .ok_or_else(|| (Section::Spans, "the touched stretches have more than 2^32 lines".to_string()))?;
+        let spans = Spans::number(self.stretches).ok_or_else(|| {
+            (Section::Spans, "the touched stretches have more than 2^32 lines".to_string())
+        })?;
         let blobs = self.blobs;
         if blobs.table.last().map_or(0, |last| last.end) != blobs.bytes.len() as u64 {
             return Err((Section::Blobs, "the blobs are not as long as the index says".into()));
@@ -249,32 +275,37 @@ impl Loading {
     }
 }
 
-/// Checks all blobs, on several threads when that is worth it. Which of several faults is reported does not depend on them.
+/// Checks all blobs, on several threads when that is worth it. Which of several faults is reported
+/// does not depend on them.
 fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Result<(), String> {
     let check = |range: Range<u32>| {
         for index in range {
             let (blob, touches) = blobs.get(index);
-            codec::check(blob, touches, spans, stack_lines)
-                .map_err(|fault| format!("blob {index} at its byte {}: {}", fault.at, fault.what))?;
+            codec::check(blob, touches, spans, stack_lines).map_err(|fault| {
+                format!("blob {index} at its byte {}: {}", fault.at, fault.what)
+            })?;
         }
         Ok(())
     };
     let count = blobs.table.len() as u32;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(blobs.bytes.len() >> 22);
+    let threads =
+        std::thread::available_parallelism().map_or(1, usize::from).min(blobs.bytes.len() >> 22);
     if threads < 2 {
         return check(0..count);
     }
     // Ranges of blobs with about as many bytes each.
     let share = blobs.bytes.len() as u64 / threads as u64 + 1;
     let cut = |part: u64| blobs.table.partition_point(|blob| blob.end <= part * share) as u32;
-    let ranges: Vec<Range<u32>> =
-        (0..threads as u64).map(|part| if part == 0 { 0 } else { cut(part) }..cut(part + 1)).collect();
+    let ranges: Vec<Range<u32>> = (0..threads as u64)
+        .map(|part| if part == 0 { 0 } else { cut(part) }..cut(part + 1))
+        .collect();
     std::thread::scope(|scope| {
-        let running: Vec<_> = ranges.into_iter().map(|range| scope.spawn(|| check(range))).collect();
+        let running: Vec<_> =
+            ranges.into_iter().map(|range| scope.spawn(|| check(range))).collect();
         // A checker does not panic; if it did, so must this.
-        running
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        running.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
 
@@ -283,7 +314,9 @@ fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
     if flags > 3 {
         return Err("unknown kind of declared size".into());
     }
-    let mut size = |bit| if flags & bit == 0 { Ok(None) } else { cursor.varint().map(|n| Some(Bytes(n))).ok_or(CUT) };
+    let mut size = |bit| {
+        if flags & bit == 0 { Ok(None) } else { cursor.varint().map(|n| Some(Bytes(n))).ok_or(CUT) }
+    };
     Ok(Declared { size: size(1)?, strand: size(2)? })
 }
 

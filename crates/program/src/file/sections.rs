@@ -22,8 +22,16 @@ pub(super) enum Section {
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 8] =
-        [Self::Meta, Self::Spans, Self::Declared, Self::Costs, Self::Index, Self::Blobs, Self::Tree, Self::End];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Meta,
+        Self::Spans,
+        Self::Declared,
+        Self::Costs,
+        Self::Index,
+        Self::Blobs,
+        Self::Tree,
+        Self::End,
+    ];
 
     /// Its name in a chunk's header.
     pub(super) const fn tag(self) -> [u8; 4] {

@@ -29,9 +29,14 @@ pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteEr
         end = span.first + span.lines;
     })?;
     records(&mut chunks, Section::Declared, &program.declared, |out, &it| declared(out, it))?;
-    records(&mut chunks, Section::Costs, &program.costs, |out, &Cost { loads, stores, blocks }| {
-        [loads, stores, blocks].into_iter().for_each(|n| varint::put(out, n));
-    })?;
+    records(
+        &mut chunks,
+        Section::Costs,
+        &program.costs,
+        |out, &Cost { loads, stores, blocks }| {
+            [loads, stores, blocks].into_iter().for_each(|n| varint::put(out, n));
+        },
+    )?;
     let mut begin = 0;
     records(&mut chunks, Section::Index, &program.blobs.table, |out, blob| {
         varint::put(out, blob.end - begin);
@@ -42,7 +47,9 @@ pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteEr
         chunks.write(Section::Blobs, part)?;
     }
     let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
-    records(&mut chunks, Section::Tree, program.serial(), |out, step| numbers.put(program, out, step))?;
+    records(&mut chunks, Section::Tree, program.serial(), |out, step| {
+        numbers.put(program, out, step)
+    })?;
     chunks.write(Section::End, &totals(program))?;
     chunks.into_inner().flush()?;
     Ok(())
@@ -51,7 +58,8 @@ pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteEr
 /// Writes a file that appears whole or not at all: under another name first.
 pub(crate) fn save(program: &Program, path: &Path) -> Result<(), WriteError> {
     let failed = |source| WriteError::Save { path: path.into(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     // As any other new file: tempfile's default is for the owner's eyes only.
     #[cfg(unix)]
@@ -107,7 +115,8 @@ fn records<W: Write, T>(
     chunks.write(section, &raw)
 }
 
-/// The next new number of each kind: steps name things by how far below it they are, 0 for a new one.
+/// The next new number of each kind: steps name things by how far below it they are, 0 for a new
+/// one.
 struct Numbers {
     scope: u32,
     declared: u32,

@@ -1,9 +1,9 @@
 //! From the lines of the recorded process to dense numbers.
 //!
-//! A process touches a few stretches of a huge address space. The builder notes which pages were touched ([`PageSet`]);
-//! when it is done, runs of touched pages become [`Spans`], numbered one after another from 0. Order is kept,
-//! neighbours stay neighbours, and a line keeps its place within its page, so that the low bits of a cache's set
-//! index are those of the recorded process.
+//! A process touches a few stretches of a huge address space. The builder notes which pages were
+//! touched ([`PageSet`]); when it is done, runs of touched pages become [`Spans`], numbered one
+//! after another from 0. Order is kept, neighbours stay neighbours, and a line keeps its place
+//! within its page, so that the low bits of a cache's set index are those of the recorded process.
 
 mod pages;
 mod spans;

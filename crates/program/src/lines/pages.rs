@@ -53,11 +53,18 @@ impl PageSet {
             for (w, &word) in self.leaves[leaf as usize].iter().enumerate() {
                 let mut left = word;
                 while left != 0 {
-                    let page = number * LEAF_PAGES + w as u64 * 64 + u64::from(left.trailing_zeros());
+                    let page =
+                        number * LEAF_PAGES + w as u64 * 64 + u64::from(left.trailing_zeros());
                     left &= left - 1;
                     match spans.last_mut() {
-                        Some(last) if last.first + last.lines == page * PAGE_LINES => last.lines += PAGE_LINES,
-                        _ => spans.push(Span { first: page * PAGE_LINES, lines: PAGE_LINES, dense: 0 }),
+                        Some(last) if last.first + last.lines == page * PAGE_LINES => {
+                            last.lines += PAGE_LINES
+                        }
+                        _ => spans.push(Span {
+                            first: page * PAGE_LINES,
+                            lines: PAGE_LINES,
+                            dense: 0,
+                        }),
                     }
                 }
             }

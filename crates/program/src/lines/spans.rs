@@ -20,7 +20,8 @@ impl Span {
     }
 }
 
-/// Spans, ascending, with at least a page between any two: the neighbour of a touched line, if touched, is in the same span.
+/// Spans, ascending, with at least a page between any two: the neighbour of a touched line, if
+/// touched, is in the same span.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spans {
     table: Vec<Span>,
@@ -47,8 +48,8 @@ impl Spans {
         &self.table
     }
 
-    /// The span that holds `line`. `hint` is where the last answer stood: constant time when the line is there again, else
-    /// logarithmic in the number of spans.
+    /// The span that holds `line`. `hint` is where the last answer stood: constant time when the
+    /// line is there again, else logarithmic in the number of spans.
     #[inline]
     pub(crate) fn find(&self, line: u64, hint: &mut u32) -> Option<&Span> {
         match self.table.get(*hint as usize) {
@@ -74,7 +75,8 @@ mod tests {
     #[test]
     fn touched_pages_become_dense_and_keep_order_neighbours_and_place_in_page() {
         let mut pages = PageSet::new();
-        let lines = [5, 63, 64, 130, 1 << 40, (1 << 40) + 64, 1 << 57, 64 * 32767, 64 * 32768, 1000];
+        let lines =
+            [5, 63, 64, 130, 1 << 40, (1 << 40) + 64, 1 << 57, 64 * 32767, 64 * 32768, 1000];
         lines.iter().for_each(|&line| pages.insert_line(line));
         let spans = Spans::number(pages.stretches()).unwrap();
         assert_eq!(spans.table().len(), 5, "{spans:?}");
@@ -82,8 +84,10 @@ mod tests {
         let mut sorted = lines;
         sorted.sort_unstable();
         let mut hint = 0;
-        let dense: Vec<u32> =
-            sorted.iter().map(|&line| spans.find(line, &mut hint).unwrap().dense(line).unwrap()).collect();
+        let dense: Vec<u32> = sorted
+            .iter()
+            .map(|&line| spans.find(line, &mut hint).unwrap().dense(line).unwrap())
+            .collect();
         assert!(dense.is_sorted_by(|a, b| a < b));
         for (line, dense) in sorted.iter().zip(dense) {
             assert_eq!(line % 64, u64::from(dense) % 64);

@@ -49,8 +49,9 @@ impl BlobTable {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }
 
-    /// The index of the blob that makes up `bytes` from [`Self::end`] on, and whether it is new; if not, the caller
-    /// takes its bytes back. None when 2^32 blobs are in. Time for the length of the blob.
+    /// The index of the blob that makes up `bytes` from [`Self::end`] on, and whether it is new; if
+    /// not, the caller takes its bytes back. None when 2^32 blobs are in. Time for the length of
+    /// the blob.
     pub(crate) fn intern(&mut self, bytes: &[u8], touches: u64) -> Option<(u32, bool)> {
         let blob = &bytes[self.end()..];
         let next = u32::try_from(self.table.len()).ok()?;

@@ -32,10 +32,12 @@ pub(crate) struct Strand {
 
 /// What a nested-parallel program did: its task tree, and what each strand cost and touched.
 ///
-/// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change. Touches stay encoded
-/// (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand, and the different blobs.
+/// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
+/// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
+/// and the different blobs.
 ///
-/// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or strand.
+/// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or
+/// strand.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) meta: Meta,
@@ -78,7 +80,11 @@ impl Program {
 
     /// What a task declares of itself. Constant time.
     pub fn declared(&self, task: TaskId) -> Declared {
-        if task == TaskId(0) { self.root_declared } else { self.declared[self.tree.declared(task) as usize] }
+        if task == TaskId(0) {
+            self.root_declared
+        } else {
+            self.declared[self.tree.declared(task) as usize]
+        }
     }
 
     /// Says what the root task declares, which a recorder may not know.
@@ -106,11 +112,13 @@ impl Program {
 
     /// Touches of all strands. Time for the number of strands.
     pub fn total_touches(&self) -> u64 {
-        let touches = self.strands.iter().map(|strand| self.blobs.table[strand.blob as usize].touches);
+        let touches =
+            self.strands.iter().map(|strand| self.blobs.table[strand.blob as usize].touches);
         touches.fold(0, u64::saturating_add)
     }
 
-    /// Number of dense lines of shared data: whole pages, of which at least one line is touched each.
+    /// Number of dense lines of shared data: whole pages, of which at least one line is touched
+    /// each.
     pub fn lines(&self) -> u32 {
         self.spans.lines()
     }
@@ -146,10 +154,12 @@ impl Program {
         file::save(self, path.as_ref())
     }
 
-    /// Reads what [`write`](Self::write) has written, trusting nothing: memory grows only as what was read proves good.
+    /// Reads what [`write`](Self::write) has written, trusting nothing: memory grows only as what
+    /// was read proves good.
     ///
     /// # Errors
-    /// When it is no program, is damaged or cut off, or is of another version; the error says where.
+    /// When it is no program, is damaged or cut off, or is of another version; the error says
+    /// where.
     pub fn read(from: impl Read) -> Result<Self, ReadError> {
         file::read(from)
     }

@@ -18,7 +18,9 @@ pub enum TreeError {
     #[error("more {0} than can be numbered with 32 bits")]
     TooMany(&'static str),
     /// It would wait for itself or for a task that it does not descend from.
-    #[error("task {task} waits for scope {scope}, which holds task {other}, not a descendant of it")]
+    #[error(
+        "task {task} waits for scope {scope}, which holds task {other}, not a descendant of it"
+    )]
     Sync {
         /// The task that waits.
         task: u32,
@@ -28,7 +30,9 @@ pub enum TreeError {
         other: u32,
     },
     /// The scope is no longer the forking task's to use.
-    #[error("task {task} forks into scope {scope}, which a task that is no ancestor of it has waited for")]
+    #[error(
+        "task {task} forks into scope {scope}, which a task that is no ancestor of it has waited for"
+    )]
     Fork {
         /// The task that forks.
         task: u32,
@@ -56,8 +60,8 @@ struct Open {
 /// Numbers stay below this, so that tables can use the last ones for "none".
 const LIMIT: usize = u32::MAX as usize - 1;
 
-/// Builds a [`Tree`] step by step. Constant time a step, but for scopes that are waited for before they are forked into:
-/// logarithmic in the depth.
+/// Builds a [`Tree`] step by step. Constant time a step, but for scopes that are waited for before
+/// they are forked into: logarithmic in the depth.
 #[derive(Debug)]
 pub(crate) struct TreeBuilder {
     tree: Tree,
@@ -79,7 +83,12 @@ impl TreeBuilder {
             scopes: 1,
             strands: 0,
         };
-        Self { tree, pending: Vec::new(), open: vec![Open { task: 0, first: 0 }], scopes: vec![Scope::NEW] }
+        Self {
+            tree,
+            pending: Vec::new(),
+            open: vec![Open { task: 0, first: 0 }],
+            scopes: vec![Scope::NEW],
+        }
     }
 
     /// The task that runs.
@@ -129,11 +138,9 @@ impl TreeBuilder {
     pub(crate) fn sync(&mut self, scope: ScopeId) -> Result<(), TreeError> {
         let task = self.task();
         let open = &self.open;
-        entry(&mut self.scopes, scope)?.sync(task, |task| is_open(open, task)).map_err(|other| TreeError::Sync {
-            task: task.0,
-            scope: scope.0,
-            other: other.0,
-        })?;
+        entry(&mut self.scopes, scope)?
+            .sync(task, |task| is_open(open, task))
+            .map_err(|other| TreeError::Sync { task: task.0, scope: scope.0, other: other.0 })?;
         self.pending.push(Op::Sync(scope));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The task tree: what each task does, in order.
 //!
-//! [`TreeBuilder`] takes the steps of the serial execution, whether they come from a recorder or from a file, and
-//! refuses those that make no tree. [`Serial`] gives the same steps back.
+//! [`TreeBuilder`] takes the steps of the serial execution, whether they come from a recorder or
+//! from a file, and refuses those that make no tree. [`Serial`] gives the same steps back.
 
 mod build;
 mod scopes;

@@ -1,9 +1,9 @@
 //! Scopes: who may fork into one, who may wait for it.
 //!
-//! A sync waits for all tasks forked in its scope. Were one of them the waiting task itself or an ancestor of it, it
-//! would wait for ever. So every task of a scope must descend from every task that syncs the scope; a fork
-//! may still come from any descendant, however deep, as a spawn into an outer scope does. Then each wait is for
-//! descendants only, and no schedule can deadlock.
+//! A sync waits for all tasks forked in its scope. Were one of them the waiting task itself or an
+//! ancestor of it, it would wait for ever. So every task of a scope must descend from every task
+//! that syncs the scope; a fork may still come from any descendant, however deep, as a spawn into
+//! an outer scope does. Then each wait is for descendants only, and no schedule can deadlock.
 
 use std::collections::HashMap;
 
@@ -26,8 +26,9 @@ pub(super) struct Scope {
 impl Scope {
     pub(super) const NEW: Self = Self { first: NONE, waiter: NONE };
 
-    /// Notes that `child` is forked in it; `is_open` tells whether a task still runs, that is, whether it is an ancestor of
-    /// the child. False when a task that is none has waited for the scope.
+    /// Notes that `child` is forked in it; `is_open` tells whether a task still runs, that is,
+    /// whether it is an ancestor of the child. False when a task that is none has waited for the
+    /// scope.
     pub(super) fn fork(&mut self, child: TaskId, is_open: impl Fn(u32) -> bool) -> bool {
         let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(self.waiter);
         if allowed {
@@ -36,9 +37,13 @@ impl Scope {
         allowed
     }
 
-    /// Notes that `task` waits for it. Tasks are numbered in serial order, so those after `task` so far are its
-    /// descendants. On failure, a task that is none.
-    pub(super) fn sync(&mut self, task: TaskId, is_open: impl Fn(u32) -> bool) -> Result<(), TaskId> {
+    /// Notes that `task` waits for it. Tasks are numbered in serial order, so those after `task` so
+    /// far are its descendants. On failure, a task that is none.
+    pub(super) fn sync(
+        &mut self,
+        task: TaskId,
+        is_open: impl Fn(u32) -> bool,
+    ) -> Result<(), TaskId> {
         if self.first <= task.0 {
             return Err(TaskId(self.first));
         }
@@ -53,7 +58,8 @@ impl Scope {
     }
 }
 
-/// Renumbers the recorder's scopes densely, in the order in which they are first seen. Scope 0 is 0.
+/// Renumbers the recorder's scopes densely, in the order in which they are first seen. Scope 0 is
+/// 0.
 #[derive(Debug)]
 pub(crate) struct ScopeNumbers {
     /// For small numbers: recorders count scopes up.

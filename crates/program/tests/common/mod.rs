@@ -4,7 +4,9 @@
 #![allow(dead_code)]
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch};
+use befit_program::{
+    Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch,
+};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -33,9 +35,11 @@ pub(crate) enum Event {
 
 pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
     let leaf = prop_oneof![
-        (0..1u64 << 40, 1..300u64, 1..8u64, prop::bool::weighted(0.2)).prop_map(|(line, lines, streams, stack)| {
-            Event::Walk { line: if stack { line % 100 } else { line }, lines, streams, stack }
-        }),
+        (0..1u64 << 40, 1..300u64, 1..8u64, prop::bool::weighted(0.2)).prop_map(
+            |(line, lines, streams, stack)| {
+                Event::Walk { line: if stack { line % 100 } else { line }, lines, streams, stack }
+            }
+        ),
         (0..1u64 << 58, any::<bool>()).prop_map(|(line, write)| Event::Touch { line, write }),
         prop_oneof![(0..1000u64, 0..1000u64, 0..1000u64), any::<(u64, u64, u64)>()]
             .prop_map(|(loads, stores, blocks)| Event::Work(loads, stores, blocks)),
@@ -79,7 +83,10 @@ impl Recorder {
             match event {
                 Event::Join(a, b, size) => {
                     let scope = self.scope();
-                    let declared = Declared { size: size.map(Bytes), strand: size.map(|size| Bytes(size / 2)) };
+                    let declared = Declared {
+                        size: size.map(Bytes),
+                        strand: size.map(|size| Bytes(size / 2)),
+                    };
                     self.child(scope, declared, |recorder| recorder.run(a));
                     self.child(scope, declared, |recorder| recorder.run(b));
                     self.builder.sync(scope).unwrap();
@@ -88,12 +95,15 @@ impl Recorder {
                     let scope = self.scope();
                     self.below(*depth, &mut |recorder| {
                         for child in children {
-                            recorder.child(scope, Declared::default(), |recorder| recorder.run(child));
+                            recorder
+                                .child(scope, Declared::default(), |recorder| recorder.run(child));
                         }
                     });
                     self.builder.sync(scope).unwrap();
                 }
-                Event::Detached(task) => self.child(ScopeId(0), Declared::default(), |recorder| recorder.run(task)),
+                Event::Detached(task) => {
+                    self.child(ScopeId(0), Declared::default(), |recorder| recorder.run(task))
+                }
                 &Event::Walk { line, lines, streams, stack } => {
                     for i in 0..lines {
                         for stream in 0..streams {
@@ -102,7 +112,9 @@ impl Recorder {
                         }
                     }
                 }
-                &Event::Touch { line, write } => self.builder.touches(&[RawTouch::new(line, write, false)]),
+                &Event::Touch { line, write } => {
+                    self.builder.touches(&[RawTouch::new(line, write, false)])
+                }
                 &Event::Work(loads, stores, blocks) => self.builder.work(loads, stores, blocks),
             }
         }
@@ -142,7 +154,12 @@ pub(crate) fn file(program: &Program) -> Vec<u8> {
 pub(crate) fn all(program: &Program) -> String {
     let mut all = format!("{:?} {:?}\n", program.meta(), program.stats());
     for task in (0..program.tasks()).map(TaskId) {
-        all += &format!("{:?} {:?} {:?}\n", program.parent(task), program.declared(task), program.ops(task));
+        all += &format!(
+            "{:?} {:?} {:?}\n",
+            program.parent(task),
+            program.declared(task),
+            program.ops(task)
+        );
     }
     for strand in (0..program.strands()).map(StrandId) {
         all += &format!("{:?} ", program.work(strand));
@@ -150,7 +167,13 @@ pub(crate) fn all(program: &Program) -> String {
             all += &format!("{line}{}{}{} ", u8::from(write), u8::from(stack), u8::from(streaming));
         }
     }
-    all + &format!("\n{} {} {} {}", program.scopes(), program.lines(), program.stack_lines(), program.total_touches())
+    all + &format!(
+        "\n{} {} {} {}",
+        program.scopes(),
+        program.lines(),
+        program.stack_lines(),
+        program.total_touches()
+    )
 }
 
 /// Has something in every section.
@@ -168,7 +191,13 @@ pub(crate) fn small() -> Program {
 }
 
 /// A chunk as the writer would make it, of any claimed lengths and contents.
-pub(crate) fn chunk(tag: &[u8; 4], raw_len: u32, raw: &[u8], stored: &[u8], number: u64) -> Vec<u8> {
+pub(crate) fn chunk(
+    tag: &[u8; 4],
+    raw_len: u32,
+    raw: &[u8],
+    stored: &[u8],
+    number: u64,
+) -> Vec<u8> {
     let mut chunk = tag.to_vec();
     chunk.extend(raw_len.to_le_bytes());
     chunk.extend((stored.len() as u32).to_le_bytes());

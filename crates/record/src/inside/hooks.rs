@@ -13,7 +13,12 @@ mod c {
         pub(super) safe fn befit_record_fork(scope: u32, size: u64, strand: u64);
         pub(super) safe fn befit_record_end();
         pub(super) safe fn befit_record_sync(scope: u32);
-        pub(super) fn befit_record_region(size: u64, strand: u64, body: extern "C" fn(*mut c_void), data: *mut c_void);
+        pub(super) fn befit_record_region(
+            size: u64,
+            strand: u64,
+            body: extern "C" fn(*mut c_void),
+            data: *mut c_void,
+        );
     }
 }
 
@@ -82,8 +87,13 @@ impl Drop for Resumed {
 ///
 /// # Safety
 /// `body` must accept `data`, once, on this thread, before this returns; it must not unwind.
-pub(super) unsafe fn run_region(size: u64, strand: u64, body: extern "C" fn(*mut c_void), data: *mut c_void) {
-    // SAFETY: the C function calls `body(data)` exactly once, on this thread, before it returns, as our caller permits, and has no
-    // other use of either pointer.
+pub(super) unsafe fn run_region(
+    size: u64,
+    strand: u64,
+    body: extern "C" fn(*mut c_void),
+    data: *mut c_void,
+) {
+    // SAFETY: the C function calls `body(data)` exactly once, on this thread, before it returns, as
+    // our caller permits, and has no other use of either pointer.
     unsafe { c::befit_record_region(size, strand, body, data) }
 }

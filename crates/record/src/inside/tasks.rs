@@ -23,10 +23,11 @@ pub fn in_region() -> bool {
     hooks::in_region()
 }
 
-/// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the region has ended.
+/// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the
+/// region has ended.
 ///
-/// One thread is recorded at a time: a region that begins while another thread is in one runs unrecorded, and the reader of the
-/// recording is told. Inside a region this only calls `f`.
+/// One thread is recorded at a time: a region that begins while another thread is in one runs
+/// unrecorded, and the reader of the recording is told. Inside a region this only calls `f`.
 pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
     if in_region() {
         return f();
@@ -34,8 +35,9 @@ pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
     let mut call = Call { f: Some(f), result: None };
     let (size, strand) = in_stream(declared);
     let data: *mut Call<_, _> = &raw mut call;
-    // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives the call, and nobody else uses
-    // it meanwhile. `enter` does not unwind: it catches the panics of `f`, and does nothing else that panics.
+    // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
+    // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
+    // of `f`, and does nothing else that panics.
     unsafe { hooks::run_region(size, strand, enter_of(data), data.cast()) }
     match call.result {
         Some(Ok(result)) => result,
@@ -57,16 +59,19 @@ fn enter_of<F: FnOnce() -> R, R>(_: *mut Call<F, R>) -> extern "C" fn(*mut c_voi
 
 extern "C" fn enter<F: FnOnce() -> R, R>(data: *mut c_void) {
     let data: *mut Call<F, R> = data.cast();
-    // SAFETY: `region` passes a pointer to a live `Call` of these types that nothing else uses until this returns.
+    // SAFETY: `region` passes a pointer to a live `Call` of these types that nothing else uses
+    // until this returns.
     let call = unsafe { &mut *data };
     if let Some(f) = call.f.take() {
-        // The panic is handed on by `region`, on the other side of C, as if it had never been caught.
+        // The panic is handed on by `region`, on the other side of C, as if it had never been
+        // caught.
         call.result = Some(catch_unwind(AssertUnwindSafe(f)));
     }
 }
 
-/// One sync of the current task, and the tasks that it waits for. Recording is paused from [`Scope::new`] until the drop, which
-/// writes the sync, except while a closure runs; so nothing of the code in between shows as a strand.
+/// One sync of the current task, and the tasks that it waits for. Recording is paused from
+/// [`Scope::new`] until the drop, which writes the sync, except while a closure runs; so nothing of
+/// the code in between shows as a strand.
 pub struct Scope {
     id: u32,
     paused: Paused,
@@ -81,7 +86,8 @@ impl Scope {
         Self { id: paused.scope(), paused }
     }
 
-    /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics the task ends there.
+    /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics
+    /// the task ends there.
     #[inline(always)]
     pub fn task<R>(&self, declared: Declared, f: impl FnOnce() -> R) -> R {
         task(self.id, declared, f)
@@ -101,7 +107,8 @@ impl Drop for Scope {
     }
 }
 
-/// Runs `f` as a child of the current task that no scope waits for (only the end of the program does).
+/// Runs `f` as a child of the current task that no scope waits for (only the end of the program
+/// does).
 #[inline(always)]
 pub fn detached<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
     task(0, declared, f)

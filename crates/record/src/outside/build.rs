@@ -14,11 +14,12 @@ use super::{
     tail::Tail,
 };
 
-/// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and `spawn` that are recorded. All of it is
-/// stable rustc.
+/// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and
+/// `spawn` that are recorded. All of it is stable rustc.
 const FLAGS: [&str; 15] = [
-    // Both passes run when all else is optimised. The second is there for what the first does not see: atomic read-modify-writes, and
-    // copies and fills, which the code generator would expand in place where it knows their length.
+    // Both passes run when all else is optimised. The second is there for what the first does not
+    // see: atomic read-modify-writes, and copies and fills, which the code generator would expand
+    // in place where it knows their length.
     "-Cpasses=sancov-module function(memprof)",
     // A call before each load and each store, and one in each basic block.
     "-Cllvm-args=-sanitizer-coverage-level=3",
@@ -29,7 +30,8 @@ const FLAGS: [&str; 15] = [
     "-Cllvm-args=-memprof-instrument-reads=false",
     "-Cllvm-args=-memprof-instrument-writes=false",
     "-Cllvm-args=-memprof-instrument-atomics=true",
-    // An access is one element, and a loop's iteration at least one block: counts mean the same for every loop.
+    // An access is one element, and a loop's iteration at least one block: counts mean the same for
+    // every loop.
     "-Cno-vectorize-loops",
     "-Cno-vectorize-slp",
     "-Cllvm-args=-unroll-runtime=false",
@@ -38,11 +40,13 @@ const FLAGS: [&str; 15] = [
     "befit_record",
 ];
 
-/// What is to be built, with instrumentation unless [`Build::plain`] is set: a binary of a cargo package, in the release profile.
+/// What is to be built, with instrumentation unless [`Build::plain`] is set: a binary of a cargo
+/// package, in the release profile.
 ///
-/// Instrumented, it goes to a folder `befit-record` of its own in the package's target folder, so that it does not disturb other builds; cargo
-/// builds again only what has changed. The user's own flags from `RUSTFLAGS` or `CARGO_ENCODED_RUSTFLAGS` stay in force. Those from
-/// cargo's configuration files do not: cargo looks there only when neither variable is set.
+/// Instrumented, it goes to a folder `befit-record` of its own in the package's target folder, so
+/// that it does not disturb other builds; cargo builds again only what has changed. The user's own
+/// flags from `RUSTFLAGS` or `CARGO_ENCODED_RUSTFLAGS` stay in force. Those from cargo's
+/// configuration files do not: cargo looks there only when neither variable is set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Build {
     /// The package's Cargo.toml; by default the one in, or above, the current folder.
@@ -59,10 +63,12 @@ pub struct Build {
     pub config: Vec<String>,
     /// Cargo's own output is not shown (it is kept for the error message).
     pub quiet: bool,
-    /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be run, not recorded.
+    /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be
+    /// run, not recorded.
     pub plain: bool,
-    /// The folder of befit's form of rayon-core. With it, instrumented programs may use rayon instead of befit: cargo puts it in
-    /// the place of rayon's, without a change to the user's files.
+    /// The folder of befit's form of rayon-core. With it, instrumented programs may use rayon
+    /// instead of befit: cargo puts it in the place of rayon's, without a change to the user's
+    /// files.
     pub rayon_core: Option<PathBuf>,
 }
 
@@ -120,12 +126,14 @@ pub enum BuildError {
 }
 
 impl Build {
-    /// Builds, and returns where the binary is. Takes as long as cargo does: seconds to minutes, next to nothing when all is built.
+    /// Builds, and returns where the binary is. Takes as long as cargo does: seconds to minutes,
+    /// next to nothing when all is built.
     ///
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self) -> Result<PathBuf, BuildError> {
-        let mut cargo = if self.plain { self.cargo("build", self.manifest()) } else { self.instrumented()? };
+        let mut cargo =
+            if self.plain { self.cargo("build", self.manifest()) } else { self.instrumented()? };
         cargo.args(["--release", "--message-format=json-render-diagnostics"]);
         match (&self.example, &self.bin) {
             (Some(example), _) => cargo.args(["--example", example]),
@@ -153,29 +161,40 @@ impl Build {
         let workspace = self.workspace(self.manifest())?;
         let folder = workspace.target().join("befit-record");
         let mut cargo = match &self.rayon_core {
-            Some(rayon_core) if workspace.may_use_rayon() => self.with_rayon_core(rayon_core, &workspace, &folder)?,
+            Some(rayon_core) if workspace.may_use_rayon() => {
+                self.with_rayon_core(rayon_core, &workspace, &folder)?
+            }
             _ => self.cargo("build", self.manifest()),
         };
-        // With a target named, cargo keeps the flags from build scripts and procedural macros, which could not be linked with them.
+        // With a target named, cargo keeps the flags from build scripts and procedural macros,
+        // which could not be linked with them.
         cargo.args(["--target", &host]).arg("--target-dir").arg(folder);
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags());
-        // With link-time optimisation, also the local kind that is the default, the pass would run before most optimisations.
+        // With link-time optimisation, also the local kind that is the default, the pass would run
+        // before most optimisations.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
         Ok(cargo)
     }
 
     /// What builds with befit's rayon-core in the place of rayon's: see [`super::overlay`].
-    fn with_rayon_core(&self, rayon_core: &Path, workspace: &Workspace, folder: &Path) -> Result<Command, BuildError> {
+    fn with_rayon_core(
+        &self,
+        rayon_core: &Path,
+        workspace: &Workspace,
+        folder: &Path,
+    ) -> Result<Command, BuildError> {
         if !rayon_core.join("Cargo.toml").is_file() {
             return Err(BuildError::NoRayonCore { folder: rayon_core.to_owned() });
         }
         let failed = |error| BuildError::Overlay { folder: folder.to_owned(), error };
         let overlay = Overlay::of(workspace, folder, rayon_core).map_err(failed)?;
         let manifest = overlay.path(&self.absolute_manifest().map_err(failed)?);
-        // A build must have one befit, by one path. If the program has it by a relative path, that leads through the links.
+        // A build must have one befit, by one path. If the program has it by a relative path, that
+        // leads through the links.
         let befit_is_linked = workspace.befit().is_some()
             && self.workspace(Some(&manifest))?.befit().is_some_and(|befit| overlay.has(befit));
-        let rayon_core = if befit_is_linked { overlay.path(rayon_core) } else { rayon_core.to_owned() };
+        let rayon_core =
+            if befit_is_linked { overlay.path(rayon_core) } else { rayon_core.to_owned() };
         let mut cargo = self.cargo("build", Some(&manifest));
         // JSON's strings are TOML's, too.
         let rayon_core = Value::from(rayon_core.to_string_lossy());
@@ -189,7 +208,10 @@ impl Build {
             Some(path) => std::path::absolute(path),
             None => {
                 let here = env::current_dir()?;
-                let above = here.ancestors().map(|folder| folder.join("Cargo.toml")).find(|path| path.is_file());
+                let above = here
+                    .ancestors()
+                    .map(|folder| folder.join("Cargo.toml"))
+                    .find(|path| path.is_file());
                 Ok(above.unwrap_or_else(|| here.join("Cargo.toml")))
             }
         }
@@ -200,7 +222,8 @@ impl Build {
         let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
         let answer = answer_of(cargo, true)?;
-        Workspace::new(&answer).map_err(|what| BuildError::Answer { tool: "cargo metadata".into(), what })
+        Workspace::new(&answer)
+            .map_err(|what| BuildError::Answer { tool: "cargo metadata".into(), what })
     }
 
     /// The cargo that we were started by, if any.
@@ -252,15 +275,20 @@ fn host_triple() -> Result<String, BuildError> {
     rustc.arg("-vV");
     let answer = answer_of(rustc, true)?;
     let host = answer.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or(BuildError::Answer { tool: "rustc -vV".into(), what: "it names no host" })
+    host.map(str::to_owned)
+        .ok_or(BuildError::Answer { tool: "rustc -vV".into(), what: "it names no host" })
 }
 
 /// Runs a tool and returns its stdout.
 fn answer_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let failed = |error| BuildError::Tool { tool: tool.clone(), error };
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
     let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
     let mut answer = String::new();
     if let Some(mut stdout) = child.stdout.take() {
@@ -308,7 +336,10 @@ mod tests {
             joined_flags(None, Some(" -Ctarget-cpu=native  -g".into())),
             format!("-Ctarget-cpu=native\x1f-g\x1f{ours}")
         );
-        assert_eq!(joined_flags(Some("-La b".into()), Some("-g".into())), format!("-La b\x1f{ours}"));
+        assert_eq!(
+            joined_flags(Some("-La b".into()), Some("-g".into())),
+            format!("-La b\x1f{ours}")
+        );
     }
 
     #[test]
@@ -326,7 +357,11 @@ mod tests {
 
     #[test]
     fn a_folder_without_a_package_is_cargos_error() {
-        let build = Build { manifest_path: Some("/nowhere/Cargo.toml".into()), quiet: true, ..Build::default() };
+        let build = Build {
+            manifest_path: Some("/nowhere/Cargo.toml".into()),
+            quiet: true,
+            ..Build::default()
+        };
         let error = build.run().unwrap_err();
         assert!(matches!(error, BuildError::Cargo { .. }), "{error}");
         assert!(error.to_string().contains("/nowhere/Cargo.toml"), "{error}");

@@ -1,4 +1,5 @@
-//! The half that is linked into `befit`: builds the instrumented program, runs it, and makes a Program of what it writes.
+//! The half that is linked into `befit`: builds the instrumented program, runs it, and makes a
+//! Program of what it writes.
 
 mod build;
 mod overlay;

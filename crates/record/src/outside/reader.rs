@@ -37,7 +37,9 @@ pub enum StreamError {
         found: u8,
     },
     /// The process ended in the middle of a region, or of a word.
-    #[error("the recording ends too early, after word {word}: the process ended before its parallel part did")]
+    #[error(
+        "the recording ends too early, after word {word}: the process ended before its parallel part did"
+    )]
     Truncated {
         /// Where.
         word: u64,
@@ -79,7 +81,11 @@ pub(super) struct Contents {
 }
 
 /// Reads the whole stream; `progress` is told how many touches came since it was last told.
-pub(super) fn read(from: impl io::Read, name: &str, progress: &dyn Fn(u64)) -> Result<Contents, StreamError> {
+pub(super) fn read(
+    from: impl io::Read,
+    name: &str,
+    progress: &dyn Fn(u64),
+) -> Result<Contents, StreamError> {
     let mut stream = Stream::new(from);
     let mut builder = ProgramBuilder::new(hello(&mut stream, name)?);
     let mut touches: Vec<RawTouch> = Vec::new();
@@ -89,7 +95,10 @@ pub(super) fn read(from: impl io::Read, name: &str, progress: &dyn Fn(u64)) -> R
     while stream.touches(&mut touches)? {
         if !touches.is_empty() {
             if depth == 0 {
-                return Err(StreamError::Damaged { word: stream.position(), what: "a touch outside a region" });
+                return Err(StreamError::Damaged {
+                    word: stream.position(),
+                    what: "a touch outside a region",
+                });
             }
             builder.touches(&touches);
             progress(touches.len() as u64);
@@ -98,16 +107,23 @@ pub(super) fn read(from: impl io::Read, name: &str, progress: &dyn Fn(u64)) -> R
         let Some(event) = stream.event()? else { continue };
         let tree = |error| StreamError::Tree { word, error };
         match event {
-            Event::Hello { .. } => return Err(StreamError::Damaged { word, what: "a second beginning" }),
+            Event::Hello { .. } => {
+                return Err(StreamError::Damaged { word, what: "a second beginning" });
+            }
             Event::Fork { scope, size, strand } => {
                 builder
-                    .fork(scope_id(scope, word)?, Declared { size: bytes(size), strand: bytes(strand) })
+                    .fork(
+                        scope_id(scope, word)?,
+                        Declared { size: bytes(size), strand: bytes(strand) },
+                    )
                     .map_err(tree)?;
                 regions += u64::from(depth == 0);
                 depth += 1;
             }
             Event::End => {
-                depth = depth.checked_sub(1).ok_or(StreamError::Damaged { word, what: "an end without a task" })?;
+                depth = depth
+                    .checked_sub(1)
+                    .ok_or(StreamError::Damaged { word, what: "an end without a task" })?;
                 builder.end().map_err(tree)?;
             }
             Event::Sync { scope } => builder.sync(scope_id(scope, word)?).map_err(tree)?,
@@ -132,7 +148,9 @@ fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamE
         return Err(StreamError::Empty);
     }
     match stream.event()? {
-        Some(Event::Hello { magic: MAGIC, version: VERSION, filter, line_bits }) if line_bits < 16 => {
+        Some(Event::Hello { magic: MAGIC, version: VERSION, filter, line_bits })
+            if line_bits < 16 =>
+        {
             let mut name = name.to_owned();
             name.truncate(name.floor_char_boundary(Meta::NAME_LIMIT));
             Ok(Meta { name, line_size: Bytes(1 << line_bits), filter: filter.into() })
@@ -145,7 +163,8 @@ fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamE
 }
 
 fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
-    let id = u32::try_from(scope).map_err(|_| StreamError::Damaged { word, what: "a scope beyond 32 bits" })?;
+    let id = u32::try_from(scope)
+        .map_err(|_| StreamError::Damaged { word, what: "a scope beyond 32 bits" })?;
     Ok(ScopeId(id))
 }
 

@@ -19,8 +19,9 @@ use super::{StreamError, reader, tail::Tail};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RecordOptions {
-    /// How many of the lines touched last the filter remembers, 1 to 16 (more is taken for 16, 0 for 1): accesses to them are no
-    /// touches. 8, the default, loses no miss on caches of 8 or more ways; choose fewer for caches with fewer ways.
+    /// How many of the lines touched last the filter remembers, 1 to 16 (more is taken for 16, 0
+    /// for 1): accesses to them are no touches. 8, the default, loses no miss on caches of 8 or
+    /// more ways; choose fewer for caches with fewer ways.
     pub filter: u8,
     /// The program's stdout and stderr are not shown (stderr is kept for the error message).
     pub quiet: bool,
@@ -38,8 +39,8 @@ impl Default for RecordOptions {
 pub struct Recording {
     /// What the program did.
     pub program: Program,
-    /// Parallel regions that ran unrecorded, because another thread was in one at the time. Where it is not 0 the program is
-    /// incomplete, and may differ from run to run.
+    /// Parallel regions that ran unrecorded, because another thread was in one at the time. Where
+    /// it is not 0 the program is incomplete, and may differ from run to run.
     pub skipped_regions: u64,
 }
 
@@ -82,8 +83,9 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-/// Runs `command`, an instrumented program, to its end, and returns what it did; `name` is what the recording will be called.
-/// `progress` is told, from time to time, how many touches came since it was last told.
+/// Runs `command`, an instrumented program, to its end, and returns what it did; `name` is what the
+/// recording will be called. `progress` is told, from time to time, how many touches came since it
+/// was last told.
 ///
 /// # Errors
 /// [`RecordError`]: it cannot be started, it fails, or it writes no good recording; in the last case it is stopped at once.
@@ -99,7 +101,8 @@ pub fn record(
     let program = command.get_program().to_string_lossy().into_owned();
     let start = |error| RecordError::Start { program: program.clone(), error };
     let (from, to) = pipe().map_err(start)?;
-    // A larger pipe lets the two processes run further apart; where the system refuses, the usual size does.
+    // A larger pipe lets the two processes run further apart; where the system refuses, the usual
+    // size does.
     let _ = fcntl_setpipe_size(&from, 1 << 20);
     command.env("BEFIT_RECORD_FD", to.as_raw_fd().to_string());
     command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
@@ -108,8 +111,9 @@ pub fn record(
         command.stdout(Stdio::null());
     }
     let keep_open = move || fcntl_setfd(&to, FdFlags::empty()).map_err(io::Error::from);
-    // SAFETY: between fork and exec only async-signal-safe things may be done, no locks and no allocation: this makes one fcntl
-    // system call, and turns its error number into an io::Error, which holds it in place.
+    // SAFETY: between fork and exec only async-signal-safe things may be done, no locks and no
+    // allocation: this makes one fcntl system call, and turns its error number into an io::Error,
+    // which holds it in place.
     unsafe { command.pre_exec(keep_open) };
     let mut child = command.spawn().map_err(start)?;
     drop(command); // and with it our end of the pipe for writing, else the stream would never end
@@ -124,16 +128,22 @@ pub fn record(
         Ok(_) if !status.success() => Err(RecordError::Failed { status, stderr }),
         Ok(read) => Ok(Recording { program: read.program, skipped_regions: read.skipped_regions }),
         // A process that died explains a stream that broke off.
-        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. }) if !status.success() => {
+        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })
+            if !status.success() =>
+        {
             Err(RecordError::Failed { status, stderr })
         }
         Err(error) => Err(RecordError::Stream { error, stderr }),
     }
 }
 
-/// A process whose stream is bad in its middle would go on for nothing. One whose stream has ended is at its own end, and may yet say why.
+/// A process whose stream is bad in its middle would go on for nothing. One whose stream has ended
+/// is at its own end, and may yet say why.
 fn stop_if_running<T>(child: &mut Child, read: &Result<T, StreamError>) {
-    if !matches!(read, Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })) {
+    if !matches!(
+        read,
+        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })
+    ) {
         // It may have ended by itself meanwhile.
         let _ = child.kill();
     }

@@ -1,4 +1,5 @@
-//! Takes the recorded process's stream apart into touches and events. What a word means is written down in README.md, "The stream".
+//! Takes the recorded process's stream apart into touches and events. What a word means is written
+//! down in README.md, "The stream".
 
 use std::io::{ErrorKind, Read};
 
@@ -80,22 +81,29 @@ impl<R: Read> Stream<R> {
         if !self.fill()? {
             return Err(StreamError::Truncated { word: self.words });
         }
-        let (word, _) =
-            self.bytes[self.at..self.end].split_first_chunk().ok_or(StreamError::Truncated { word: self.words })?;
+        let (word, _) = self.bytes[self.at..self.end]
+            .split_first_chunk()
+            .ok_or(StreamError::Truncated { word: self.words })?;
         self.at += 8;
         self.words += 1;
         Ok(u64::from_ne_bytes(*word))
     }
 
-    /// Replaces what is in `touches` by the touches up to the next event, or as many of them as are at hand. `false` at the end of the
-    /// stream.
+    /// Replaces what is in `touches` by the touches up to the next event, or as many of them as are
+    /// at hand. `false` at the end of the stream.
     pub(super) fn touches(&mut self, touches: &mut Vec<RawTouch>) -> Result<bool, StreamError> {
         touches.clear();
         if !self.fill()? {
             return Ok(false);
         }
         let (words, _) = self.bytes[self.at..self.end].as_chunks::<8>();
-        touches.extend(words.iter().map(|w| u64::from_ne_bytes(*w)).take_while(|w| w & EVENT == 0).map(RawTouch));
+        touches.extend(
+            words
+                .iter()
+                .map(|w| u64::from_ne_bytes(*w))
+                .take_while(|w| w & EVENT == 0)
+                .map(RawTouch),
+        );
         self.at += 8 * touches.len();
         self.words += touches.len() as u64;
         Ok(true)
@@ -104,7 +112,9 @@ impl<R: Read> Stream<R> {
     /// The event that comes next; `None` where a touch does, or the stream ends.
     pub(super) fn event(&mut self) -> Result<Option<Event>, StreamError> {
         if !self.fill()?
-            || self.bytes[self.at..self.end].first_chunk().is_none_or(|w| u64::from_ne_bytes(*w) & EVENT == 0)
+            || self.bytes[self.at..self.end]
+                .first_chunk()
+                .is_none_or(|w| u64::from_ne_bytes(*w) & EVENT == 0)
         {
             return Ok(None);
         }
@@ -113,7 +123,12 @@ impl<R: Read> Stream<R> {
         let argument = word & ARGUMENT;
         let byte = |shift: u32| (argument >> shift) as u8;
         Ok(Some(match (word & !EVENT) >> KIND_SHIFT {
-            0 => Event::Hello { version: byte(0), filter: byte(8), line_bits: byte(16), magic: self.word()? },
+            0 => Event::Hello {
+                version: byte(0),
+                filter: byte(8),
+                line_bits: byte(16),
+                magic: self.word()?,
+            },
             1 => Event::Fork { scope: argument, size: self.word()?, strand: self.word()? },
             2 => Event::End,
             3 => Event::Sync { scope: argument },

@@ -1,4 +1,5 @@
-//! Statistics per ordered pair of tasks: as a table, JSON (`befit.footprint/1`), CSV, or a page with heat maps.
+//! Statistics per ordered pair of tasks: as a table, JSON (`befit.footprint/1`), CSV, or a page
+//! with heat maps.
 
 pub mod json;
 mod page;
@@ -29,7 +30,10 @@ pub fn render(pairs: &Pairs, format: Format) -> Result<String, ReportError> {
 fn heading(pairs: &Pairs) -> String {
     let Pairs { program, machine, level, of, tasks, cells } = pairs;
     let frames = cells.first().map_or(0, Cells::frames);
-    format!("{program} on {machine}: {frames} frames of its {level}, {} of {of} leaf tasks", tasks.len())
+    format!(
+        "{program} on {machine}: {frames} frames of its {level}, {} of {of} leaf tasks",
+        tasks.len()
+    )
 }
 
 fn table(pairs: &Pairs, report: &json::Report) -> String {
@@ -57,7 +61,8 @@ mod tests {
     use super::*;
 
     fn pairs() -> Pairs {
-        let cell = |hit: u64| Cells { touched_hit: hit, touched_missed: 256 - hit, ..Cells::default() };
+        let cell =
+            |hit: u64| Cells { touched_hit: hit, touched_missed: 256 - hit, ..Cells::default() };
         Pairs {
             program: "array-abc --n 1".to_owned(),
             machine: "gems-sparc".to_owned(),
@@ -71,7 +76,12 @@ mod tests {
     #[test]
     fn each_pair_is_a_row_in_every_format() {
         let text = render(&pairs(), Format::Table).unwrap();
-        assert!(text.starts_with("array-abc --n 1 on gems-sparc: 256 frames of its L1, 2 of 4 leaf tasks\n"), "{text}");
+        assert!(
+            text.starts_with(
+                "array-abc --n 1 on gems-sparc: 256 frames of its L1, 2 of 4 leaf tasks\n"
+            ),
+            "{text}"
+        );
         let csv = render(&pairs(), Format::Csv).unwrap();
         assert_eq!(csv.lines().count(), 5);
         assert!(csv.starts_with("previous,current,touched_hit,"), "{csv}");

@@ -21,7 +21,8 @@ const MAPS: [Map; 7] = [
 
 /// The page.
 pub fn page(pairs: &Pairs) -> Page {
-    let page = head(&heading(pairs)) + "<p>Numbers of frames, for each ordered pair of tasks.</p>\n";
+    let page =
+        head(&heading(pairs)) + "<p>Numbers of frames, for each ordered pair of tasks.</p>\n";
     let maps = MAPS.iter().map(|map| Part::Plot(heat_map(pairs, map)));
     [Part::Html(page)].into_iter().chain(maps).chain([Part::Html("</html>\n".to_owned())]).collect()
 }
@@ -30,8 +31,13 @@ fn heat_map(pairs: &Pairs, (title, value): &Map) -> Plot {
     // With a letter, so that they are names and stand at equal distances.
     let name = |task: &usize| format!("t{task}");
     let row = |previous: usize| {
-        let point = |current: usize| Point::new(name(&pairs.tasks[current]), value(&pairs.cells(previous, current)));
-        Series { name: name(&pairs.tasks[previous]), points: (0..pairs.tasks.len()).map(point).collect() }
+        let point = |current: usize| {
+            Point::new(name(&pairs.tasks[current]), value(&pairs.cells(previous, current)))
+        };
+        Series {
+            name: name(&pairs.tasks[previous]),
+            points: (0..pairs.tasks.len()).map(point).collect(),
+        }
     };
     Plot {
         title: (*title).to_owned(),

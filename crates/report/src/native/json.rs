@@ -1,10 +1,12 @@
-//! The JSON contract `befit.run/1`. `docs/json.md` says the same in prose, and what may change without a new number.
+//! The JSON contract `befit.run/1`. `docs/json.md` says the same in prose, and what may change
+//! without a new number.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use befit_counters::Event;
 use befit_lab::{
-    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary, WorkerSummary,
+    ClusterSummary, CountsSummary, Measured, NativeResults, NativeSummary, Spread, TiersSummary,
+    WorkerSummary,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +87,8 @@ pub struct Seconds {
     pub max: f64,
 }
 
-/// What a worker did. In one run the five times sum to `pools_seconds`, times the number of workers where they are together.
+/// What a worker did. In one run the five times sum to `pools_seconds`, times the number of workers
+/// where they are together.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Worker {
     /// Where its time went.
@@ -100,7 +103,8 @@ pub struct Worker {
     pub executed: Figure,
     /// Of these, anchored ones.
     pub anchored: Figure,
-    /// Tasks taken from another's queue, by the level of the smallest cache shared with it; `memory`: none.
+    /// Tasks taken from another's queue, by the level of the smallest cache shared with it;
+    /// `memory`: none.
     pub steals: BTreeMap<String, Figure>,
     /// Looks into another's queue that found nothing.
     pub failed_steals: Figure,
@@ -197,7 +201,8 @@ pub struct EventRow {
 
 impl From<&NativeResults> for Report {
     fn from(results: &NativeResults) -> Self {
-        let first = results.summaries.first().map_or(0.0, |first| first.time().median.as_secs_f64());
+        let first =
+            results.summaries.first().map_or(0.0, |first| first.time().median.as_secs_f64());
         Self {
             schema: SCHEMA.to_owned(),
             results: results.summaries.iter().map(|summary| row(summary, first)).collect(),
@@ -260,7 +265,11 @@ impl From<&WorkerSummary> for Worker {
             spawned: w.spawned.into(),
             executed: w.executed.into(),
             anchored: w.anchored.into(),
-            steals: w.steals.iter().map(|(level, steals)| (level.clone(), (*steals).into())).collect(),
+            steals: w
+                .steals
+                .iter()
+                .map(|(level, steals)| (level.clone(), (*steals).into()))
+                .collect(),
             failed_steals: w.failed_steals.into(),
             sleeps: w.sleeps.into(),
         }

@@ -1,4 +1,5 @@
-//! Native runs as text to read: time and where it went, what each worker did, where tasks were anchored, what was counted.
+//! Native runs as text to read: time and where it went, what each worker did, where tasks were
+//! anchored, what was counted.
 
 use std::{fmt::Write, time::Duration};
 
@@ -27,13 +28,19 @@ pub(super) fn render(results: &NativeResults) -> String {
         first.threads,
         time(block)
     );
-    let tables =
-        [Some(times(block)), Some(counts(block)), anchors(block), tiers(block), counters(block, &results.events)];
+    let tables = [
+        Some(times(block)),
+        Some(counts(block)),
+        anchors(block),
+        tiers(block),
+        counters(block, &results.events),
+    ];
     for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "\n{table}");
     }
     let notes = results.notes.iter().map(|note| format!("note: {note}"));
-    let lines: Vec<String> = notes.chain(results.not_counted.iter().map(|why| format!("not counted: {why}"))).collect();
+    let lines: Vec<String> =
+        notes.chain(results.not_counted.iter().map(|why| format!("not counted: {why}"))).collect();
     if !lines.is_empty() {
         let _ = writeln!(text, "\n{}", lines.join("\n"));
     }
@@ -62,7 +69,10 @@ fn time(block: &[NativeSummary]) -> String {
     }
     let all = |s: &NativeSummary| {
         let time = &s.total.time;
-        [time.active, time.add, time.get, time.done, time.idle].iter().map(|part| part.median).sum::<Duration>()
+        [time.active, time.add, time.get, time.done, time.idle]
+            .iter()
+            .map(|part| part.median)
+            .sum::<Duration>()
     };
     type Part = fn(&NativeSummary) -> Spread<Duration>;
     let parts: [(&str, Part); 5] = [
@@ -141,8 +151,11 @@ fn counts(block: &[NativeSummary]) -> String {
         count("\nanchored", |w| w.anchored);
     }
     for level in stolen_levels(block) {
-        let title =
-            if level == "memory" { "stolen from\nother socket".to_owned() } else { format!("stolen\nin {level}") };
+        let title = if level == "memory" {
+            "stolen from\nother socket".to_owned()
+        } else {
+            format!("stolen\nin {level}")
+        };
         let of = |row: &Row<'_>| {
             let at = row.did.steals.iter().find(|(of, _)| *of == level);
             at.map_or(0, |(_, steals)| steals.median).to_string()
@@ -158,7 +171,8 @@ fn counts(block: &[NativeSummary]) -> String {
 /// The levels at which anything was stolen.
 fn stolen_levels(block: &[NativeSummary]) -> Vec<&str> {
     let steals = block.iter().flat_map(|s| &s.total.steals);
-    let mut levels: Vec<&str> = steals.filter(|(_, n)| n.max > 0).map(|(level, _)| level.as_str()).collect();
+    let mut levels: Vec<&str> =
+        steals.filter(|(_, n)| n.max > 0).map(|(level, _)| level.as_str()).collect();
     levels.sort_unstable();
     levels.dedup();
     levels
@@ -172,14 +186,16 @@ fn anchors(block: &[NativeSummary]) -> Option<String> {
     if clusters.is_empty() {
         return None;
     }
-    let mut columns = Columns::new(&clusters, "tasks anchored at", |c| match (c.first_worker, c.last_worker) {
-        (first, last) if first == last => format!("{} of worker {first}", c.level),
-        (first, last) => format!("{} of workers {first}–{last}", c.level),
-    });
+    let mut columns =
+        Columns::new(&clusters, "tasks anchored at", |c| match (c.first_worker, c.last_worker) {
+            (first, last) if first == last => format!("{} of worker {first}", c.level),
+            (first, last) => format!("{} of workers {first}–{last}", c.level),
+        });
     for summary in block.iter().filter(|s| !s.clusters.is_empty()) {
         columns.add(summary.scheduler.name(), |c| {
             let same = |other: &&befit_lab::ClusterSummary| {
-                (other.cluster, other.first_worker, other.last_worker) == (c.cluster, c.first_worker, c.last_worker)
+                (other.cluster, other.first_worker, other.last_worker)
+                    == (c.cluster, c.first_worker, c.last_worker)
             };
             summary.clusters.iter().find(same).map_or(0, |found| found.tasks.median).to_string()
         });
@@ -190,8 +206,11 @@ fn anchors(block: &[NativeSummary]) -> Option<String> {
 /// What was counted of the whole process; `None` if nothing was.
 fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
     let mut columns = Columns::new(block, "whole\nprocess", |s| s.scheduler.to_string());
-    let level = |quantity| events.iter().find(|event| event.quantity == quantity).and_then(|event| event.level);
-    let private = level(Quantity::PrivateMisses).map_or("private".to_owned(), |level| level.to_string());
+    let level = |quantity| {
+        events.iter().find(|event| event.quantity == quantity).and_then(|event| event.level)
+    };
+    let private =
+        level(Quantity::PrivateMisses).map_or("private".to_owned(), |level| level.to_string());
     let mut any = false;
     let unit = Unit::of(block.iter().filter_map(|s| s.counts.task_clock).map(|time| time.max));
     type Of = fn(&NativeSummary) -> Option<Spread<u64>>;
@@ -205,7 +224,8 @@ fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
         if block.iter().any(|s| of(s).is_some()) {
             any = true;
             let scale = Scale::millions(block.iter().filter_map(of).map(|figure| figure.median));
-            columns.add(&title, |s| of(s).map_or("-".to_owned(), |figure| scale.show(figure.median)));
+            columns
+                .add(&title, |s| of(s).map_or("-".to_owned(), |figure| scale.show(figure.median)));
         }
     }
     if block.iter().any(|s| s.counts.task_clock.is_some()) {
@@ -222,7 +242,8 @@ fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
     for (title, of) in counts {
         if block.iter().any(|s| of(s).is_some()) {
             any = true;
-            columns.add(title, |s| of(s).map_or("-".to_owned(), |figure| figure.median.to_string()));
+            columns
+                .add(title, |s| of(s).map_or("-".to_owned(), |figure| figure.median.to_string()));
         }
     }
     any.then(|| columns.table())

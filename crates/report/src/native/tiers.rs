@@ -6,11 +6,13 @@ use crate::table::Columns;
 
 /// A row for each scheduler with two tiers; `None` if there is none.
 pub(super) fn tiers(block: &[NativeSummary]) -> Option<String> {
-    let rows: Vec<_> = block.iter().filter_map(|s| Some((s.scheduler.to_string(), s.tiers.as_ref()?))).collect();
+    let rows: Vec<_> =
+        block.iter().filter_map(|s| Some((s.scheduler.to_string(), s.tiers.as_ref()?))).collect();
     if rows.is_empty() {
         return None;
     }
-    let mut columns = Columns::new(&rows, "tiers of\nscheduler", |(scheduler, _)| scheduler.clone());
+    let mut columns =
+        Columns::new(&rows, "tiers of\nscheduler", |(scheduler, _)| scheduler.clone());
     columns.name("\nsizes from", |(_, tiers)| source(tiers));
     let mib = |bytes: u64| format!("{:.2}", bytes as f64 / f64::from(1 << 20));
     columns.add("an iteration,\nMiB", |(_, tiers)| mib(tiers.root_bytes.median));

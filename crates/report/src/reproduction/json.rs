@@ -1,7 +1,8 @@
 //! The JSON contract `befit.reproduce/1`. `docs/json.md` says the same in prose.
 //!
-//! What may change without a new version number: fields are added. A reader must ignore fields that it does not know.
-//! What gives a new number: a field goes, or changes its name, type, unit or meaning.
+//! What may change without a new version number: fields are added. A reader must ignore fields that
+//! it does not know. What gives a new number: a field goes, or changes its name, type, unit or
+//! meaning.
 
 use befit_lab::reproduce;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,8 @@ pub(crate) use self::page::head;
 pub use self::page::page;
 use crate::{Format, ReportError, csv};
 
-/// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are in the other forms.
+/// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are
+/// in the other forms.
 ///
 /// # Errors
 /// When a value cannot be expressed in the format; none of `befit-lab` is of that kind.

@@ -50,7 +50,12 @@ fn figures(page: &mut String, r: &Reproduction) {
         let class = if figure.verdict() == Verdict::OutOfRange { "out" } else { "" };
         let (measured, verdict) = (figure.measured(), figure.verdict().to_string());
         let why = figure.why().unwrap_or_default();
-        row(page, "td", class, [figure.id(), figure.what(), figure.reported(), &measured, &verdict, why]);
+        row(
+            page,
+            "td",
+            class,
+            [figure.id(), figure.what(), figure.reported(), &measured, &verdict, why],
+        );
     }
     page.push_str("</table>\n");
 }

@@ -15,7 +15,12 @@ pub(super) fn render(r: &Reproduction) -> String {
         let _ = writeln!(text, "- {note}");
     }
     let in_range = r.figures.iter().filter(|f| f.verdict() == Verdict::InRange).count();
-    let _ = writeln!(text, "\n{}\n\n{in_range} of {} figures in range", figures(&r.figures), r.figures.len());
+    let _ = writeln!(
+        text,
+        "\n{}\n\n{in_range} of {} figures in range",
+        figures(&r.figures),
+        r.figures.len()
+    );
     for figure in &r.figures {
         if let Some(why) = figure.why() {
             let _ = writeln!(text, "- {}: {why}", figure.id());

@@ -7,7 +7,9 @@ use super::{json, page, render};
 use crate::Format;
 
 fn reproduction() -> Reproduction {
-    let figure = |id: &str, value| Figure::new(id, "L3 misses <sb>", "-42 %", Range::new(-65.0, -25.0), value, "%");
+    let figure = |id: &str, value| {
+        Figure::new(id, "L3 misses <sb>", "-42 %", Range::new(-65.0, -25.0), value, "%")
+    };
     let mut table = Table::new("misses", ["scheduler", "millions"]);
     table.row(["ws", "47.2"]);
     let points = vec![Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)];
@@ -59,9 +61,14 @@ fn csv_has_a_row_for_each_figure() {
 #[test]
 fn the_page_has_plots_then_figures_then_tables_and_shows_text_as_it_is() {
     let parts = page(&reproduction());
-    let [Part::Html(head), Part::Plot(plot), Part::Html(tables)] = &parts[..] else { panic!("{parts:?}") };
+    let [Part::Html(head), Part::Plot(plot), Part::Html(tables)] = &parts[..] else {
+        panic!("{parts:?}")
+    };
     assert_eq!(*plot, reproduction().plots[0]);
     assert!(head.contains("1 of 2 figures"), "{head}");
-    assert!(tables.contains("L3 misses &lt;sb&gt;") && tables.contains("class=\"out\""), "{tables}");
+    assert!(
+        tables.contains("L3 misses &lt;sb&gt;") && tables.contains("class=\"out\""),
+        "{tables}"
+    );
     assert!(tables.contains("47.2") && tables.ends_with("</html>\n"), "{tables}");
 }

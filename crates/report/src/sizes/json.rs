@@ -24,7 +24,8 @@ pub struct Report {
     pub strands_exceeding: u64,
     /// By cache level, ascending, memory last.
     pub befitting: Vec<Level>,
-    /// The worst tasks: those that exceed what they declare, then those that fall short of it, each by bytes.
+    /// The worst tasks: those that exceed what they declare, then those that fall short of it, each
+    /// by bytes.
     pub worst: Vec<Task>,
 }
 

@@ -9,7 +9,8 @@ use befit_lab::Sizes;
 
 use crate::{Format, ReportError, csv};
 
-/// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract `befit.sizes/1`; CSV has the tasks of the JSON, a row each.
+/// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract
+/// `befit.sizes/1`; CSV has the tasks of the JSON, a row each.
 ///
 /// # Errors
 /// As [`crate::render`].

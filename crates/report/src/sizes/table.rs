@@ -27,7 +27,8 @@ pub(super) fn render(sizes: &Sizes) -> String {
             sizes.strands_exceeding
         );
     }
-    let _ = writeln!(text, "\nThe smallest caches that they befit on {machine}, at sigma {sigma}:\n");
+    let _ =
+        writeln!(text, "\nThe smallest caches that they befit on {machine}, at sigma {sigma}:\n");
     let mut columns = Columns::new(&sizes.befitting, "\ncache", |b: &Befitting| match b.level {
         Some(level) => level.to_string(),
         None => "memory".to_owned(),

@@ -2,7 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A table with a row for each of `items`.
 pub(crate) struct Columns<'a, T> {
@@ -39,9 +40,13 @@ impl<'a, T> Columns<'a, T> {
     }
 
     pub(crate) fn table(self) -> String {
-        let align = |i: usize| if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
+        let align =
+            |i: usize| if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
         let cells = |row: Vec<String>| -> Vec<Cell> {
-            row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))).collect()
+            row.into_iter()
+                .enumerate()
+                .map(|(i, text)| Cell::new(text).set_alignment(align(i)))
+                .collect()
         };
         let mut table = Table::new();
         table.load_style(STYLE).set_header(cells(self.header));

@@ -1,7 +1,8 @@
 //! Results as text to read: per program and machine one block of two tables, time and misses.
 //!
-//! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians over the seeds; ± is half the
-//! distance from the smallest to the largest, in percent of the median.
+//! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians
+//! over the seeds; ± is half the distance from the smallest to the largest, in percent of the
+//! median.
 
 mod columns;
 mod numbers;
@@ -80,8 +81,10 @@ fn misses(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = rows(block);
     let last = first.levels.len().saturating_sub(1);
-    // One number of decimals for the whole table, so that columns can be compared: what the last level's misses need.
-    let scale = Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
+    // One number of decimals for the whole table, so that columns can be compared: what the last
+    // level's misses need.
+    let scale =
+        Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
     for (i, level) in first.levels.iter().enumerate() {
         let of = |s: &Summary| s.levels[i].misses;
         columns.lines(&format!("{}\nmisses, M", level.level), scale, of);
@@ -103,7 +106,9 @@ impl Columns<'_, Summary> {
     fn versus(&mut self, of: impl Fn(&Summary) -> u64) {
         let first = &self.items()[0];
         let title = format!("vs\n{}", first.scheduler);
-        self.add(&title, |s| if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) });
+        self.add(&title, |s| {
+            if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) }
+        });
     }
 
     /// A column of medians in millions of lines.

@@ -15,7 +15,11 @@ impl Scale {
     }
 
     pub(crate) fn show(self, value: u64) -> String {
-        if value == 0 { "0".to_owned() } else { format!("{:.*}", self.decimals, value as f64 / 1e6) }
+        if value == 0 {
+            "0".to_owned()
+        } else {
+            format!("{:.*}", self.decimals, value as f64 / 1e6)
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! A B-tree with 16 keys in each node, two cache lines, and 17 children, which need no links: they lie level by level.
+//! A B-tree with 16 keys in each node, two cache lines, and 17 children, which need no links: they
+//! lie level by level.
 
 use befit::footprint::{Step, Walk};
 

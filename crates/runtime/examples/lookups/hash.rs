@@ -15,7 +15,8 @@ pub(crate) struct Hash {
 }
 
 impl Hash {
-    /// Where `key` is looked for first: Fibonacci hashing (Knuth, "The Art of Computer Programming", vol. 3, 6.4).
+    /// Where `key` is looked for first: Fibonacci hashing (Knuth, "The Art of Computer
+    /// Programming", vol. 3, 6.4).
     #[inline(always)]
     fn first(&self, key: u64) -> usize {
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
@@ -62,7 +63,8 @@ impl Index for Hash {
     fn build(bytes: usize) -> Self {
         let slots = ((bytes / size_of::<Slot>() + 1).next_power_of_two() >> 1).max(4);
         let len = slots as u64 / 2;
-        let mut table = Self { slots: vec![(0, 0); slots], shift: 64 - slots.trailing_zeros(), len };
+        let mut table =
+            Self { slots: vec![(0, 0); slots], shift: 64 - slots.trailing_zeros(), len };
         for rank in 0..len {
             let key = 2 * rank + 1;
             let mut at = table.first(key);

@@ -2,7 +2,8 @@
 
 use befit::footprint::Walk;
 
-/// Pairs of a key and a value. All are built from the keys 1, 3, 5, …, so that even keys are missing.
+/// Pairs of a key and a value. All are built from the keys 1, 3, 5, …, so that even keys are
+/// missing.
 pub(crate) trait Index: Sync + Sized {
     /// As shown.
     const NAME: &str;
@@ -38,7 +39,8 @@ pub(crate) fn value(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Random numbers: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Random numbers: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

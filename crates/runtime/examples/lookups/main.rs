@@ -3,11 +3,12 @@
 //! ```text
 //! cargo run -p befit --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
 //! ```
-//! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The keys come as one batch and the answers
-//! must be in the keys' order: putting keys in order and answers in their places is in the times. `automatic` is a new queue each time,
-//! so the time in which it looks for the best way is included too. `coroutines` are the same searches as async functions, in flight and in both.
-//! Prints medians over repeats, in which the ways take turns, their
-//! spread, and how many times faster than look-ups in the order of arrival each is.
+//! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The
+//! keys come as one batch and the answers must be in the keys' order: putting keys in order and
+//! answers in their places is in the times. `automatic` is a new queue each time, so the time in
+//! which it looks for the best way is included too. `coroutines` are the same searches as async
+//! functions, in flight and in both. Prints medians over repeats, in which the ways take turns,
+//! their spread, and how many times faster than look-ups in the order of arrival each is.
 
 mod btree;
 mod hash;
@@ -105,7 +106,9 @@ fn measure<I: Index>(options: &Options) {
     let index = I::build(options.bytes);
     let mut random = Random(7);
     // One in sixteen is missing.
-    let key = |r: u64| if r.is_multiple_of(16) { r % (2 * index.len()) / 2 * 2 } else { r % index.len() * 2 + 1 };
+    let key = |r: u64| {
+        if r.is_multiple_of(16) { r % (2 * index.len()) / 2 * 2 } else { r % index.len() * 2 + 1 }
+    };
     let keys: Vec<u64> = (0..options.lookups).map(|_| key(random.next())).collect();
     let mut times = [const { Vec::new() }; WAYS.len()];
     let mut found = Vec::new();
@@ -125,7 +128,9 @@ fn measure<I: Index>(options: &Options) {
                 timed(options, queue.in_steps(|key| index.search(*key)), &keys)
             };
             times.push(time * 1e9 / keys.len() as f64);
-            let right = |(key, answer): (&u64, &Option<u64>)| *answer == (key % 2 == 1).then(|| value(*key));
+            let right = |(key, answer): (&u64, &Option<u64>)| {
+                *answer == (key % 2 == 1).then(|| value(*key))
+            };
             assert!(keys.iter().zip(&answers).all(right), "each answer belongs to its key");
             found.extend(report.filter(|_| way.is_none()));
         }
@@ -141,12 +146,23 @@ fn measure<I: Index>(options: &Options) {
     for ((name, _), (median, times)) in WAYS.iter().zip(medians.iter().zip(&times)) {
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
         let most = times.iter().copied().fold(0.0, f64::max);
-        println!("  {name:<20}{median:>8.1} ns ({least:.1} to {most:.1}){:>8.2} x", medians[0] / median);
+        println!(
+            "  {name:<20}{median:>8.1} ns ({least:.1} to {most:.1}){:>8.2} x",
+            medians[0] / median
+        );
     }
     let best = (0..AUTOMATIC).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap_or(0);
-    let more: Vec<f64> = times[AUTOMATIC].iter().zip(&times[best]).map(|(a, b)| (a / b - 1.0) * 100.0).collect();
-    println!("  automatic takes {:+.1} % more than {}, in the median of repeats", median(&more), WAYS[best].0);
+    let more: Vec<f64> =
+        times[AUTOMATIC].iter().zip(&times[best]).map(|(a, b)| (a / b - 1.0) * 100.0).collect();
+    println!(
+        "  automatic takes {:+.1} % more than {}, in the median of repeats",
+        median(&more),
+        WAYS[best].0
+    );
     for report in found {
-        println!("    {:?}, windows of {}; measured {:.0?}", report.mode, report.window, report.costs);
+        println!(
+            "    {:?}, windows of {}; measured {:.0?}",
+            report.mode, report.window, report.costs
+        );
     }
 }

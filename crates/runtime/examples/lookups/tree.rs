@@ -1,5 +1,6 @@
-//! A balanced binary search tree in three forms. The nodes of two lie in random places, as if allocated one by one over a long life: one
-//! cache line each, or half a line. Those of the third lie level by level.
+//! A balanced binary search tree in three forms. The nodes of two lie in random places, as if
+//! allocated one by one over a long life: one cache line each, or half a line. Those of the third
+//! lie level by level.
 
 use befit::footprint::{Step, Touch, Walk};
 
@@ -8,7 +9,8 @@ use crate::index::{Index, Random, value};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// With a record of `8 N` bytes, the first eight of which are looked up. What a search reads of it is in its first half line.
+/// With a record of `8 N` bytes, the first eight of which are looked up. What a search reads of it
+/// is in its first half line.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub(crate) struct Node<const N: usize> {
@@ -31,12 +33,14 @@ fn build<const N: usize>(bytes: usize, places: impl FnOnce(usize) -> Vec<u32>) -
     let mut nodes = vec![Node { key: 0, record: [0; N], children: [NONE; 2] }; len];
     // Ranks from `first` to `end`, which hang together: the middle one above the two halves.
     let mut rest = vec![(0, len)];
-    let middle = |(first, end): (usize, usize)| if first < end { places[(first + end) / 2] } else { NONE };
+    let middle =
+        |(first, end): (usize, usize)| if first < end { places[(first + end) / 2] } else { NONE };
     while let Some((first, end)) = rest.pop() {
         let rank = (first + end) / 2;
         let (left, right) = ((first, rank), (rank + 1, end));
         let key = 2 * rank as u64 + 1;
-        nodes[places[rank] as usize] = Node { key, record: [value(key); N], children: [middle(left), middle(right)] };
+        nodes[places[rank] as usize] =
+            Node { key, record: [value(key); N], children: [middle(left), middle(right)] };
         rest.extend([left, right].into_iter().filter(|(first, end)| first < end));
     }
     Tree { nodes, root: places[len / 2] }
@@ -122,7 +126,8 @@ impl<const N: usize> Index for Scattered<N> {
     }
 }
 
-/// Its nodes level by level, from left to right: each level's upper neighbours share lines and pages.
+/// Its nodes level by level, from left to right: each level's upper neighbours share lines and
+/// pages.
 pub(crate) struct Levels(Tree<1>);
 
 impl Index for Levels {
@@ -132,7 +137,8 @@ impl Index for Levels {
     fn build(bytes: usize) -> Self {
         Self(build(bytes, |len| {
             let depth = (len + 1).trailing_zeros();
-            // In a full tree the rank says the level: ranks that end in k ones stand k levels above the leaves.
+            // In a full tree the rank says the level: ranks that end in k ones stand k levels above
+            // the leaves.
             let place = |rank: u32| {
                 let above = rank.trailing_ones();
                 (1 << (depth - 1 - above)) - 1 + (rank >> (above + 1))

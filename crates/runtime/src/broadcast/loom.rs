@@ -28,7 +28,8 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
                 let seen = receiver.sleep.seen();
                 match receiver.mail.take() {
                     Some(job) => break job,
-                    // Nothing else will ever wake it: loom finds the deadlock if the announcement is lost.
+                    // Nothing else will ever wake it: loom finds the deadlock if the announcement
+                    // is lost.
                     None => drop(receiver.sleep.sleep(0, seen, &receiver.never, || false)),
                 }
             };
@@ -39,7 +40,8 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
         let asks = Asks::new();
         let frame = Frame::new(|| 21, 0);
         let latch = Latch::new(shared.sleep.seat(1));
-        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the join below; null is a place.
+        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the join below;
+        // null is a place.
         let job = unsafe { OpenFork::hand_out(frame.as_open(), latch, &asks, ptr::null()) };
         shared.mail.post(job);
         shared.sleep.announce_mail(0);

@@ -9,12 +9,13 @@ use crate::{
 
 /// What one thread of a pool, and no other, must run.
 ///
-/// Who posts must announce it afterwards ([`Sleep::announce_mail`](crate::sleep::Sleep::announce_mail)): the thread reads
-/// the number of announcements *before* it looks here, and so sees the job, or else that there is news.
+/// Who posts must announce it afterwards
+/// ([`Sleep::announce_mail`](crate::sleep::Sleep::announce_mail)): the thread reads the number of
+/// announcements *before* it looks here, and so sees the job, or else that there is news.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    /// Changed under the lock, but read without: the common case is an empty box. It may be read too late to see a job; then
-    /// the announcement is still to come.
+    /// Changed under the lock, but read without: the common case is an empty box. It may be read
+    /// too late to see a job; then the announcement is still to come.
     waiting: AtomicUsize,
     jobs: Mutex<VecDeque<JobRef>>,
 }

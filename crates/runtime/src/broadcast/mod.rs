@@ -1,8 +1,9 @@
-//! One closure on every thread of a pool: [`broadcast`], and what its relatives in `scope` are built of.
+//! One closure on every thread of a pool: [`broadcast`], and what its relatives in `scope` are
+//! built of.
 //!
-//! The policy decides which thread runs a task; what must run on a given thread goes past it, into that thread's
-//! [`Mailbox`]. A thread reads its mail whenever it looks for work, so also while it waits: broadcasts may be nested,
-//! and several may be under way at once.
+//! The policy decides which thread runs a task; what must run on a given thread goes past it, into
+//! that thread's [`Mailbox`]. A thread reads its mail whenever it looks for work, so also while it
+//! waits: broadcasts may be nested, and several may be under way at once.
 //!
 //! ```
 //! // Each thread's share of a pool-wide setting, say.
@@ -28,11 +29,11 @@ use crate::{
     scope::in_place_scope_in,
 };
 
-/// Runs `work` once on every thread of the current pool (outside one: of the global pool), and returns what it answered,
-/// in the order of the threads.
+/// Runs `work` once on every thread of the current pool (outside one: of the global pool), and
+/// returns what it answered, in the order of the threads.
 ///
-/// A thread runs it when it next looks for work; nothing that runs is interrupted. So it takes as long as the longest
-/// task that is running, at least.
+/// A thread runs it when it next looks for work; nothing that runs is interrupted. So it takes as
+/// long as the longest task that is running, at least.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -45,7 +46,8 @@ use crate::{
 /// ```
 ///
 /// # Panics
-/// If it panics on any thread, the others are run to their end; then the first panic goes on in the caller.
+/// If it panics on any thread, the others are run to their end; then the first panic goes on in the
+/// caller.
 ///
 /// # What may not be sent
 /// It is used by all threads at once, so what it uses must be [`Sync`]:
@@ -71,7 +73,8 @@ where
     F: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let answers: Vec<Mutex<Option<R>>> = (0..registry.engine().threads()).map(|_| Mutex::new(None)).collect();
+    let answers: Vec<Mutex<Option<R>>> =
+        (0..registry.engine().threads()).map(|_| Mutex::new(None)).collect();
     in_place_scope_in(registry, |s| {
         s.spawn_broadcast(|_, context| {
             let index = context.index();
@@ -103,7 +106,8 @@ impl BroadcastContext<'_> {
         f(BroadcastContext { index, num_threads, not_send: PhantomData })
     }
 
-    /// Which thread of the pool this is, from 0; what [`current_thread_index`](crate::current_thread_index) answers.
+    /// Which thread of the pool this is, from 0; what
+    /// [`current_thread_index`](crate::current_thread_index) answers.
     ///
     /// ```
     /// let indices = befit::broadcast(|context| context.index());

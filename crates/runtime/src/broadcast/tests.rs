@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads, current_thread_index, fit, join,
-    scope, scope_fifo, spawn, spawn_broadcast,
+    SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads,
+    current_thread_index, fit, join, scope, scope_fifo, spawn, spawn_broadcast,
     testing::{Census, add, on_every_pool, pool, within},
 };
 
@@ -53,7 +53,8 @@ fn threads_that_sleep_are_woken_by_a_broadcast() {
 fn nested_broadcasts_do_not_deadlock() {
     on_every_pool(|pool| {
         let threads = pool.current_num_threads();
-        let inner = || broadcast(|c| broadcast(|c| c.index()).len() + c.index()).iter().sum::<usize>();
+        let inner =
+            || broadcast(|c| broadcast(|c| c.index()).len() + c.index()).iter().sum::<usize>();
         let expected = threads * threads + threads * (threads - 1) / 2;
         assert_eq!(pool.broadcast(|_| inner()), vec![expected; threads]);
     });
@@ -72,12 +73,14 @@ fn concurrent_broadcasts_do_not_deadlock() {
     });
 }
 
-/// Each waits for threads that wait for it: were a waiting worker to leave the other's part where it is, none would end.
+/// Each waits for threads that wait for it: were a waiting worker to leave the other's part where
+/// it is, none would end.
 #[test]
 fn concurrent_broadcasts_do_not_deadlock_where_waiting_workers_are_held_to_descendants() {
     within(Duration::from_secs(60), || {
         for threads in [1, 2, 7] {
-            let builder = ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
+            let builder =
+                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
             let (pool, count) = (builder.build().unwrap(), AtomicUsize::new(0));
             pool.scope(|s| {
                 for _ in 0..20 {
@@ -96,7 +99,9 @@ fn broadcasts_go_back_and_forth_between_pools() {
             for (one, two) in [(1, 1), (2, 3)] {
                 let (one, two) = (pool(scheduler, "pu:2", one), pool(scheduler, "pu:4", two));
                 let count = AtomicUsize::new(0);
-                one.broadcast(|_| drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst)))));
+                one.broadcast(|_| {
+                    drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst))))
+                });
                 let (n, m) = (one.current_num_threads(), two.current_num_threads());
                 assert_eq!(count.into_inner(), n * m * n);
             }
@@ -117,14 +122,19 @@ fn a_broadcast_may_fork_and_wait() {
         assert_eq!(answers, vec![2 + 3 + 1; pool.current_num_threads()]);
     });
     fn context_free(n: usize) -> usize {
-        if n < 2 { n } else { join(|| context_free(n - 1), || context_free(n - 2)).0 + context_free(n - 2) }
+        if n < 2 {
+            n
+        } else {
+            join(|| context_free(n - 1), || context_free(n - 2)).0 + context_free(n - 2)
+        }
     }
 }
 
 #[test]
 fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
     on_every_pool(|pool| {
-        let (last, count, census) = (pool.current_num_threads() - 1, AtomicUsize::new(0), Census::default());
+        let (last, count, census) =
+            (pool.current_num_threads() - 1, AtomicUsize::new(0), Census::default());
         let work = |context: crate::BroadcastContext<'_>| {
             let held = census.token();
             count.fetch_add(1, SeqCst);
@@ -146,11 +156,14 @@ fn a_spawned_broadcast_runs_on_every_thread_before_the_pool_ends() {
     within(Duration::from_secs(60), || {
         for scheduler in SchedulerKind::ALL {
             for threads in [1, 2, 7] {
-                let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 l2:1(size=64KiB) pu:1", threads);
+                let pool =
+                    pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 l2:1(size=64KiB) pu:1", threads);
                 let (sender, receiver) = mpsc::channel();
                 let from_outside = sender.clone();
                 pool.spawn_broadcast(move |context| from_outside.send(context.index()).unwrap());
-                pool.install(|| spawn_broadcast(move |context| sender.send(context.index()).unwrap()));
+                pool.install(|| {
+                    spawn_broadcast(move |context| sender.send(context.index()).unwrap())
+                });
                 drop(pool);
                 let mut indices: Vec<_> = receiver.iter().collect();
                 indices.sort_unstable();
@@ -166,7 +179,9 @@ fn each_panic_of_a_spawned_broadcast_goes_to_the_handler() {
         let caught = Arc::new(Mutex::new(Vec::<usize>::new()));
         let keep = Arc::clone(&caught);
         let builder = ThreadPoolBuilder::new().num_threads(3);
-        let handler = move |panic: Box<dyn std::any::Any + Send>| keep.lock().unwrap().push(*panic.downcast().unwrap());
+        let handler = move |panic: Box<dyn std::any::Any + Send>| {
+            keep.lock().unwrap().push(*panic.downcast().unwrap())
+        };
         let pool = builder.panic_handler(handler).build().unwrap();
         pool.spawn_broadcast(|context| panic_any(context.index()));
         drop(pool);
@@ -244,19 +259,28 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
             }
         });
         let news = sender.clone();
-        pool.broadcast(move |context| news.send((context.index(), current_thread_index(), true)).unwrap());
+        pool.broadcast(move |context| {
+            news.send((context.index(), current_thread_index(), true)).unwrap()
+        });
         drop(sender);
         let events: Vec<_> = receiver.into_iter().collect();
         for thread in 0..pool.current_num_threads() {
-            let broadcast = events.iter().position(|event| *event == (thread, Some(thread), true)).unwrap();
-            let spawned = |&(by, on, late): &(usize, Option<usize>, bool)| !late && by == thread && on == Some(thread);
+            let broadcast =
+                events.iter().position(|event| *event == (thread, Some(thread), true)).unwrap();
+            let spawned = |&(by, on, late): &(usize, Option<usize>, bool)| {
+                !late && by == thread && on == Some(thread)
+            };
             // What another thread has taken may end later.
-            assert!(events.iter().rposition(spawned).is_none_or(|last| last < broadcast), "{events:?}");
+            assert!(
+                events.iter().rposition(spawned).is_none_or(|last| last < broadcast),
+                "{events:?}"
+            );
         }
     });
 }
 
-/// It was taken for the subtree in which its thread waited, which so ended twice; the socket then began no other.
+/// It was taken for the subtree in which its thread waited, which so ended twice; the socket then
+/// began no other.
 #[test]
 fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
     /// Eight leaves of half a shared cache; each calls every thread.
@@ -269,7 +293,9 @@ fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
         join(half(), half());
     }
     within(Duration::from_secs(60), || {
-        for scheduler in [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws] {
+        for scheduler in
+            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
+        {
             let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
             pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
         }

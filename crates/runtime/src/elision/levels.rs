@@ -14,10 +14,12 @@ pub(super) struct Forking;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elided<N>(N);
 
-/// Between two looks at whether anybody wants a fork: 2⁴ calls of a binary recursion. Time of fib(38), one thread, to that of the function without
-/// forks, on an AMD Zen 3, for 0, 1, 2, 4, 6 and 8 levels: 2.0, 1.2, 1.03, 0.68, 0.9, 0.8. (Below 1, as four functions that call one another can be put into one
-/// another further than one that calls itself.)
-pub(super) const FOUR: Elided<Elided<Elided<Elided<Forking>>>> = Elided(Elided(Elided(Elided(Forking))));
+/// Between two looks at whether anybody wants a fork: 2⁴ calls of a binary recursion. Time of
+/// fib(38), one thread, to that of the function without forks, on an AMD Zen 3, for 0, 1, 2, 4, 6
+/// and 8 levels: 2.0, 1.2, 1.03, 0.68, 0.9, 0.8. (Below 1, as four functions that call one another
+/// can be put into one another further than one that calls itself.)
+pub(super) const FOUR: Elided<Elided<Elided<Elided<Forking>>>> =
+    Elided(Elided(Elided(Elided(Forking))));
 
 impl Sealed for Forking {}
 
@@ -51,11 +53,16 @@ fn is_plain() -> bool {
     crate::fork::is_plain()
 }
 
-/// [`Forks::join`] where a fork may be needed. Out of line, so that the elision pays for nothing but itself.
+/// [`Forks::join`] where a fork may be needed. Out of line, so that the elision pays for nothing
+/// but itself.
 #[inline(never)]
 fn join_at_length<A: Forkable, B: Forkable>(a: A, b: B) -> (Output<A>, Output<B>) {
     let (a, b) = (forking(a.into_fit()), forking(b.into_fit()));
-    if A::SIZED || B::SIZED { crate::join(a, b) } else { crate::join(a.into_closure(), b.into_closure()) }
+    if A::SIZED || B::SIZED {
+        crate::join(a, b)
+    } else {
+        crate::join(a.into_closure(), b.into_closure())
+    }
 }
 
 /// The task as a half of a [`crate::join`].

@@ -1,18 +1,21 @@
-//! Recursions that cost no more than without forks, where none is needed: tasks compiled with forks and without.
+//! Recursions that cost no more than without forks, where none is needed: tasks compiled with forks
+//! and without.
 //!
-//! A `join` of closures can become two plain calls, but the compiler does not see two plain calls: behind the same line of the source
-//! lies the fork, too, and what comes after must do for both. So it cannot make a loop of the last call, nor put the calls of several
-//! levels into one another, as it does with the same function without `join`; for a function that does next to nothing that makes
-//! up most of what is left of a fork's price.
+//! A `join` of closures can become two plain calls, but the compiler does not see two plain calls:
+//! behind the same line of the source lies the fork, too, and what comes after must do for both. So
+//! it cannot make a loop of the last call, nor put the calls of several levels into one another, as
+//! it does with the same function without `join`; for a function that does next to nothing that
+//! makes up most of what is left of a fork's price.
 //!
-//! A [`Task`] is a struct with a method that is generic in *how* it forks. So the compiler makes several functions of it: one that
-//! forks, and its *serial elision*, in which a fork is two calls and nothing else. Wherever the former finds that its forks are not needed,
-//! it goes on with the latter. (Cilk compiles each function twice as well, for another difference: whether it has been stolen from.
-//! M. Frigo, C. E. Leiserson, K. H. Randall, *The implementation of the Cilk-5 multithreaded language*, PLDI 1998, section 4; the serial
-//! elision is section 2's.)
+//! A [`Task`] is a struct with a method that is generic in *how* it forks. So the compiler makes
+//! several functions of it: one that forks, and its *serial elision*, in which a fork is two calls
+//! and nothing else. Wherever the former finds that its forks are not needed, it goes on with the
+//! latter. (Cilk compiles each function twice as well, for another difference: whether it has been
+//! stolen from. M. Frigo, C. E. Leiserson, K. H. Randall, *The implementation of the Cilk-5
+//! multithreaded language*, PLDI 1998, section 4; the serial elision is section 2's.)
 //!
-//! The elision does not go down to the leaves, as nobody could ask for a fork meanwhile: after [four levels](levels::FOUR) the
-//! next fork looks again.
+//! The elision does not go down to the leaves, as nobody could ask for a fork meanwhile: after
+//! [four levels](levels::FOUR) the next fork looks again.
 
 mod levels;
 #[cfg(all(test, not(loom), not(befit_record)))]
@@ -21,11 +24,12 @@ mod tests;
 use self::levels::Forking;
 use crate::fit::Fit;
 
-/// A task that the compiler makes with forks and without: a recursion that may fork down to single calls, at the price of one without
-/// forks.
+/// A task that the compiler makes with forks and without: a recursion that may fork down to single
+/// calls, at the price of one without forks.
 ///
-/// Closures are shorter to write, and where a leaf does a microsecond of work they cost nothing worth mention either. A
-/// task pays off where the leaves are a few instructions and a cut-off by hand is to be spared. Its code is compiled five times.
+/// Closures are shorter to write, and where a leaf does a microsecond of work they cost nothing
+/// worth mention either. A task pays off where the leaves are a few instructions and a cut-off by
+/// hand is to be spared. Its code is compiled five times.
 ///
 /// ```
 /// use befit::{Forks, Task};
@@ -114,18 +118,21 @@ impl<T: Task> Forkable for Fit<T> {
 /// What a forked task returns.
 type Output<F> = <<F as Forkable>::Task as Task>::Output;
 
-/// How a [`Task`] forks: handed to [`Task::run`], to be used any number of times. Only befit implements it.
+/// How a [`Task`] forks: handed to [`Task::run`], to be used any number of times. Only befit
+/// implements it.
 pub trait Forks: Copy + levels::Sealed {
-    /// Runs `a` and `b`, maybe in parallel, and returns both results, as [`join`](crate::join()) does.
+    /// Runs `a` and `b`, maybe in parallel, and returns both results, as [`join`](crate::join())
+    /// does.
     ///
     /// # Panics
-    /// If one of them panics, the panic goes on in the caller, once no other thread runs the other any more. Unlike that of closures, the second
-    /// may never be run if the first panics.
+    /// If one of them panics, the panic goes on in the caller, once no other thread runs the other
+    /// any more. Unlike that of closures, the second may never be run if the first panics.
     fn join<A: Forkable, B: Forkable>(self, a: A, b: B) -> (Output<A>, Output<B>);
 }
 
-/// Runs a task, and what it forks in the pool that the caller is in: call it within [`ThreadPool::install`](crate::ThreadPool::install),
-/// [`join`](crate::join()) or the like. Outside of pools its forks run in the global one.
+/// Runs a task, and what it forks in the pool that the caller is in: call it within
+/// [`ThreadPool::install`](crate::ThreadPool::install), [`join`](crate::join()) or the like.
+/// Outside of pools its forks run in the global one.
 #[inline]
 pub fn run<T: Task>(task: T) -> T::Output {
     task.run(Forking)

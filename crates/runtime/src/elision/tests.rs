@@ -47,7 +47,10 @@ impl Task for Sum<'_> {
             return numbers.iter().sum();
         }
         let (left, right) = numbers.split_at(numbers.len() / 2);
-        let (a, b) = forks.join(fit(size_of_val(left), Self(left)), fit(size_of_val(right), Self(right)).strand(512));
+        let (a, b) = forks.join(
+            fit(size_of_val(left), Self(left)),
+            fit(size_of_val(right), Self(right)).strand(512),
+        );
         a + b
     }
 }
@@ -143,8 +146,10 @@ fn a_panic_in_either_half_goes_on_in_the_caller() {
                 return if at == 0 { resume_unwind(Box::new("the mine")) } else { 1 };
             }
             let half = 1 << (depth - 1);
-            let (a, b) =
-                forks.join(Self { depth: depth - 1, at }, Self { depth: depth - 1, at: at.wrapping_sub(half) });
+            let (a, b) = forks.join(
+                Self { depth: depth - 1, at },
+                Self { depth: depth - 1, at: at.wrapping_sub(half) },
+            );
             a + b
         }
     }
@@ -153,7 +158,9 @@ fn a_panic_in_either_half_goes_on_in_the_caller() {
         // Once it is known that this is all short, it is elided.
         assert_eq!(pool.install(|| run(Mine { depth: 12, at: u64::MAX })), 1 << 12);
         for at in [0, 1, 1 << 11, (1 << 12) - 1] {
-            let panic = catch_unwind(AssertUnwindSafe(|| pool.install(|| run(Mine { depth: 12, at })))).unwrap_err();
+            let panic =
+                catch_unwind(AssertUnwindSafe(|| pool.install(|| run(Mine { depth: 12, at }))))
+                    .unwrap_err();
             assert_eq!(panic.downcast_ref(), Some(&"the mine"), "{at}");
         }
         assert_eq!(pool.install(|| run(Fib(10))), 55);

@@ -1,4 +1,5 @@
-//! What a policy is given of the world on real threads: random numbers, and counters for its steals.
+//! What a policy is given of the world on real threads: random numbers, and counters for its
+//! steals.
 
 use std::{cell::Cell, io::Write};
 
@@ -8,8 +9,8 @@ use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 use super::Meter;
 use crate::stats::Counters;
 
-/// A small generator, good enough for victims: xorshift64* (Vigna, *An experimental exploration of Marsaglia's xorshift
-/// generators*, 2016).
+/// A small generator, good enough for victims: xorshift64* (Vigna, *An experimental exploration of
+/// Marsaglia's xorshift generators*, 2016).
 #[derive(Debug)]
 pub(crate) struct Random(Cell<u64>);
 

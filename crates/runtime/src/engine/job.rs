@@ -52,23 +52,25 @@ impl JobRef {
     /// A handle for the job that starts with `header`.
     ///
     /// # Safety
-    /// The job stays where it is until it has been executed; everything in it may be sent to another thread; the
-    /// pointer is good for all of the job, which is of the type that its table is for.
+    /// The job stays where it is until it has been executed; everything in it may be sent to
+    /// another thread; the pointer is good for all of the job, which is of the type that its table
+    /// is for.
     pub(crate) unsafe fn new(header: NonNull<JobHeader>) -> Self {
         Self { header }
     }
 
     /// Runs the work, then `ended`, then tells whoever waits for it. Never unwinds.
     ///
-    /// `ended` lies between the two because a policy must learn of a task's end before the task that waits for it goes
-    /// on.
+    /// `ended` lies between the two because a policy must learn of a task's end before the task
+    /// that waits for it goes on.
     ///
     /// # Safety
     /// Only once for each job, on a thread of the pool that it was given to.
     pub(crate) unsafe fn execute(self, ended: &dyn Fn()) {
         // SAFETY: not yet executed, so it is still there (promised to `new`).
         let table = unsafe { self.header.as_ref() }.table;
-        // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised by our caller.
+        // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised
+        // by our caller.
         unsafe { (table.execute)(self.header, ended) };
     }
 }
@@ -85,7 +87,8 @@ impl JobRef {
         unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace) }
     }
 
-    /// Names the place in the program that made the job: jobs of one closure have the same, others most likely not. Never 0.
+    /// Names the place in the program that made the job: jobs of one closure have the same, others
+    /// most likely not. Never 0.
     ///
     /// # Safety
     /// The job has not been executed.
@@ -114,8 +117,8 @@ impl fmt::Debug for JobRef {
     }
 }
 
-/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold pointers into the
-/// stack.
+/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold
+/// pointers into the stack.
 #[derive(Debug)]
 pub(crate) struct NoUnwind;
 

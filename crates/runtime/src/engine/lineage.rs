@@ -1,4 +1,5 @@
-//! Which job was forked in which: so that a worker can tell what descends from the job that it waits for.
+//! Which job was forked in which: so that a worker can tell what descends from the job that it
+//! waits for.
 
 use std::{cell::Cell, ptr};
 
@@ -12,8 +13,9 @@ impl Ancestor {
     }
 }
 
-/// A job that is running, or a scope that is open: the place of what is forked there. It is on the stack of the thread that runs
-/// the job, or waits for the scope, and so outlives all that descends from it.
+/// A job that is running, or a scope that is open: the place of what is forked there. It is on the
+/// stack of the thread that runs the job, or waits for the scope, and so outlives all that descends
+/// from it.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     of: Ancestor,
@@ -51,7 +53,8 @@ impl Lineage {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(*const Lineage);
 
-// SAFETY: a lineage does not change, so any thread may read it, and lives as long as this is used (promised to `new`).
+// SAFETY: a lineage does not change, so any thread may read it, and lives as long as this is used
+// (promised to `new`).
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}

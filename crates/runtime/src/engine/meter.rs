@@ -1,5 +1,5 @@
-//! What is counted of one thread, for policies that measure: by what the program gives the pool, else by the processor, with feature
-//! `counters` and where the machine counts anything.
+//! What is counted of one thread, for policies that measure: by what the program gives the pool,
+//! else by the processor, with feature `counters` and where the machine counts anything.
 
 use std::{cell::RefCell, fmt};
 
@@ -15,8 +15,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Counts the calling thread from now on: by `given`, if the program gives a source; else by the processor, where it counts misses of
-    /// private caches.
+    /// Counts the calling thread from now on: by `given`, if the program gives a source; else by
+    /// the processor, where it counts misses of private caches.
     pub(crate) fn open(given: Option<Count>) -> Option<Self> {
         let (mut count, source) = match given {
             Some(count) => (since_the_last(count), CountSource::Given),
@@ -62,7 +62,8 @@ fn hardware() -> Option<Count> {
     use befit_counters::{Hardware, Quantity, Source};
 
     let mut hardware = Hardware::open().ok()?;
-    let counts_misses = hardware.events().iter().any(|event| event.quantity == Quantity::PrivateMisses);
+    let counts_misses =
+        hardware.events().iter().any(|event| event.quantity == Quantity::PrivateMisses);
     let count = move || {
         let counts = hardware.read().ok()?;
         Some(WorkerCounts {

@@ -1,8 +1,8 @@
 //! The upper layer: forks that other workers need, and how the policy decides about them.
 //!
-//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol asks, and lets
-//! sleepers know what the policy's answers mean for them. The lower layer ([`crate::fork`]) comes here only when it
-//! must.
+//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol
+//! asks, and lets sleepers know what the policy's answers mean for them. The lower layer
+//! ([`crate::fork`]) comes here only when it must.
 
 mod env;
 mod job;
@@ -13,7 +13,9 @@ mod thresholds;
 use std::sync::atomic::Ordering::SeqCst;
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
-use befit_sched::{Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, Task, Tiers};
+use befit_sched::{
+    Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, Task, Tiers,
+};
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
@@ -44,7 +46,8 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
-    /// Threads that sleep while they may not take just anything: only what is bound to some cache, or what they wait for.
+    /// Threads that sleep while they may not take just anything: only what is bound to some cache,
+    /// or what they wait for.
     restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
     holding: CachePadded<AtomicUsize>,
@@ -70,7 +73,9 @@ impl Engine {
         let (policy, threads_under) = if kind.minds_places() {
             let machine = machine.get();
             let worker = |thread| WorkerId((thread % machine.workers().len()) as u32);
-            let under = |cluster: &Cluster| (0..threads).filter(|thread| cluster.has(worker(*thread))).count();
+            let under = |cluster: &Cluster| {
+                (0..threads).filter(|thread| cluster.has(worker(*thread))).count()
+            };
             (kind.build(machine, options), machine.clusters().iter().map(under).collect())
         } else {
             (kind.build(&machine.counted(), options), vec![threads])
@@ -129,8 +134,8 @@ impl Engine {
         self.threads
     }
 
-    /// The worker of the machine that thread `thread` of the pool is. Several threads are one worker where the pool has
-    /// more threads than its machine has workers.
+    /// The worker of the machine that thread `thread` of the pool is. Several threads are one
+    /// worker where the pool has more threads than its machine has workers.
     pub(crate) fn worker(&self, thread: usize) -> WorkerId {
         WorkerId((thread % self.workers()) as u32)
     }
@@ -138,21 +143,24 @@ impl Engine {
     /// The sizes that decide how forks on `worker` are treated, if the policy places by size.
     pub(crate) fn thresholds(&self, worker: WorkerId) -> Option<Thresholds> {
         let under = |cluster: ClusterId| self.threads_under[cluster.index()];
-        self.places_by_size().then(|| Thresholds::new(self.machine(), worker, self.options.sigma, under))
+        self.places_by_size()
+            .then(|| Thresholds::new(self.machine(), worker, self.options.sigma, under))
     }
 
-    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what is ready until room
-    /// is given back.
+    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what
+    /// is ready until room is given back.
     pub(crate) fn places_by_size(&self) -> bool {
         self.policy.places_by_size()
     }
 
-    /// Whether the policy wants to know what runs: else [`Self::resume`], [`Self::done`] and [`Self::task_ended`] need not be called.
+    /// Whether the policy wants to know what runs: else [`Self::resume`], [`Self::done`] and
+    /// [`Self::task_ended`] need not be called.
     pub(crate) fn follows_tasks(&self) -> bool {
         self.follows_tasks
     }
 
-    /// Whether the policy wants to see every fork of some tasks: [`Self::wants_forks_of`] tells of which.
+    /// Whether the policy wants to see every fork of some tasks: [`Self::wants_forks_of`] tells of
+    /// which.
     pub(crate) fn wants_forks(&self) -> bool {
         self.wants_forks
     }
@@ -169,7 +177,8 @@ impl Engine {
 
     /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
     pub(crate) fn can_wait_as_asked(&self) -> bool {
-        self.wait_policy == WaitPolicy::Anything || (self.policy.can_choose() && !self.policy.places_by_size())
+        self.wait_policy == WaitPolicy::Anything
+            || (self.policy.can_choose() && !self.policy.places_by_size())
     }
 
     /// Whether more than one thread may run what is anchored at `cluster`.
@@ -183,7 +192,8 @@ impl Engine {
     }
 
     /// Worker `w` made `job` ready, the start of `task`.
-    // Always, with who calls it: the task is then written where the policy reads it, not copied there.
+    // Always, with who calls it: the task is then written where the policy reads it, not copied
+    // there.
     #[inline(always)]
     pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: Task, env: &mut dyn Env) {
         if self.wants_forks && task.depth == 0 {
@@ -199,10 +209,11 @@ impl Engine {
         self.announce(w, cluster);
     }
 
-    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from further up: what it got would
-    /// lie on top of the waiting task on its stack, which then could not go on before that ended. It would hold its part of the cache
-    /// for nothing, and the stack would grow by a task for each level of the tree of caches, again and again. A worker that may run
-    /// only what it waits for gives that as `awaited`: see [`Self::narrowed`].
+    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from
+    /// further up: what it got would lie on top of the waiting task on its stack, which then could
+    /// not go on before that ended. It would hold its part of the cache for nothing, and the stack
+    /// would grow by a task for each level of the tree of caches, again and again. A worker that
+    /// may run only what it waits for gives that as `awaited`: see [`Self::narrowed`].
     pub(crate) fn get(
         &self,
         w: WorkerId,
@@ -211,26 +222,36 @@ impl Engine {
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
         if let Some(awaited) = awaited {
-            // SAFETY: what a policy shows has not been handed out, and will not be before the call returns.
+            // SAFETY: what a policy shows has not been handed out, and will not be before the call
+            // returns.
             let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
             return self.taken(self.policy.get_if(w, &accepts, env));
         }
         self.taken(self.policy.get_within(w, within, env))
     }
 
-    /// What a worker that waits for `awaited` must keep to, if it must: by the pool's [`WaitPolicy`], or because it is `deep` and must
-    /// not pile up more on its stack. (Under policies that cannot choose it takes what there is.)
+    /// What a worker that waits for `awaited` must keep to, if it must: by the pool's
+    /// [`WaitPolicy`], or because it is `deep` and must not pile up more on its stack. (Under
+    /// policies that cannot choose it takes what there is.)
     pub(crate) fn narrowed(&self, awaited: Option<Ancestor>, deep: bool) -> Option<Ancestor> {
-        awaited.filter(|_| (deep || self.wait_policy == WaitPolicy::Descendants) && self.policy.can_choose())
+        awaited.filter(|_| {
+            (deep || self.wait_policy == WaitPolicy::Descendants) && self.policy.can_choose()
+        })
     }
 
-    /// Whether the policy can be asked for what descends from something: as far as there is room, it answers it.
+    /// Whether the policy can be asked for what descends from something: as far as there is room,
+    /// it answers it.
     pub(crate) fn can_find(&self) -> bool {
         self.policy.can_find()
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.
-    pub(crate) fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+    pub(crate) fn get_own(
+        &self,
+        w: WorkerId,
+        within: ClusterId,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
         self.taken(self.policy.get_own(w, within, env))
     }
 
@@ -271,7 +292,8 @@ impl Engine {
         self.announce_room(w, cluster);
     }
 
-    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for [`Self::get`].
+    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for
+    /// [`Self::get`].
     pub(crate) fn sleep(
         &self,
         me: usize,
@@ -288,13 +310,15 @@ impl Engine {
         news
     }
 
-    /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them, raises the alarm.
+    /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them,
+    /// raises the alarm.
     ///
-    /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took another task, which
-    /// now waits for room that the buried task holds, or that a task holds which waits for the buried one.
-    /// [`Self::get`] avoids that where rooms are as `sb` gives them; this is the net below it for any policy that
-    /// refuses. On an alarm all waiting tasks give back what they hold of the caches, at once instead of at their end,
-    /// and their threads may take anything: then no policy has a reason to refuse. (The space-bounded study's
+    /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took
+    /// another task, which now waits for room that the buried task holds, or that a task holds
+    /// which waits for the buried one. [`Self::get`] avoids that where rooms are as `sb` gives
+    /// them; this is the net below it for any policy that refuses. On an alarm all waiting tasks
+    /// give back what they hold of the caches, at once instead of at their end, and their threads
+    /// may take anything: then no policy has a reason to refuse. (The space-bounded study's
     /// continuations are jobs of their own, so its schedulers do not know this case.)
     fn raise_alarm_if_stuck(&self, w: WorkerId) -> bool {
         let reason = self.holding.load(SeqCst) > 0 || self.restricted.load(SeqCst) > 0;
@@ -306,8 +330,8 @@ impl Engine {
         stuck
     }
 
-    /// How often the alarm has been raised. A worker that sees a new value must give back what its waiting tasks
-    /// hold, and is no longer held to what is bound to their anchors.
+    /// How often the alarm has been raised. A worker that sees a new value must give back what its
+    /// waiting tasks hold, and is no longer held to what is bound to their anchors.
     pub(crate) fn alarm(&self) -> usize {
         self.alarm.load(SeqCst)
     }
@@ -324,7 +348,9 @@ impl Engine {
     #[inline]
     pub(crate) fn announce(&self, w: WorkerId, cluster: ClusterId) {
         let everywhere = cluster == ClusterId::ROOT;
-        let under = |thread: &usize| everywhere || self.machine().cluster(cluster).has(self.worker(*thread));
+        let under = |thread: &usize| {
+            everywhere || self.machine().cluster(cluster).has(self.worker(*thread))
+        };
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
         let all = || self.may_refuse || self.restricted.load(SeqCst) > 0;
         self.sleep.announce(cluster, threads, all);

@@ -5,7 +5,8 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 /// What befits which caches above one worker.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Thresholds {
-    /// σM of the largest cache that only this worker's thread uses: what is no larger befits a private cache.
+    /// σM of the largest cache that only this worker's thread uses: what is no larger befits a
+    /// private cache.
     pub(crate) private: Bytes,
     /// σM of each cache that it shares, from the innermost out.
     shared: Vec<Bytes>,
@@ -33,8 +34,9 @@ impl Thresholds {
         Self { private, shared }
     }
 
-    /// Whether a task of `size` is *maximal* below one of `parent` (befits a smaller cache than it does), and befits a
-    /// cache that several threads share: a scheduler that places by size must then decide which threads run it.
+    /// Whether a task of `size` is *maximal* below one of `parent` (befits a smaller cache than it
+    /// does), and befits a cache that several threads share: a scheduler that places by size must
+    /// then decide which threads run it.
     pub(crate) fn is_anchored_at_a_shared_cache(&self, size: Bytes, parent: Bytes) -> bool {
         size > self.private && self.rank(size) < self.rank(parent)
     }
@@ -56,8 +58,13 @@ mod tests {
     #[test]
     fn the_private_threshold_comes_from_the_largest_unshared_cache() {
         let machine = two_sockets();
-        let t = Thresholds::new(&machine, WorkerId(5), 0.5, |c| machine.cluster(c).worker_count() as usize);
-        assert_eq!(t.private.0, machine.cluster(machine.path(WorkerId(5)).nth(1).unwrap()).size().0 / 2);
+        let t = Thresholds::new(&machine, WorkerId(5), 0.5, |c| {
+            machine.cluster(c).worker_count() as usize
+        });
+        assert_eq!(
+            t.private.0,
+            machine.cluster(machine.path(WorkerId(5)).nth(1).unwrap()).size().0 / 2
+        );
         // With one thread of the pool on each socket the L3 is private, too.
         let alone = Thresholds::new(&machine, WorkerId(5), 0.5, |_| 1);
         assert!(alone.private > t.private);
@@ -67,11 +74,16 @@ mod tests {
     #[test]
     fn only_a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
         let machine = two_sockets();
-        let t = Thresholds::new(&machine, WorkerId(0), 0.5, |c| machine.cluster(c).worker_count() as usize);
+        let t = Thresholds::new(&machine, WorkerId(0), 0.5, |c| {
+            machine.cluster(c).worker_count() as usize
+        });
         let (large, middle, small) = (Bytes(100_000_000), Bytes(3_000_000), Bytes(100_000));
         assert!(t.is_anchored_at_a_shared_cache(middle, large));
         assert!(!t.is_anchored_at_a_shared_cache(large, Bytes(u64::MAX)), "befits no cache");
-        assert!(!t.is_anchored_at_a_shared_cache(middle, middle), "its parent befits the same cache");
+        assert!(
+            !t.is_anchored_at_a_shared_cache(middle, middle),
+            "its parent befits the same cache"
+        );
         assert!(!t.is_anchored_at_a_shared_cache(small, large), "befits a private cache");
     }
 }

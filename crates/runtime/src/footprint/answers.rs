@@ -13,8 +13,9 @@ pub(super) struct Answers<R> {
     len: usize,
 }
 
-// SAFETY: a place is written by at most one thread, as `put` demands, and nothing is read through an `Answers`. The value that is
-// moved into the place by that thread, and out of it by the buffer's owner later, is `Send`.
+// SAFETY: a place is written by at most one thread, as `put` demands, and nothing is read through
+// an `Answers`. The value that is moved into the place by that thread, and out of it by the
+// buffer's owner later, is `Send`.
 unsafe impl<R: Send> Sync for Answers<R> {}
 
 impl<R> Answers<R> {
@@ -23,12 +24,13 @@ impl<R> Answers<R> {
     /// If `f` panics, the answers that there are by then are forgotten without being dropped.
     ///
     /// # Safety
-    /// When `f` returns, [`put`](Self::put) must have been called once for each number below `count`, and all these calls must
-    /// happen before that.
+    /// When `f` returns, [`put`](Self::put) must have been called once for each number below
+    /// `count`, and all these calls must happen before that.
     pub(super) unsafe fn collect(count: usize, f: impl FnOnce(&Self)) -> Vec<R> {
         let mut answers = Vec::with_capacity(count);
         f(&Self { places: answers.spare_capacity_mut().as_mut_ptr(), len: count });
-        // SAFETY: the capacity is `count`, and the caller promises that all these places are written.
+        // SAFETY: the capacity is `count`, and the caller promises that all these places are
+        // written.
         unsafe { answers.set_len(count) };
         answers
     }
@@ -41,8 +43,8 @@ impl<R> Answers<R> {
         }
     }
 
-    /// Touches the pages of places, so that the system makes them: in order, before answers come in another one. Whoever came first to
-    /// each page would pay for it, and look as if it were slow.
+    /// Touches the pages of places, so that the system makes them: in order, before answers come in
+    /// another one. Whoever came first to each page would pay for it, and look as if it were slow.
     ///
     /// # Safety
     /// No answer has been put in these places, and nobody puts one meanwhile.
@@ -51,8 +53,9 @@ impl<R> Answers<R> {
         let bytes = numbers.len() * size_of::<R>();
         let start = self.places.wrapping_add(numbers.start).cast::<u8>();
         for offset in (0..bytes).step_by(PAGE) {
-            // SAFETY: the byte is within the buffer, of a place that holds no answer yet and that no other thread accesses, as the caller
-            // promises; a place without an answer may hold any byte.
+            // SAFETY: the byte is within the buffer, of a place that holds no answer yet and that
+            // no other thread accesses, as the caller promises; a place without an answer may hold
+            // any byte.
             unsafe { start.wrapping_add(offset).write_volatile(0) };
         }
     }
@@ -64,8 +67,8 @@ impl<R> Answers<R> {
         assert!(number < self.len, "a task's number is one of the batch");
         // SAFETY: the number is within the buffer, which has room for `len` answers.
         let place = unsafe { self.places.add(number) };
-        // SAFETY: the place is within the buffer, which lives until `f` has returned and is not accessed otherwise meanwhile; no other
-        // call has this number.
+        // SAFETY: the place is within the buffer, which lives until `f` has returned and is not
+        // accessed otherwise meanwhile; no other call has this number.
         unsafe { place.write(MaybeUninit::new(answer)) };
     }
 }

@@ -1,10 +1,13 @@
-//! Interleaved execution: G tasks in flight, each of which waits for its memory while the others work.
+//! Interleaved execution: G tasks in flight, each of which waits for its memory while the others
+//! work.
 //!
-//! A look-up in a large index is a chain of cache misses, each of which must arrive before the next address is known; one core could
-//! have ten or more on the way. So G look-ups take turns: each does one step, asks for the memory of its next, and hands over. This is
-//! the asynchronous memory access chaining of Kocberber, Falsafi and Grot ("Asynchronous Memory Access Chaining", PVLDB 9(4), 2015, §3):
-//! a slot that finishes is refilled at once, so walks of different length do not wait for each other. Async functions as
-//! coroutines are the form of Psaropoulos et al. ("Interleaving with Coroutines", PVLDB 11(2), 2017, §4).
+//! A look-up in a large index is a chain of cache misses, each of which must arrive before the next
+//! address is known; one core could have ten or more on the way. So G look-ups take turns: each
+//! does one step, asks for the memory of its next, and hands over. This is the asynchronous memory
+//! access chaining of Kocberber, Falsafi and Grot ("Asynchronous Memory Access Chaining", PVLDB
+//! 9(4), 2015, §3): a slot that finishes is refilled at once, so walks of different length do not
+//! wait for each other. Async functions as coroutines are the form of Psaropoulos et al.
+//! ("Interleaving with Coroutines", PVLDB 11(2), 2017, §4).
 
 use std::{
     future::Future,
@@ -14,15 +17,16 @@ use std::{
 
 use super::{Step, Walk};
 
-/// How many tasks are in flight where nobody says: about as many lines as a core of the last ten years keeps on the way to its
-/// second cache. More cost nothing much, as their state fits in the first cache.
+/// How many tasks are in flight where nobody says: about as many lines as a core of the last ten
+/// years keeps on the way to its second cache. More cost nothing much, as their state fits in the
+/// first cache.
 pub(super) const IN_FLIGHT: usize = 32;
 
-/// Takes all of `walks` to their ends, `in_flight` at a time in turns, on the calling thread. `done` gets each one's place among
-/// `walks` and its answer, in the order in which they end.
+/// Takes all of `walks` to their ends, `in_flight` at a time in turns, on the calling thread.
+/// `done` gets each one's place among `walks` and its answer, in the order in which they end.
 ///
-/// `walks` is asked for the next one when a place becomes free, so nothing is allocated but `in_flight` places. An `in_flight` of 0
-/// counts as 1. See [`Walk`] for an example.
+/// `walks` is asked for the next one when a place becomes free, so nothing is allocated but
+/// `in_flight` places. An `in_flight` of 0 counts as 1. See [`Walk`] for an example.
 ///
 /// Walks start in order; one that takes many steps may be overtaken by all that follow.
 #[inline]
@@ -36,8 +40,8 @@ pub fn interleaved<W: Walk>(
 
 /// As [`interleaved`], for async functions that await nothing but [`prefetch`](super::prefetch()).
 ///
-/// They are stored in `in_flight` boxes, which are reused. Other futures that are awaited inside are polled again and again, without
-/// waiting for their wake-up.
+/// They are stored in `in_flight` boxes, which are reused. Other futures that are awaited inside
+/// are polled again and again, without waiting for their wake-up.
 #[inline]
 pub fn interleaved_async<F: Future>(
     tasks: impl IntoIterator<Item = F>,
@@ -182,8 +186,14 @@ mod tests {
         for count in [0, 1, 3, 100] {
             for in_flight in [0, 1, 2, 32, 200] {
                 let mut answers = vec![None; count];
-                let walks = (0..count).map(|i| Countdown { start: length(i), left: length(i), place: [0; 8] });
-                interleaved(walks, in_flight, |i, answer| assert_eq!(answers[i].replace(answer), None));
+                let walks = (0..count).map(|i| Countdown {
+                    start: length(i),
+                    left: length(i),
+                    place: [0; 8],
+                });
+                interleaved(walks, in_flight, |i, answer| {
+                    assert_eq!(answers[i].replace(answer), None)
+                });
                 assert!(answers.into_iter().eq((0..count).map(|i| Some(length(i)))));
             }
         }
@@ -201,7 +211,9 @@ mod tests {
                     }
                     length(i).to_string()
                 });
-                interleaved_async(tasks, in_flight, |i, answer| assert_eq!(answers[i].replace(answer), None));
+                interleaved_async(tasks, in_flight, |i, answer| {
+                    assert_eq!(answers[i].replace(answer), None)
+                });
                 assert!(answers.into_iter().eq((0..count).map(|i| Some(length(i).to_string()))));
             }
         }

@@ -2,8 +2,9 @@
 
 use super::Touch;
 
-/// Gives each task a place in an order in which neighbours touch the same or near memory. Implemented by what the queue's `by_…`
-/// functions make; there is no reason to implement it elsewhere.
+/// Gives each task a place in an order in which neighbours touch the same or near memory.
+/// Implemented by what the queue's `by_…` functions make; there is no reason to implement it
+/// elsewhere.
 pub trait Hint<T>: Sync {
     /// Whether there is an order other than arrival.
     const ORDERS: bool;
@@ -33,7 +34,8 @@ impl<T> Hint<T> for NoHint {
     }
 }
 
-/// The program knows an order: of the keys in an index, of cells along a space-filling curve, of rows.
+/// The program knows an order: of the keys in an index, of cells along a space-filling curve, of
+/// rows.
 #[derive(Clone, Copy, Debug)]
 pub struct ByKey<F>(pub(super) F);
 
@@ -46,7 +48,8 @@ impl<T, F: Fn(&T) -> u64 + Sync> Hint<T> for ByKey<F> {
     }
 }
 
-/// The program knows addresses: the order is that of memory, by the largest piece that a task touches.
+/// The program knows addresses: the order is that of memory, by the largest piece that a task
+/// touches.
 #[derive(Clone, Copy, Debug)]
 pub struct ByPlaces<F>(pub(super) F);
 
@@ -65,7 +68,8 @@ where
     }
 }
 
-/// The program knows which tasks are alike, and the queue finds out where the memory of each class lies.
+/// The program knows which tasks are alike, and the queue finds out where the memory of each class
+/// lies.
 #[derive(Clone, Debug)]
 pub struct ByClass<F> {
     class: F,
@@ -94,8 +98,8 @@ impl<T, F: Fn(&T) -> u16 + Sync> Hint<T> for ByClass<F> {
     const ORDERS: bool = true;
     const LEARNS: bool = true;
 
-    /// The middle of where the class's tasks ended, so that classes that share memory are neighbours; among classes that are not
-    /// known, their numbers.
+    /// The middle of where the class's tasks ended, so that classes that share memory are
+    /// neighbours; among classes that are not known, their numbers.
     #[inline(always)]
     fn key(&self, task: &T) -> u64 {
         let class = (self.class)(task);
@@ -129,7 +133,8 @@ mod tests {
     #[test]
     fn the_largest_place_decides() {
         let memory = [0u8; 4096];
-        let hint = ByPlaces(|_: &()| [Touch::of(&memory[3000..3010]), Touch::of(&memory[100..200])]);
+        let hint =
+            ByPlaces(|_: &()| [Touch::of(&memory[3000..3010]), Touch::of(&memory[100..200])]);
         assert_eq!(hint.key(&()), memory.as_ptr().addr() as u64 + 100);
         let none = ByPlaces(|_: &()| None);
         assert_eq!(none.key(&()), 0);

@@ -1,8 +1,8 @@
 //! What portions of a queue's work cost: thread time per task, by kind of work.
 //!
-//! Thread time, not elapsed time: it adds up over pieces of work that run on several threads, so two ways of running tasks can
-//! be timed within one portion, in turns, under the same load of memory. Medians over pieces: a piece during which the system ran
-//! something else says nothing.
+//! Thread time, not elapsed time: it adds up over pieces of work that run on several threads, so
+//! two ways of running tasks can be timed within one portion, in turns, under the same load of
+//! memory. Medians over pieces: a piece during which the system ran something else says nothing.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -1,5 +1,6 @@
-//! A queue for many small independent tasks that each touch a little of much memory: look-ups in a large index, particles in a large
-//! field. It runs them in an order, and in a way, that suits the caches, if that pays.
+//! A queue for many small independent tasks that each touch a little of much memory: look-ups in a
+//! large index, particles in a large field. It runs them in an order, and in a way, that suits the
+//! caches, if that pays.
 //!
 //! ```
 //! use befit::footprint::{Queue, Step, Walk};
@@ -44,30 +45,35 @@
 //! # Two remedies
 //! Such tasks spend their time waiting for memory. What helps:
 //!
-//! * **Order.** Take a window of tasks, sort it by where their data lie (a *footprint hint*), run it in that order: what one task brings
-//!   into the cache the next one uses. This is footprint-based scheduling, in which tasks that share their footprint follow each other,
-//!   with a sort in place of the pairwise search: for hints that are numbers it finds the same order in linear time. It pays if tasks
-//!   share much: windows must be large against the data, and tasks dear against the 10 to 20 ns that sorting takes.
-//! * **Flight.** Have many tasks under way on each core, and switch whenever one must wait ([`interleaved`]). It needs tasks in steps,
-//!   as a state machine ([`Walk`]) or an async function ([`interleaved_async`]), and chains of misses: of independent misses
-//!   a core has many on the way anyhow.
+//! * **Order.** Take a window of tasks, sort it by where their data lie (a *footprint hint*), run
+//!   it in that order: what one task brings into the cache the next one uses. This is
+//!   footprint-based scheduling, in which tasks that share their footprint follow each other, with
+//!   a sort in place of the pairwise search: for hints that are numbers it finds the same order in
+//!   linear time. It pays if tasks share much: windows must be large against the data, and tasks
+//!   dear against the 10 to 20 ns that sorting takes.
+//! * **Flight.** Have many tasks under way on each core, and switch whenever one must wait
+//!   ([`interleaved`]). It needs tasks in steps, as a state machine ([`Walk`]) or an async function
+//!   ([`interleaved_async`]), and chains of misses: of independent misses a core has many on the
+//!   way anyhow.
 //!
-//! Each can be had alone, and both together. Which of the four [`Mode`]s pays depends on data, machine and load, so a [`Queue`] measures:
-//! it times small portions of each, settles on the cheapest and looks again now and then. Where nothing pays it runs tasks as they
-//! come. It takes what it needs to know of caches from the pool's machine: windows whose records befit half the last cache, keys
-//! so wide that what shares all leading bits befits half the innermost one.
+//! Each can be had alone, and both together. Which of the four [`Mode`]s pays depends on data,
+//! machine and load, so a [`Queue`] measures: it times small portions of each, settles on the
+//! cheapest and looks again now and then. Where nothing pays it runs tasks as they come. It takes
+//! what it needs to know of caches from the pool's machine: windows whose records befit half the
+//! last cache, keys so wide that what shares all leading bits befits half the innermost one.
 //!
 //! # The age bound
-//! Windows run one after another, and a task runs in the window that it arrived in. So none is displaced by a window's length or
-//! more, in any mode; [`Queue::age`] bounds that length.
+//! Windows run one after another, and a task runs in the window that it arrived in. So none is
+//! displaced by a window's length or more, in any mode; [`Queue::age`] bounds that length.
 //!
 //! # Threads
-//! A window's tasks run in parallel in the current pool, each thread a contiguous range of keys. With [`data_bytes`](Queue::data_bytes)
-//! ranges carry their share of the data as their task size, so `sb` and `sb-d` keep a range under the cache that it befits.
+//! A window's tasks run in parallel in the current pool, each thread a contiguous range of keys.
+//! With [`data_bytes`](Queue::data_bytes) ranges carry their share of the data as their task size,
+//! so `sb` and `sb-d` keep a range under the cache that it befits.
 //!
 //! # Recorded
-//! In a recorded build everything runs serially, and a queue without a set [`mode`](Queue::mode) in the order of arrival: a
-//! recording must not depend on clocks. Nothing is in flight there.
+//! In a recorded build everything runs serially, and a queue without a set [`mode`](Queue::mode) in
+//! the order of arrival: a recording must not depend on clocks. Nothing is in flight there.
 
 mod answers;
 mod choice;

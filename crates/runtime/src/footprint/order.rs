@@ -1,10 +1,12 @@
 //! Puts a window of tasks in the order of their keys, by the keys' leading bits only.
 //!
-//! Two passes of a radix sort, the high digit first, each by a byte at most. The first cuts the window into chunks, and each chunk is
-//! sorted for itself into 256 buckets or fewer: chunks befit a private cache and are done in parallel. The second takes a few neighbouring
-//! buckets at a time out of all chunks, and sorts them by the low digit: these are independent of each other too, and run at once
-//! when they are sorted, while their records are in the cache. So nothing but the first pass is between a task's arrival and its run.
-//! (Radix sort: Knuth, "The Art of Computer Programming", vol. 3, 5.2.5.)
+//! Two passes of a radix sort, the high digit first, each by a byte at most. The first cuts the
+//! window into chunks, and each chunk is sorted for itself into 256 buckets or fewer: chunks befit
+//! a private cache and are done in parallel. The second takes a few neighbouring buckets at a time
+//! out of all chunks, and sorts them by the low digit: these are independent of each other too, and
+//! run at once when they are sorted, while their records are in the cache. So nothing but the first
+//! pass is between a task's arrival and its run. (Radix sort: Knuth, "The Art of Computer
+//! Programming", vol. 3, 5.2.5.)
 
 use std::{ops::Range, time::Instant};
 
@@ -39,11 +41,13 @@ pub(super) struct Digits {
 }
 
 impl Digits {
-    /// The `bits` leading bits by which keys between the smallest and the largest of a sample differ. Those outside count as the
-    /// nearest: a few odd keys must not make all others look alike.
+    /// The `bits` leading bits by which keys between the smallest and the largest of a sample
+    /// differ. Those outside count as the nearest: a few odd keys must not make all others look
+    /// alike.
     pub(super) fn of<T>(tasks: &[T], key: impl Fn(&T) -> u64, bits: u32) -> Self {
         let sample = tasks.iter().step_by(tasks.len().div_ceil(SAMPLE).max(1)).map(key);
-        let (low, high) = sample.fold((u64::MAX, 0), |(low, high), key| (low.min(key), high.max(key)));
+        let (low, high) =
+            sample.fold((u64::MAX, 0), |(low, high), key| (low.min(key), high.max(key)));
         let span = high.saturating_sub(low);
         let used = (u64::BITS - span.leading_zeros()).max(1);
         let bits = bits.min(used);
@@ -76,7 +80,8 @@ struct Chunk {
     starts: Vec<u32>,
 }
 
-/// A window after the first pass. It can be used for window after window, and then allocates no more.
+/// A window after the first pass. It can be used for window after window, and then allocates no
+/// more.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     chunks: Vec<Chunk>,
@@ -86,8 +91,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The first pass; `group` is how many tasks at least should be taken at a time. `prepare` is called with each part of the window, by
-    /// the thread that sorts it.
+    /// The first pass; `group` is how many tasks at least should be taken at a time. `prepare` is
+    /// called with each part of the window, by the thread that sorts it.
     pub(super) fn sort<T: Sync>(
         &mut self,
         tasks: &[T],
@@ -140,7 +145,9 @@ impl Window {
         let (mut records, mut counts) = (Vec::new(), vec![0; 1 << digits.low_bits]);
         for bucket in buckets {
             records.clear();
-            self.chunks.iter().for_each(|chunk| records.extend_from_slice(&chunk.records[chunk.bucket(bucket)]));
+            self.chunks
+                .iter()
+                .for_each(|chunk| records.extend_from_slice(&chunk.records[chunk.bucket(bucket)]));
             if digits.low_bits == 0 {
                 order.extend(records.iter().map(|record| *record as u32));
             } else if records.len() < FEW {
@@ -170,7 +177,9 @@ impl Chunk {
         self.starts.clear();
         self.starts.resize(BUCKETS, 0);
         let record = |(i, leading): (usize, &u16)| Record::from(*leading) << 32 | i as u64;
-        count(leading.iter().enumerate().map(record), &mut self.starts, |record| digits.bucket(record));
+        count(leading.iter().enumerate().map(record), &mut self.starts, |record| {
+            digits.bucket(record)
+        });
         for record in (self.tasks.start..).zip(&leading).map(record) {
             let place = &mut self.starts[digits.bucket(record)];
             self.records[*place as usize] = record;
@@ -187,7 +196,11 @@ impl Chunk {
 
 /// Puts into `starts` where the records of each digit start once they are sorted.
 #[inline(always)]
-fn count(records: impl Iterator<Item = Record>, starts: &mut [u32], digit: impl Fn(Record) -> usize) {
+fn count(
+    records: impl Iterator<Item = Record>,
+    starts: &mut [u32],
+    digit: impl Fn(Record) -> usize,
+) {
     starts.fill(0);
     records.for_each(|record| starts[digit(record)] += 1);
     let mut sum = 0;
@@ -216,7 +229,11 @@ mod tests {
         let mut window = Window::default();
         for count in [1, 2, 100, 5000, 70_000] {
             for bits in [1, 3, 8, 9, 13, 16] {
-                for keys in [keys(count), keys(count).iter().map(|key| 5 + key % 1000).collect(), vec![7; count]] {
+                for keys in [
+                    keys(count),
+                    keys(count).iter().map(|key| 5 + key % 1000).collect(),
+                    vec![7; count],
+                ] {
                     let (digits, order) = order(&keys, bits, &mut window);
                     let mut expected: Vec<u32> = (0..count as u32).collect();
                     expected.sort_by_key(|i| digits.leading(keys[*i as usize]));
@@ -233,7 +250,11 @@ mod tests {
         let mut values: Vec<u64> = far.iter().map(|key| digits.leading(*key)).collect();
         assert!(values.is_sorted());
         values.dedup();
-        assert!((128..=256).contains(&values.len()), "half of what 8 bits can tell, at least: {}", values.len());
+        assert!(
+            (128..=256).contains(&values.len()),
+            "half of what 8 bits can tell, at least: {}",
+            values.len()
+        );
         assert_eq!(digits.leading(0), 0);
         assert_eq!(digits.leading(u64::MAX), *values.last().unwrap());
     }
@@ -253,6 +274,8 @@ mod tests {
         let groups = window.groups();
         assert_eq!((groups[0].start, groups.last().unwrap().end), (0, BUCKETS));
         assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
-        assert!(groups[..groups.len() - 1].iter().all(|group| window.take(group.clone()).len() >= 100));
+        assert!(
+            groups[..groups.len() - 1].iter().all(|group| window.take(group.clone()).len() >= 100)
+        );
     }
 }

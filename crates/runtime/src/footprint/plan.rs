@@ -4,7 +4,8 @@ use std::mem;
 
 use befit_machine::{Machine, WorkerId};
 
-/// Windows hold at most so many tasks: numbers of tasks are kept in half a word with the sorted bits in the other.
+/// Windows hold at most so many tasks: numbers of tasks are kept in half a word with the sorted
+/// bits in the other.
 const LARGEST: usize = 1 << 24;
 
 /// Windows hold at least so many tasks: fewer are over before the caches know of it.
@@ -13,7 +14,8 @@ pub(super) const SMALLEST: usize = 1 << 12;
 /// The most leading bits of a key that are sorted by: two passes of a byte each.
 pub(super) const MOST_BITS: u32 = 16;
 
-/// Share of a cache that a window or a bucket may take: the default dilation σ of space-bounded scheduling.
+/// Share of a cache that a window or a bucket may take: the default dilation σ of space-bounded
+/// scheduling.
 const SHARE: f64 = 0.5;
 
 /// The caches that matter here.
@@ -28,7 +30,8 @@ pub(super) struct Caches {
 }
 
 impl Caches {
-    /// Those above the machine's first worker. A machine that describes none is taken to have small ones.
+    /// Those above the machine's first worker. A machine that describes none is taken to have small
+    /// ones.
     pub(super) fn of(machine: &Machine) -> Self {
         let worker = WorkerId(0);
         let sizes = |private: bool| {
@@ -47,16 +50,19 @@ impl Caches {
     }
 }
 
-/// The most tasks of a window: their records, and what they bring and answer, befit the last cache, or sorting would miss more than it
-/// saves. Each doubling of the window lets neighbours in a balanced tree share one more level, so it is as large as that allows.
+/// The most tasks of a window: their records, and what they bring and answer, befit the last cache,
+/// or sorting would miss more than it saves. Each doubling of the window lets neighbours in a
+/// balanced tree share one more level, so it is as large as that allows.
 pub(super) fn window<T, R>(caches: &Caches) -> usize {
     let task = mem::size_of::<u64>() + mem::size_of::<T>() + mem::size_of::<R>();
     let most = (SHARE * caches.last as f64) as usize / task;
-    most.clamp(SMALLEST, LARGEST).next_power_of_two() >> usize::from(!most.is_power_of_two() && most > SMALLEST)
+    most.clamp(SMALLEST, LARGEST).next_power_of_two()
+        >> usize::from(!most.is_power_of_two() && most > SMALLEST)
 }
 
-/// How many leading bits of the keys are sorted by: so many that the data of one bucket befits the innermost cache, where order gains
-/// little more. A pass sorts by eight bits as fast as by fewer, so they are made whole bytes; but not more buckets than tasks.
+/// How many leading bits of the keys are sorted by: so many that the data of one bucket befits the
+/// innermost cache, where order gains little more. A pass sorts by eight bits as fast as by fewer,
+/// so they are made whole bytes; but not more buckets than tasks.
 pub(super) fn bits(caches: &Caches, data: Option<usize>, tasks: usize) -> u32 {
     let buckets = match data {
         Some(data) => (data as f64 / (SHARE * caches.first as f64)).max(1.0),
@@ -96,7 +102,11 @@ mod tests {
     #[test]
     fn a_buckets_data_befits_the_innermost_cache() {
         let caches = caches(SERVER);
-        assert_eq!(bits(&caches, Some(256 << 20), 1 << 20), 16, "14 for 16 KiB each, in whole bytes");
+        assert_eq!(
+            bits(&caches, Some(256 << 20), 1 << 20),
+            16,
+            "14 for 16 KiB each, in whole bytes"
+        );
         assert_eq!(bits(&caches, Some(4 << 20), 1 << 20), 8);
         assert_eq!(bits(&caches, Some(256 << 20), 1000), 9, "not more buckets than tasks");
         assert_eq!(bits(&caches, None, 1 << 20), MOST_BITS);

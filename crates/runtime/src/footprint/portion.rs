@@ -10,12 +10,13 @@ use super::{
 };
 use crate::{current_num_threads, fit, join, par_for};
 
-/// So many tasks ahead of their run, their descriptions and the places of their answers are prefetched: in an order other than
-/// arrival they are all over the window.
+/// So many tasks ahead of their run, their descriptions and the places of their answers are
+/// prefetched: in an order other than arrival they are all over the window.
 const AHEAD: usize = 16;
 
-/// The most and the fewest tasks of a piece. With many in flight, the last ones of a piece have ever fewer others beside them: it
-/// should have many times as many as are in flight. Pieces are also what is measured.
+/// The most and the fewest tasks of a piece. With many in flight, the last ones of a piece have
+/// ever fewer others beside them: it should have many times as many as are in flight. Pieces are
+/// also what is measured.
 const PIECE: Range<usize> = 256..4096;
 
 /// Pieces for each thread, if there are enough tasks.
@@ -55,7 +56,8 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
     /// Runs the tasks with these numbers in the order of arrival; pieces of it in parallel.
     ///
     /// # Safety
-    /// No task is run twice, nor after the call for which [`Answers::collect`] gave out the answers.
+    /// No task is run twice, nor after the call for which [`Answers::collect`] gave out the
+    /// answers.
     pub(super) unsafe fn arrival(&self, portion: Range<usize>, flights: Flights) -> Pieces {
         let (clock, len) = (Clock::default(), piece(portion.len()));
         par_for(0..portion.len().div_ceil(len), |i| {
@@ -67,7 +69,8 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         clock.into_pieces()
     }
 
-    /// Runs them in the order of their keys' `bits` leading bits; contiguous ranges of keys in parallel.
+    /// Runs them in the order of their keys' `bits` leading bits; contiguous ranges of keys in
+    /// parallel.
     ///
     /// # Safety
     /// As [`Self::arrival`].
@@ -83,7 +86,9 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         let digits = Digits::of(tasks, |task| self.hint.key(task), bits);
         let first = portion.start;
         // SAFETY: the portion's tasks have not been run, and are not before the window is sorted.
-        let prepare = |part: Range<usize>| unsafe { self.answers.make_pages(first + part.start..first + part.end) };
+        let prepare = |part: Range<usize>| unsafe {
+            self.answers.make_pages(first + part.start..first + part.end)
+        };
         window.sort(tasks, |task| self.hint.key(task), digits, piece(tasks.len()), prepare, &clock);
         let groups = Groups { batch: self, window, first, flights, clock: &clock };
         // SAFETY: a window has each of its tasks in one group; the rest is the caller's promise.
@@ -132,7 +137,8 @@ struct Groups<'a, T, R: Run<T>, H> {
 }
 
 impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
-    /// Halves, down to single groups: neighbouring keys stay with one thread, or one cache if the scheduler goes by size.
+    /// Halves, down to single groups: neighbouring keys stay with one thread, or one cache if the
+    /// scheduler goes by size.
     ///
     /// # Safety
     /// As [`Batch::arrival`].
@@ -172,6 +178,8 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
             self.first + *number as usize
         });
         // SAFETY: a window has each of its tasks once; the rest is the caller's promise.
-        unsafe { self.batch.piece(order.len(), numbers, self.flights.of(group), start, self.clock) };
+        unsafe {
+            self.batch.piece(order.len(), numbers, self.flights.of(group), start, self.clock)
+        };
     }
 }

@@ -1,4 +1,5 @@
-//! How a task is run: as a plain call, and, where the program says how, in steps of which many are in flight.
+//! How a task is run: as a plain call, and, where the program says how, in steps of which many are
+//! in flight.
 
 use std::future::Future;
 
@@ -7,8 +8,8 @@ use super::{
     flight::{Polling, Slot, Stepping, fly},
 };
 
-/// What a [`Queue`](super::Queue) knows of how to run its tasks. Implemented by what its constructors make; there is no reason to
-/// implement it elsewhere.
+/// What a [`Queue`](super::Queue) knows of how to run its tasks. Implemented by what its
+/// constructors make; there is no reason to implement it elsewhere.
 pub trait Run<T>: Sync {
     /// What a task answers.
     type Output: Send;
@@ -48,7 +49,13 @@ impl<T, R: Send, F: Fn(&T) -> R + Sync> Run<T> for Plain<F> {
         (self.0)(task)
     }
 
-    fn many(&self, tasks: &[T], order: impl Iterator<Item = usize>, _: usize, mut done: impl FnMut(usize, R)) {
+    fn many(
+        &self,
+        tasks: &[T],
+        order: impl Iterator<Item = usize>,
+        _: usize,
+        mut done: impl FnMut(usize, R),
+    ) {
         order.for_each(|i| done(i, self.one(&tasks[i])));
     }
 }
@@ -85,7 +92,13 @@ where
         }
     }
 
-    fn many(&self, tasks: &[T], order: impl Iterator<Item = usize>, in_flight: usize, done: impl FnMut(usize, R)) {
+    fn many(
+        &self,
+        tasks: &[T],
+        order: impl Iterator<Item = usize>,
+        in_flight: usize,
+        done: impl FnMut(usize, R),
+    ) {
         start::<T, Stepping<W>>(tasks, order, in_flight, &self.start, done);
     }
 }
@@ -112,7 +125,13 @@ where
         (self.call)(task)
     }
 
-    fn many(&self, tasks: &[T], order: impl Iterator<Item = usize>, in_flight: usize, done: impl FnMut(usize, R)) {
+    fn many(
+        &self,
+        tasks: &[T],
+        order: impl Iterator<Item = usize>,
+        in_flight: usize,
+        done: impl FnMut(usize, R),
+    ) {
         start::<T, Polling<A>>(tasks, order, in_flight, &self.start, done);
     }
 }

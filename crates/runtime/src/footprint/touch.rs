@@ -1,4 +1,5 @@
-//! Where a task goes next: an address and a length, and the instruction that fetches it ahead of use.
+//! Where a task goes next: an address and a length, and the instruction that fetches it ahead of
+//! use.
 
 use std::{
     future::Future,
@@ -9,10 +10,12 @@ use std::{
 /// Bytes of a cache line. On machines with longer lines some prefetches are wasted, nothing else.
 const LINE: usize = 64;
 
-/// The most lines that one prefetch asks for. Cores track 10 to 50 lines in flight: more would only wait.
+/// The most lines that one prefetch asks for. Cores track 10 to 50 lines in flight: more would only
+/// wait.
 const MOST_LINES: usize = 16;
 
-/// Memory that a task is going to touch: its address and its length. It is a hint, and keeps nothing alive.
+/// Memory that a task is going to touch: its address and its length. It is a hint, and keeps
+/// nothing alive.
 ///
 /// ```
 /// use befit::footprint::Touch;
@@ -57,7 +60,8 @@ impl Touch {
     pub fn prefetch(self) {
         prefetch_line(self.address);
         // Mostly there is no second line.
-        let last = self.address.wrapping_add(self.bytes.clamp(1, LINE * MOST_LINES) - 1) & !(LINE - 1);
+        let last =
+            self.address.wrapping_add(self.bytes.clamp(1, LINE * MOST_LINES) - 1) & !(LINE - 1);
         let mut line = self.address & !(LINE - 1);
         while line != last {
             line = line.wrapping_add(LINE);
@@ -70,20 +74,23 @@ impl Touch {
 #[inline(always)]
 fn prefetch_line(address: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the instruction is part of SSE, which every x86-64 processor has. It reads nothing that the program can see,
-    // and does nothing for an address that is not mapped, so any address will do.
+    // SAFETY: the instruction is part of SSE, which every x86-64 processor has. It reads nothing
+    // that the program can see, and does nothing for an address that is not mapped, so any address
+    // will do.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) };
 }
 
-/// There is no stable prefetch elsewhere: interleaving then gains only what out-of-order execution does.
+/// There is no stable prefetch elsewhere: interleaving then gains only what out-of-order execution
+/// does.
 #[cfg(not(all(target_arch = "x86_64", not(befit_record), not(miri))))]
 #[inline(always)]
 fn prefetch_line(_: usize) {}
 
 /// For async functions: prefetches `place` and lets the other tasks in flight go on meanwhile.
 ///
-/// Under [`interleaved_async`](super::interleaved_async) and [`Queue::in_coroutines`](super::Queue::in_coroutines); any other
-/// executor would take it for a task that sleeps and is never woken.
+/// Under [`interleaved_async`](super::interleaved_async) and
+/// [`Queue::in_coroutines`](super::Queue::in_coroutines); any other executor would take it for a
+/// task that sleeps and is never woken.
 ///
 /// ```
 /// use befit::footprint::{Touch, interleaved_async, prefetch};
@@ -132,7 +139,9 @@ mod tests {
 
     #[test]
     fn any_address_can_be_prefetched() {
-        for (address, bytes) in [(0, 0), (0, 64), (1, 1000), (usize::MAX, 1), (usize::MAX - 3, usize::MAX)] {
+        for (address, bytes) in
+            [(0, 0), (0, 64), (1, 1000), (usize::MAX, 1), (usize::MAX - 3, usize::MAX)]
+        {
             Touch { address, bytes }.prefetch();
         }
         Touch::of(&()).prefetch();

@@ -4,8 +4,8 @@ use super::Touch;
 
 /// A task written as a state machine: a look-up in an index, say, that goes from node to node.
 ///
-/// Between two steps other tasks run, while the memory that the next step needs is on its way. So a step should touch only what
-/// the step before announced.
+/// Between two steps other tasks run, while the memory that the next step needs is on its way. So a
+/// step should touch only what the step before announced.
 ///
 /// ```
 /// use befit::footprint::{Step, Walk, interleaved};

@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use super::join;
 use crate::pool::Worker;
 
-/// As [`join`], and tells each half whether it has *migrated*: runs on another thread than the one that called
-/// `join_context`.
+/// As [`join`], and tells each half whether it has *migrated*: runs on another thread than the one
+/// that called `join_context`.
 ///
-/// That is a sign that others are idle. Code that divides its work until the pieces are small enough can stop sooner
-/// as long as nobody takes any, and divide further when somebody does.
+/// That is a sign that others are idle. Code that divides its work until the pieces are small
+/// enough can stop sooner as long as nobody takes any, and divide further when somebody does.
 ///
 /// ```
 /// use befit::{FnContext, join_context};
@@ -91,8 +91,8 @@ impl FnContext {
     }
 }
 
-/// A number for the worker that this thread is, which no other living worker has; 0 if it is none. A thread is one
-/// worker as long as user code runs on it, so threads can be told apart by it.
+/// A number for the worker that this thread is, which no other living worker has; 0 if it is none.
+/// A thread is one worker as long as user code runs on it, so threads can be told apart by it.
 #[inline(always)]
 fn this_worker() -> usize {
     Worker::with_current(|worker| worker.map_or(0, |worker| std::ptr::from_ref(worker).addr()))

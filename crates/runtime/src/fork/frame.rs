@@ -55,8 +55,8 @@ impl<W: Work> Frame<W> {
         SiteId(std::ptr::from_ref(Self::TABLE).addr())
     }
 
-    /// A fork, `depth` forks below the program's start, that nobody knows of yet. The closure is dropped only by being taken or
-    /// executed.
+    /// A fork, `depth` forks below the program's start, that nobody knows of yet. The closure is
+    /// dropped only by being taken or executed.
     pub(crate) fn new(work: W, depth: u32) -> Self {
         let job = JobHeader::new(Self::TABLE);
         Self {
@@ -107,22 +107,30 @@ impl<W: Work> Frame<W> {
 }
 
 impl OpenFork {
-    /// Makes a fork known to others: a job that any thread may execute, on which the owner then waits. `asks` is the
-    /// owner's.
+    /// Makes a fork known to others: a job that any thread may execute, on which the owner then
+    /// waits. `asks` is the owner's.
     ///
     /// # Safety
-    /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose work and output are
-    /// `Send`, which is handed out only once and whose work has not been taken. The frame, the latch's seat, `asks` and `lineage` (unless null) stay
-    /// until the latch is set and seen set by the owner.
-    pub(crate) unsafe fn hand_out(fork: NonNull<Self>, latch: Latch, asks: &Asks, lineage: *const Lineage) -> JobRef {
+    /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose
+    /// work and output are `Send`, which is handed out only once and whose work has not been taken.
+    /// The frame, the latch's seat, `asks` and `lineage` (unless null) stay until the latch is set
+    /// and seen set by the owner.
+    pub(crate) unsafe fn hand_out(
+        fork: NonNull<Self>,
+        latch: Latch,
+        asks: &Asks,
+        lineage: *const Lineage,
+    ) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
         let open = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
-        open.handed.with_mut(|handed| unsafe { (*handed).write(Handed { latch, asks: NonNull::from(asks) }) });
+        open.handed.with_mut(|handed| unsafe {
+            (*handed).write(Handed { latch, asks: NonNull::from(asks) })
+        });
         // SAFETY: promised by the caller.
         unsafe { open.job.birthplace.set(lineage) };
-        // SAFETY: the frame stays until the latch is set, which is the last thing that executing it does; its contents
-        // are `Send`; its table is made for its type in `Frame::new`.
+        // SAFETY: the frame stays until the latch is set, which is the last thing that executing it
+        // does; its contents are `Send`; its table is made for its type in `Frame::new`.
         unsafe { JobRef::new(fork.cast()) }
     }
 
@@ -151,7 +159,8 @@ impl OpenFork {
 /// See [`JobRef::execute`]; `job` is a handed-out `Frame<W>`.
 unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
     let latch = {
-        // SAFETY: not yet executed, so the frame is live; the reference ends before the latch is set.
+        // SAFETY: not yet executed, so the frame is live; the reference ends before the latch is
+        // set.
         let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
         // SAFETY: the job has been handed out.
         let handed = unsafe { frame.open.handed() };
@@ -165,7 +174,8 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
                 worker.stretches().begin_at(frame.open.depth + 1);
             }
         });
-        // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the work.
+        // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the
+        // work.
         let work = frame.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) });
         let result = catch_unwind(AssertUnwindSafe(|| work.run()));
         // SAFETY: the owner reads the result only after the latch is set; nobody else touches it.
@@ -173,7 +183,8 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         &raw const handed.latch
     };
     ended();
-    // SAFETY: the latch lives until it is set; the seat belongs to the pool that this thread works for and keeps alive.
+    // SAFETY: the latch lives until it is set; the seat belongs to the pool that this thread works
+    // for and keeps alive.
     unsafe { Latch::set(latch) };
 }
 

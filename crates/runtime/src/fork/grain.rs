@@ -1,18 +1,23 @@
-//! How deep below a program's start its forks are worth their price: learned by the clock, for each `join` in the source.
+//! How deep below a program's start its forks are worth their price: learned by the clock, for each
+//! `join` in the source.
 //!
-//! A fork pays off if its halves take much longer than it costs to hand one out, about a microsecond. Programs that fork down to single
-//! calls need no cut-off here: a worker times how long the tasks take that a `join` makes, and from the depth on where that falls
-//! below [`GRAIN`], `join` is two plain calls. The depth is learned from below (from tasks that have been seen whole, with
-//! all their forks), so a program that the worker knows nothing of loses nothing. What was learned holds until it no longer does:
-//! tasks that take far longer than foreseen make the worker forget it at once, shorter ones raise the depth by degrees.
+//! A fork pays off if its halves take much longer than it costs to hand one out, about a
+//! microsecond. Programs that fork down to single calls need no cut-off here: a worker times how
+//! long the tasks take that a `join` makes, and from the depth on where that falls below [`GRAIN`],
+//! `join` is two plain calls. The depth is learned from below (from tasks that have been seen
+//! whole, with all their forks), so a program that the worker knows nothing of loses nothing. What
+//! was learned holds until it no longer does: tasks that take far longer than foreseen make the
+//! worker forget it at once, shorter ones raise the depth by degrees.
 //!
-//! Granularity control by prediction of running times: U. A. Acar, A. Charguéraud, M. Rainey, *Oracle scheduling: controlling granularity in
-//! implicitly parallel languages*, OOPSLA 2011. There the predictions come from cost functions that the program declares.
+//! Granularity control by prediction of running times: U. A. Acar, A. Charguéraud, M. Rainey,
+//! *Oracle scheduling: controlling granularity in implicitly parallel languages*, OOPSLA 2011.
+//! There the predictions come from cost functions that the program declares.
 
 use std::{cell::Cell, time::Duration};
 
-/// What a stretch of plain calls should take: long against the two looks at the clock and the fork that it costs
-/// (a tenth of a microsecond), and short enough to keep hundreds of workers busy for a millisecond's work each.
+/// What a stretch of plain calls should take: long against the two looks at the clock and the fork
+/// that it costs (a tenth of a microsecond), and short enough to keep hundreds of workers busy for
+/// a millisecond's work each.
 const GRAIN: Duration = Duration::from_micros(8);
 
 /// The stretches after which their mean is compared with [`GRAIN`].
@@ -21,7 +26,8 @@ const WINDOW: u32 = 16;
 /// A stretch that takes this many times [`GRAIN`] was foreseen wrongly.
 const SURPRISE: u32 = 16;
 
-/// Places for what was learned. Two sites that meet in one make each other forget, which costs time only.
+/// Places for what was learned. Two sites that meet in one make each other forget, which costs time
+/// only.
 const PLACES: usize = 64;
 
 /// What one worker has learned.
@@ -39,8 +45,8 @@ struct Site {
     id: SiteId,
     /// Forks at this depth and below are plain calls; `None` while that is not known.
     depth: Option<u32>,
-    /// The stretches since the depth last changed, and what they took. While the depth is not known: the short tasks that were
-    /// watched, and the shallowest of them.
+    /// The stretches since the depth last changed, and what they took. While the depth is not
+    /// known: the short tasks that were watched, and the shallowest of them.
     stretches: u32,
     taken: Duration,
     shallowest: u32,
@@ -59,7 +65,8 @@ pub(crate) enum Advice {
     Fork,
     /// It is a fork, and its time should be told to [`Grain::learn`].
     Watch,
-    /// What it makes should be plain calls, and the time of both halves be told to [`Grain::learn`].
+    /// What it makes should be plain calls, and the time of both halves be told to
+    /// [`Grain::learn`].
     Plain,
 }
 
@@ -115,7 +122,8 @@ impl Grain {
                 site.stretches += 1;
                 site.shallowest = site.shallowest.min(depth);
                 if site.stretches == WINDOW {
-                    // Nothing but short tasks. If those further up are as well, the next windows will show it.
+                    // Nothing but short tasks. If those further up are as well, the next windows
+                    // will show it.
                     (site.depth, site.stretches) = (Some(site.shallowest), 0);
                 }
             }
@@ -133,8 +141,8 @@ impl Grain {
     }
 }
 
-/// The depth at which stretches should begin, when those from `depth` on take `mean`: halving the depth's tasks once
-/// more, or less, halves or doubles their time in a balanced tree.
+/// The depth at which stretches should begin, when those from `depth` on take `mean`: halving the
+/// depth's tasks once more, or less, halves or doubles their time in a balanced tree.
 fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;

@@ -7,7 +7,8 @@ use std::{
 
 use super::frame::OpenFork;
 
-/// The open forks of one worker, the oldest first. Only the owner uses it. See `README.md` for the invariants.
+/// The open forks of one worker, the oldest first. Only the owner uses it. See `README.md` for the
+/// invariants.
 #[derive(Debug, Default)]
 pub(crate) struct ForkList {
     open: RefCell<Vec<NonNull<OpenFork>>>,
@@ -47,7 +48,8 @@ impl ForkList {
         self.exposed.get() < self.len()
     }
 
-    /// The oldest fork that has not been handed out, and its place in the list; from now on it counts as handed out.
+    /// The oldest fork that has not been handed out, and its place in the list; from now on it
+    /// counts as handed out.
     pub(crate) fn expose(&self) -> Option<(usize, NonNull<OpenFork>)> {
         let at = self.exposed.get();
         let fork = *self.open.borrow().get(at)?;
@@ -55,8 +57,8 @@ impl ForkList {
         Some((at, fork))
     }
 
-    /// The youngest forks, from here on, count as a list of their own until [`Self::end_inner`]: what is older and not
-    /// handed out stays so. Answers what to give to `end_inner`.
+    /// The youngest forks, from here on, count as a list of their own until [`Self::end_inner`]:
+    /// what is older and not handed out stays so. Answers what to give to `end_inner`.
     pub(crate) fn begin_inner(&self) -> usize {
         self.exposed.replace(self.len())
     }

@@ -41,7 +41,9 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         asks.set_wanted(false);
         let (_, fork) = forks.expose().unwrap();
         // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the wait below.
-        let job = unsafe { OpenFork::hand_out(fork, Latch::new(shared.sleep.seat(0)), &asks, std::ptr::null()) };
+        let job = unsafe {
+            OpenFork::hand_out(fork, Latch::new(shared.sleep.seat(0)), &asks, std::ptr::null())
+        };
         *lock(&shared.job) = Some(job);
 
         assert!(forks.youngest_is_handed_out());

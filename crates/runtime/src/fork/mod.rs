@@ -1,4 +1,5 @@
-//! The lower layer: [`join`], two plain calls where no fork is needed, and a frame on the stack where nobody takes it.
+//! The lower layer: [`join`], two plain calls where no fork is needed, and a frame on the stack
+//! where nobody takes it.
 //!
 //! `README.md` beside this file says how forks are kept and handed out.
 
@@ -36,13 +37,16 @@ use crate::{
 
 /// Runs `a` and `b`, maybe in parallel, and returns both results.
 ///
-/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so afterwards. (Schedulers that place tasks
-/// may have other threads run both: `sb` where sizes ask for it, `cats` and its like while they measure.) Called outside a pool, it runs in the global pool, which is built at the first such call. Either may be a plain closure or
-/// one with its size ([`fit`](crate::fit())).
+/// The calling thread runs `a`; meanwhile another may run `b`, else the calling thread does so
+/// afterwards. (Schedulers that place tasks may have other threads run both: `sb` where sizes ask
+/// for it, `cats` and its like while they measure.) Called outside a pool, it runs in the global
+/// pool, which is built at the first such call. Either may be a plain closure or one with its size
+/// ([`fit`](crate::fit())).
 ///
-/// Fork as finely as the program is written: where halves take less than is worth a fork, and nobody is out of work,
-/// `join` calls them one after the other. It finds out where that is by itself. A fork that no other thread takes
-/// costs a frame on the stack: no allocation, no atomic read-modify-write.
+/// Fork as finely as the program is written: where halves take less than is worth a fork, and
+/// nobody is out of work, `join` calls them one after the other. It finds out where that is by
+/// itself. A fork that no other thread takes costs a frame on the stack: no allocation, no atomic
+/// read-modify-write.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {
@@ -56,8 +60,8 @@ use crate::{
 /// ```
 ///
 /// # Panics
-/// Both are run to their end whatever happens; then, if `a` panicked, the panic goes on in the caller; else, if `b`
-/// panicked, its does.
+/// Both are run to their end whatever happens; then, if `a` panicked, the panic goes on in the
+/// caller; else, if `b` panicked, its does.
 ///
 /// # What may not be sent
 /// `b` may run on another thread, so what it uses must be [`Send`]:
@@ -83,12 +87,20 @@ where
     }
     if A::SIZED && B::SIZED {
         let (sizes_a, sizes_b) = ((a.size(), a.strand()), (b.size(), b.strand()));
-        return sized::join_at_length(sizes_a.0, sizes_a.1, a.into_closure(), sizes_b.0, sizes_b.1, b.into_closure());
+        return sized::join_at_length(
+            sizes_a.0,
+            sizes_a.1,
+            a.into_closure(),
+            sizes_b.0,
+            sizes_b.1,
+            b.into_closure(),
+        );
     }
     join_at_length(a, b)
 }
 
-/// [`join`] where a fork may be needed. Out of line, so that plain calls pay for nothing but themselves.
+/// [`join`] where a fork may be needed. Out of line, so that plain calls pay for nothing but
+/// themselves.
 #[inline(never)]
 fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
@@ -108,11 +120,16 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if A::SIZED || B::SIZED || worker.shows_forks() { sized::join(worker, a, b) } else { join_open(worker, a, b, true) }
+    if A::SIZED || B::SIZED || worker.shows_forks() {
+        sized::join(worker, a, b)
+    } else {
+        join_open(worker, a, b, true)
+    }
 }
 
-/// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread has taken it.
-/// `may_be_plain`: both halves may run without forks if they are foreseen to take little time.
+/// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread
+/// has taken it. `may_be_plain`: both halves may run without forks if they are foreseen to take
+/// little time.
 fn join_open<A, B>(worker: &Worker, a: A, b: B, may_be_plain: bool) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -121,9 +138,9 @@ where
     B::Output: Send,
 {
     let frame = Frame::new(b, worker.stretches().depth());
-    // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can skip: `a`'s panics are
-    // caught, and the pool's own code aborts rather than unwinds; work and output are `Send`; should it be handed out, the
-    // frame stays until its latch is seen set.
+    // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
+    // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
+    // output are `Send`; should it be handed out, the frame stays until its latch is seen set.
     unsafe { worker.open(frame.as_open()) };
     let mut forked = worker.stretches().forked(worker.asks(), may_be_plain.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
@@ -177,7 +194,8 @@ fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Out
         worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
     }
     worker.forks().pop_handed_out();
-    // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes it.
+    // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes
+    // it.
     unsafe { frame.take_result() }
 }
 

@@ -1,8 +1,9 @@
 //! The innermost layer: what a fork costs where none is needed.
 //!
-//! Within a *plain stretch* (when there is one: [`super::stretch`]) `join` is two calls. Before them it compares its place on the stack with
-//! one word of the thread's, which says both how far the stretch may reach and that nobody has asked for a fork. That
-//! is all, so that programs need no cut-off of their own.
+//! Within a *plain stretch* (when there is one: [`super::stretch`]) `join` is two calls. Before
+//! them it compares its place on the stack with one word of the thread's, which says both how far
+//! the stretch may reach and that nobody has asked for a fork. That is all, so that programs need
+//! no cut-off of their own.
 
 use std::{
     any::Any,

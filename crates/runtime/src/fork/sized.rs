@@ -12,8 +12,9 @@ use crate::{
     pool::{Worker, current_or_global},
 };
 
-/// [`super::join_at_length`] of two halves that declare their sizes. In pieces, each of which fits into a register: whole, both would
-/// be put together in memory before it is known whether a fork is needed, also where it is not.
+/// [`super::join_at_length`] of two halves that declare their sizes. In pieces, each of which fits
+/// into a register: whole, both would be put together in memory before it is known whether a fork
+/// is needed, also where it is not.
 #[inline(never)]
 pub(super) fn join_at_length<A, B, X, Y>(
     size_a: Option<usize>,
@@ -34,7 +35,8 @@ where
     current_or_global(|worker| join(worker, a, b))
 }
 
-/// [`crate::join`] where at least one half declares its size, or the policy wants to see every fork.
+/// [`crate::join`] where at least one half declares its size, or the policy wants to see every
+/// fork.
 pub(super) fn join<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -51,8 +53,8 @@ where
     join_open(worker, a, b, may_be_plain)
 }
 
-/// The policy must place at least one half, or wants to see both: both go through it, and this worker runs what the policy gives it until
-/// both are done.
+/// The policy must place at least one half, or wants to see both: both go through it, and this
+/// worker runs what the policy gives it until both are done.
 #[cold]
 #[inline(never)]
 fn join_placed<A, B>(
@@ -69,14 +71,17 @@ where
 {
     let depth = worker.stretches().depth();
     let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
-    // Two frames on this stack become known to others, so it must not be unwound before both are done.
+    // Two frames on this stack become known to others, so it must not be unwound before both are
+    // done.
     let no_unwind = NoUnwind;
     let (asks, lineage) = (worker.asks(), worker.lineage());
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat, asks and place, which are the
-    // worker's; work and output are `Send`; it is handed out here only.
-    let job_a = unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), asks, lineage) };
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat, asks and
+    // place, which are the worker's; work and output are `Send`; it is handed out here only.
+    let job_a =
+        unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), asks, lineage) };
     // SAFETY: as above.
-    let job_b = unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), asks, lineage) };
+    let job_b =
+        unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), asks, lineage) };
     // A worker's queue gives back what came last.
     let jobs = match worker.fork_order(parent) {
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],

@@ -1,12 +1,14 @@
 //! Plain stretches: parts of a program that run without forks, and how they begin and end.
 //!
-//! A stretch begins at a fork whose halves are foreseen to take less than is worth a fork ([`super::grain`]), and lasts until both
-//! have ended; or it is a whole job that forks nothing that any other worker may run. Whoever asks for a fork meanwhile is served by the next
-//! `join`, which hands out the oldest open fork, if need be its own; then the stretch goes on.
+//! A stretch begins at a fork whose halves are foreseen to take less than is worth a fork
+//! ([`super::grain`]), and lasts until both have ended; or it is a whole job that forks nothing
+//! that any other worker may run. Whoever asks for a fork meanwhile is served by the next `join`,
+//! which hands out the oldest open fork, if need be its own; then the stretch goes on.
 //!
-//! The second halves of plain calls cannot be handed out afterwards. So a stretch reaches only [`REACH`] bytes down the stack, and
-//! forks below are forks again; and one that turns out to be long is given up at the next fork. What lies on that much of stack is
-//! all that the others may have to wait for, where a program's tasks are suddenly of another kind than they were before.
+//! The second halves of plain calls cannot be handed out afterwards. So a stretch reaches only
+//! [`REACH`] bytes down the stack, and forks below are forks again; and one that turns out to be
+//! long is given up at the next fork. What lies on that much of stack is all that the others may
+//! have to wait for, where a program's tasks are suddenly of another kind than they were before.
 
 use std::{
     cell::Cell,
@@ -19,15 +21,16 @@ use super::{
     plain::stack_pointer,
 };
 
-/// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced tree of calls is deep
-/// that does not take long.
+/// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced
+/// tree of calls is deep that does not take long.
 const REACH: usize = 8 << 10;
 
 /// What one worker knows of its stretches.
 #[derive(Debug)]
 pub(crate) struct Stretches {
     active: Cell<Option<Active>>,
-    /// How many forks lie in one another above what runs now, from the program's start on, other workers' included.
+    /// How many forks lie in one another above what runs now, from the program's start on, other
+    /// workers' included.
     depth: Cell<u32>,
     /// Counts what makes a time meaningless: each wait, in which other tasks may run.
     waits: Cell<u32>,
@@ -39,7 +42,8 @@ pub(crate) struct Stretches {
 struct Active {
     /// How far down the stack it reaches.
     floor: usize,
-    /// Why it was foreseen to be short, and since when it lasts; `None` if it does not end before its job.
+    /// Why it was foreseen to be short, and since when it lasts; `None` if it does not end before
+    /// its job.
     foreseen: Option<(SiteId, Instant)>,
 }
 
@@ -81,10 +85,16 @@ struct Watch {
 
 impl Stretches {
     pub(crate) fn new() -> Self {
-        Self { active: Cell::new(None), depth: Cell::new(0), waits: Cell::new(0), grain: Grain::new() }
+        Self {
+            active: Cell::new(None),
+            depth: Cell::new(0),
+            waits: Cell::new(0),
+            grain: Grain::new(),
+        }
     }
 
-    /// How deep below the program's start the running code is, counted in forks; plain calls do not count.
+    /// How deep below the program's start the running code is, counted in forks; plain calls do not
+    /// count.
     pub(crate) fn depth(&self) -> u32 {
         self.depth.get()
     }
@@ -99,8 +109,8 @@ impl Stretches {
         self.waits.set(self.waits.get().wrapping_add(1));
     }
 
-    /// A fork has been pushed, and a fork was handed out if one was wanted. It lasts until the answer is dropped. `site` is where a
-    /// stretch may begin.
+    /// A fork has been pushed, and a fork was handed out if one was wanted. It lasts until the
+    /// answer is dropped. `site` is where a stretch may begin.
     pub(super) fn forked<'a>(&'a self, asks: &'a Asks, site: Option<SiteId>) -> Forked<'a> {
         let depth = self.depth.replace(self.depth.get() + 1);
         let mut fork = Forked { stretches: self, depth, stretch: None, watch: None };
@@ -130,7 +140,8 @@ impl Stretches {
         Stretch { stretches: self, asks }
     }
 
-    /// Whether a stretch is active, and worth going on with; then whoever asked for a fork has been served.
+    /// Whether a stretch is active, and worth going on with; then whoever asked for a fork has been
+    /// served.
     fn goes_on(&self, asks: &Asks) -> bool {
         let Some(Active { floor, foreseen }) = self.active.get() else { return false };
         if let Some((site, since)) = foreseen

@@ -30,8 +30,10 @@ fn sized_sum(numbers: &[u64]) -> u64 {
         return numbers.iter().sum();
     }
     let (left, right) = numbers.split_at(numbers.len() / 2);
-    let (a, b) =
-        join(fit(size_of_val(left), || sized_sum(left)), fit(size_of_val(right), || sized_sum(right)).strand(512));
+    let (a, b) = join(
+        fit(size_of_val(left), || sized_sum(left)),
+        fit(size_of_val(right), || sized_sum(right)).strand(512),
+    );
     a + b
 }
 
@@ -81,7 +83,9 @@ fn large_results_come_back_whole() {
 fn a_panic_in_the_first_half_goes_on_after_the_second_half_has_run() {
     on_every_pool(|pool| {
         let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || ran.store(true, SeqCst))));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(|| panic!("first"), || ran.store(true, SeqCst))
+        }));
         assert_eq!(message(result.unwrap_err()), "first");
         assert!(ran.load(SeqCst));
     });
@@ -91,7 +95,9 @@ fn a_panic_in_the_first_half_goes_on_after_the_second_half_has_run() {
 fn a_panic_in_the_second_half_goes_on_after_the_first_half_has_run() {
     on_every_pool(|pool| {
         let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| pool.join(|| ran.store(true, SeqCst), || panic!("second"))));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(|| ran.store(true, SeqCst), || panic!("second"))
+        }));
         assert_eq!(message(result.unwrap_err()), "second");
         assert!(ran.load(SeqCst));
     });
@@ -100,7 +106,8 @@ fn a_panic_in_the_second_half_goes_on_after_the_first_half_has_run() {
 #[test]
 fn of_two_panics_the_first_half_s_goes_on() {
     on_every_pool(|pool| {
-        let result = catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
+        let result =
+            catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
         assert_eq!(message(result.unwrap_err()), "first");
         // The same with sizes: as plain calls, and placed by the scheduler.
         for bytes in [1, 100_000, 1 << 24] {
@@ -203,7 +210,8 @@ fn the_list_of_open_forks_grows() {
     }
     within(Duration::from_secs(60), || {
         for threads in [1, 2] {
-            let pool = ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
+            let pool =
+                ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
             let count = AtomicUsize::new(0);
             pool.install(|| down(5000, &count));
             assert_eq!(count.into_inner(), 5000);
@@ -232,7 +240,8 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
     });
 }
 
-/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; answers how many forks there were.
+/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; answers how
+/// many forks there were.
 fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
     let ready = Barrier::new(2);
     let before = pool.statistics().total().forks;
@@ -255,7 +264,8 @@ fn forks_that_take_little_time_become_plain_calls() {
     });
 }
 
-/// What was learned of `down` while its leaves were short must not keep long leaves from other threads.
+/// What was learned of `down` while its leaves were short must not keep long leaves from other
+/// threads.
 #[test]
 fn forks_that_no_longer_take_little_time_become_forks_again() {
     fn down(depth: u32, leaf: &(dyn Fn() + Sync)) {
@@ -297,8 +307,9 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
     assert_eq!(pool.statistics().total().anchored, 4);
 }
 
-/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited for room in that L1:
-/// all threads slept for ever; or it did so again and again, until its stack was full. See `Engine::get`.
+/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited
+/// for room in that L1: all threads slept for ever; or it did so again and again, until its stack
+/// was full. See `Engine::get`.
 #[test]
 fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
     let numbers: Vec<u64> = (0..200_000).collect();

@@ -1,7 +1,7 @@
 //! Latches: flags that are set once, and that somebody waits for.
 //!
-//! [`Latch`] is what a worker waits on while it runs other work; [`ThreadLatch`] is what a thread outside all pools
-//! blocks on.
+//! [`Latch`] is what a worker waits on while it runs other work; [`ThreadLatch`] is what a thread
+//! outside all pools blocks on.
 
 #[cfg(all(test, loom))]
 mod loom;
@@ -24,8 +24,8 @@ pub(crate) struct Latch {
     seat: NonNull<Seat>,
 }
 
-// SAFETY: the flag is atomic, and the seat is only used by reference, in `set`, whose caller promises that it lives;
-// `Seat` is `Sync`.
+// SAFETY: the flag is atomic, and the seat is only used by reference, in `set`, whose caller
+// promises that it lives; `Seat` is `Sync`.
 unsafe impl Send for Latch {}
 // SAFETY: as above.
 unsafe impl Sync for Latch {}
@@ -42,10 +42,12 @@ impl Latch {
         self.set.load(Acquire)
     }
 
-    /// Sets it and wakes the owner. The latch, and whatever it is part of, may be gone when this returns.
+    /// Sets it and wakes the owner. The latch, and whatever it is part of, may be gone when this
+    /// returns.
     ///
     /// # Safety
-    /// `this` points to a latch that lives until it is set. Its seat lives until this function returns.
+    /// `this` points to a latch that lives until it is set. Its seat lives until this function
+    /// returns.
     pub(crate) unsafe fn set(this: *const Self) {
         // SAFETY: the latch is not set yet, so it lives.
         let latch = unsafe { &*this };

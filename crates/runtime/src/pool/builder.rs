@@ -13,8 +13,8 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS, error::ThreadPoolBuildError,
-    machine::PoolMachine, stats,
+    DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS,
+    error::ThreadPoolBuildError, machine::PoolMachine, stats,
 };
 
 /// Sets up a [`ThreadPool`].
@@ -36,8 +36,8 @@ use crate::{
 /// The type's parameter says who starts the threads; it changes with [`Self::spawn_handler`].
 ///
 /// # The environment
-/// Where the program does not decide, by calling the method, these variables do, if they are set and not empty. A value that cannot
-/// be is an error of [`Self::build`], which names the variable.
+/// Where the program does not decide, by calling the method, these variables do, if they are set
+/// and not empty. A value that cannot be is an error of [`Self::build`], which names the variable.
 ///
 /// | variable | method | values |
 /// |---|---|---|
@@ -90,7 +90,8 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// The defaults: this machine, a thread for each of its workers that the process may use, work stealing.
+    /// The defaults: this machine, a thread for each of its workers that the process may use, work
+    /// stealing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,7 +100,18 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, sigma, mu, counting, wait_policy, pin, timed, .. } = self;
+        let Self {
+            num_threads,
+            scheduler,
+            machine,
+            sigma,
+            mu,
+            counting,
+            wait_policy,
+            pin,
+            timed,
+            ..
+        } = self;
         let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
             num_threads,
@@ -120,10 +132,12 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// The number of threads. By default, or with 0, one for each worker of the machine, but no more than the process
-    /// has CPUs (affinity mask and cgroup quota). Never more than [`max_num_threads`].
+    /// The number of threads. By default, or with 0, one for each worker of the machine, but no
+    /// more than the process has CPUs (affinity mask and cgroup quota). Never more than
+    /// [`max_num_threads`].
     ///
-    /// Thread i is worker i of the machine; where there are more threads than workers, worker i modulo their number.
+    /// Thread i is worker i of the machine; where there are more threads than workers, worker i
+    /// modulo their number.
     pub fn num_threads(mut self, threads: usize) -> Self {
         self.num_threads = threads;
         self
@@ -137,9 +151,9 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// The machine that the scheduler schedules on, by default the one that this runs on.
     ///
-    /// It may be any other, also a larger one: the threads are then its first workers. That is good for tests of a
-    /// scheduler's decisions; its threads are not pinned unless [`Self::pin`] says so, as caches that are not there
-    /// cannot be shared.
+    /// It may be any other, also a larger one: the threads are then its first workers. That is good
+    /// for tests of a scheduler's decisions; its threads are not pinned unless [`Self::pin`] says
+    /// so, as caches that are not there cannot be shared.
     pub fn machine(mut self, machine: Machine) -> Self {
         self.machine = Some(machine);
         self
@@ -151,7 +165,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`, `sb-d`).
+    /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`,
+    /// `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
         self.mu = Some(mu);
         self
@@ -169,22 +184,25 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default [`Pin::Auto`] under schedulers that mind
-    /// places ([`SchedulerKind::minds_places`]), and [`Pin::Never`] under others. No thread ever runs outside the affinity mask of the process.
+    /// Whether each thread is pinned to a CPU: a [`Pin`], or `true` or `false`. By default
+    /// [`Pin::Auto`] under schedulers that mind places ([`SchedulerKind::minds_places`]), and
+    /// [`Pin::Never`] under others. No thread ever runs outside the affinity mask of the process.
     pub fn pin(mut self, pin: impl Into<Pin>) -> Self {
         self.pin = Some(pin.into());
         self
     }
 
-    /// Whether the pool measures where its workers' time goes ([`WorkerStatistics::time`](crate::WorkerStatistics::time)); by default
-    /// only if `BEFIT_STATS` is set. It costs a look at the clock, some 25 ns, at each call into the scheduler, and nothing at forks
-    /// that never reach it.
+    /// Whether the pool measures where its workers' time goes
+    /// ([`WorkerStatistics::time`](crate::WorkerStatistics::time)); by default only if
+    /// `BEFIT_STATS` is set. It costs a look at the clock, some 25 ns, at each call into the
+    /// scheduler, and nothing at forks that never reach it.
     pub fn timed(mut self, timed: bool) -> Self {
         self.timed = Some(timed);
         self
     }
 
-    /// The seed of the schedulers' random choices; 0 by default. On real threads it does not make a run reproducible.
+    /// The seed of the schedulers' random choices; 0 by default. On real threads it does not make a
+    /// run reproducible.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
@@ -198,21 +216,25 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// The threads' stack size in bytes; by default what [`std::thread::Builder`] gives.
     ///
-    /// A worker that waits at a join runs other tasks on top of the waiting one, so it needs more stack than one path
-    /// through the program.
+    /// A worker that waits at a join runs other tasks on top of the waiting one, so it needs more
+    /// stack than one path through the program.
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
     }
 
-    /// What happens to the panic of a [`spawn`](crate::spawn())ed task. Without a handler the process aborts.
-    pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
+    /// What happens to the panic of a [`spawn`](crate::spawn())ed task. Without a handler the
+    /// process aborts.
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
         self.handlers.panic = Some(Box::new(handler));
         self
     }
 
-    /// What each thread does first, given its index. Its panic is treated as that of a [`spawn`](crate::spawn())ed task;
-    /// then the thread starts all the same.
+    /// What each thread does first, given its index. Its panic is treated as that of a
+    /// [`spawn`](crate::spawn())ed task; then the thread starts all the same.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -231,8 +253,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// What each thread does last, given its index, when the pool ends. Its panic is treated as that of a
-    /// [`spawn`](crate::spawn())ed task. It must not wait for other threads of the pool: they may have ended.
+    /// What each thread does last, given its index, when the pool ends. Its panic is treated as
+    /// that of a [`spawn`](crate::spawn())ed task. It must not wait for other threads of the pool:
+    /// they may have ended.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -245,12 +268,14 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// What counts the work of each thread for schedulers that measure (`cats`, `cats-s`), instead of the processor's counters: for machines
-    /// that count nothing, and for tests of what a scheduler makes of its measurements.
+    /// What counts the work of each thread for schedulers that measure (`cats`, `cats-s`), instead
+    /// of the processor's counters: for machines that count nothing, and for tests of what a
+    /// scheduler makes of its measurements.
     ///
-    /// `open` is called on each thread, with its index, when it starts; what it answers then answers, on the same thread, how much the thread
-    /// has done so far, or `None` if that is not known. It is called some four times a task while the scheduler measures, and twice
-    /// a task afterwards: it should take no more than some ten nanoseconds. Other schedulers call neither.
+    /// `open` is called on each thread, with its index, when it starts; what it answers then
+    /// answers, on the same thread, how much the thread has done so far, or `None` if that is not
+    /// known. It is called some four times a task while the scheduler measures, and twice a task
+    /// afterwards: it should take no more than some ten nanoseconds. Other schedulers call neither.
     ///
     /// ```
     /// use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};
@@ -273,13 +298,14 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Makes the thread that calls [`Self::build`] or [`Self::build_global`] thread 0 of the pool.
     ///
-    /// It is counted in [`Self::num_threads`]. What it calls of this library from then on, outside other pools, happens in
-    /// this pool; and while it waits in such a call, or [yields](crate::yield_now), it runs the pool's tasks. Otherwise it
-    /// runs none, so a [broadcast](crate::broadcast()) waits for it. It is not pinned, and neither of the handlers for
-    /// start and exit is called on it.
+    /// It is counted in [`Self::num_threads`]. What it calls of this library from then on, outside
+    /// other pools, happens in this pool; and while it waits in such a call, or
+    /// [yields](crate::yield_now), it runs the pool's tasks. Otherwise it runs none, so a
+    /// [broadcast](crate::broadcast()) waits for it. It is not pinned, and neither of the handlers
+    /// for start and exit is called on it.
     ///
-    /// It stays with the pool for ever: even when a pool that is not global is dropped, a few hundred bytes and what
-    /// describes the pool stay allocated.
+    /// It stays with the pool for ever: even when a pool that is not global is dropped, a few
+    /// hundred bytes and what describes the pool stay allocated.
     ///
     /// ```
     /// let builder = befit::ThreadPoolBuilder::new().num_threads(2).use_current_thread();
@@ -299,7 +325,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     /// [`ThreadPoolBuildError`]: σ or μ out of range, a bad value in the environment, a wait policy that the scheduler cannot
-    /// follow, a thread that the system refuses to start, or a current thread that belongs to a pool already.
+    /// follow, a thread that the system refuses to start, or a current thread that belongs to a
+    /// pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let options = self.options()?;
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
@@ -323,7 +350,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         };
         let threads = threads.min(max_num_threads());
         let claim = Claim::new(pin, &machine, detected, threads);
-        let inherits_a_place = Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
+        let inherits_a_place =
+            Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
         let engine = Engine::new(scheduler, machine, options, self.wait_policy, threads);
         if !engine.can_wait_as_asked() {
             return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
@@ -331,11 +359,23 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let timed = self.timed.unwrap_or(wanted);
         let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
         let first = usize::from(self.use_current_thread);
-        let mut starting = Starting { pool: Some(ThreadPool::new(registry, self.use_current_thread)), left: threads };
+        let mut starting = Starting {
+            pool: Some(ThreadPool::new(registry, self.use_current_thread)),
+            left: threads,
+        };
         for index in first..threads {
             let pool = starting.pool.as_mut().expect("it is taken at the end only");
-            let name = self.thread_name.as_mut().map_or_else(|| format!("befit-{index}"), |name| name(index));
-            let thread = ThreadBuilder::new(Arc::clone(&pool.registry), index, name, self.stack_size, inherits_a_place);
+            let name = self
+                .thread_name
+                .as_mut()
+                .map_or_else(|| format!("befit-{index}"), |name| name(index));
+            let thread = ThreadBuilder::new(
+                Arc::clone(&pool.registry),
+                index,
+                name,
+                self.stack_size,
+                inherits_a_place,
+            );
             // Should it not be run, it says so itself.
             starting.left -= 1;
             match self.spawn.spawn(thread) {
@@ -366,7 +406,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         Ok(Options { sigma, mu, counting, ..defaults })
     }
 
-    /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside a pool.
+    /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside
+    /// a pool.
     ///
     /// # Errors
     /// As [`Self::build`], and [`ThreadPoolBuildError::GlobalPoolExists`] if there is one already.
@@ -378,8 +419,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     }
 }
 
-/// A pool some of whose threads have not been started. Should that fail, or a function of the program's panic on the way, those
-/// that have been started end.
+/// A pool some of whose threads have not been started. Should that fail, or a function of the
+/// program's panic on the way, those that have been started end.
 struct Starting {
     pool: Option<ThreadPool>,
     /// The threads that have not been started, an adopted one included.
@@ -400,7 +441,8 @@ impl Drop for Starting {
     }
 }
 
-/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with other programs.
+/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with
+/// other programs.
 fn usual_pin(scheduler: SchedulerKind) -> Pin {
     if scheduler.minds_places() { Pin::Auto } else { Pin::Never }
 }

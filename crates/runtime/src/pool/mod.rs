@@ -32,8 +32,8 @@ use crate::{
     fit::Work,
     fork::join_on,
     scope::{
-        Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope_fifo_on, scope_on, spawn_broadcast_in,
-        spawn_fifo_in, spawn_in,
+        Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope_fifo_on, scope_on,
+        spawn_broadcast_in, spawn_fifo_in, spawn_in,
     },
     stats::Statistics,
 };
@@ -46,7 +46,8 @@ static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
 pub(crate) fn global() -> &'static Arc<Registry> {
     let build = || match ThreadPoolBuilder::new().build() {
         Ok(pool) => pool,
-        // `join` has no other way to say it. A program that wants to handle it calls `build_global` first.
+        // `join` has no other way to say it. A program that wants to handle it calls `build_global`
+        // first.
         Err(error) => panic!("the global thread pool cannot be built: {error}"),
     };
     &GLOBAL.get_or_init(build).registry
@@ -71,7 +72,8 @@ pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
 /// assert!(befit::max_num_threads() >= 1024);
 /// ```
 pub fn max_num_threads() -> usize {
-    // Far more than machines have; a builder that is asked for more by mistake must not exhaust memory.
+    // Far more than machines have; a builder that is asked for more by mistake must not exhaust
+    // memory.
     u16::MAX.into()
 }
 
@@ -110,10 +112,11 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 ///
 /// # Dropping
-/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its threads have ended; a
-/// thread of another pool runs that pool's work meanwhile. [`Self::join_threads`] does the same, and says so.
-/// There are two exceptions to "waits": the global pool is never dropped, and a pool that is dropped by one of its own
-/// threads ends behind the back of that thread.
+/// Dropping a pool waits until everything that was [spawned](Self::spawn) in it has run and its
+/// threads have ended; a thread of another pool runs that pool's work meanwhile.
+/// [`Self::join_threads`] does the same, and says so. There are two exceptions to "waits": the
+/// global pool is never dropped, and a pool that is dropped by one of its own threads ends behind
+/// the back of that thread.
 pub struct ThreadPool {
     registry: Arc<Registry>,
     threads: Vec<JoinHandle<()>>,
@@ -129,10 +132,11 @@ impl ThreadPool {
         Self { registry, threads: Vec::new(), open: true, adopted }
     }
 
-    /// Runs `work` in this pool and returns its result. `join`, `scope` and `spawn` inside it use this pool.
+    /// Runs `work` in this pool and returns its result. `join`, `scope` and `spawn` inside it use
+    /// this pool.
     ///
-    /// Blocks the calling thread; a thread of another pool runs that pool's work meanwhile. A thread of this pool just
-    /// calls `work`.
+    /// Blocks the calling thread; a thread of another pool runs that pool's work meanwhile. A
+    /// thread of this pool just calls `work`.
     ///
     /// # Panics
     /// If `work` panics.
@@ -341,8 +345,8 @@ impl ThreadPool {
         self.registry.engine().tiers()
     }
 
-    /// Ends the pool and waits, as dropping it does: until everything that was [spawned](Self::spawn) in it has run, and
-    /// its threads have ended.
+    /// Ends the pool and waits, as dropping it does: until everything that was
+    /// [spawned](Self::spawn) in it has run, and its threads have ended.
     ///
     /// ```
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -353,15 +357,17 @@ impl ThreadPool {
     /// ```
     ///
     /// # Errors
-    /// [`JoinThreadsError::InsidePool`], at once: the calling thread is one of the pool's, and would wait for its own end.
-    /// The pool then ends by itself, when nothing is left to run. (Not so for the thread that was given to it by
-    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread), unless it is running one of the pool's tasks: it runs
-    /// what is left, and waits for the other threads.)
+    /// [`JoinThreadsError::InsidePool`], at once: the calling thread is one of the pool's, and
+    /// would wait for its own end. The pool then ends by itself, when nothing is left to run. (Not
+    /// so for the thread that was given to it by
+    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread), unless it is running one of
+    /// the pool's tasks: it runs what is left, and waits for the other threads.)
     pub fn join_threads(mut self) -> Result<(), JoinThreadsError> {
         self.end()
     }
 
-    /// Ends the pool without waiting: its threads end when everything that was [spawned](Self::spawn) in it has run.
+    /// Ends the pool without waiting: its threads end when everything that was
+    /// [spawned](Self::spawn) in it has run.
     ///
     /// ```
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

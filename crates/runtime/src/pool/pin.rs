@@ -16,9 +16,14 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned. `detected`: it is this
-    /// machine.
-    pub(super) fn new(pin: Pin, machine: &PoolMachine, detected: bool, threads: usize) -> Option<Self> {
+    /// The CPUs for `threads` threads on the workers of `machine`, if they shall be pinned.
+    /// `detected`: it is this machine.
+    pub(super) fn new(
+        pin: Pin,
+        machine: &PoolMachine,
+        detected: bool,
+        threads: usize,
+    ) -> Option<Self> {
         let allowed = allowed_cpus();
         let possible = match pin {
             Pin::Auto => detected && threads == allowed.len(),
@@ -33,8 +38,9 @@ impl Claim {
             let worker = &machine.workers()[thread % machine.workers().len()];
             worker.os_index.map(|cpu| cpu as usize).filter(|cpu| detected && allowed.contains(cpu))
         };
-        let cpus: Vec<usize> =
-            (0..threads).map(|t| of_worker(t).unwrap_or_else(|| allowed[t % allowed.len()])).collect();
+        let cpus: Vec<usize> = (0..threads)
+            .map(|t| of_worker(t).unwrap_or_else(|| allowed[t % allowed.len()]))
+            .collect();
         let mut claimed = CLAIMED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pin == Pin::Auto && cpus.iter().any(|cpu| claimed.contains(cpu)) {
             return None;
@@ -43,7 +49,8 @@ impl Claim {
         Some(Self { cpus, own })
     }
 
-    /// Pins the calling thread, which is thread `thread` of the pool. A refusal is ignored: the pool works without.
+    /// Pins the calling thread, which is thread `thread` of the pool. A refusal is ignored: the
+    /// pool works without.
     pub(super) fn pin(&self, thread: usize) {
         let _ = set_affinity(&[self.cpus[thread]]);
     }
@@ -58,14 +65,14 @@ impl Drop for Claim {
     }
 }
 
-/// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has inherited its
-/// place.
+/// Lets the calling thread run on all allowed CPUs again: it was started by a pinned thread and has
+/// inherited its place.
 pub(super) fn unpin() {
     let _ = set_affinity(&allowed_cpus());
 }
 
-/// The CPUs that the process may use, in ascending order: those of its main thread, which no pool pins. Empty where the
-/// system does not say.
+/// The CPUs that the process may use, in ascending order: those of its main thread, which no pool
+/// pins. Empty where the system does not say.
 #[cfg(target_os = "linux")]
 pub(super) fn allowed_cpus() -> Vec<usize> {
     use rustix::{

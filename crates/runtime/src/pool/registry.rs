@@ -20,7 +20,9 @@ use crossbeam_utils::CachePadded;
 use super::{Worker, global, pin::Claim};
 use crate::{
     broadcast::Mailbox,
-    engine::{Ancestor, Count, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, ThreadEnv},
+    engine::{
+        Ancestor, Count, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, ThreadEnv,
+    },
     latch::{Latch, ThreadLatch},
     primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
     scope::Fifos,
@@ -85,7 +87,13 @@ unsafe impl Send for Waiter {}
 
 impl Registry {
     /// `timed`: the workers' time is measured.
-    pub(super) fn new(engine: Engine, seed: u64, handlers: Handlers, claim: Option<Claim>, timed: bool) -> Self {
+    pub(super) fn new(
+        engine: Engine,
+        seed: u64,
+        handlers: Handlers,
+        claim: Option<Claim>,
+        timed: bool,
+    ) -> Self {
         let threads = engine.threads();
         let epoch = timed.then(Instant::now);
         Self {
@@ -121,7 +129,8 @@ impl Registry {
         &self.counters[thread]
     }
 
-    /// What counts the calling thread, `thread` of the pool, if the policy measures and anything counts it.
+    /// What counts the calling thread, `thread` of the pool, if the policy measures and anything
+    /// counts it.
     pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
         let given = || self.handlers.count.as_ref().map(|open| open(thread));
         self.engine.wants_forks().then(|| Meter::open(given())).flatten()
@@ -143,9 +152,14 @@ impl Registry {
 
     // ---- Work from outside ------------------------------------------------------------------------------------------
 
-    /// Runs `op` on a worker of this pool and returns what it does: on the calling thread if it is one, else on another
-    /// while the caller waits (running its own pool's work, if it is a worker).
-    pub(crate) fn install<R: Send>(self: &Arc<Self>, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+    /// Runs `op` on a worker of this pool and returns what it does: on the calling thread if it is
+    /// one, else on another while the caller waits (running its own pool's work, if it is a
+    /// worker).
+    pub(crate) fn install<R: Send>(
+        self: &Arc<Self>,
+        root: Task,
+        op: impl FnOnce(&Worker) -> R + Send,
+    ) -> R {
         Worker::with_current(|worker| match worker {
             Some(worker) if Arc::ptr_eq(worker.registry(), self) => op(worker),
             Some(worker) => self.install_from(worker, root, op),
@@ -153,7 +167,12 @@ impl Registry {
         })
     }
 
-    fn install_from<R: Send>(&self, worker: &Worker, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+    fn install_from<R: Send>(
+        &self,
+        worker: &Worker,
+        root: Task,
+        op: impl FnOnce(&Worker) -> R + Send,
+    ) -> R {
         let latch = Latch::new(worker.seat());
         let home = Arc::clone(worker.registry());
         let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
@@ -171,7 +190,11 @@ impl Registry {
 
     /// As [`Self::install`], for a thread that is no worker.
     #[cold]
-    pub(crate) fn install_outside<R: Send>(&self, root: Task, op: impl FnOnce(&Worker) -> R + Send) -> R {
+    pub(crate) fn install_outside<R: Send>(
+        &self,
+        root: Task,
+        op: impl FnOnce(&Worker) -> R + Send,
+    ) -> R {
         let latch = Arc::new(ThreadLatch::new());
         let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
         let no_unwind = NoUnwind;
@@ -182,11 +205,14 @@ impl Registry {
         job.into_result()
     }
 
-    /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or from outside. `task` is told which.
+    /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or
+    /// from outside. `task` is told which.
     pub(crate) fn give(self: &Arc<Self>, job: JobRef, task: impl FnOnce(Option<&Worker>) -> Task) {
-        Worker::with_current(|worker| match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
-            Some(worker) => worker.spawn(job, task(Some(worker))),
-            None => self.inject(job, task(None)),
+        Worker::with_current(|worker| {
+            match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
+                Some(worker) => worker.spawn(job, task(Some(worker))),
+                None => self.inject(job, task(None)),
+            }
         });
     }
 
@@ -221,7 +247,8 @@ impl Registry {
         self.keepers.fetch_add(1, Relaxed);
     }
 
-    /// The handle, or a detached job, no longer keeps the pool running. With the last one its threads end.
+    /// The handle, or a detached job, no longer keeps the pool running. With the last one its
+    /// threads end.
     pub(crate) fn release(&self) {
         if self.keepers.fetch_sub(1, AcqRel) == 1 {
             for stop in &self.stops {
@@ -252,8 +279,8 @@ impl Registry {
         }
     }
 
-    /// Waits until all threads have ended; `worker`, if that is what the caller is, runs its pool's work meanwhile. Only one
-    /// thread may wait.
+    /// Waits until all threads have ended; `worker`, if that is what the caller is, runs its pool's
+    /// work meanwhile. Only one thread may wait.
     pub(super) fn wait_for_end(&self, worker: Option<&Worker>) {
         let Some(worker) = worker else {
             let latch = Arc::new(ThreadLatch::new());
@@ -295,10 +322,13 @@ impl Registry {
         &self.handlers
     }
 
-    /// A detached job has panicked: the pool's handler, else the end of the process, as nobody waits for the job.
+    /// A detached job has panicked: the pool's handler, else the end of the process, as nobody
+    /// waits for the job.
     pub(crate) fn detached_panic(&self, panic: Box<dyn Any + Send>) {
         let Some(handler) = &self.handlers.panic else {
-            eprintln!("befit: a detached job panicked, and its pool has no panic handler; aborting");
+            eprintln!(
+                "befit: a detached job panicked, and its pool has no panic handler; aborting"
+            );
             std::process::abort();
         };
         if catch_unwind(AssertUnwindSafe(|| handler(panic))).is_err() {
@@ -366,8 +396,8 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
     /// # Safety
     /// The job stays where it is until its latch is seen set, and is given to a policy once.
     unsafe fn as_job(&self) -> JobRef {
-        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it; the table is its
-        // own.
+        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it;
+        // the table is its own.
         unsafe { JobRef::new(NonNull::from(self).cast()) }
     }
 

@@ -71,7 +71,14 @@ impl ThreadBuilder {
         stack_size: Option<usize>,
         inherits_a_place: bool,
     ) -> Self {
-        Self { registry: Some(registry), index, name, stack_size, inherits_a_place, not_sync: PhantomData }
+        Self {
+            registry: Some(registry),
+            index,
+            name,
+            stack_size,
+            inherits_a_place,
+            not_sync: PhantomData,
+        }
     }
 
     /// Which thread of the pool it is, from 0.
@@ -139,10 +146,11 @@ impl fmt::Debug for ThreadBuilder {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Lets `spawn` start the threads. It is called once for each, with what it must [run](ThreadBuilder::run) on it.
+    /// Lets `spawn` start the threads. It is called once for each, with what it must
+    /// [run](ThreadBuilder::run) on it.
     ///
-    /// Name and stack size are for `spawn` to heed. Dropping the pool waits for all of these threads, so none of them may be
-    /// kept back until then.
+    /// Name and stack size are for `spawn` to heed. Dropping the pool waits for all of these
+    /// threads, so none of them may be kept back until then.
     ///
     /// ```
     /// use std::{io, thread};
@@ -165,9 +173,9 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl ThreadPoolBuilder {
-    /// Builds a pool for the length of a call of `with_pool`, and answers what that does. On each thread `wrapper` is
-    /// called, which must [run](ThreadBuilder::run) it. All threads have ended when this returns, so both may borrow from
-    /// the caller.
+    /// Builds a pool for the length of a call of `with_pool`, and answers what that does. On each
+    /// thread `wrapper` is called, which must [run](ThreadBuilder::run) it. All threads have ended
+    /// when this returns, so both may borrow from the caller.
     ///
     /// ```
     /// // A value that the threads know as a thread-local, without its being `'static`.
@@ -199,8 +207,9 @@ impl ThreadPoolBuilder {
     {
         thread::scope(|scope| {
             let wrapper = &wrapper;
-            let spawn =
-                |thread: ThreadBuilder| thread.settings().spawn_scoped(scope, move || wrapper(thread)).map(drop);
+            let spawn = |thread: ThreadBuilder| {
+                thread.settings().spawn_scoped(scope, move || wrapper(thread)).map(drop)
+            };
             let pool = self.spawn_handler(spawn).build()?;
             Ok(with_pool(&pool))
         })

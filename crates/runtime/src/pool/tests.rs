@@ -16,8 +16,8 @@ use std::{
 
 use super::pin::allowed_cpus;
 use crate::{
-    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy, current_num_threads, current_thread_index,
-    join, scope,
+    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy, current_num_threads,
+    current_thread_index, join, scope,
     testing::{on_every_pool, pool, within},
 };
 
@@ -34,7 +34,9 @@ fn install_runs_on_a_thread_of_the_pool() {
     on_every_pool(|pool| {
         assert_eq!(current_thread_index(), None);
         assert_eq!(pool.current_thread_index(), None);
-        let index = pool.install(|| (current_thread_index(), pool.current_thread_index(), current_num_threads()));
+        let index = pool.install(|| {
+            (current_thread_index(), pool.current_thread_index(), current_num_threads())
+        });
         assert!(index.0.unwrap() < pool.current_num_threads());
         assert_eq!((index.0, index.2), (index.1, pool.current_num_threads()));
     });
@@ -47,7 +49,11 @@ fn pools_nest_without_deadlock() {
             let outer = pool(scheduler, "pu:1", 1);
             let inner = pool(scheduler, "pu:2", 2);
             // The inner pool needs the outer's only thread while that waits in it.
-            let work = || inner.install(|| outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9))));
+            let work = || {
+                inner.install(|| {
+                    outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9)))
+                })
+            };
             assert_eq!(outer.install(work), (55, 34));
         }
     });
@@ -56,7 +62,8 @@ fn pools_nest_without_deadlock() {
 #[test]
 fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
     within(Duration::from_secs(60), || {
-        let (outer, inner) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
+        let (outer, inner) =
+            (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
         let ran = AtomicUsize::new(0);
         outer.scope(|s| {
             s.spawn(|_| {
@@ -77,7 +84,8 @@ fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
 fn many_pools_can_be_built_and_dropped() {
     within(Duration::from_secs(60), || {
         for i in 0..200 {
-            let pool = ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
+            let pool =
+                ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
             if i % 2 == 0 {
                 assert_eq!(pool.install(|| fib(6)), 8);
             }
@@ -169,7 +177,10 @@ fn threads_are_named_and_have_the_stack_they_were_promised() {
         let array = std::hint::black_box([u64::from(n); 128]);
         if n == 0 { 0 } else { deep(n - 1) + array[(n % 128) as usize] }
     }
-    let builder = ThreadPoolBuilder::new().num_threads(1).thread_name(|i| format!("worker {i}")).stack_size(64 << 20);
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .thread_name(|i| format!("worker {i}"))
+        .stack_size(64 << 20);
     let pool = builder.build().unwrap();
     let name = pool.install(|| thread::current().name().map(str::to_owned));
     assert_eq!(name.as_deref(), Some("worker 0"));
@@ -179,9 +190,18 @@ fn threads_are_named_and_have_the_stack_they_were_promised() {
 #[test]
 fn bad_parameters_are_refused_with_a_reason() {
     let message = |builder: ThreadPoolBuilder| builder.build().unwrap_err().to_string();
-    assert_eq!(message(ThreadPoolBuilder::new().sigma(0.0)), "sigma is 0; it must be above 0 and at most 1");
-    assert_eq!(message(ThreadPoolBuilder::new().sigma(f64::NAN)), "sigma is NaN; it must be above 0 and at most 1");
-    assert_eq!(message(ThreadPoolBuilder::new().mu(1.5)), "mu is 1.5; it must be above 0 and at most 1");
+    assert_eq!(
+        message(ThreadPoolBuilder::new().sigma(0.0)),
+        "sigma is 0; it must be above 0 and at most 1"
+    );
+    assert_eq!(
+        message(ThreadPoolBuilder::new().sigma(f64::NAN)),
+        "sigma is NaN; it must be above 0 and at most 1"
+    );
+    assert_eq!(
+        message(ThreadPoolBuilder::new().mu(1.5)),
+        "mu is 1.5; it must be above 0 and at most 1"
+    );
 }
 
 #[test]
@@ -195,9 +215,16 @@ fn a_thread_that_cannot_be_started_is_an_error_and_ends_the_others() {
 #[test]
 fn only_schedulers_that_steal_can_hold_a_waiting_worker_to_descendants() {
     for scheduler in SchedulerKind::ALL {
-        let result = ThreadPoolBuilder::new().wait_policy(WaitPolicy::Descendants).scheduler(scheduler).build();
+        let result = ThreadPoolBuilder::new()
+            .wait_policy(WaitPolicy::Descendants)
+            .scheduler(scheduler)
+            .build();
         match scheduler {
-            SchedulerKind::Sb | SchedulerKind::SbD | SchedulerKind::Cab | SchedulerKind::Hws | SchedulerKind::Mts => {
+            SchedulerKind::Sb
+            | SchedulerKind::SbD
+            | SchedulerKind::Cab
+            | SchedulerKind::Hws
+            | SchedulerKind::Mts => {
                 assert!(
                     result
                         .unwrap_err()
@@ -235,8 +262,12 @@ fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() 
     within(Duration::from_secs(60), || {
         for scheduler in SchedulerKind::ALL {
             for threads in [1, 3] {
-                let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1".parse().unwrap();
-                let builder = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine).num_threads(threads);
+                let machine =
+                    "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1".parse().unwrap();
+                let builder = ThreadPoolBuilder::new()
+                    .scheduler(scheduler)
+                    .machine(machine)
+                    .num_threads(threads);
                 let pool = builder.timed(true).build().unwrap();
                 // Before the first job and after the last nothing counts.
                 thread::sleep(Duration::from_millis(20));
@@ -255,7 +286,11 @@ fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() 
                     assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
                 }
                 let all = statistics.total().time.unwrap();
-                assert!(all.active > Duration::ZERO && all.get > Duration::ZERO && all.add > Duration::ZERO);
+                assert!(
+                    all.active > Duration::ZERO
+                        && all.get > Duration::ZERO
+                        && all.add > Duration::ZERO
+                );
                 // All wait in the pause.
                 assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
             }
@@ -301,7 +336,8 @@ mod on_linux {
         within(Duration::from_secs(60), || {
             let allowed: BTreeSet<usize> = allowed_cpus().into_iter().collect();
             // More threads than CPUs: they go round.
-            let pool = ThreadPoolBuilder::new().num_threads(allowed.len() + 1).pin(true).build().unwrap();
+            let pool =
+                ThreadPoolBuilder::new().num_threads(allowed.len() + 1).pin(true).build().unwrap();
             assert!(pool.is_pinned());
             for place in places(&pool) {
                 assert_eq!(place.len(), 1);
@@ -310,7 +346,8 @@ mod on_linux {
             let free = ThreadPoolBuilder::new().pin(Pin::Never).build().unwrap();
             assert!(places(&free).iter().all(|place| *place == allowed));
             // Built by a pinned thread, yet not bound to its place.
-            let child = pool.install(|| ThreadPoolBuilder::new().num_threads(1).pin(false).build().unwrap());
+            let child = pool
+                .install(|| ThreadPoolBuilder::new().num_threads(1).pin(false).build().unwrap());
             assert_eq!(places(&child), [allowed]);
         });
     }
@@ -334,7 +371,8 @@ mod on_linux {
         if std::env::var_os(VARIABLE).is_none() {
             let mut command = std::process::Command::new(std::env::current_exe().unwrap());
             let name = "pool::tests::on_linux::an_idle_pool_uses_no_cpu";
-            let output = command.args([name, "--exact", "--nocapture"]).env(VARIABLE, "1").output().unwrap();
+            let output =
+                command.args([name, "--exact", "--nocapture"]).env(VARIABLE, "1").output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             return;
         }

@@ -5,15 +5,16 @@ use crate::Yield;
 
 /// Runs one task of the calling thread's pool, if one is ready. `None` outside a pool.
 ///
-/// It is for code that waits for something in a loop: a task that it waits for may be one that only its own thread can
-/// run. It does not block, and does not give up the processor: where it answers [`Yield::Idle`] time and again,
-/// [`std::thread::yield_now`] or sleep is in order.
+/// It is for code that waits for something in a loop: a task that it waits for may be one that only
+/// its own thread can run. It does not block, and does not give up the processor: where it answers
+/// [`Yield::Idle`] time and again, [`std::thread::yield_now`] or sleep is in order.
 ///
-/// The second half of a [`join`](crate::join()) may be such a task, but need not: a fork that is not worth its price is two
-/// calls. So the first half must not wait for the second, not even in this way.
+/// The second half of a [`join`](crate::join()) may be such a task, but need not: a fork that is
+/// not worth its price is two calls. So the first half must not wait for the second, not even in
+/// this way.
 ///
-/// The task runs on top of the caller's stack, and may be any, also one that takes long, or that needs a lock which the
-/// caller holds.
+/// The task runs on top of the caller's stack, and may be any, also one that takes long, or that
+/// needs a lock which the caller holds.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -32,11 +33,11 @@ pub fn yield_now() -> Option<Yield> {
     Worker::with_current(|worker| worker.map(|worker| worker.run_one(false)))
 }
 
-/// As [`yield_now`], but takes only what the calling thread has at hand: its own forks and what it spawned, and what is
-/// sent to it by a [broadcast](crate::broadcast()); it steals nothing.
+/// As [`yield_now`], but takes only what the calling thread has at hand: its own forks and what it
+/// spawned, and what is sent to it by a [broadcast](crate::broadcast()); it steals nothing.
 ///
-/// Under a scheduler whose queues belong to caches (`sb`, `sb-d`) what is at hand is what waits in the queues of the
-/// caches above the thread.
+/// Under a scheduler whose queues belong to caches (`sb`, `sb-d`) what is at hand is what waits in
+/// the queues of the caches above the thread.
 ///
 /// ```
 /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -50,7 +51,8 @@ pub fn yield_local() -> Option<Yield> {
     Worker::with_current(|worker| worker.map(|worker| worker.run_one(true)))
 }
 
-/// Whether the calling thread has work at hand that waits, as [`yield_local`] would find it; `None` outside a pool.
+/// Whether the calling thread has work at hand that waits, as [`yield_local`] would find it; `None`
+/// outside a pool.
 ///
 /// It is a hint for code that chooses whether to fork: others may take the work at any moment.
 ///

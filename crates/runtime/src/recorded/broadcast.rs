@@ -9,8 +9,9 @@ use befit_record::inside;
 
 use super::{current_num_threads, in_region, pool::as_thread};
 
-/// Runs `work` once for each thread that the current pool was built for, and records that as so many children that one sync waits for.
-/// If it panics the others are run all the same; then the first panic goes on.
+/// Runs `work` once for each thread that the current pool was built for, and records that as so
+/// many children that one sync waits for. If it panics the others are run all the same; then the
+/// first panic goes on.
 pub fn broadcast<F, R>(work: F) -> Vec<R>
 where
     F: Fn(BroadcastContext<'_>) -> R + Sync,

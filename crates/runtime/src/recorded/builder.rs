@@ -9,10 +9,13 @@ use super::{
     SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
-use crate::{DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, machine::PoolMachine, rayon_variables};
+use crate::{
+    DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, machine::PoolMachine, rayon_variables,
+};
 
-/// Sets up a [`ThreadPool`]. The environment is not looked at, for equal programs must give equal recordings; but for rayon's variables, by which
-/// the recording command says for how many threads a program that uses rayon shall divide its work.
+/// Sets up a [`ThreadPool`]. The environment is not looked at, for equal programs must give equal
+/// recordings; but for rayon's variables, by which the recording command says for how many threads
+/// a program that uses rayon shall divide its work.
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
@@ -52,7 +55,15 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, options, panic_handler, use_current_thread, .. } = self;
+        let Self {
+            num_threads,
+            scheduler,
+            machine,
+            options,
+            panic_handler,
+            use_current_thread,
+            ..
+        } = self;
         ThreadPoolBuilder {
             num_threads,
             scheduler,
@@ -71,7 +82,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// What the pool will answer when asked for its scheduler. The recording can be simulated under any.
+    /// What the pool will answer when asked for its scheduler. The recording can be simulated under
+    /// any.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.scheduler = scheduler;
         self
@@ -138,7 +150,10 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// What happens to the panic of a detached task. Without a handler the process aborts.
-    pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
+    pub fn panic_handler(
+        mut self,
+        handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    ) -> Self {
         self.panic_handler = Some(Box::new(handler));
         self
     }
@@ -164,7 +179,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Without effect, but that the pool must not be built inside another: everything runs on the current thread.
+    /// Without effect, but that the pool must not be built inside another: everything runs on the
+    /// current thread.
     pub fn use_current_thread(mut self) -> Self {
         self.use_current_thread = true;
         self
@@ -191,14 +207,16 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let usable = here.workers();
         let machine = self.machine.unwrap_or_else(|| here.get().clone());
         let threads = match self.num_threads {
-            0 => rayon_variables::threads(|name| env::var_os(name)).unwrap_or(usable.min(machine.workers().len())),
+            0 => rayon_variables::threads(|name| env::var_os(name))
+                .unwrap_or(usable.min(machine.workers().len())),
             threads => threads,
         };
         let threads = threads.min(max_num_threads());
         Ok(ThreadPool::new(threads, self.scheduler, machine, self.panic_handler))
     }
 
-    /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside a pool.
+    /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside
+    /// a pool.
     ///
     /// # Errors
     /// As [`Self::build`], and [`ThreadPoolBuildError::GlobalPoolExists`] if there is one already.

@@ -10,8 +10,8 @@ use befit_record::inside;
 use super::{declared, in_region};
 use crate::Work;
 
-/// Runs `a`, then `b`, and records them as two children that one sync waits for. Like the real one it runs `b` even if `a` panics, and
-/// then goes on with `a`'s panic.
+/// Runs `a`, then `b`, and records them as two children that one sync waits for. Like the real one
+/// it runs `b` even if `a` panics, and then goes on with `a`'s panic.
 #[inline]
 pub fn join<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
@@ -40,7 +40,10 @@ where
     RA: Send,
     RB: Send,
 {
-    join(move || a(FnContext { not_send: PhantomData }), move || b(FnContext { not_send: PhantomData }))
+    join(
+        move || a(FnContext { not_send: PhantomData }),
+        move || b(FnContext { not_send: PhantomData }),
+    )
 }
 
 /// What a half of a [`join_context`] is told.

@@ -1,13 +1,17 @@
-//! The recorded form of the API: what `join`, `scope`, `spawn` and pools are in an instrumented build (`--cfg befit_record`).
+//! The recorded form of the API: what `join`, `scope`, `spawn` and pools are in an instrumented
+//! build (`--cfg befit_record`).
 //!
-//! Same names, same types, same results; but everything runs on the calling thread, in serial order, and the task tree is written to
-//! the recording: `join(a, b)` as fork a … end, fork b … end, sync, with no strand of our own in between. What runs in a pool, or in
-//! an outermost `join`, `scope` or `spawn`, is recorded; what `main` does before and after is not. The recorder itself, and how it
-//! keeps our own code out of what it sees, is `befit_record::inside`. Run without `befit record`, such a build only runs serially.
+//! Same names, same types, same results; but everything runs on the calling thread, in serial
+//! order, and the task tree is written to the recording: `join(a, b)` as fork a … end, fork b …
+//! end, sync, with no strand of our own in between. What runs in a pool, or in an outermost `join`,
+//! `scope` or `spawn`, is recorded; what `main` does before and after is not. The recorder itself,
+//! and how it keeps our own code out of what it sees, is `befit_record::inside`. Run without `befit
+//! record`, such a build only runs serially.
 //!
-//! What cannot be the same: a detached task runs at once, so one that waits for what its spawner does later waits for ever; options
-//! that are about threads (pinning, names, stack size, handlers, who starts them) are taken and have no effect; pools count nothing; a
-//! broadcast runs once for each thread that the pool was built for, but on one.
+//! What cannot be the same: a detached task runs at once, so one that waits for what its spawner
+//! does later waits for ever; options that are about threads (pinning, names, stack size, handlers,
+//! who starts them) are taken and have no effect; pools count nothing; a broadcast runs once for
+//! each thread that the pool was built for, but on one.
 
 mod broadcast;
 mod builder;

@@ -41,14 +41,15 @@ pub(super) fn with_current<R>(f: impl FnOnce(&ThreadPool) -> R) -> R {
         let current = CURRENT.with_borrow(|pools| pools.last().cloned());
         match current {
             Some(inner) => f(&ThreadPool(inner)),
-            None => {
-                f(GLOBAL.get_or_init(|| ThreadPoolBuilder::new().build().expect("the global thread pool can be built")))
-            }
+            None => f(GLOBAL.get_or_init(|| {
+                ThreadPoolBuilder::new().build().expect("the global thread pool can be built")
+            })),
         }
     })
 }
 
-/// The number of threads that the pool was built for that the caller runs in; outside one: the global pool.
+/// The number of threads that the pool was built for that the caller runs in; outside one: the
+/// global pool.
 pub fn current_num_threads() -> usize {
     with_current(ThreadPool::current_num_threads)
 }
@@ -109,7 +110,9 @@ impl ThreadPool {
         match &self.0.panic_handler {
             Some(handler) => handler(panic),
             None => {
-                eprintln!("befit: a spawned task panicked, and the pool has no panic_handler; aborting");
+                eprintln!(
+                    "befit: a spawned task panicked, and the pool has no panic_handler; aborting"
+                );
                 std::process::abort();
             }
         }
@@ -246,7 +249,8 @@ impl ThreadPool {
     /// 0 if the caller runs in this pool, else `None`.
     pub fn current_thread_index(&self) -> Option<usize> {
         inside::unrecorded(|| {
-            let own = |pools: &Vec<_>| pools.last().is_some_and(|inner| Arc::ptr_eq(inner, &self.0));
+            let own =
+                |pools: &Vec<_>| pools.last().is_some_and(|inner| Arc::ptr_eq(inner, &self.0));
             CURRENT.with_borrow(own).then(|| INDEX.get())
         })
     }
@@ -274,7 +278,11 @@ impl ThreadPool {
     /// Zeros.
     pub fn statistics(&self) -> Statistics {
         let workers = vec![WorkerStatistics::default(); self.0.threads];
-        Statistics { workers, anchors: vec![0; self.0.machine.clusters().len()], ..Statistics::default() }
+        Statistics {
+            workers,
+            anchors: vec![0; self.0.machine.clusters().len()],
+            ..Statistics::default()
+        }
     }
 }
 

@@ -24,7 +24,10 @@ impl Tasks {
     fn run(&self, declared: Declared, work: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sync.task(declared, work))) {
             inside::unrecorded(|| {
-                self.panic.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(panic);
+                self.panic
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .get_or_insert(panic);
             });
         }
     }
@@ -39,7 +42,8 @@ impl Tasks {
 /// Where tasks can be spawned that borrow what lives longer than the scope; made by [`scope`].
 pub struct Scope<'s> {
     tasks: Tasks,
-    /// As in the real one: spawned closures take `&Scope<'s>` and may borrow for `'s`, no longer and no shorter.
+    /// As in the real one: spawned closures take `&Scope<'s>` and may borrow for `'s`, no longer
+    /// and no shorter.
     #[expect(clippy::type_complexity, reason = "it is the type of what may be spawned")]
     marker: PhantomData<Box<dyn FnOnce(&Scope<'s>) + Send + Sync + 's>>,
 }
@@ -100,7 +104,8 @@ impl Kind for ScopeFifo<'_> {
     }
 }
 
-/// Calls `body` with a scope in which it may spawn tasks, each of which runs at once. The body's own strands lie between them.
+/// Calls `body` with a scope in which it may spawn tasks, each of which runs at once. The body's
+/// own strands lie between them.
 ///
 /// A panic of the body or of a task goes on in the caller at the scope's end, the first of them.
 pub fn scope<'s, F, R>(body: F) -> R

@@ -7,14 +7,16 @@ use befit_record::inside;
 use super::{BroadcastContext, declared, in_region, pool};
 use crate::Work;
 
-/// Runs `work` at once, as a child that only the end of the program waits for. Its panic goes to the pool's `panic_handler`; without one
-/// the process aborts.
+/// Runs `work` at once, as a child that only the end of the program waits for. Its panic goes to
+/// the pool's `panic_handler`; without one the process aborts.
 pub fn spawn<W>(work: W)
 where
     W: Work<Output = ()> + Send + 'static,
 {
     in_region(|| {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| inside::detached(declared(&work), || work.run()))) {
+        if let Err(panic) =
+            catch_unwind(AssertUnwindSafe(|| inside::detached(declared(&work), || work.run())))
+        {
             pool::with_current(|pool| pool.detached_panic(panic));
         }
     });
@@ -28,7 +30,8 @@ where
     spawn(work);
 }
 
-/// Runs `work` at once, once for each thread that the current pool was built for, each time as [`spawn`] does.
+/// Runs `work` at once, once for each thread that the current pool was built for, each time as
+/// [`spawn`] does.
 pub fn spawn_broadcast<F>(work: F)
 where
     F: Fn(BroadcastContext<'_>) + Send + Sync + 'static,

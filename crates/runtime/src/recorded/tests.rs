@@ -1,4 +1,5 @@
-//! Tests of the recorded form: `RUSTFLAGS="--cfg befit_record" cargo test -p befit --lib`. Here nobody reads the recording.
+//! Tests of the recorded form: `RUSTFLAGS="--cfg befit_record" cargo test -p befit --lib`. Here
+//! nobody reads the recording.
 
 use std::{
     cell::RefCell,
@@ -87,7 +88,9 @@ fn what_is_about_threads_is_taken_and_has_no_effect() {
     let pool = builder.use_current_thread().spawn_handler(|_| unreachable!()).build().unwrap();
     assert_eq!(pool.current_num_threads(), 2);
     assert_eq!(pool.join_threads(), Ok(()));
-    let scoped = ThreadPoolBuilder::new().num_threads(3).build_scoped(|thread| thread.run(), |p| p.broadcast(|_| 1));
+    let scoped = ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build_scoped(|thread| thread.run(), |p| p.broadcast(|_| 1));
     assert_eq!(scoped.unwrap(), [1, 1, 1]);
 }
 

@@ -57,8 +57,9 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl ThreadPoolBuilder {
-    /// Builds a pool for the length of a call of `with_pool`, and answers what that does. `wrapper` is not called, as no thread is
-    /// started: what it would give to a thread the caller must have itself.
+    /// Builds a pool for the length of a call of `with_pool`, and answers what that does. `wrapper`
+    /// is not called, as no thread is started: what it would give to a thread the caller must have
+    /// itself.
     ///
     /// # Errors
     /// As [`Self::build`].

@@ -48,7 +48,8 @@ pub(crate) struct Base {
 
 /// Set when the tally comes to 0; by who waits for it.
 enum Over {
-    /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep it.
+    /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep
+    /// it.
     Worker(Latch, Option<Arc<Registry>>),
     /// A thread of no pool.
     Thread(Arc<ThreadLatch>),
@@ -63,7 +64,8 @@ impl Base {
         &self.registry
     }
 
-    /// The number of tasks that have not ended, the body among them; or that have, but workers have not said so yet.
+    /// The number of tasks that have not ended, the body among them; or that have, but workers have
+    /// not said so yet.
     pub(super) fn open(&self) -> usize {
         self.tally.get()
     }
@@ -72,7 +74,8 @@ impl Base {
     pub(super) fn give(&self, job: JobRef, size: Option<Bytes>) {
         let numbered = self.registry.engine().wants_forks();
         let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
-        self.registry.give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
+        self.registry
+            .give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
     }
 
     /// Keeps the first panic.
@@ -88,17 +91,21 @@ impl Base {
 
     /// One more task. The caller is of the scope: its body, or in one of its tasks.
     fn begin_task(&self) {
-        let had_one = Worker::with_current(|worker| worker.is_some_and(|worker| worker.in_hand().use_one(self)));
+        let had_one = Worker::with_current(|worker| {
+            worker.is_some_and(|worker| worker.in_hand().use_one(self))
+        });
         if !had_one {
             self.tally.add_one();
         }
     }
 
-    /// A task has ended. Its worker takes the end in hand, unless nothing else of the scope is left: who waits for it, maybe
-    /// this worker itself, should go on at once. The scope may be gone when this returns.
+    /// A task has ended. Its worker takes the end in hand, unless nothing else of the scope is
+    /// left: who waits for it, maybe this worker itself, should go on at once. The scope may be
+    /// gone when this returns.
     ///
     /// # Safety
-    /// `this` is live, and the task one of those counted; the calling thread is a worker of the pool that the tasks run in.
+    /// `this` is live, and the task one of those counted; the calling thread is a worker of the
+    /// pool that the tasks run in.
     pub(super) unsafe fn end_task(this: NonNull<Self>) {
         Worker::with_current(|worker| {
             let in_hand = worker.expect("tasks run on workers").in_hand();
@@ -120,8 +127,8 @@ impl Base {
     #[inline(never)]
     pub(crate) fn settle(in_hand: &InHand) {
         if let Some((scope, count)) = in_hand.take_all() {
-            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so it is live; they ran on this worker, so
-            // the pool is its own, which it keeps.
+            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so
+            // it is live; they ran on this worker, so the pool is its own, which it keeps.
             unsafe { Self::end(scope, count) };
         }
     }
@@ -129,20 +136,23 @@ impl Base {
     /// So many of body and tasks have ended. The scope may be gone when this returns.
     ///
     /// # Safety
-    /// `this` is live, and the caller stands for so many of those counted in the tally; the pool that the tasks run in lives until
-    /// this returns.
+    /// `this` is live, and the caller stands for so many of those counted in the tally; the pool
+    /// that the tasks run in lives until this returns.
     unsafe fn end(this: NonNull<Self>, count: usize) {
-        // SAFETY: the scope cannot go before the latch is set, and that comes later than this borrow's last use.
+        // SAFETY: the scope cannot go before the latch is set, and that comes later than this
+        // borrow's last use.
         let tally = unsafe { &(*this.as_ptr()).tally };
         if !tally.take(count) {
             return;
         }
-        // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with the latch's setting.
+        // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with
+        // the latch's setting.
         match unsafe { &(*this.as_ptr()).over } {
             Over::Worker(latch, home) => {
                 let home = home.clone();
-                // SAFETY: the latch is set here only; its seat belongs to the tasks' pool, which the caller keeps, or to
-                // another that `home`, cloned, keeps until the end of this arm.
+                // SAFETY: the latch is set here only; its seat belongs to the tasks' pool, which
+                // the caller keeps, or to another that `home`, cloned, keeps until the end of this
+                // arm.
                 unsafe { Latch::set(latch) };
                 drop(home);
             }
@@ -164,14 +174,20 @@ impl Base {
     }
 }
 
-/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool of `worker`, the calling thread.
-pub(super) fn run_on<S: Kind, R>(worker: &Worker, kind: impl FnOnce(Base) -> S, body: impl FnOnce(&S) -> R) -> R {
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool of `worker`, the calling
+/// thread.
+pub(super) fn run_on<S: Kind, R>(
+    worker: &Worker,
+    kind: impl FnOnce(Base) -> S,
+    body: impl FnOnce(&S) -> R,
+) -> R {
     let over = Over::Worker(Latch::new(worker.seat()), None);
     // SAFETY: the place is of the job that runs this, which outlives the scope.
     unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, kind, body) }
 }
 
-/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool `registry`, wherever the calling thread belongs.
+/// Runs `body` with a scope, made by `kind`, whose tasks run in the pool `registry`, wherever the
+/// calling thread belongs.
 pub(super) fn run_in_place<S, R>(
     registry: &Arc<Registry>,
     kind: impl FnOnce(Base) -> S,
@@ -182,8 +198,12 @@ where
 {
     Worker::with_current(|worker| {
         let over = match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), registry) => return run_on(worker, kind, body),
-            Some(worker) => Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry()))),
+            Some(worker) if Arc::ptr_eq(worker.registry(), registry) => {
+                return run_on(worker, kind, body);
+            }
+            Some(worker) => {
+                Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry())))
+            }
             None => Over::Thread(Arc::new(ThreadLatch::new())),
         };
         // SAFETY: null is a place.
@@ -191,7 +211,8 @@ where
     })
 }
 
-/// Runs `body` with a scope, waits for all that it spawned, and returns what it returned; or goes on with the first panic.
+/// Runs `body` with a scope, waits for all that it spawned, and returns what it returned; or goes
+/// on with the first panic.
 ///
 /// # Safety
 /// `above`, the place where the scope is opened, is null or lives until this returns.
@@ -224,7 +245,8 @@ unsafe fn run<S: Kind, R>(
     let no_unwind = NoUnwind;
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     let result = result.map_err(|panic| base.keep_panic(panic));
-    // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or waits for it.
+    // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or
+    // waits for it.
     unsafe { Base::end(NonNull::from(base), 1) };
     base.wait();
     no_unwind.over();
@@ -239,16 +261,17 @@ unsafe fn run<S: Kind, R>(
 /// Makes `work` a counted task of `scope`.
 ///
 /// # Safety
-/// What `work` borrows lives until the scope has ended. The scope is being waited for by [`run`], and it is open: the
-/// caller is its body, or one of its tasks. The job must be given to a policy or a thread.
+/// What `work` borrows lives until the scope has ended. The scope is being waited for by [`run`],
+/// and it is open: the caller is its body, or one of its tasks. The job must be given to a policy
+/// or a thread.
 pub(super) unsafe fn task<S, F>(scope: &S, work: F) -> JobRef
 where
     S: Kind,
     F: FnOnce(&S) + Send,
 {
     scope.base().begin_task();
-    // SAFETY: the scope stays until all its tasks have ended, this one included, which has just been counted; what the
-    // work borrows lives as long.
+    // SAFETY: the scope stays until all its tasks have ended, this one included, which has just
+    // been counted; what the work borrows lives as long.
     unsafe { ScopeJob::into_job(work, NonNull::from(scope)) }
 }
 
@@ -266,7 +289,9 @@ where
     for thread in 0..registry.engine().threads() {
         let work = Arc::clone(&work);
         // SAFETY: promised by the caller; given to a thread below.
-        let job = unsafe { task(scope, move |scope: &S| BroadcastContext::with(|context| work(scope, context))) };
+        let job = unsafe {
+            task(scope, move |scope: &S| BroadcastContext::with(|context| work(scope, context)))
+        };
         registry.post(thread, job);
     }
 }

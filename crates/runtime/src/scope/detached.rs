@@ -45,9 +45,11 @@ where
     Registry::with_current(|registry| spawn_in(registry, work));
 }
 
-/// As [`spawn`], but of the tasks that one thread spawns by this function the oldest is started first.
+/// As [`spawn`], but of the tasks that one thread spawns by this function the oldest is started
+/// first.
 ///
-/// Tasks of several threads have no order between them; all threads that are none of the pool's count as one.
+/// Tasks of several threads have no order between them; all threads that are none of the pool's
+/// count as one.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -72,8 +74,8 @@ where
     Registry::with_current(|registry| spawn_fifo_in(registry, work));
 }
 
-/// Starts `work` on every thread of the current pool (outside one: of the global pool) and returns at once. Each thread
-/// runs it when it next looks for work.
+/// Starts `work` on every thread of the current pool (outside one: of the global pool) and returns
+/// at once. Each thread runs it when it next looks for work.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -99,7 +101,8 @@ where
     W: Work<Output = ()> + Send + 'static,
 {
     let (size, strand) = sizes_of(&work);
-    // A root, even if spawned by a task: it may go on when that task, and its claim on a cache, has ended.
+    // A root, even if spawned by a task: it may go on when that task, and its claim on a cache, has
+    // ended.
     let task = Task::root(size, strand);
     registry.give(DetachedJob::into_job(work, Arc::clone(registry)), |_| task);
 }
@@ -110,7 +113,8 @@ where
     F: FnOnce() + Send + 'static,
 {
     let job = DetachedJob::into_job(work, Arc::clone(registry));
-    // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps; each ticket runs one.
+    // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
+    // each ticket runs one.
     let ticket = unsafe { registry.fifos().push(registry, job) };
     registry.give(ticket, |_| Task::root(None, None));
 }
@@ -123,7 +127,10 @@ where
     let work = Arc::new(work);
     for thread in 0..registry.engine().threads() {
         let work = Arc::clone(&work);
-        let job = DetachedJob::into_job(move || BroadcastContext::with(|context| work(context)), Arc::clone(registry));
+        let job = DetachedJob::into_job(
+            move || BroadcastContext::with(|context| work(context)),
+            Arc::clone(registry),
+        );
         registry.post(thread, job);
     }
 }
@@ -143,8 +150,8 @@ impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
         registry.keep();
         let job = Box::new(Self { header: JobHeader::new(Self::TABLE), registry, work });
         let header = NonNull::from(Box::leak(job)).cast();
-        // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole job; the table is its
-        // own.
+        // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole
+        // job; the table is its own.
         unsafe { JobRef::new(header) }
     }
 

@@ -1,7 +1,9 @@
-//! First in, first out: queues of spawned tasks that are run in the order in which one thread spawned them.
+//! First in, first out: queues of spawned tasks that are run in the order in which one thread
+//! spawned them.
 //!
-//! A policy decides *when* a task runs, and most run the newest first. So a task that is to wait its turn stays in a
-//! [`Fifo`], and the policy gets a *ticket* for it: whoever is handed a ticket runs the oldest task of the queue.
+//! A policy decides *when* a task runs, and most run the newest first. So a task that is to wait
+//! its turn stays in a [`Fifo`], and the policy gets a *ticket* for it: whoever is handed a ticket
+//! runs the oldest task of the queue.
 
 use std::{collections::VecDeque, fmt, marker::PhantomData, ptr::NonNull, sync::Arc};
 
@@ -20,8 +22,9 @@ pub(crate) struct Fifo {
     tasks: Mutex<VecDeque<JobRef>>,
 }
 
-// SAFETY: the header is written before the queue is shared, and then only read; the place that it points to lives as long as
-// there are tickets (promised to `Fifos::at`); the tasks are behind a lock, and `JobRef` is `Send`.
+// SAFETY: the header is written before the queue is shared, and then only read; the place that it
+// points to lives as long as there are tickets (promised to `Fifos::at`); the tasks are behind a
+// lock, and `JobRef` is `Send`.
 unsafe impl Send for Fifo {}
 // SAFETY: as above.
 unsafe impl Sync for Fifo {}
@@ -39,19 +42,21 @@ impl Fifo {
     /// The queue stays where it is until all its tickets have been executed, each of them once.
     unsafe fn push(&self, task: JobRef) -> JobRef {
         lock(&self.tasks).push_back(task);
-        // SAFETY: stays until executed (promised by the caller); it is `Sync`; the pointer is to all of it; the table is
-        // its own.
+        // SAFETY: stays until executed (promised by the caller); it is `Sync`; the pointer is to
+        // all of it; the table is its own.
         unsafe { JobRef::new(NonNull::from(self).cast()) }
     }
 
     /// See [`JobRef::execute`].
     unsafe fn execute(ticket: NonNull<JobHeader>, ended: &dyn Fn()) {
         let task = {
-            // SAFETY: a ticket that has not been executed keeps its queue; the reference ends before the task does.
+            // SAFETY: a ticket that has not been executed keeps its queue; the reference ends
+            // before the task does.
             let fifo = unsafe { ticket.cast::<Self>().as_ref() };
             lock(&fifo.tasks).pop_front().expect("there is a task for each ticket")
         };
-        // SAFETY: taken out of the queue, so executed once, on a thread of the pool that the ticket was given to.
+        // SAFETY: taken out of the queue, so executed once, on a thread of the pool that the ticket
+        // was given to.
         unsafe { task.execute(ended) };
     }
 }
@@ -81,7 +86,8 @@ impl Fifos {
     /// Adds a task to the calling thread's queue; answers the ticket for one.
     ///
     /// # Safety
-    /// The queues, which are those of the pool `registry`, stay until all their tickets have been executed.
+    /// The queues, which are those of the pool `registry`, stay until all their tickets have been
+    /// executed.
     pub(super) unsafe fn push(&self, registry: &Arc<Registry>, task: JobRef) -> JobRef {
         let thread = Worker::with_current(|worker| match worker {
             Some(worker) if Arc::ptr_eq(worker.registry(), registry) => worker.thread(),
@@ -113,10 +119,12 @@ unsafe impl Kind for ScopeFifo<'_> {
     }
 }
 
-/// As [`scope`](crate::scope()), but of the tasks that one thread spawns into it the oldest is started first.
+/// As [`scope`](crate::scope()), but of the tasks that one thread spawns into it the oldest is
+/// started first.
 ///
-/// With one thread that is the order in which they were spawned. With more, an older task starts before a younger one,
-/// but maybe on another thread. Tasks of several threads have no order between them.
+/// With one thread that is the order in which they were spawned. With more, an older task starts
+/// before a younger one, but maybe on another thread. Tasks of several threads have no order
+/// between them.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -147,7 +155,8 @@ pub(crate) fn scope_fifo_on<'s, R>(worker: &Worker, body: impl FnOnce(&ScopeFifo
     base::run_on(worker, ScopeFifo::new, body)
 }
 
-/// [`scope_fifo`] whose body runs on the calling thread. See [`in_place_scope`](crate::in_place_scope()).
+/// [`scope_fifo`] whose body runs on the calling thread. See
+/// [`in_place_scope`](crate::in_place_scope()).
 ///
 /// ```
 /// let mut sum = 0;
@@ -162,7 +171,10 @@ where
 }
 
 /// As [`in_place_scope_fifo`], in the given pool.
-pub(crate) fn in_place_scope_fifo_in<'s, R>(registry: &Arc<Registry>, body: impl FnOnce(&ScopeFifo<'s>) -> R) -> R {
+pub(crate) fn in_place_scope_fifo_in<'s, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&ScopeFifo<'s>) -> R,
+) -> R {
     base::run_in_place(registry, ScopeFifo::new, body)
 }
 
@@ -173,10 +185,11 @@ impl<'s> ScopeFifo<'s> {
         Self { base, fifos, marker: PhantomData }
     }
 
-    /// Spawns a task into the scope, to start after all that the calling thread has spawned into it before. It may spawn
-    /// more into the same scope, which it is given.
+    /// Spawns a task into the scope, to start after all that the calling thread has spawned into it
+    /// before. It may spawn more into the same scope, which it is given.
     ///
-    /// It has no form with a size: which task a worker runs is decided by the order, not by the cache that it befits.
+    /// It has no form with a size: which task a worker runs is decided by the order, not by the
+    /// cache that it befits.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -201,15 +214,17 @@ impl<'s> ScopeFifo<'s> {
     where
         F: FnOnce(&ScopeFifo<'s>) + Send + 's,
     {
-        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open; the job is
-        // given away below.
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one
+        // is open; the job is given away below.
         let task = unsafe { base::task(self, work) };
-        // SAFETY: they are part of the scope, which stays until all its tasks have ended; each ticket runs one.
+        // SAFETY: they are part of the scope, which stays until all its tasks have ended; each
+        // ticket runs one.
         let ticket = unsafe { self.fifos.push(self.base.registry(), task) };
         self.base.give(ticket, None);
     }
 
-    /// Spawns a task on every thread of the pool: as [`Scope::spawn_broadcast`](crate::Scope::spawn_broadcast).
+    /// Spawns a task on every thread of the pool: as
+    /// [`Scope::spawn_broadcast`](crate::Scope::spawn_broadcast).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -222,7 +237,8 @@ impl<'s> ScopeFifo<'s> {
     where
         F: Fn(&ScopeFifo<'s>, BroadcastContext<'_>) + Send + Sync + 's,
     {
-        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open.
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one
+        // is open.
         unsafe { base::spawn_broadcast(self, work) };
     }
 }

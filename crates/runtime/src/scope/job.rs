@@ -29,8 +29,8 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
         // SAFETY: it lives as long as the scope.
         unsafe { job.header.birthplace.set(place.as_ptr()) };
         let header = NonNull::from(Box::leak(job)).cast();
-        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer is to the whole job; the
-        // table is its own.
+        // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer
+        // is to the whole job; the table is its own.
         unsafe { JobRef::new(header) }
     }
 
@@ -48,7 +48,8 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
             NonNull::from(scope.base())
         };
         ended();
-        // SAFETY: live, and this task's only end; jobs are executed on threads of the pool that they were given to.
+        // SAFETY: live, and this task's only end; jobs are executed on threads of the pool that
+        // they were given to.
         unsafe { Base::end_task(base) };
     }
 }

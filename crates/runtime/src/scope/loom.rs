@@ -15,7 +15,8 @@ struct Scope {
     written: [UnsafeCell<u32>; 3],
 }
 
-// SAFETY: each cell is written by one task, and read after the latch was seen set, which loom checks.
+// SAFETY: each cell is written by one task, and read after the latch was seen set, which loom
+// checks.
 unsafe impl Sync for Scope {}
 // SAFETY: it holds a latch, which is `Send`, and numbers.
 unsafe impl Send for Scope {}
@@ -24,7 +25,12 @@ impl Scope {
     fn new() -> Arc<Self> {
         let sleep = Sleep::new(1);
         let over = Latch::new(sleep.seat(0));
-        Arc::new(Self { sleep, tally: Tally::new(), over, written: [const { 0 }; 3].map(UnsafeCell::new) })
+        Arc::new(Self {
+            sleep,
+            tally: Tally::new(),
+            over,
+            written: [const { 0 }; 3].map(UnsafeCell::new),
+        })
     }
 
     fn run_task(&self, number: usize) {
@@ -57,7 +63,8 @@ fn a_scope_is_over_once_all_that_was_in_hand_is_told_and_sees_what_its_tasks_wro
         scope.tally.add_one();
         scope.tally.add_one();
         let first = Arc::clone(&scope);
-        // Runs two tasks. It has the first one's end in hand, and uses it up when the second spawns one more, which another worker runs.
+        // Runs two tasks. It has the first one's end in hand, and uses it up when the second spawns
+        // one more, which another worker runs.
         let worker = thread::spawn(move || {
             first.run_task(0);
             let second = Arc::clone(&first);

@@ -1,4 +1,5 @@
-//! Scopes: any number of tasks that may borrow from the function that opened the scope, and all end before it goes on.
+//! Scopes: any number of tasks that may borrow from the function that opened the scope, and all end
+//! before it goes on.
 
 mod base;
 mod detached;
@@ -44,8 +45,8 @@ unsafe impl Kind for Scope<'_> {
     }
 }
 
-/// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it returns once all of them
-/// have ended.
+/// Calls `body` with a scope in which it may [spawn](Scope::spawn) tasks, and returns what it
+/// returns once all of them have ended.
 ///
 /// Called outside a pool, it runs in the global pool.
 ///
@@ -60,7 +61,8 @@ unsafe impl Kind for Scope<'_> {
 /// ```
 ///
 /// # Panics
-/// If the body or a task panics, the others are run to their end; then the first panic goes on in the caller.
+/// If the body or a task panics, the others are run to their end; then the first panic goes on in
+/// the caller.
 ///
 /// # What may not be sent
 /// ```compile_fail,E0277
@@ -87,10 +89,11 @@ pub(crate) fn scope_on<'s, R>(worker: &Worker, body: impl FnOnce(&Scope<'s>) -> 
     base::run_on(worker, Scope::new, body)
 }
 
-/// [`scope`] whose body runs on the calling thread, also outside a pool; only the tasks run in the current pool, or the
-/// global one.
+/// [`scope`] whose body runs on the calling thread, also outside a pool; only the tasks run in the
+/// current pool, or the global one.
 ///
-/// So the body need not be [`Send`]. While a thread outside all pools waits for the tasks it does nothing else.
+/// So the body need not be [`Send`]. While a thread outside all pools waits for the tasks it does
+/// nothing else.
 ///
 /// ```
 /// let words = std::rc::Rc::new(["here", "there"]); // not `Send`
@@ -118,7 +121,10 @@ where
 }
 
 /// As [`in_place_scope`], in the given pool.
-pub(crate) fn in_place_scope_in<'s, R>(registry: &Arc<Registry>, body: impl FnOnce(&Scope<'s>) -> R) -> R {
+pub(crate) fn in_place_scope_in<'s, R>(
+    registry: &Arc<Registry>,
+    body: impl FnOnce(&Scope<'s>) -> R,
+) -> R {
     base::run_in_place(registry, Scope::new, body)
 }
 
@@ -129,7 +135,8 @@ impl<'s> Scope<'s> {
 
     /// Spawns a task into the scope. It may spawn more into the same scope, which it is given.
     ///
-    /// A task costs an allocation and a call into the scheduler: prefer [`join`](crate::join) for small ones.
+    /// A task costs an allocation and a call into the scheduler: prefer [`join`](crate::join) for
+    /// small ones.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -150,11 +157,11 @@ impl<'s> Scope<'s> {
         self.spawn_sized(None, work);
     }
 
-    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes (see
-    /// [`fit`](crate::fit())).
+    /// As [`Self::spawn`], for a task that, with all that it forks, touches `bytes` distinct bytes
+    /// (see [`fit`](crate::fit())).
     ///
-    /// It is a function of its own, not `spawn(fit(bytes, …))`, because only a closure that is passed directly can
-    /// leave the type of its argument out.
+    /// It is a function of its own, not `spawn(fit(bytes, …))`, because only a closure that is
+    /// passed directly can leave the type of its argument out.
     ///
     /// ```
     /// let mut v = vec![1u8; 4096];
@@ -176,14 +183,14 @@ impl<'s> Scope<'s> {
     where
         F: FnOnce(&Scope<'s>) + Send + 's,
     {
-        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open; the job is
-        // given away below.
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one
+        // is open; the job is given away below.
         let job = unsafe { base::task(self, work) };
         self.base.give(job, size);
     }
 
-    /// Spawns a task on every thread of the pool, each of which runs it when it next looks for work, before the scope
-    /// ends.
+    /// Spawns a task on every thread of the pool, each of which runs it when it next looks for
+    /// work, before the scope ends.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -204,7 +211,8 @@ impl<'s> Scope<'s> {
     where
         F: Fn(&Scope<'s>, BroadcastContext<'_>) + Send + Sync + 's,
     {
-        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one is open.
+        // SAFETY: the work borrows for `'s` at least; scopes are waited for by `run`, and this one
+        // is open.
         unsafe { base::spawn_broadcast(self, work) };
     }
 }

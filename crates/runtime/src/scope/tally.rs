@@ -1,13 +1,17 @@
 //! How a scope counts its tasks, without a line of memory that all workers write for each of them.
 //!
-//! The *tally* of a scope is the number of tasks that have not ended; the last to end lets the scope go on. Each spawn would add one and
-//! each end take one off, and where tasks are short the threads would do little else than pass the tally's line around. So a worker
-//! keeps the ends of tasks *in hand*: when a task has ended, it does not tell the scope, and when it spawns the next task into the same scope
-//! it uses up the end that it has in hand. Both are plain writes of its own.
+//! The *tally* of a scope is the number of tasks that have not ended; the last to end lets the
+//! scope go on. Each spawn would add one and each end take one off, and where tasks are short the
+//! threads would do little else than pass the tally's line around. So a worker keeps the ends of
+//! tasks *in hand*: when a task has ended, it does not tell the scope, and when it spawns the next
+//! task into the same scope it uses up the end that it has in hand. Both are plain writes of its
+//! own.
 //!
-//! An end that is in hand keeps the scope waiting. So a worker [settles](super::Base::settle), which tells the scope all that it has in hand, before it
-//! runs anything that does not belong to the scope, before it is idle, before it goes on with what waits on its stack, and when nothing else of the
-//! scope is left. While it runs a task of the scope itself there is no hurry: the scope waits for that task in any case.
+//! An end that is in hand keeps the scope waiting. So a worker [settles](super::Base::settle),
+//! which tells the scope all that it has in hand, before it runs anything that does not belong to
+//! the scope, before it is idle, before it goes on with what waits on its stack, and when nothing
+//! else of the scope is left. While it runs a task of the scope itself there is no hurry: the scope
+//! waits for that task in any case.
 
 use std::{
     cell::Cell,
@@ -20,7 +24,8 @@ use crossbeam_utils::CachePadded;
 use super::base::Base;
 use crate::{engine::Lineage, primitive::AtomicUsize};
 
-/// How much of a scope has not ended: its body, tasks, and what workers have in hand of it. On a line of its own: all else in a scope is only read.
+/// How much of a scope has not ended: its body, tasks, and what workers have in hand of it. On a
+/// line of its own: all else in a scope is only read.
 #[derive(Debug)]
 pub(super) struct Tally(CachePadded<AtomicUsize>);
 
@@ -34,12 +39,14 @@ impl Tally {
         self.0.load(Relaxed)
     }
 
-    /// One more. Whoever calls it is a part of the scope itself, so it is not over; no order is needed.
+    /// One more. Whoever calls it is a part of the scope itself, so it is not over; no order is
+    /// needed.
     pub(super) fn add_one(&self) {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// So many have ended. Answers whether they were the last; then all that any of them did comes before.
+    /// So many have ended. Answers whether they were the last; then all that any of them did comes
+    /// before.
     pub(super) fn take(&self, count: usize) -> bool {
         self.0.fetch_sub(count, AcqRel) == count
     }
@@ -59,13 +66,15 @@ impl InHand {
         Self { count: Cell::new(0), scope: Cell::new(ptr::null()), place: Cell::new(ptr::null()) }
     }
 
-    /// Whether nothing is in hand but of tasks that were spawned at `place`: no two scopes have the same.
+    /// Whether nothing is in hand but of tasks that were spawned at `place`: no two scopes have the
+    /// same.
     #[inline]
     pub(crate) fn is_for(&self, place: *const Lineage) -> bool {
         self.is_empty() || ptr::eq(self.place.get(), place)
     }
 
-    /// Takes in hand the end of one more task of `scope`, the only one of which it has any. Answers how many there are now.
+    /// Takes in hand the end of one more task of `scope`, the only one of which it has any. Answers
+    /// how many there are now.
     #[inline]
     pub(super) fn put(&self, scope: &Base) -> usize {
         let count = self.count.get() + 1;

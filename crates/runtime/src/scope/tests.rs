@@ -88,7 +88,9 @@ fn a_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
     }
     on_every_pool(|pool| {
         let count = AtomicUsize::new(0);
-        let run = |panics| catch_unwind(AssertUnwindSafe(|| pool.scope(|s| body(s, &count, panics)))).unwrap_err();
+        let run = |panics| {
+            catch_unwind(AssertUnwindSafe(|| pool.scope(|s| body(s, &count, panics)))).unwrap_err()
+        };
         assert_eq!(run(false).downcast_ref::<i32>(), Some(&3));
         run(true);
         assert_eq!(count.load(SeqCst), 20);
@@ -184,7 +186,8 @@ fn a_detached_panic_without_a_handler_ends_the_process() {
 
 #[test]
 fn regression_who_waits_for_an_inner_scope_runs_its_own_queue_newest_first() {
-    // As rayon does, whose tests count on it: the inner scope's tasks do not overtake the outer one's.
+    // As rayon does, whose tests count on it: the inner scope's tasks do not overtake the outer
+    // one's.
     let order = std::sync::Mutex::new(Vec::new());
     let push = |number: i32| order.lock().unwrap().push(number);
     let pool = crate::testing::pool(crate::SchedulerKind::Ws, "pu:1", 1);

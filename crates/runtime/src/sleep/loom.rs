@@ -1,5 +1,5 @@
-//! Models of the sleep protocol: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. A lost wake-up
-//! shows as a deadlock.
+//! Models of the sleep protocol: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`.
+//! A lost wake-up shows as a deadlock.
 
 use std::sync::{
     Arc,
@@ -28,7 +28,13 @@ impl Shared {
     fn new(threads: usize) -> Arc<Self> {
         let sleep = Sleep::new(threads);
         let latches = (0..threads).map(|t| Latch::new(sleep.seat(t))).collect();
-        Arc::new(Self { sleep, latches, ready: Mutex::new(0), hint: AtomicUsize::new(0), taken: Mutex::new(0) })
+        Arc::new(Self {
+            sleep,
+            latches,
+            ready: Mutex::new(0),
+            hint: AtomicUsize::new(0),
+            taken: Mutex::new(0),
+        })
     }
 
     fn add(&self, all: bool) {
@@ -67,8 +73,8 @@ impl Shared {
         }
     }
 
-    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it was told of and does
-    /// not look for.
+    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it
+    /// was told of and does not look for.
     fn wait_for_latch(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
         let mut news = None;

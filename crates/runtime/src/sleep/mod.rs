@@ -1,5 +1,5 @@
-//! How idle workers go to sleep and are woken, and why no wake-up is lost. `README.md` beside this file is the
-//! specification; the names here are the names there.
+//! How idle workers go to sleep and are woken, and why no wake-up is lost. `README.md` beside this
+//! file is the specification; the names here are the names there.
 
 #[cfg(all(test, loom))]
 mod loom;
@@ -25,7 +25,8 @@ pub(crate) struct Sleep {
     seats: Box<[CachePadded<Seat>]>,
     /// The number of workers that are idle: whoever announces may skip everything when it is 0.
     idle: CachePadded<AtomicUsize>,
-    /// Counts what was announced while somebody was idle. A worker that is idle and found nothing need not look again before it changes.
+    /// Counts what was announced while somebody was idle. A worker that is idle and found nothing
+    /// need not look again before it changes.
     news: CachePadded<AtomicUsize>,
     /// At least the number of sleepy seats: whoever announces may skip the seats when it is 0.
     sleepers: CachePadded<AtomicUsize>,
@@ -60,8 +61,8 @@ impl Sleep {
         &self.seats[thread]
     }
 
-    /// The calling worker has found nothing. From now on announcements are counted, until the answer is dropped; what came before is found by
-    /// looking once more.
+    /// The calling worker has found nothing. From now on announcements are counted, until the
+    /// answer is dropped; what came before is found by looking once more.
     pub(crate) fn begin_idle(&self) -> Idle<'_> {
         self.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
@@ -78,10 +79,16 @@ impl Sleep {
         Seen(self.news.load(Acquire))
     }
 
-    /// Announces that there may be something to run for the threads that `under` names, in this order of preference:
-    /// wakes the first that sleeps, or all that sleep, as `all` then says. `cluster` is handed to those who are woken.
+    /// Announces that there may be something to run for the threads that `under` names, in this
+    /// order of preference: wakes the first that sleeps, or all that sleep, as `all` then says.
+    /// `cluster` is handed to those who are woken.
     #[inline]
-    pub(crate) fn announce(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
+    pub(crate) fn announce(
+        &self,
+        cluster: ClusterId,
+        under: impl Iterator<Item = usize>,
+        all: impl FnOnce() -> bool,
+    ) {
         fence(SeqCst);
         if self.idle.load(Relaxed) > 0 {
             self.announce_to_idle(cluster, under, all);
@@ -90,7 +97,12 @@ impl Sleep {
 
     #[cold]
     #[inline(never)]
-    fn announce_to_idle(&self, cluster: ClusterId, under: impl Iterator<Item = usize>, all: impl FnOnce() -> bool) {
+    fn announce_to_idle(
+        &self,
+        cluster: ClusterId,
+        under: impl Iterator<Item = usize>,
+        all: impl FnOnce() -> bool,
+    ) {
         self.news.fetch_add(1, AcqRel);
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {
@@ -111,9 +123,10 @@ impl Sleep {
         self.seats[thread].tell(Told::Mail);
     }
 
-    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return early. If it would be
-    /// the last to sleep it first asks `may_be_stuck`, and stays awake if that answers true. Answers the cluster of the
-    /// announcement that woke it, which it must pass on if it does not look for work now.
+    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return
+    /// early. If it would be the last to sleep it first asks `may_be_stuck`, and stays awake if
+    /// that answers true. Answers the cluster of the announcement that woke it, which it must pass
+    /// on if it does not look for work now.
     pub(crate) fn sleep(
         &self,
         me: usize,

@@ -28,8 +28,8 @@ pub(super) enum Told {
     News(ClusterId),
 }
 
-/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with a condition to wait
-/// on.
+/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with
+/// a condition to wait on.
 #[derive(Debug)]
 pub(crate) struct Seat {
     state: AtomicU32,
@@ -70,7 +70,8 @@ impl Seat {
         }
     }
 
-    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; answers whether it was.
+    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; answers
+    /// whether it was.
     pub(super) fn tell(&self, told: Told) -> bool {
         let state = match told {
             Told::Latch => TOLD_LATCH,
@@ -78,10 +79,12 @@ impl Seat {
             Told::News(cluster) => TOLD_NEWS + cluster.0,
         };
         // The load spares the line of a thread that is awake a write.
-        if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err() {
+        if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err()
+        {
             return false;
         }
-        // Empty, yet needed: an owner that saw `SLEEPY` under the lock waits by the time that we hold it.
+        // Empty, yet needed: an owner that saw `SLEEPY` under the lock waits by the time that we
+        // hold it.
         drop(lock(&self.lock));
         self.changed.notify_one();
         true

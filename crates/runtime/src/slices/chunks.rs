@@ -16,8 +16,8 @@ pub fn par_for_each_mut<T: Send>(slice: &mut [T], body: impl Fn(&mut T) + Sync) 
     divide(slice, |piece| piece.iter_mut().for_each(&body), |(), ()| ());
 }
 
-/// Cuts `slice` into chunks of `chunk_len` elements, the last of which may be shorter, and calls `body` with the index and
-/// the elements of each, maybe in parallel, in no order.
+/// Cuts `slice` into chunks of `chunk_len` elements, the last of which may be shorter, and calls
+/// `body` with the index and the elements of each, maybe in parallel, in no order.
 ///
 /// ```
 /// // Rows of a matrix.
@@ -28,8 +28,15 @@ pub fn par_for_each_mut<T: Send>(slice: &mut [T], body: impl Fn(&mut T) + Sync) 
 ///
 /// # Panics
 /// If `chunk_len` is 0, or `body` panics: then not all chunks have had their call.
-pub fn par_chunks_mut<T: Send>(slice: &mut [T], chunk_len: usize, body: impl Fn(usize, &mut [T]) + Sync) {
-    assert!(chunk_len > 0, "par_chunks_mut: chunk_len is 0; a chunk must have at least one element");
+pub fn par_chunks_mut<T: Send>(
+    slice: &mut [T],
+    chunk_len: usize,
+    body: impl Fn(usize, &mut [T]) + Sync,
+) {
+    assert!(
+        chunk_len > 0,
+        "par_chunks_mut: chunk_len is 0; a chunk must have at least one element"
+    );
     let leaf = |piece: Chunks<'_, T>| {
         for (i, chunk) in piece.elements.chunks_mut(chunk_len).enumerate() {
             body(piece.first + i, chunk);
@@ -73,6 +80,9 @@ impl<T: Send> Piece for Chunks<'_, T> {
         let chunks = Piece::len(&self) / 2;
         let Self { first, chunk_len, elements } = self;
         let (left, right) = elements.split_at_mut(chunks * chunk_len);
-        (Self { first, chunk_len, elements: left }, Self { first: first + chunks, chunk_len, elements: right })
+        (
+            Self { first, chunk_len, elements: left },
+            Self { first: first + chunks, chunk_len, elements: right },
+        )
     }
 }

@@ -1,7 +1,9 @@
-//! Loops over ranges and slices: [`par_for`], [`par_for_each_mut`], [`par_chunks_mut`], [`par_map_reduce`].
+//! Loops over ranges and slices: [`par_for`], [`par_for_each_mut`], [`par_chunks_mut`],
+//! [`par_map_reduce`].
 //!
-//! They halve their input with [`join`] until a piece is small, and tell the scheduler of each half how large it is
-//! ([`fit`](crate::fit())). So under `sb` and `sb-d` a half runs under the cache that it befits, with nothing to declare:
+//! They halve their input with [`join`] until a piece is small, and tell the scheduler of each half
+//! how large it is ([`fit`](crate::fit())). So under `sb` and `sb-d` a half runs under the cache
+//! that it befits, with nothing to declare:
 //!
 //! ```
 //! use befit::{SchedulerKind, ThreadPoolBuilder, par_for_each_mut, par_map_reduce};
@@ -14,14 +16,15 @@
 //! ```
 //!
 //! # How small
-//! A piece is not halved further once it has at most 16 KiB and at most a sixteenth of a thread's share of the elements,
-//! or is a single one. The first bound gives a large input pieces that pass through the innermost cache; they take
-//! hundreds of times longer than a fork. The second lets few elements that take long spread over all threads.
-//! What elements point to is not counted: for a slice of vectors, say, write the recursion yourself and declare sizes.
+//! A piece is not halved further once it has at most 16 KiB and at most a sixteenth of a thread's
+//! share of the elements, or is a single one. The first bound gives a large input pieces that pass
+//! through the innermost cache; they take hundreds of times longer than a fork. The second lets few
+//! elements that take long spread over all threads. What elements point to is not counted: for a
+//! slice of vectors, say, write the recursion yourself and declare sizes.
 //!
 //! # Panics
-//! If the closure panics, the rest of its piece is left out; the other pieces are run; then the first piece's panic, in
-//! order, goes on in the caller.
+//! If the closure panics, the rest of its piece is left out; the other pieces are run; then the
+//! first piece's panic, in order, goes on in the caller.
 
 mod chunks;
 mod range;
@@ -36,7 +39,8 @@ pub use self::{
 };
 use crate::{current_num_threads, fit, join};
 
-/// The most bytes that a piece of several elements has. Of a half that is smaller the size tells nobody anything.
+/// The most bytes that a piece of several elements has. Of a half that is smaller the size tells
+/// nobody anything.
 const LEAF_BYTES: usize = 16 << 10;
 
 /// There are at least so many pieces for each thread, if there are enough elements.
@@ -68,7 +72,8 @@ where
     Division { grain, strand: bytes / len * grain, leaf, merge }.run(input)
 }
 
-/// The number of elements of a piece that is not halved further, of `len` elements with `bytes` bytes.
+/// The number of elements of a piece that is not halved further, of `len` elements with `bytes`
+/// bytes.
 fn grain(len: usize, bytes: usize, threads: usize) -> usize {
     let by_size = match bytes / len {
         0 => LEAF_BYTES,

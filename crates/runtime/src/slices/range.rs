@@ -6,7 +6,8 @@ use super::{Piece, divide};
 
 /// Calls `body` with each number of `range`, maybe in parallel, in no order.
 ///
-/// What the calls touch is not known: where that matters to the scheduler, use a function that takes the slice.
+/// What the calls touch is not known: where that matters to the scheduler, use a function that
+/// takes the slice.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -2,12 +2,13 @@
 
 use super::{Piece, divide};
 
-/// Calls `map` with each element of `slice`, maybe in parallel, and combines the answers by `reduce`; answers `identity()`
-/// where there is none.
+/// Calls `map` with each element of `slice`, maybe in parallel, and combines the answers by
+/// `reduce`; answers `identity()` where there is none.
 ///
-/// Neighbours are combined, left with right, so `reduce` must be associative, but need not be commutative. `identity` is
-/// called for each piece, so its answer must not matter to `reduce`. Sums of floats differ with how they are grouped, that
-/// is with the number of threads, but not from run to run.
+/// Neighbours are combined, left with right, so `reduce` must be associative, but need not be
+/// commutative. `identity` is called for each piece, so its answer must not matter to `reduce`.
+/// Sums of floats differ with how they are grouped, that is with the number of threads, but not
+/// from run to run.
 ///
 /// ```
 /// let words = ["a", "cache", "befits", "a", "task"];
@@ -29,7 +30,8 @@ where
     T: Sync,
     R: Send,
 {
-    let leaf = |piece: &[T]| piece.iter().fold(identity(), |sum, element| reduce(sum, map(element)));
+    let leaf =
+        |piece: &[T]| piece.iter().fold(identity(), |sum, element| reduce(sum, map(element)));
     divide(slice, leaf, &reduce)
 }
 

@@ -51,7 +51,9 @@ fn par_for_each_mut_changes_each_element_once() {
 #[test]
 fn par_chunks_mut_gives_each_chunk_its_index_and_its_length() {
     on_every_pool(|pool| {
-        for (len, chunk_len) in [(0, 3), (1, 3), (10, 1), (10, 3), (9, 3), (10, 100), (50_000, 7), (50_000, 6000)] {
+        for (len, chunk_len) in
+            [(0, 3), (1, 3), (10, 1), (10, 3), (9, 3), (10, 100), (50_000, 7), (50_000, 6000)]
+        {
             let mut v = vec![(0, 0); len];
             pool.install(|| {
                 par_chunks_mut(&mut v, chunk_len, |index, chunk| {
@@ -83,10 +85,16 @@ fn par_map_reduce_combines_neighbours_in_order() {
                 a.extend(b);
                 a
             };
-            assert_eq!(pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append)), numbers);
+            assert_eq!(
+                pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append)),
+                numbers
+            );
         }
         let numbers: Vec<u64> = (0..200_000).collect();
-        assert_eq!(pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b)), 199_999 * 100_000);
+        assert_eq!(
+            pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b)),
+            199_999 * 100_000
+        );
     });
 }
 

@@ -57,8 +57,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Zeros, for one of so many workers, under a scheduler that may anchor tasks at so many clusters. Its time is measured from `epoch` on,
-    /// if there is one.
+    /// Zeros, for one of so many workers, under a scheduler that may anchor tasks at so many
+    /// clusters. Its time is measured from `epoch` on, if there is one.
     pub(crate) fn new(workers: usize, clusters: usize, epoch: Option<Instant>) -> Self {
         Self {
             forks: Counter::default(),

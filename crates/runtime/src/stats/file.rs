@@ -1,4 +1,5 @@
-//! The file that statistics go to: it appears whole or not at all, and no process takes another's away unseen.
+//! The file that statistics go to: it appears whole or not at all, and no process takes another's
+//! away unseen.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -48,10 +49,11 @@ impl Target {
 
     /// Writes `text`; what was written before goes.
     ///
-    /// A file that another process wrote *meanwhile* stays, and this process takes one of its own beside it; an older one is replaced.
-    /// Either is told.
+    /// A file that another process wrote *meanwhile* stays, and this process takes one of its own
+    /// beside it; an older one is replaced. Either is told.
     pub(super) fn write(&mut self, text: &str) -> Result<Option<Note>, String> {
-        let failed = |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
+        let failed =
+            |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
         if is_special(&self.path) {
             let file = OpenOptions::new().write(true).open(&self.path);
             let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
@@ -86,7 +88,10 @@ impl Target {
         } else {
             "was there from before and has been replaced".to_owned()
         };
-        Some(format!("{} {what} (with %p in BEFIT_STATS each process has a file of its own)", old.display()))
+        Some(format!(
+            "{} {what} (with %p in BEFIT_STATS each process has a file of its own)",
+            old.display()
+        ))
     }
 }
 
@@ -122,8 +127,8 @@ fn identity(_: &Metadata) -> Identity {
     (0, 0)
 }
 
-/// Holds the folder's lock until the answer is dropped. After a second, or where the system knows no such locks, goes on without:
-/// the end of a process must not wait for ever.
+/// Holds the folder's lock until the answer is dropped. After a second, or where the system knows
+/// no such locks, goes on without: the end of a process must not wait for ever.
 fn lock(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     for _ in 0..100 {
@@ -145,7 +150,8 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("befit-stats-{name}-{}", std::process::id()));
+            let path =
+                std::env::temp_dir().join(format!("befit-stats-{name}-{}", std::process::id()));
             fs::create_dir_all(&path).unwrap();
             Self(path)
         }
@@ -186,9 +192,15 @@ mod tests {
         two.began -= Duration::from_secs(1);
         assert_eq!(one.write("one"), Ok(None));
         let note = two.write("two").unwrap().unwrap();
-        assert!(note.contains("s.json is another process's") && note.contains("s.json.8"), "{note}");
+        assert!(
+            note.contains("s.json is another process's") && note.contains("s.json.8"),
+            "{note}"
+        );
         assert_eq!(two.write("two again"), Ok(None));
-        assert_eq!((folder.read("s.json"), folder.read("s.json.8")), ("one".to_owned(), "two again".to_owned()));
+        assert_eq!(
+            (folder.read("s.json"), folder.read("s.json.8")),
+            ("one".to_owned(), "two again".to_owned())
+        );
     }
 
     #[test]
@@ -210,7 +222,10 @@ mod tests {
         fs::write(folder.0.join("other"), "theirs").unwrap();
         fs::rename(folder.0.join("other"), folder.0.join("s.json")).unwrap();
         assert!(target.write("ours").unwrap().is_some());
-        assert_eq!((folder.read("s.json"), folder.read("s.json.7")), ("theirs".to_owned(), "ours".to_owned()));
+        assert_eq!(
+            (folder.read("s.json"), folder.read("s.json.7")),
+            ("theirs".to_owned(), "ours".to_owned())
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The little JSON that is written: no library, as `befit` must stay light for those who depend on it.
+//! The little JSON that is written: no library, as `befit` must stay light for those who depend on
+//! it.
 
 use std::fmt::{Display, Write};
 
@@ -66,8 +67,10 @@ pub(super) fn document<'a>(
 ) -> String {
     let pools = pools.collect::<Vec<_>>().join(",\n");
     let pools = if pools.is_empty() { "[]".to_owned() } else { format!("[\n{pools}\n]") };
-    let document = Object::new().field("schema", Text("befit.stats/1")).field("program", Text(program));
-    let document = document.field("process", process).field("pools_left_out", left_out).field("pools", pools);
+    let document =
+        Object::new().field("schema", Text("befit.stats/1")).field("program", Text(program));
+    let document =
+        document.field("process", process).field("pools_left_out", left_out).field("pools", pools);
     document.end() + "\n"
 }
 
@@ -75,9 +78,11 @@ pub(super) fn document<'a>(
 pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
     let machine = about.machine;
     let workers = statistics.workers.iter().enumerate();
-    let workers: Vec<String> = workers.map(|(thread, counted)| worker(machine, thread, counted)).collect();
+    let workers: Vec<String> =
+        workers.map(|(thread, counted)| worker(machine, thread, counted)).collect();
     let anchors = statistics.anchors.iter().enumerate().filter(|(_, tasks)| **tasks > 0);
-    let anchors: Vec<String> = anchors.map(|(id, tasks)| cluster(machine, ClusterId(id as u32), *tasks)).collect();
+    let anchors: Vec<String> =
+        anchors.map(|(id, tasks)| cluster(machine, ClusterId(id as u32), *tasks)).collect();
     let span = statistics.span.map_or("null".to_owned(), |span| seconds(span).to_string());
     Object::new()
         .field("scheduler", Text(about.scheduler.name()))
@@ -106,7 +111,10 @@ fn tiers(tiers: &Tiers) -> String {
             .end()
     });
     Object::new()
-        .field("source", tiers.source.map_or("null".to_owned(), |source| Text(&source.to_string()).to_string()))
+        .field(
+            "source",
+            tiers.source.map_or("null".to_owned(), |source| Text(&source.to_string()).to_string()),
+        )
         .field("plain", tiers.plain.map_or("null".to_owned(), |why| Text(why).to_string()))
         .field("partitions", tiers.partitions)
         .field("root_bytes", tiers.root.0)
@@ -120,7 +128,8 @@ fn tiers(tiers: &Tiers) -> String {
 fn worker(machine: &Machine, thread: usize, counted: &WorkerStatistics) -> String {
     let id = WorkerId((thread % machine.workers().len()) as u32);
     let mut steals = Object::new();
-    for level in machine.path(id).filter_map(|c| machine.cluster(c).cache).map(|cache| cache.level) {
+    for level in machine.path(id).filter_map(|c| machine.cluster(c).cache).map(|cache| cache.level)
+    {
         steals = steals.field(&level.to_string(), counted.steals_at(Some(level)));
     }
     let steals = steals.field("memory", counted.steals_at(None)).end();
@@ -178,8 +187,7 @@ mod tests {
     #[test]
     fn a_document_without_pools_is_one_line() {
         let text = document("sum", 7, 0, [].into_iter());
-        let expected =
-            r#"{"schema": "befit.stats/1", "program": "sum", "process": 7, "pools_left_out": 0, "pools": []}"#;
+        let expected = r#"{"schema": "befit.stats/1", "program": "sum", "process": 7, "pools_left_out": 0, "pools": []}"#;
         assert_eq!(text, format!("{expected}\n"));
     }
 
@@ -188,7 +196,10 @@ mod tests {
         let machine: Machine = "pack:2 l3:1(size=8MiB) core:1 pu:1".parse().unwrap();
         let mut one = WorkerStatistics { forks: 5, ..WorkerStatistics::default() };
         one.steals[0] = 3;
-        one.time = Some(WorkerTime { active: std::time::Duration::from_millis(1_250), ..WorkerTime::default() });
+        one.time = Some(WorkerTime {
+            active: std::time::Duration::from_millis(1_250),
+            ..WorkerTime::default()
+        });
         let statistics = Statistics { workers: vec![one], anchors: vec![0, 4, 0], span: None };
         let about = About {
             scheduler: SchedulerKind::Sb,

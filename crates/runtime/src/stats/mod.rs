@@ -7,8 +7,8 @@
 //! assert_eq!(total.forks, 1);
 //! ```
 //!
-//! `counters` are the counters, `times` says where the time goes, `process` writes what all pools of the process counted to the file
-//! that the environment variable `BEFIT_STATS` names.
+//! `counters` are the counters, `times` says where the time goes, `process` writes what all pools
+//! of the process counted to the file that the environment variable `BEFIT_STATS` names.
 
 mod counters;
 #[cfg(not(befit_record))]
@@ -64,22 +64,24 @@ pub struct WorkerStatistics {
     pub failed_steals: u64,
     /// Times that it went to sleep.
     pub sleeps: u64,
-    /// Where its time went; in pools that measure it, see [`ThreadPoolBuilder::timed`](crate::ThreadPoolBuilder::timed).
+    /// Where its time went; in pools that measure it, see
+    /// [`ThreadPoolBuilder::timed`](crate::ThreadPoolBuilder::timed).
     pub time: Option<WorkerTime>,
     /// See [`place_of`].
     steals: [u64; most_levels() + 1],
 }
 
 impl WorkerStatistics {
-    /// Tasks taken from the queues of workers with which the smallest common cache is of `level`; `None`: of those with which it has
-    /// no cache in common. Over the machine's levels and `None` they sum to near and far steals.
+    /// Tasks taken from the queues of workers with which the smallest common cache is of `level`;
+    /// `None`: of those with which it has no cache in common. Over the machine's levels and `None`
+    /// they sum to near and far steals.
     pub fn steals_at(&self, level: Option<Level>) -> u64 {
         self.steals[place_of(level)]
     }
 }
 
-/// Where a worker's time went, from the start of its pool's first job to the end of the last one. The five parts sum to that time:
-/// [`Statistics::span`].
+/// Where a worker's time went, from the start of its pool's first job to the end of the last one.
+/// The five parts sum to that time: [`Statistics::span`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct WorkerTime {
@@ -136,24 +138,33 @@ impl AddAssign for WorkerStatistics {
     }
 }
 
-/// What a pool's workers have counted; from [`ThreadPool::statistics`](crate::ThreadPool::statistics).
+/// What a pool's workers have counted; from
+/// [`ThreadPool::statistics`](crate::ThreadPool::statistics).
 ///
-/// The counters are read one by one while the workers go on: only in an idle pool do they fit together.
+/// The counters are read one by one while the workers go on: only in an idle pool do they fit
+/// together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// One entry for each thread of the pool, in order.
     pub workers: Vec<WorkerStatistics>,
-    /// For each cluster of the pool's machine, in order, how many tasks the scheduler anchored there.
+    /// For each cluster of the pool's machine, in order, how many tasks the scheduler anchored
+    /// there.
     pub anchors: Vec<u64>,
-    /// From the start of the pool's first job to the end of its last; in pools that measure time. Zero before the first job.
+    /// From the start of the pool's first job to the end of its last; in pools that measure time.
+    /// Zero before the first job.
     pub span: Option<Duration>,
 }
 
 impl Statistics {
-    /// Reads the counters of a pool's threads, in order, each with the worker of `machine` that the thread is.
-    pub(crate) fn read<'a>(machine: &Machine, threads: impl Iterator<Item = (WorkerId, &'a Counters)> + Clone) -> Self {
-        let mut workers: Vec<_> = threads.clone().map(|(worker, counters)| counters.read(machine, worker)).collect();
+    /// Reads the counters of a pool's threads, in order, each with the worker of `machine` that the
+    /// thread is.
+    pub(crate) fn read<'a>(
+        machine: &Machine,
+        threads: impl Iterator<Item = (WorkerId, &'a Counters)> + Clone,
+    ) -> Self {
+        let mut workers: Vec<_> =
+            threads.clone().map(|(worker, counters)| counters.read(machine, worker)).collect();
         let counters = threads.map(|(_, counters)| counters);
         let times = times::read(counters.clone().map(|counters| &counters.times));
         let span = times.map(|(span, times)| {

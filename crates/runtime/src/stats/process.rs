@@ -1,8 +1,10 @@
-//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/1`, see docs/json.md).
+//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/1`, see
+//! docs/json.md).
 //!
-//! Written when a pool ends, so that a process that is killed later leaves something, and when the process ends, for the global pool
-//! and for others that are still there. A process that ends without exit handlers (a signal, `abort`, `_exit`) leaves what was written
-//! when the last pool ended, at most a moment ([`PAUSE`]) old.
+//! Written when a pool ends, so that a process that is killed later leaves something, and when the
+//! process ends, for the global pool and for others that are still there. A process that ends
+//! without exit handlers (a signal, `abort`, `_exit`) leaves what was written when the last pool
+//! ended, at most a moment ([`PAUSE`]) old.
 
 use std::{
     env,
@@ -64,7 +66,13 @@ pub(crate) fn wanted() -> Result<bool, ThreadPoolBuildError> {
         Some(value) => {
             let value = value.to_str().ok_or_else(|| error("it is not UTF-8".to_owned()))?;
             let target = Target::new(value, process).map_err(error)?;
-            Some(Mutex::new(State { pools: Vec::new(), left_out: 0, target, process, written: None }))
+            Some(Mutex::new(State {
+                pools: Vec::new(),
+                left_out: 0,
+                target,
+                process,
+                written: None,
+            }))
         }
     };
     if STATE.set(state).is_ok() && STATE.get().is_some_and(Option::is_some) {
@@ -100,7 +108,8 @@ extern "C" fn at_exit() {
     // Nothing may unwind into C.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(mut state) = state()
-            // Not in a process that was forked from this one: the pools and the file are its parent's.
+            // Not in a process that was forked from this one: the pools and the file are its
+            // parent's.
             && state.process == std::process::id()
         {
             state.write();
@@ -116,8 +125,12 @@ impl State {
         };
         let pools: Vec<String> = self.pools.iter().filter_map(show).collect();
         let program = env::args_os().next().unwrap_or_default();
-        let text =
-            json::document(&program.to_string_lossy(), self.process, self.left_out, pools.iter().map(String::as_str));
+        let text = json::document(
+            &program.to_string_lossy(),
+            self.process,
+            self.left_out,
+            pools.iter().map(String::as_str),
+        );
         match self.target.write(&text) {
             Ok(None) => {}
             // Where even that fails there is nobody left to tell.
@@ -141,13 +154,16 @@ fn show(pool: &Registry, ended: bool) -> String {
     json::pool(&about, &pool.statistics())
 }
 
-/// Has the C library call `hook` when the process ends by `exit` or the return of `main`; answers whether it will.
+/// Has the C library call `hook` when the process ends by `exit` or the return of `main`; answers
+/// whether it will.
 fn call_at_exit(hook: extern "C" fn()) -> bool {
-    // SAFETY: this is the C standard's `int atexit(void (*)(void))`, which every C library that `std` is linked with has.
+    // SAFETY: this is the C standard's `int atexit(void (*)(void))`, which every C library that
+    // `std` is linked with has.
     unsafe extern "C" {
         fn atexit(hook: extern "C" fn()) -> std::ffi::c_int;
     }
-    // SAFETY: the declaration above is the C standard's; `hook` is a function of this program, so it is there until the process
-    // ends, and it does not unwind: its only caller gives `at_exit`, which catches every panic.
+    // SAFETY: the declaration above is the C standard's; `hook` is a function of this program, so
+    // it is there until the process ends, and it does not unwind: its only caller gives `at_exit`,
+    // which catches every panic.
     unsafe { atexit(hook) == 0 }
 }

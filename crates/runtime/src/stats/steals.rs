@@ -1,5 +1,5 @@
-//! Whom a worker has stolen from: counted by victim, and told apart by distance when somebody reads it. So counting does not need to know
-//! the caches.
+//! Whom a worker has stolen from: counted by victim, and told apart by distance when somebody reads
+//! it. So counting does not need to know the caches.
 
 use std::sync::OnceLock;
 
@@ -42,12 +42,17 @@ impl Steals {
         let mut sums = ByDistance::default();
         let last_level = machine.last_level(thief);
         // Where there is no cache at all, everyone is far.
-        let is_near = |victim| last_level != ClusterId::ROOT && machine.cluster(last_level).has(victim);
+        let is_near =
+            |victim| last_level != ClusterId::ROOT && machine.cluster(last_level).has(victim);
         for (victim, count) in self.from.get().into_iter().flatten().enumerate() {
             let victim = WorkerId(victim as u32);
             *(if is_near(victim) { &mut sums.near } else { &mut sums.far }) += count.get();
-            let common = machine.path(thief).map(|id| machine.cluster(id)).find(|c| c.cache.is_some() && c.has(victim));
-            sums.levels[place_of(common.and_then(|c| c.cache).map(|cache| cache.level))] += count.get();
+            let common = machine
+                .path(thief)
+                .map(|id| machine.cluster(id))
+                .find(|c| c.cache.is_some() && c.has(victim));
+            sums.levels[place_of(common.and_then(|c| c.cache).map(|cache| cache.level))] +=
+                count.get();
         }
         sums
     }
@@ -61,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_steal_is_counted_at_the_smallest_cache_that_thief_and_victim_share() {
-        let machine: Machine = "pack:2 l3:1(size=8MiB) l2:2(size=1MiB) core:2 pu:1".parse().unwrap();
+        let machine: Machine =
+            "pack:2 l3:1(size=8MiB) l2:2(size=1MiB) core:2 pu:1".parse().unwrap();
         let steals = Steals::new(8);
         for victim in [4, 6, 7, 0] {
             steals.count(WorkerId(victim));

@@ -1,9 +1,11 @@
 //! Where a worker's time goes, measured only in pools that want it.
 //!
-//! A worker is always in one of five phases. Each change of phase reads the clock once and books the time since the last change on the
-//! phase that ends, so nothing is lost between phases and nothing is counted twice.
+//! A worker is always in one of five phases. Each change of phase reads the clock once and books
+//! the time since the last change on the phase that ends, so nothing is lost between phases and
+//! nothing is counted twice.
 //!
-//! What is shown is the time from the start of the pool's first job to the end of its last one, the same for all workers:
+//! What is shown is the time from the start of the pool's first job to the end of its last one, the
+//! same for all workers:
 //!
 //! ```text
 //!                first                               last
@@ -12,8 +14,9 @@
 //!                   leading: idle, booked when read
 //! ```
 //!
-//! A worker does not know when its first idle time begins to count, nor whether a last one will be followed by a job. So neither is
-//! booked by the worker; both are worked out when the pool is [read](read).
+//! A worker does not know when its first idle time begins to count, nor whether a last one will be
+//! followed by a job. So neither is booked by the worker; both are worked out when the pool is
+//! [read](read).
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +39,8 @@ pub(crate) enum Phase {
 
 const PHASES: [Phase; 5] = [Phase::Active, Phase::Add, Phase::Get, Phase::Done, Phase::Idle];
 
-/// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread calls what changes it.
+/// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread calls what
+/// changes it.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// None: nothing is measured.
@@ -141,8 +145,11 @@ fn since(epoch: Instant) -> u64 {
     epoch.elapsed().as_nanos() as u64 + 1
 }
 
-/// From the start of the first job of `workers` to the end of their last, and what each did in that time. None if nothing is measured.
-pub(super) fn read<'a>(workers: impl Iterator<Item = &'a Times> + Clone) -> Option<(Duration, Vec<WorkerTime>)> {
+/// From the start of the first job of `workers` to the end of their last, and what each did in that
+/// time. None if nothing is measured.
+pub(super) fn read<'a>(
+    workers: impl Iterator<Item = &'a Times> + Clone,
+) -> Option<(Duration, Vec<WorkerTime>)> {
     let epoch = workers.clone().find_map(|worker| worker.epoch)?;
     let first = workers.clone().map(|worker| worker.first.get()).filter(|first| *first != 0).min();
     let ended = workers.clone().map(|worker| worker.last.get()).max().unwrap_or(0);
@@ -187,7 +194,10 @@ mod tests {
     #[test]
     fn every_worker_accounts_for_the_time_from_the_first_job_to_the_end_of_the_last() {
         use Phase::*;
-        let one = ended(&[(Some(Get), 5), (None, 10), (Some(Done), 40), (Some(Add), 42), (Some(Active), 47)], 60);
+        let one = ended(
+            &[(Some(Get), 5), (None, 10), (Some(Done), 40), (Some(Add), 42), (Some(Active), 47)],
+            60,
+        );
         let two = ended(&[(Some(Get), 20), (None, 30)], 90);
         two.asked(Some(500), false);
         let three = worker(&[(Some(Idle), 3)]);

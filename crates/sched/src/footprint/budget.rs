@@ -5,24 +5,30 @@
 pub struct Price {
     /// A look at the affinity of one pair of tasks. Above 0.
     pub look: f64,
-    /// What one more in affinity saves: half of what a Shared Hit saves against a Shared Miss, as these count 1 and −1.
+    /// What one more in affinity saves: half of what a Shared Hit saves against a Shared Miss, as
+    /// these count 1 and −1.
     pub affinity: f64,
 }
 
-/// Keeps deciding from costing more than it gains, by more than a small share of the time that tasks take.
+/// Keeps deciding from costing more than it gains, by more than a small share of the time that
+/// tasks take.
 ///
-/// An account of time. Looks at affinities are paid from it. What they are thought to gain is paid in, and so is 1/128 of the time that tasks run.
-/// Before each step of a decision (the choice of one task) it is asked whether it affords the looks ([`may`](Self::may)); if not, what is
-/// left of the decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128 of the time goes into
-/// finding that out; and it goes on being found out, so that a program whose tasks begin to share is noticed.
+/// An account of time. Looks at affinities are paid from it. What they are thought to gain is paid
+/// in, and so is 1/128 of the time that tasks run. Before each step of a decision (the choice of
+/// one task) it is asked whether it affords the looks ([`may`](Self::may)); if not, what is left of
+/// the decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128
+/// of the time goes into finding that out; and it goes on being found out, so that a program whose
+/// tasks begin to share is noticed.
 ///
-/// A *step* is a look at each task of the window. The account opens with 16 steps, so that the first decisions can begin, and never holds more
-/// than 32, so that gains of long ago pay for nothing today. Hence in any stretch of time, the first or a later one,
+/// A *step* is a look at each task of the window. The account opens with 16 steps, so that the
+/// first decisions can begin, and never holds more than 32, so that gains of long ago pay for
+/// nothing today. Hence in any stretch of time, the first or a later one,
 ///
 /// time spent on looks ≤ 32 steps + gains of that stretch + 1/128 of the time that tasks ran in it.
 ///
-/// A step may find less than arrival order has by luck. Such a loss empties the account at most: as it is capped above, a debt without end
-/// would make it forget gains and remember losses, which is worst for small windows, whose 32 steps are less than one task gains.
+/// A step may find less than arrival order has by luck. Such a loss empties the account at most: as
+/// it is capped above, a debt without end would make it forget gains and remember losses, which is
+/// worst for small windows, whose 32 steps are less than one task gains.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget {
     price: Price,
@@ -33,12 +39,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The share of the tasks' time that may be spent in vain: one part in so many. At the 2 % that a user may be thought not to notice, it leaves
-    /// more than half for affinities that promise what does not come true.
+    /// The share of the tasks' time that may be spent in vain: one part in so many. At the 2 % that
+    /// a user may be thought not to notice, it leaves more than half for affinities that promise
+    /// what does not come true.
     pub const SHARE: u32 = 128;
 
-    /// Steps that it opens with. What a step gains varies from nothing to several times what it costs on average; a few steps more than
-    /// the first need not run out where gains are good, and cost nothing to speak of where there are none.
+    /// Steps that it opens with. What a step gains varies from nothing to several times what it
+    /// costs on average; a few steps more than the first need not run out where gains are good, and
+    /// cost nothing to speak of where there are none.
     const OPENING: f64 = 16.0;
 
     /// Steps that it may hold: a decision with the usual N_execute.
@@ -60,7 +68,8 @@ impl Budget {
         self.pay_in(time / f64::from(Self::SHARE));
     }
 
-    /// So many affinities were looked at, and found so much more (or less) than arrival order has, in affinity.
+    /// So many affinities were looked at, and found so much more (or less) than arrival order has,
+    /// in affinity.
     pub fn looked(&mut self, looks: u64, gain: i64) {
         self.held -= looks as f64 * self.price.look;
         self.pay_in(gain as f64 * self.price.affinity);

@@ -1,14 +1,16 @@
 //! Affinities that are learned while tasks run, per pair of classes.
 
-/// How quickly older measurements are forgotten: each new one has this weight against the mean so far, as a power of two.
+/// How quickly older measurements are forgotten: each new one has this weight against the mean so
+/// far, as a power of two.
 const WEIGHT: u32 = 3;
 /// Fractions of a frame that means are kept in.
 const SCALE: i64 = 256;
 
 /// The mean affinity of each ordered pair of classes, as measured so far.
 ///
-/// A class is what tells tasks apart at a glance: the kind of task, the block that it works on, some leading bits of a key. Of a pair that has
-/// not been seen yet nothing is known and its affinity is 0, so that it is neither sought nor shunned.
+/// A class is what tells tasks apart at a glance: the kind of task, the block that it works on,
+/// some leading bits of a key. Of a pair that has not been seen yet nothing is known and its
+/// affinity is 0, so that it is neither sought nor shunned.
 #[derive(Clone, Debug)]
 pub struct Learned {
     classes: usize,
@@ -22,8 +24,9 @@ impl Learned {
         Self { classes, means: vec![None; classes * classes] }
     }
 
-    /// A task of class `next` ran right after one of class `previous`, with this affinity, in frames. The first measurement counts in full,
-    /// each later one with weight 1/8. Classes that do not exist are ignored. O(1).
+    /// A task of class `next` ran right after one of class `previous`, with this affinity, in
+    /// frames. The first measurement counts in full, each later one with weight 1/8. Classes that
+    /// do not exist are ignored. O(1).
     pub fn note(&mut self, previous: usize, next: usize, affinity: i64) {
         if let Some(mean) = self.at(previous, next).and_then(|at| self.means.get_mut(at)) {
             let measured = affinity.saturating_mul(SCALE);

@@ -1,9 +1,12 @@
-//! Footprint-based scheduling: an order in which tasks find in the cache what the task before has left there.
+//! Footprint-based scheduling: an order in which tasks find in the cache what the task before has
+//! left there.
 //!
-//! Tasks that depend on nothing wait in a [`Window`]. It looks at the oldest N_decide of them together, puts N_execute of them in an
-//! order, and they run; then it looks again. The order comes from numbers for pairs of tasks, the *affinity* of the next task to the
-//! one before it: the source's *Shared Hits − Shared Misses* (`befit_cache::footprint`), known beforehand, [`Learned`] per class of
-//! tasks while they run, or read off a key. [`Budget`] keeps deciding from costing more than it gains.
+//! Tasks that depend on nothing wait in a [`Window`]. It looks at the oldest N_decide of them
+//! together, puts N_execute of them in an order, and they run; then it looks again. The order comes
+//! from numbers for pairs of tasks, the *affinity* of the next task to the one before it: the
+//! source's *Shared Hits − Shared Misses* (`befit_cache::footprint`), known beforehand, [`Learned`]
+//! per class of tasks while they run, or read off a key. [`Budget`] keeps deciding from costing
+//! more than it gains.
 //!
 //! ```
 //! use befit_sched::footprint::{Order, Settings, Window};
@@ -17,12 +20,14 @@
 //! assert_eq!(order, [0, 20, 40, 70, 90]);
 //! ```
 //!
-//! Everything here is plain computation: no threads, no simulator, no cache. The experiments in virtual time use it; the queue for real threads
-//! (`befit::footprint`), whose tasks take less time than a look at all pairs, sorts by keys instead. `docs/footprint.md` explains the rules
-//! and proves the bound on displacement.
+//! Everything here is plain computation: no threads, no simulator, no cache. The experiments in
+//! virtual time use it; the queue for real threads (`befit::footprint`), whose tasks take less time
+//! than a look at all pairs, sorts by keys instead. `docs/footprint.md` explains the rules and
+//! proves the bound on displacement.
 //!
-//! Source: the study of footprint-based scheduling (`docs/footprint.md` says what is its and what is ours). It proposes the window, the
-//! metric and the age, and leaves the algorithm as future work; the orders, the bound and the budget are ours.
+//! Source: the study of footprint-based scheduling (`docs/footprint.md` says what is its and what
+//! is ours). It proposes the window, the metric and the age, and leaves the algorithm as future
+//! work; the orders, the bound and the budget are ours.
 
 mod budget;
 mod learned;

@@ -14,15 +14,17 @@ pub struct Settings {
     pub decide: usize,
     /// N_execute: how many of them run before the next decision, from 1 up to N_decide.
     pub execute: usize,
-    /// A task that has been considered so often without running is due: it runs at the next decision. 0 is arrival order but for the
-    /// order within each N_execute.
+    /// A task that has been considered so often without running is due: it runs at the next
+    /// decision. 0 is arrival order but for the order within each N_execute.
     pub age: u32,
 }
 
-/// N_decide 64, N_execute 32, age 16: for every program that does not say otherwise, and with a [`Budget`].
+/// N_decide 64, N_execute 32, age 16: for every program that does not say otherwise, and with a
+/// [`Budget`].
 ///
-/// Half of the window, so that a decision has as many tasks that waited as new ones: with fewer each task is looked at more often for little, with
-/// all of them the last of each window have little choice. A task that came as number i then runs as number i + 543 at the latest.
+/// Half of the window, so that a decision has as many tasks that waited as new ones: with fewer
+/// each task is looked at more often for little, with all of them the last of each window have
+/// little choice. A task that came as number i then runs as number i + 543 at the latest.
 impl Default for Settings {
     fn default() -> Self {
         Self { decide: 64, execute: 32, age: 16 }
@@ -36,7 +38,10 @@ pub struct SettingsError(Settings);
 impl std::fmt::Display for SettingsError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Settings { decide, execute, .. } = self.0;
-        write!(f, "N_execute is {execute} and N_decide {decide}; N_execute must be 1 or more, and N_decide no less")
+        write!(
+            f,
+            "N_execute is {execute} and N_decide {decide}; N_execute must be 1 or more, and N_decide no less"
+        )
     }
 }
 
@@ -55,13 +60,14 @@ pub struct Decision {
 
 /// Tasks that wait, in the order in which they came, and the rule by which they go.
 ///
-/// The task that came as number i (from 0) runs as number i − (N_decide − 1) at the earliest and as number
-/// i + (age + 1) × N_execute − 1 at the latest, whatever the affinities: proved in `docs/footprint.md`.
+/// The task that came as number i (from 0) runs as number i − (N_decide − 1) at the earliest and as
+/// number i + (age + 1) × N_execute − 1 at the latest, whatever the affinities: proved in
+/// `docs/footprint.md`.
 #[derive(Clone, Debug)]
 pub struct Window<T> {
     settings: Settings,
-    /// Oldest first; the first N_decide are in the window. With each, how often it was considered in vain: never less than for those
-    /// behind it.
+    /// Oldest first; the first N_decide are in the window. With each, how often it was considered
+    /// in vain: never less than for those behind it.
     waiting: VecDeque<(T, u32)>,
 }
 
@@ -93,10 +99,11 @@ impl<T> Window<T> {
         self.waiting.is_empty()
     }
 
-    /// Decides: the tasks that are to run now are put behind `out`, in order. `previous` is the task that ran last.
+    /// Decides: the tasks that are to run now are put behind `out`, in order. `previous` is the
+    /// task that ran last.
     ///
-    /// `affinity(before, next)` is what `next` gains from running right after `before`. O(N_decide × N_execute) where the order
-    /// is greedy.
+    /// `affinity(before, next)` is what `next` gains from running right after `before`. O(N_decide
+    /// × N_execute) where the order is greedy.
     pub fn decide(
         &mut self,
         previous: Option<&T>,
@@ -107,7 +114,8 @@ impl<T> Window<T> {
         self.choose(previous, order, affinity, None, out)
     }
 
-    /// As [`Self::decide`], greedily, as far as `budget` affords it; what is left of the N_execute goes by arrival. O(N_decide × N_execute).
+    /// As [`Self::decide`], greedily, as far as `budget` affords it; what is left of the N_execute
+    /// goes by arrival. O(N_decide × N_execute).
     pub fn decide_within(
         &mut self,
         budget: &mut Budget,
@@ -130,7 +138,10 @@ impl<T> Window<T> {
         let chosen = {
             let tasks = &self.waiting.make_contiguous()[..considered];
             let look = |before: Option<usize>, next: usize| {
-                before.map(|before| &tasks[before].0).or(previous).map_or(0, |before| affinity(before, &tasks[next].0))
+                before
+                    .map(|before| &tasks[before].0)
+                    .or(previous)
+                    .map_or(0, |before| affinity(before, &tasks[next].0))
             };
             let execute = self.settings.execute;
             match order {
@@ -142,14 +153,16 @@ impl<T> Window<T> {
         self.take(chosen, out)
     }
 
-    /// As [`Self::decide`], in the order of the tasks' keys from that of `previous` up ([`by_key`]). O(N_decide × log N_decide).
+    /// As [`Self::decide`], in the order of the tasks' keys from that of `previous` up
+    /// ([`by_key`]). O(N_decide × log N_decide).
     pub fn decide_by_key<K: Ord + Copy>(
         &mut self,
         previous: Option<&T>,
         key: impl Fn(&T) -> K,
         out: &mut Vec<T>,
     ) -> Decision {
-        let keys: Vec<K> = self.waiting.iter().take(self.settings.decide).map(|(task, _)| key(task)).collect();
+        let keys: Vec<K> =
+            self.waiting.iter().take(self.settings.decide).map(|(task, _)| key(task)).collect();
         let chosen = by_key(&keys, previous.map(key), self.settings.execute, self.due());
         self.take(chosen, out)
     }
@@ -167,9 +180,13 @@ impl<T> Window<T> {
     /// Takes what was chosen out of the window; what stays grows older.
     fn take(&mut self, chosen: Chosen, out: &mut Vec<T>) -> Decision {
         let considered = self.considered();
-        let mut window: Vec<Option<(T, u32)>> = self.waiting.drain(..considered).map(Some).collect();
-        let decision = Decision { tasks: chosen.order.len(), gain: chosen.gain, looks: chosen.looks };
-        out.extend(chosen.order.iter().filter_map(|task| window[*task].take()).map(|(task, _)| task));
+        let mut window: Vec<Option<(T, u32)>> =
+            self.waiting.drain(..considered).map(Some).collect();
+        let decision =
+            Decision { tasks: chosen.order.len(), gain: chosen.gain, looks: chosen.looks };
+        out.extend(
+            chosen.order.iter().filter_map(|task| window[*task].take()).map(|(task, _)| task),
+        );
         for (task, age) in window.into_iter().rev().flatten() {
             self.waiting.push_front((task, age.saturating_add(1)));
         }
@@ -200,16 +217,21 @@ mod tests {
     ) -> Vec<u32> {
         let mut window = Window::new(settings).unwrap();
         let (mut next, mut ran) = (0, Vec::new());
-        let affinity =
-            |a: &u32, b: &u32| (u64::from(*a) * 31 + u64::from(*b) * 17 + seed).wrapping_mul(seed | 1) as i64 % 97;
+        let affinity = |a: &u32, b: &u32| {
+            (u64::from(*a) * 31 + u64::from(*b) * 17 + seed).wrapping_mul(seed | 1) as i64 % 97
+        };
         let mut decide = |window: &mut Window<u32>, ran: &mut Vec<u32>| {
             let previous = ran.last().copied();
             match (order, &mut budget) {
-                (Some(Order::Greedy), Some(budget)) => window.decide_within(budget, previous.as_ref(), affinity, ran),
-                (Some(order), _) => window.decide(previous.as_ref(), order, affinity, ran),
-                (None, _) => {
-                    window.decide_by_key(previous.as_ref(), |task| task.wrapping_mul(seed as u32 | 1) % 101, ran)
+                (Some(Order::Greedy), Some(budget)) => {
+                    window.decide_within(budget, previous.as_ref(), affinity, ran)
                 }
+                (Some(order), _) => window.decide(previous.as_ref(), order, affinity, ran),
+                (None, _) => window.decide_by_key(
+                    previous.as_ref(),
+                    |task| task.wrapping_mul(seed as u32 | 1) % 101,
+                    ran,
+                ),
             };
         };
         for burst in bursts {
@@ -224,7 +246,12 @@ mod tests {
     }
 
     fn orders() -> impl Strategy<Value = Option<Order>> {
-        prop_oneof![Just(None), Just(Some(Order::Greedy)), Just(Some(Order::Exact)), Just(Some(Order::Arrival))]
+        prop_oneof![
+            Just(None),
+            Just(Some(Order::Greedy)),
+            Just(Some(Order::Exact)),
+            Just(Some(Order::Arrival))
+        ]
     }
 
     proptest! {
@@ -257,21 +284,33 @@ mod tests {
         let mut ran = Vec::new();
         while !window.is_empty() {
             let previous = ran.last().copied().unwrap_or(1);
-            window.decide(Some(&previous), Order::Greedy, |_, next| if *next == 0 { -1 } else { 0 }, &mut ran);
+            window.decide(
+                Some(&previous),
+                Order::Greedy,
+                |_, next| if *next == 0 { -1 } else { 0 },
+                &mut ran,
+            );
         }
         assert_eq!(ran.iter().position(|task| *task == 0), Some(4 * 4 - 1));
     }
 
     #[test]
     fn arrival_order_is_kept_where_it_is_asked_for() {
-        let ran = run(Settings { decide: 7, execute: 3, age: 0 }, &[20, 5], Some(Order::Arrival), 1, None);
+        let ran = run(
+            Settings { decide: 7, execute: 3, age: 0 },
+            &[20, 5],
+            Some(Order::Arrival),
+            1,
+            None,
+        );
         assert!(ran.into_iter().eq(0..25));
     }
 
     #[test]
     fn settings_that_cannot_be_say_why() {
         for (decide, execute) in [(0, 0), (5, 0), (4, 5)] {
-            let error = Window::<u32>::new(Settings { decide, execute, age: 1 }).unwrap_err().to_string();
+            let error =
+                Window::<u32>::new(Settings { decide, execute, age: 1 }).unwrap_err().to_string();
             assert!(error.contains("N_execute must be 1 or more"), "{error}");
         }
     }

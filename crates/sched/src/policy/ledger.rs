@@ -1,6 +1,7 @@
 //! Who occupies which cache: the space-bounded schedulers' book of claims.
 //!
-//! One ledger for each child of the root (a socket, in most machines), behind one lock: every path from a worker to the root lies in one of them.
+//! One ledger for each child of the root (a socket, in most machines), behind one lock: every path
+//! from a worker to the root lies in one of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,8 +41,8 @@ impl Cache {
         self.occupied.load(Ordering::SeqCst)
     }
 
-    /// Whether something of `bytes` may pass through: capped, whether occupancy ≤ (1−μ)M, whatever it would claim; in full, whether what
-    /// it would claim is free.
+    /// Whether something of `bytes` may pass through: capped, whether occupancy ≤ (1−μ)M, whatever
+    /// it would claim; in full, whether what it would claim is free.
     fn passable(&self, bytes: u64) -> bool {
         let claims = match self.counting {
             Counting::Capped => self.share,
@@ -68,9 +69,12 @@ impl Cache {
 impl Ledger {
     /// Nothing claimed. Its locks are named from `first_lock` on.
     pub(super) fn new(machine: &Machine, options: Options, first_lock: LockId) -> Self {
-        let part = |size: u64, of: f64| if size == u64::MAX { size } else { (size as f64 * of) as u64 };
+        let part =
+            |size: u64, of: f64| if size == u64::MAX { size } else { (size as f64 * of) as u64 };
         let sockets = &machine.cluster(ClusterId::ROOT).children;
-        let page_of = |first_worker: u32| sockets.iter().position(|s| machine.cluster(*s).has(WorkerId(first_worker)));
+        let page_of = |first_worker: u32| {
+            sockets.iter().position(|s| machine.cluster(*s).has(WorkerId(first_worker)))
+        };
         let caches = machine.clusters().iter().map(|cluster| Cache {
             size: cluster.size().0,
             befits: part(cluster.size().0, options.sigma),
@@ -85,8 +89,12 @@ impl Ledger {
         });
         Self {
             caches: caches.collect(),
-            paths: (0..machine.workers().len() as u32).map(|w| machine.path(WorkerId(w)).collect()).collect(),
-            pages: (0..sockets.len() as u32).map(|i| Guarded::new(LockId(first_lock.0 + i), ())).collect(),
+            paths: (0..machine.workers().len() as u32)
+                .map(|w| machine.path(WorkerId(w)).collect())
+                .collect(),
+            pages: (0..sockets.len() as u32)
+                .map(|i| Guarded::new(LockId(first_lock.0 + i), ()))
+                .collect(),
         }
     }
 
@@ -105,9 +113,17 @@ impl Ledger {
         Bytes(self.cache(cluster).occupied())
     }
 
-    /// Lets a strand of `task`, queued at step `at` of worker `w`'s path, run on `w` if the bounded property allows, and claims its space.
-    /// Answers the task with its anchor, which is new where the task is maximal.
-    pub(super) fn admit(&self, w: WorkerId, at: usize, task: &Task, stage: Stage, env: &mut dyn Env) -> Option<Task> {
+    /// Lets a strand of `task`, queued at step `at` of worker `w`'s path, run on `w` if the bounded
+    /// property allows, and claims its space. Answers the task with its anchor, which is new where
+    /// the task is maximal.
+    pub(super) fn admit(
+        &self,
+        w: WorkerId,
+        at: usize,
+        task: &Task,
+        stage: Stage,
+        env: &mut dyn Env,
+    ) -> Option<Task> {
         let path = self.path(w);
         let befits = |step: &usize| task.size.0 <= self.cache(path[*step]).befits;
         let anchor = match stage {
@@ -117,7 +133,9 @@ impl Ledger {
         let (below, between) = (&path[..anchor], path.get(anchor + 1..at).unwrap_or(&[]));
         let maximal = anchor < at;
         self.on_page(path[0], env, || {
-            let passes = |clusters: &[ClusterId], bytes: u64| clusters.iter().all(|c| self.cache(*c).passable(bytes));
+            let passes = |clusters: &[ClusterId], bytes: u64| {
+                clusters.iter().all(|c| self.cache(*c).passable(bytes))
+            };
             let all_passable = passes(below, task.strand.0) && passes(between, task.size.0);
             let home = self.cache(path[anchor]);
             if !all_passable || (maximal && home.occupied() + task.size.0 > home.size) {
@@ -143,7 +161,12 @@ impl Ledger {
     }
 
     /// Gives a strand's claims back. Answers the highest cluster that has more room now.
-    pub(super) fn strand_done(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+    pub(super) fn strand_done(
+        &self,
+        w: WorkerId,
+        task: &Task,
+        env: &mut dyn Env,
+    ) -> Option<ClusterId> {
         let below = self.below_anchor(w, task);
         let highest = *below.last()?;
         self.on_page(highest, env, || self.give_back_passing(below.iter().copied(), task.strand.0));
@@ -165,7 +188,11 @@ impl Ledger {
     pub(super) fn check(&self) {
         for (i, cache) in self.caches.iter().enumerate() {
             let occupied = cache.occupied();
-            assert!(occupied <= cache.size, "bounded property: cluster {i} of {} bytes holds {occupied}", cache.size);
+            assert!(
+                occupied <= cache.size,
+                "bounded property: cluster {i} of {} bytes holds {occupied}",
+                cache.size
+            );
         }
     }
 
@@ -173,7 +200,8 @@ impl Ledger {
         &self.caches[cluster.index()]
     }
 
-    /// The caches strictly below the anchor on worker `w`'s path. A task that runs outside its anchor breaks the anchored property.
+    /// The caches strictly below the anchor on worker `w`'s path. A task that runs outside its
+    /// anchor breaks the anchored property.
     fn below_anchor(&self, w: WorkerId, task: &Task) -> &[ClusterId] {
         let path = self.path(w);
         let at = path

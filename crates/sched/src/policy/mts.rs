@@ -1,12 +1,13 @@
 //! `mts`: a stack shared by the workers of each socket.
 //!
-//! S. Olivier, A. Porterfield, K. Wheeler, M. Spiegel, J. Prins, *OpenMP task scheduling strategies for multicore NUMA systems* (IJHPCA
-//! 26(2), 2012): the workers under one last-level cache share one queue, last in, first out, so that they work near each other in
-//! serial order. A worker that finds it empty steals for all of them: the oldest tasks of another socket's queue, as many as the
-//! socket has workers.
+//! S. Olivier, A. Porterfield, K. Wheeler, M. Spiegel, J. Prins, *OpenMP task scheduling strategies
+//! for multicore NUMA systems* (IJHPCA 26(2), 2012): the workers under one last-level cache share
+//! one queue, last in, first out, so that they work near each other in serial order. A worker that
+//! finds it empty steals for all of them: the oldest tasks of another socket's queue, as many as
+//! the socket has workers.
 //!
-//! Deviation: any worker that finds the queue empty steals, not only a head core while all others are idle: as what is stolen goes to the
-//! shared stack, it makes no difference to who runs it.
+//! Deviation: any worker that finds the queue empty steals, not only a head core while all others
+//! are idle: as what is stolen goes to the shared stack, it makes no difference to who runs it.
 
 use std::fmt::Debug;
 
@@ -27,7 +28,8 @@ impl<T: Copy + Send + Debug> Mts<T> {
     /// For `machine`.
     pub fn new(machine: &Machine) -> Self {
         let sockets = Sockets::new(machine);
-        let stacks = (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
+        let stacks =
+            (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
         Self { sockets, stacks }
     }
 }

@@ -1,4 +1,5 @@
-//! A double-ended queue that several workers share, and that can be seen to be empty without taking its lock.
+//! A double-ended queue that several workers share, and that can be seen to be empty without taking
+//! its lock.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +11,8 @@ use crate::{Env, Guarded, LockId, Ready};
 /// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
-    /// A hint, written under the lock: a worker that looks for work need not take the lock to see that there is none.
+    /// A hint, written under the lock: a worker that looks for work need not take the lock to see
+    /// that there is none.
     len: AtomicUsize,
     entries: Guarded<VecDeque<Ready<T>>>,
 }
@@ -28,8 +30,8 @@ impl<T> Queue<T> {
         });
     }
 
-    /// Whether it was empty. A worker that has learnt of an entry (an engine tells the others of each `add`, once it is done) does not
-    /// miss it: the store below comes before that.
+    /// Whether it was empty. A worker that has learnt of an entry (an engine tells the others of
+    /// each `add`, once it is done) does not miss it: the store below comes before that.
     pub(super) fn seems_empty(&self) -> bool {
         self.len.load(Ordering::Acquire) == 0
     }
@@ -44,7 +46,11 @@ impl<T> Queue<T> {
     }
 
     /// The newest of the jobs that `accepts` accepts.
-    pub(super) fn take_new(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn take_new(
+        &self,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         self.pop(env, |entries| {
             let at = entries.iter().rposition(|ready| accepts(&ready.job))?;
             entries.remove(at)
@@ -52,7 +58,11 @@ impl<T> Queue<T> {
     }
 
     /// The oldest of the jobs that `accepts` accepts.
-    pub(super) fn take_old(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn take_old(
+        &self,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         self.pop(env, |entries| {
             let at = entries.iter().position(|ready| accepts(&ready.job))?;
             entries.remove(at)

@@ -1,32 +1,42 @@
 //! `sb` and `sb-d`: space-bounded scheduling.
 //!
-//! Simhadri, Blelloch, Fineman, Gibbons & Kyrola, *Experimental analysis of space-bounded schedulers* (SPAA 2014 / TOPC 2016), section 4.
-//! A task *befits* the smallest cache M with S ≤ σM. One that befits a smaller cache than its parent does is *maximal*: it is
-//! *anchored* at a cluster of that cache, and all of it runs on that cluster's workers. Two things hold always:
+//! Simhadri, Blelloch, Fineman, Gibbons & Kyrola, *Experimental analysis of space-bounded
+//! schedulers* (SPAA 2014 / TOPC 2016), section 4. A task *befits* the smallest cache M with S ≤
+//! σM. One that befits a smaller cache than its parent does is *maximal*: it is *anchored* at a
+//! cluster of that cache, and all of it runs on that cluster's workers. Two things hold always:
 //!
 //! - *anchored*: a maximal task runs under one cache that it befits;
-//! - *bounded*: at every cache, the sizes of the tasks anchored there and min(μM, strand size) of each live strand that passes through
-//!   it (is anchored above and runs below) sum to at most M.
+//! - *bounded*: at every cache, the sizes of the tasks anchored there and min(μM, strand size) of
+//!   each live strand that passes through it (is anchored above and runs below) sum to at most M.
 //!
-//! Each cluster keeps *buckets* of what its anchored tasks forked: bucket 0 what stays anchored here, bucket k ≥ 1 tasks that befit caches
-//! k levels further down. A worker that looks for work climbs from its leaf to the root, and at each cluster tries the buckets in order.
+//! Each cluster keeps *buckets* of what its anchored tasks forked: bucket 0 what stays anchored
+//! here, bucket k ≥ 1 tasks that befit caches k levels further down. A worker that looks for work
+//! climbs from its leaf to the root, and at each cluster tries the buckets in order.
 //!
-//! `sb-d` splits each cluster's bucket 0, the largest tasks' and the most contended, into a queue per child cluster: a worker takes the newest of
-//! its own child cluster's, else the oldest of a random sibling's.
+//! `sb-d` splits each cluster's bucket 0, the largest tasks' and the most contended, into a queue
+//! per child cluster: a worker takes the newest of its own child cluster's, else the oldest of a
+//! random sibling's.
 //!
 //! # Readings, where the paper leaves a choice
-//! - The study locks a cluster at a time, from leaf to root, and holds each lock for what it claims. Here the claims of all caches under one child
-//!   of the root (a socket) are one ledger behind one lock: a path is checked and claimed at once, so no claim is ever rolled back, and
-//!   a worker that was refused was refused for a reason that a later `done` will lift.
-//! - A bucket is a stack; a worker tries its newest entry only, and leaves it where it does not fit.
-//! - A strand claims space in the caches strictly below its anchor. A maximal task that skips levels (anchored at an L1 out of an
-//!   L3's bucket) also claims min(μM, S) in each cache between, until it ends, since its data passes through.
+//! - The study locks a cluster at a time, from leaf to root, and holds each lock for what it
+//!   claims. Here the claims of all caches under one child of the root (a socket) are one ledger
+//!   behind one lock: a path is checked and claimed at once, so no claim is ever rolled back, and a
+//!   worker that was refused was refused for a reason that a later `done` will lift.
+//! - A bucket is a stack; a worker tries its newest entry only, and leaves it where it does not
+//!   fit.
+//! - A strand claims space in the caches strictly below its anchor. A maximal task that skips
+//!   levels (anchored at an L1 out of an L3's bucket) also claims min(μM, S) in each cache between,
+//!   until it ends, since its data passes through.
 //! - A continuation belongs to its task: bucket 0 of the task's anchor, never anchored anew.
-//! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's anchor.
-//! - Strands of which no size is known at all claim nothing as they pass through a cache. If each claimed μM, 1/μ of them at most would run under
-//!   one cache, and further workers would stay idle for the sake of a size that nobody gave.
-//! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of all, as in work stealing. On one stack it would take the newest of
-//!   another, which is the smallest part of that one's work; and a search that ends at the first find may go on in both halves of the first half for ever.
+//! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's
+//!   anchor.
+//! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
+//!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
+//!   for the sake of a size that nobody gave.
+//! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
+//!   all, as in work stealing. On one stack it would take the newest of another, which is the
+//!   smallest part of that one's work; and a search that ends at the first find may go on in both
+//!   halves of the first half for ever.
 
 use std::{
     collections::VecDeque,
@@ -45,14 +55,16 @@ pub struct SpaceBounded<T> {
     name: &'static str,
     ledger: Ledger,
     rooms: Vec<Room<T>>,
-    /// Some task had a size. Until then nothing is placed, and a worker may choose as under work stealing.
+    /// Some task had a size. Until then nothing is placed, and a worker may choose as under work
+    /// stealing.
     sized: AtomicBool,
 }
 
 /// What waits at one cluster.
 #[derive(Debug)]
 struct Room<T> {
-    /// Entries in all buckets: a hint, written under the lock. Workers pass an empty room without taking its lock.
+    /// Entries in all buckets: a hint, written under the lock. Workers pass an empty room without
+    /// taking its lock.
     len: AtomicUsize,
     buckets: Guarded<Buckets<T>>,
     /// Which part of bucket 0 is a worker's own, by worker from `first_worker` on.
@@ -64,7 +76,8 @@ struct Room<T> {
 
 #[derive(Debug)]
 struct Buckets<T> {
-    /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is the back.
+    /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is
+    /// the back.
     here: Vec<Vec<Ready<T>>>,
     /// Of bucket 0, what is of unknown size, with who put it there.
     unknown: VecDeque<(WorkerId, Ready<T>)>,
@@ -84,7 +97,8 @@ impl<T: Copy + Send + Debug> SpaceBounded<T> {
     }
 
     fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
-        let rooms = (0..machine.clusters().len() as u32).map(|i| Room::new(machine, ClusterId(i), options, split));
+        let rooms = (0..machine.clusters().len() as u32)
+            .map(|i| Room::new(machine, ClusterId(i), options, split));
         let rooms: Vec<_> = rooms.collect();
         let ledger = Ledger::new(machine, options, LockId(rooms.len() as u32));
         Self { name, ledger, rooms, sized: AtomicBool::new(false) }
@@ -113,10 +127,13 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         self.get_within(w, ClusterId::ROOT, env)
     }
 
-    /// Climbs from the worker's leaf to `within`. A cluster with occupancy above (1−μ)M ends the walk: nothing anchored above it may pass.
+    /// Climbs from the worker's leaf to `within`. A cluster with occupancy above (1−μ)M ends the
+    /// walk: nothing anchored above it may pass.
     fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
         for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
-            let admit = |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, step, &ready.task, ready.stage, env);
+            let admit = |ready: &Ready<T>, env: &mut dyn Env| {
+                self.ledger.admit(w, step, &ready.task, ready.stage, env)
+            };
             if let Some(ready) = self.rooms[cluster.index()].take(w, admit, env) {
                 return Some(ready);
             }
@@ -128,9 +145,16 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
     }
 
     /// The oldest accepted in each room, which is the largest: another worker has put it there.
-    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+    fn get_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
-            let admit = |ready: &Ready<T>, env: &mut dyn Env| self.ledger.admit(w, step, &ready.task, ready.stage, env);
+            let admit = |ready: &Ready<T>, env: &mut dyn Env| {
+                self.ledger.admit(w, step, &ready.task, ready.stage, env)
+            };
             if let Some(ready) = self.rooms[cluster.index()].take_accepted(w, accepts, admit, env) {
                 return Some(ready);
             }
@@ -145,13 +169,15 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         true
     }
 
-    /// While nothing has a size. Later a worker that may run only what it waits for could wait for room that nobody gives back.
+    /// While nothing has a size. Later a worker that may run only what it waits for could wait for
+    /// room that nobody gives back.
     fn can_choose(&self) -> bool {
         !self.sized.load(Ordering::Relaxed)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
-        let waits = |cluster: &ClusterId| self.rooms[cluster.index()].len.load(Ordering::SeqCst) > 0;
+        let waits =
+            |cluster: &ClusterId| self.rooms[cluster.index()].len.load(Ordering::SeqCst) > 0;
         self.ledger.path(w).iter().any(waits)
     }
 
@@ -184,7 +210,8 @@ impl<T: Copy + Send + Debug> Room<T> {
             let child = cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w)));
             child.unwrap_or(0).min(parts - 1)
         };
-        let bounds: Vec<u64> = largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
+        let bounds: Vec<u64> =
+            largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
         let buckets = Buckets {
             here: (0..parts).map(|_| Vec::new()).collect(),
             unknown: VecDeque::new(),
@@ -202,7 +229,9 @@ impl<T: Copy + Send + Debug> Room<T> {
     fn put(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) {
         let bucket = match ready.stage {
             Stage::Continuation => 0,
-            Stage::Start => self.bounds.iter().take_while(|bound| ready.task.size.0 <= **bound).count(),
+            Stage::Start => {
+                self.bounds.iter().take_while(|bound| ready.task.size.0 <= **bound).count()
+            }
         };
         self.buckets.with(env, |buckets, _| {
             match bucket {
@@ -214,7 +243,8 @@ impl<T: Copy + Send + Debug> Room<T> {
         });
     }
 
-    /// Takes the first entry, bucket by bucket, that `admit` lets in; the task that `admit` answers carries the policy's notes.
+    /// Takes the first entry, bucket by bucket, that `admit` lets in; the task that `admit` answers
+    /// carries the policy's notes.
     fn take(
         &self,
         w: WorkerId,
@@ -222,10 +252,14 @@ impl<T: Copy + Send + Debug> Room<T> {
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         self.take_by(env, |buckets, env| {
-            let found =
-                self.take_here(w, buckets, &admit, env).or_else(|| take_unknown(w, buckets, &|_| true, &admit, env));
+            let found = self
+                .take_here(w, buckets, &admit, env)
+                .or_else(|| take_unknown(w, buckets, &|_| true, &admit, env));
             found.or_else(|| {
-                buckets.deeper.iter_mut().find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
+                buckets
+                    .deeper
+                    .iter_mut()
+                    .find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
             })
         })
     }
@@ -265,7 +299,8 @@ impl<T: Copy + Send + Debug> Room<T> {
         })
     }
 
-    /// Bucket 0: the newest of the worker's own part, else the oldest of another, from a random one on.
+    /// Bucket 0: the newest of the worker's own part, else the oldest of another, from a random one
+    /// on.
     fn take_here(
         &self,
         w: WorkerId,
@@ -293,8 +328,9 @@ impl<T: Copy + Send + Debug> Room<T> {
     }
 
     fn own_part(&self, w: WorkerId) -> usize {
-        // A task can be made ready by a worker from elsewhere: the last child of a sync may end under another cluster only if it was
-        // anchored higher, so this is rare; part 0 is as good as any.
+        // A task can be made ready by a worker from elsewhere: the last child of a sync may end
+        // under another cluster only if it was anchored higher, so this is rare; part 0 is as good
+        // as any.
         self.own_part.get(w.0.wrapping_sub(self.first_worker) as usize).copied().unwrap_or(0)
     }
 }

@@ -1,17 +1,20 @@
 //! `ws` and `pws`: a queue per worker, and thieves.
 //!
-//! A worker puts what becomes ready on the new end of its own queue and takes from there (so it runs in serial order); when its
-//! queue is empty it takes from the old end of another's, where the largest pieces of work lie.
-//! Blumofe & Leiserson, *Scheduling multithreaded computations by work stealing* (JACM 1999), prove the bounds in time and space.
+//! A worker puts what becomes ready on the new end of its own queue and takes from there (so it
+//! runs in serial order); when its queue is empty it takes from the old end of another's, where the
+//! largest pieces of work lie. Blumofe & Leiserson, *Scheduling multithreaded computations by work
+//! stealing* (JACM 1999), prove the bounds in time and space.
 //!
-//! `ws` picks its victim uniformly at random. `pws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010; with the weights of
-//! the space-bounded study) picks one under the same last-level cache r times likelier: with c workers under that cache of P in all,
-//! each of them with weight r, each other with weight 1
-//! (the study's r/(rc+P−c) and 1/(rc+P−c), given that a thief is never its own victim).
+//! `ws` picks its victim uniformly at random. `pws` (Quintin & Wagner, *Hierarchical
+//! work-stealing*, Euro-Par 2010; with the weights of the space-bounded study) picks one under the
+//! same last-level cache r times likelier: with c workers under that cache of P in all, each of
+//! them with weight r, each other with weight 1 (the study's r/(rc+P−c) and 1/(rc+P−c), given that
+//! a thief is never its own victim).
 //!
-//! Deviation: a thief that finds a victim's queue empty goes on to another, without repetition, until it found work or has looked everywhere. So
-//! `get` answers `None` only if nothing was ready, and an engine may let the worker sleep. The first victim has the distribution above;
-//! later ones are drawn likewise from those that are left, next in order within the class drawn.
+//! Deviation: a thief that finds a victim's queue empty goes on to another, without repetition,
+//! until it found work or has looked everywhere. So `get` answers `None` only if nothing was ready,
+//! and an engine may let the worker sleep. The first victim has the distribution above; later ones
+//! are drawn likewise from those that are left, next in order within the class drawn.
 
 use std::fmt::Debug;
 
@@ -26,7 +29,8 @@ use crate::{Env, LockId, Ready, Scheduler};
 pub struct WorkStealing<T> {
     name: &'static str,
     queues: Vec<CachePadded<Queue<T>>>,
-    /// Per worker: the others under its last-level cache. Empty for uniform choice: everyone is far.
+    /// Per worker: the others under its last-level cache. Empty for uniform choice: everyone is
+    /// far.
     near: Vec<Vec<u32>>,
     /// Per worker: all others that are not near.
     far: Vec<Vec<u32>>,
@@ -40,7 +44,8 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         Self::new("ws", machine, 1, |_, _| false)
     }
 
-    /// `cilk-a`: as [`Self::uniform`], child-first, as MIT Cilk's scheduler is; what CATS and CAB are compared with.
+    /// `cilk-a`: as [`Self::uniform`], child-first, as MIT Cilk's scheduler is; what CATS and CAB
+    /// are compared with.
     pub fn cilk(machine: &Machine) -> Self {
         Self { name: "cilk-a", ..Self::uniform(machine) }
     }
@@ -53,10 +58,17 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         })
     }
 
-    fn new(name: &'static str, machine: &Machine, nearness: u32, near: impl Fn(WorkerId, WorkerId) -> bool) -> Self {
+    fn new(
+        name: &'static str,
+        machine: &Machine,
+        nearness: u32,
+        near: impl Fn(WorkerId, WorkerId) -> bool,
+    ) -> Self {
         let count = machine.workers().len() as u32;
         let others = |w: u32, nearby: bool| {
-            (0..count).filter(|&v| v != w && near(WorkerId(w), WorkerId(v)) == nearby).collect::<Vec<_>>()
+            (0..count)
+                .filter(|&v| v != w && near(WorkerId(w), WorkerId(v)) == nearby)
+                .collect::<Vec<_>>()
         };
         Self {
             name,
@@ -68,7 +80,12 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
     }
 
     /// The newest in `w`'s own queue that `accepts` accepts.
-    pub(super) fn get_own_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn get_own_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         self.queues[w.index()].take_new(accepts, env)
     }
 
@@ -140,8 +157,14 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
         self.queues[w.index()].pop_new(env).or_else(|| self.steal(w, Queue::pop_old, env))
     }
 
-    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.get_own_if(w, accepts, env).or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
+    fn get_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        self.get_own_if(w, accepts, env)
+            .or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
     }
 
     fn can_choose(&self) -> bool {

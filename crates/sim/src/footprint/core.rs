@@ -25,7 +25,8 @@ pub struct Reading {
     pub latencies: Latencies,
 }
 
-/// One worker's caches, and what an access costs there. Nothing overlaps: the core waits for each access.
+/// One worker's caches, and what an access costs there. Nothing overlaps: the core waits for each
+/// access.
 #[derive(Clone, Debug)]
 pub struct Core {
     caches: Hierarchy,
@@ -46,15 +47,24 @@ impl Core {
     /// Where the machine cannot be modelled, or its lines are finer than the recorded ones.
     pub fn new(machine: &Machine, tasks: &Tasks, reading: Reading) -> Result<Self, FootprintError> {
         let worker = WorkerId(0);
-        let line = machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
+        let line =
+            machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
         if line < tasks.line().0 || !line.is_power_of_two() {
-            return Err(FootprintError::Lines { machine: machine.name.clone(), line, recorded: tasks.line().0 });
+            return Err(FootprintError::Lines {
+                machine: machine.name.clone(),
+                line,
+                recorded: tasks.line().0,
+            });
         }
         let coarser = (line / tasks.line().0).trailing_zeros();
-        let model = |source: CacheError| FootprintError::Machine { machine: machine.name.clone(), source };
+        let model =
+            |source: CacheError| FootprintError::Machine { machine: machine.name.clone(), source };
         let caches = Hierarchy::new(machine, (tasks.lines() >> coarser) + 1, 1).map_err(model)?;
-        let latency = |c: ClusterId| machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0);
-        let mut reach: Vec<u64> = (0..machine.clusters().len() as u32).map(|c| latency(ClusterId(c))).collect();
+        let latency = |c: ClusterId| {
+            machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
+        };
+        let mut reach: Vec<u64> =
+            (0..machine.clusters().len() as u32).map(|c| latency(ClusterId(c))).collect();
         if reading.latencies == Latencies::Additive {
             let mut passed = 0;
             for cluster in machine.path(worker) {
@@ -71,7 +81,8 @@ impl Core {
         &self.caches
     }
 
-    /// Runs task `task` of `tasks`; `frames` see its accesses, and it ends for them. Answers its cycles. O(its touches).
+    /// Runs task `task` of `tasks`; `frames` see its accesses, and it ends for them. Answers its
+    /// cycles. O(its touches).
     ///
     /// # Panics
     /// Where there is no such task, or `tasks` are not those that the core was made for.
@@ -100,17 +111,23 @@ impl Core {
         (access, self.reach[at.index()])
     }
 
-    /// Cycles that task `task` would wait for lines if it began now and none came in meanwhile. O(its touches × caches).
+    /// Cycles that task `task` would wait for lines if it began now and none came in meanwhile.
+    /// O(its touches × caches).
     pub fn would_wait(&self, machine: &Machine, tasks: &Tasks, task: usize) -> u64 {
         let has = |line: u32| {
-            let found = machine.path(self.worker).find(|c| self.caches.holds(*c, line >> self.coarser));
+            let found =
+                machine.path(self.worker).find(|c| self.caches.holds(*c, line >> self.coarser));
             self.reach[found.unwrap_or(ClusterId::ROOT).index()]
         };
         tasks.touches(task).map(|(line, _)| has(line)).sum()
     }
 
-    /// How many sets the innermost cache has, and which of them a recorded line belongs to; none where a set has several lines.
-    pub(super) fn direct_mapped(&self, machine: &Machine) -> Option<(u32, impl Fn(u32) -> u32 + '_)> {
+    /// How many sets the innermost cache has, and which of them a recorded line belongs to; none
+    /// where a set has several lines.
+    pub(super) fn direct_mapped(
+        &self,
+        machine: &Machine,
+    ) -> Option<(u32, impl Fn(u32) -> u32 + '_)> {
         let cluster = machine.path(self.worker).next()?;
         let (sets, ways) = self.caches.sets_and_ways(cluster)?;
         (ways == 1).then_some((sets, move |line| self.caches.set_of(cluster, self.line(line))))

@@ -6,15 +6,18 @@ use super::{Core, Tasks};
 
 /// No line.
 const NONE: u32 = u32::MAX;
-/// A task that touches at least one of so many frames has a table of all of them, which compares faster.
+/// A task that touches at least one of so many frames has a table of all of them, which compares
+/// faster.
 const DENSE: usize = 4;
 
-/// Shared Hits − Shared Misses of any ordered pair of tasks in one cache, computed from the lines that the two touch.
+/// Shared Hits − Shared Misses of any ordered pair of tasks in one cache, computed from the lines
+/// that the two touch.
 ///
-/// After the first of the pair, each frame that it touched holds the line that it touched there last. The first access of the second to such a
-/// frame is a Shared Hit if it is to that line, else a Shared Miss. That is exact for direct-mapped caches whose inner caches change
-/// nothing about what reaches them (the innermost cache); for others it takes a set for a frame of as many lines as it
-/// has ways, and counts a line that both touch as a hit and no misses.
+/// After the first of the pair, each frame that it touched holds the line that it touched there
+/// last. The first access of the second to such a frame is a Shared Hit if it is to that line, else
+/// a Shared Miss. That is exact for direct-mapped caches whose inner caches change nothing about
+/// what reaches them (the innermost cache); for others it takes a set for a frame of as many lines
+/// as it has ways, and counts a line that both touch as a hit and no misses.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     frames: Vec<Frames>,
@@ -29,7 +32,8 @@ enum Frames {
 }
 
 impl Oracle {
-    /// For the cache of `cluster` (a cache on the core's path). O(touches × log of a task's touches).
+    /// For the cache of `cluster` (a cache on the core's path). O(touches × log of a task's
+    /// touches).
     pub fn new(core: &Core, tasks: &Tasks, cluster: ClusterId) -> Self {
         let (sets, ways) = core.caches().sets_and_ways(cluster).unwrap_or((1, 1));
         let each = |task| {
@@ -88,7 +92,8 @@ impl Frames {
         match self {
             Self::Few(few) => few.clone(),
             Self::All(first, last) => {
-                let all = (0..).zip(first).zip(last).map(|((frame, first), last)| (frame, *first, *last));
+                let all =
+                    (0..).zip(first).zip(last).map(|((frame, first), last)| (frame, *first, *last));
                 all.filter(|(_, first, _)| *first != NONE).collect()
             }
         }

@@ -21,7 +21,9 @@ pub enum FootprintError {
         source: CacheError,
     },
     /// Its lines are shorter than those that were recorded.
-    #[error("cannot simulate {machine}: its lines of {line} bytes are finer than the recorded ones of {recorded}")]
+    #[error(
+        "cannot simulate {machine}: its lines of {line} bytes are finer than the recorded ones of {recorded}"
+    )]
     Lines {
         /// Its name.
         machine: String,
@@ -74,15 +76,21 @@ impl Pairs {
         find(machine, level).map(drop)
     }
 
-    /// Of at most `most` leaf tasks, evenly spread over the program, in the cache of `level` above the machine's first worker (the innermost
-    /// where none is given).
+    /// Of at most `most` leaf tasks, evenly spread over the program, in the cache of `level` above
+    /// the machine's first worker (the innermost where none is given).
     ///
-    /// For each pair the caches are warmed by one pass over the chosen tasks in serial order; then the previous task runs, then the current
-    /// one. O(`most`² × (a task's touches + the caches' size)).
+    /// For each pair the caches are warmed by one pass over the chosen tasks in serial order; then
+    /// the previous task runs, then the current one. O(`most`² × (a task's touches + the caches'
+    /// size)).
     ///
     /// # Errors
     /// [`FootprintError`].
-    pub fn of(tasks: &Tasks, machine: &Machine, level: Option<Level>, most: usize) -> Result<Self, FootprintError> {
+    pub fn of(
+        tasks: &Tasks,
+        machine: &Machine,
+        level: Option<Level>,
+        most: usize,
+    ) -> Result<Self, FootprintError> {
         let (cluster, level) = find(machine, level)?;
         if tasks.is_empty() {
             return Err(FootprintError::NoTasks { program: tasks.name().to_owned() });
@@ -131,7 +139,9 @@ fn no_level(machine: &Machine, level: Level) -> FootprintError {
 
 /// The cache of `level` above the first worker; the innermost where no level is given.
 fn find(machine: &Machine, level: Option<Level>) -> Result<(ClusterId, Level), FootprintError> {
-    let mut caches = machine.path(WorkerId(0)).filter_map(|c| machine.cluster(c).cache.map(|cache| (c, cache.level)));
+    let mut caches = machine
+        .path(WorkerId(0))
+        .filter_map(|c| machine.cluster(c).cache.map(|cache| (c, cache.level)));
     let found = caches.find(|(_, at)| level.is_none_or(|level| *at == level));
     found.ok_or_else(|| no_level(machine, level.unwrap_or(Level(1))))
 }

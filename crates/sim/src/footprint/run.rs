@@ -11,17 +11,20 @@ use super::{Core, Oracle, Tasks};
 pub struct Charge {
     /// Looking at the affinity of one pair, or at one key in a comparison.
     pub look: f64,
-    /// What a Shared Hit saves against a Shared Miss: what the budget turns affinities into cycles with.
+    /// What a Shared Hit saves against a Shared Miss: what the budget turns affinities into cycles
+    /// with.
     pub saved: f64,
 }
 
 impl Charge {
-    /// Four instructions a look (load, compare, branch, count) at the core's issue width, and an access to its innermost cache; a
-    /// hit saves half of the way from the innermost cache to the next, as affinities count a hit as one and a miss as minus one.
+    /// Four instructions a look (load, compare, branch, count) at the core's issue width, and an
+    /// access to its innermost cache; a hit saves half of the way from the innermost cache to the
+    /// next, as affinities count a hit as one and a miss as minus one.
     pub fn on(machine: &Machine, width: f64) -> Self {
-        let mut latencies = machine
-            .path(befit_machine::WorkerId(0))
-            .map(|c| machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0) as f64);
+        let mut latencies = machine.path(befit_machine::WorkerId(0)).map(|c| {
+            machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
+                as f64
+        });
         let inner = latencies.next().unwrap_or(0.0);
         let outer = latencies.next().unwrap_or(inner);
         Self { look: 4.0 / width + inner, saved: (outer - inner) / 2.0 }
@@ -33,13 +36,15 @@ impl Charge {
 pub enum How<'a> {
     /// Known beforehand, for every pair of tasks.
     Oracle(&'a Oracle, Order),
-    /// Learned while running, per pair of classes, from the cells measured in the cache of this cluster; the slice gives each task's class.
+    /// Learned while running, per pair of classes, from the cells measured in the cache of this
+    /// cluster; the slice gives each task's class.
     Learned(&'a [u32], ClusterId, Order),
     /// Given beforehand, per pair of classes; the slice gives each task's class.
     Given(&'a [u32], &'a Learned, Order),
     /// By a key: the task's number.
     Key,
-    /// By what is in the caches at that moment, one task at a time (N_execute is 1): the upper reference.
+    /// By what is in the caches at that moment, one task at a time (N_execute is 1): the upper
+    /// reference.
     Contents,
 }
 
@@ -86,18 +91,22 @@ pub fn in_order(core: &mut Core, tasks: &Tasks, order: impl IntoIterator<Item = 
 type Arrived = (u32, u32);
 
 impl Fbs<'_> {
-    /// Runs the tasks that come in the order `arrival`, all of them there from the start. O(touches + looks).
+    /// Runs the tasks that come in the order `arrival`, all of them there from the start. O(touches
+    /// + looks).
     pub fn run(&self, machine: &Machine, core: &mut Core, tasks: &Tasks, arrival: &[u32]) -> Ran {
         let settings = match self.how {
             // One at a time, within the same bound on displacement.
             How::Contents => {
                 let execute = u32::try_from(self.settings.execute).unwrap_or(u32::MAX);
-                let age = self.settings.age.saturating_add(1).saturating_mul(execute).saturating_sub(1);
+                let age =
+                    self.settings.age.saturating_add(1).saturating_mul(execute).saturating_sub(1);
                 Settings { execute: 1, age, ..self.settings }
             }
             _ => self.settings,
         };
-        let Ok(mut window) = Window::new(settings) else { return in_order(core, tasks, arrival.iter().copied()) };
+        let Ok(mut window) = Window::new(settings) else {
+            return in_order(core, tasks, arrival.iter().copied());
+        };
         window.extend((0..).zip(arrival.iter().copied()));
         let classes = |classes: &[u32]| classes.iter().max().map_or(0, |most| *most as usize + 1);
         let mut learned = match self.how {
@@ -115,8 +124,16 @@ impl Fbs<'_> {
         let (mut now, mut place) = (Vec::new(), 0usize);
         while !window.is_empty() {
             let affinity = |a: &Arrived, b: &Arrived| self.affinity(&learned, *a, *b);
-            let decision =
-                self.decide(machine, core, tasks, &mut window, previous.as_ref(), affinity, budget.as_mut(), &mut now);
+            let decision = self.decide(
+                machine,
+                core,
+                tasks,
+                &mut window,
+                previous.as_ref(),
+                affinity,
+                budget.as_mut(),
+                &mut now,
+            );
             ran.looks += decision.looks;
             ran.deciding += decision.looks as f64 * self.charge.look;
             let cycles = match (&mut frames, &self.how) {
@@ -163,11 +180,15 @@ impl Fbs<'_> {
         match (&self.how, budget) {
             (How::Key, _) => window.decide_by_key(previous, |task| task.1, now),
             (How::Contents, _) => {
-                let wait = |_: &Arrived, next: &Arrived| -(core.would_wait(machine, tasks, next.1 as usize) as i64);
+                let wait = |_: &Arrived, next: &Arrived| {
+                    -(core.would_wait(machine, tasks, next.1 as usize) as i64)
+                };
                 window.decide(previous, Order::Greedy, wait, now)
             }
             (
-                How::Oracle(_, Order::Greedy) | How::Learned(_, _, Order::Greedy) | How::Given(_, _, Order::Greedy),
+                How::Oracle(_, Order::Greedy)
+                | How::Learned(_, _, Order::Greedy)
+                | How::Given(_, _, Order::Greedy),
                 Some(budget),
             ) => window.decide_within(budget, previous, affinity, now),
             (How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order), _) => {
@@ -181,8 +202,12 @@ impl Fbs<'_> {
         let class = |classes: &[u32], task: usize| classes[task] as usize;
         match &self.how {
             How::Oracle(oracle, _) => oracle.affinity(before, next),
-            How::Learned(classes, ..) => learned.affinity(class(classes, before), class(classes, next)),
-            How::Given(classes, given, _) => given.affinity(class(classes, before), class(classes, next)),
+            How::Learned(classes, ..) => {
+                learned.affinity(class(classes, before), class(classes, next))
+            }
+            How::Given(classes, given, _) => {
+                given.affinity(class(classes, before), class(classes, next))
+            }
             How::Key | How::Contents => 0,
         }
     }

@@ -5,9 +5,11 @@ use befit_program::{Op, Program, StrandId, TaskId, Touch};
 
 use super::Core;
 
-/// The leaf tasks of a program (those that fork nothing), in serial order: what each touches, and how many accesses it makes.
+/// The leaf tasks of a program (those that fork nothing), in serial order: what each touches, and
+/// how many accesses it makes.
 ///
-/// 4 bytes a touch. What inner tasks do between forks is left out: it belongs to no task that could be put elsewhere.
+/// 4 bytes a touch. What inner tasks do between forks is left out: it belongs to no task that could
+/// be put elsewhere.
 #[derive(Clone, Debug)]
 pub struct Tasks {
     /// What was recorded.
@@ -37,8 +39,10 @@ impl Tasks {
         for task in (0..program.tasks()).map(TaskId) {
             let ops = program.ops(task);
             let is_leaf = !ops.iter().any(|op| matches!(op, Op::Fork { .. }));
-            let strands: Vec<StrandId> =
-                ops.iter().filter_map(|op| if let Op::Strand(strand) = op { Some(*strand) } else { None }).collect();
+            let strands: Vec<StrandId> = ops
+                .iter()
+                .filter_map(|op| if let Op::Strand(strand) = op { Some(*strand) } else { None })
+                .collect();
             if is_leaf && !strands.is_empty() {
                 tasks.add(program, &strands);
             }
@@ -59,7 +63,11 @@ impl Tasks {
                     break;
                 }
                 self.touches.extend(buffer[..count].iter().map(|touch| {
-                    let line = if touch.stack { program.lines().saturating_add(touch.line) } else { touch.line };
+                    let line = if touch.stack {
+                        program.lines().saturating_add(touch.line)
+                    } else {
+                        touch.line
+                    };
                     line << 1 | u32::from(touch.write)
                 }));
             }
@@ -69,10 +77,13 @@ impl Tasks {
         self.ends.push(self.touches.len());
     }
 
-    /// Without touches that can change nothing on `core`, a worker of `machine`: in a direct-mapped innermost cache those of a line that the
-    /// same task has touched before, if it touched no other line of that set since. They are hits that cost what an access costs at least, and are
-    /// counted as such ([`Self::accesses`]); what a run of the tasks costs and its [`Cells`](super::Cells) are the same in every order. A look-up that compares words letter by letter
-    /// has four times as many touches with them. For other caches, all as they were. O(touches).
+    /// Without touches that can change nothing on `core`, a worker of `machine`: in a direct-mapped
+    /// innermost cache those of a line that the same task has touched before, if it touched no
+    /// other line of that set since. They are hits that cost what an access costs at least, and are
+    /// counted as such ([`Self::accesses`]); what a run of the tasks costs and its
+    /// [`Cells`](super::Cells) are the same in every order. A look-up that compares words letter by
+    /// letter has four times as many touches with them. For other caches, all as they were.
+    /// O(touches).
     pub fn condensed(mut self, core: &Core, machine: &Machine) -> Self {
         let Some((sets, set_of)) = core.direct_mapped(machine) else { return self };
         // Per set: the task that touched it last (from 1), and how.

@@ -25,7 +25,8 @@ fn program(tasks: &[Vec<u64>]) -> Program {
 }
 
 fn windows(firsts: impl IntoIterator<Item = u64>, length: u64) -> Tasks {
-    let tasks: Vec<Vec<u64>> = firsts.into_iter().map(|first| (first..first + length).collect()).collect();
+    let tasks: Vec<Vec<u64>> =
+        firsts.into_iter().map(|first| (first..first + length).collect()).collect();
     Tasks::of(&program(&tasks))
 }
 
@@ -40,7 +41,8 @@ fn reading(latencies: Latencies) -> Reading {
 #[test]
 fn an_access_costs_its_instructions_and_its_latency_under_both_readings() {
     let tasks = windows([0, 256], 256);
-    for (latencies, l1, l2) in [(Latencies::Exclusive, 1.0, 13.0), (Latencies::Additive, 1.0, 14.0)] {
+    for (latencies, l1, l2) in [(Latencies::Exclusive, 1.0, 13.0), (Latencies::Additive, 1.0, 14.0)]
+    {
         let mut core = Core::new(&gems(), &tasks, reading(latencies)).unwrap();
         // To warm the L2, where both fit; in L1 they push each other out.
         in_order(&mut core, &tasks, [0, 1]);
@@ -79,14 +81,16 @@ fn pairs_of_tasks_have_six_cells_each_in_any_cache_of_the_machine() {
             assert!(pairs.cells.iter().all(|cells| cells.frames() == frames));
         }
     }
-    let error = Pairs::of(&tasks, &gems(), Some(befit_machine::Level(3)), 5).unwrap_err().to_string();
+    let error =
+        Pairs::of(&tasks, &gems(), Some(befit_machine::Level(3)), 5).unwrap_err().to_string();
     assert_eq!(error, "gems-sparc has no L3; it has L1, L2");
 }
 
 #[test]
 fn condensed_tasks_cost_the_same_in_every_order_and_have_the_same_cells() {
     let machine = gems();
-    // Few lines, some of them in one set of the L1 (256 sets): repeats that stay, and repeats that go.
+    // Few lines, some of them in one set of the L1 (256 sets): repeats that stay, and repeats that
+    // go.
     let mut random = fastrand::Rng::with_seed(1);
     let mut builder = builder();
     for _ in 0..40 {
@@ -103,17 +107,22 @@ fn condensed_tasks_cost_the_same_in_every_order_and_have_the_same_cells() {
     let tasks = Tasks::of(&builder.finish().unwrap());
     let core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
     let condensed = tasks.clone().condensed(&core, &machine);
-    let touches = |tasks: &Tasks| (0..tasks.len()).map(|task| tasks.touches(task).len()).sum::<usize>();
+    let touches =
+        |tasks: &Tasks| (0..tasks.len()).map(|task| tasks.touches(task).len()).sum::<usize>();
     assert!(touches(&condensed) < touches(&tasks) * 9 / 10);
     for cluster in machine.path(WorkerId(0)).take(2) {
         let [mut one, mut other] = [core.clone(), core.clone()];
-        let mut frames = [&one, &other].map(|core| Frames::new(core.caches(), &machine, cluster).unwrap());
+        let mut frames =
+            [&one, &other].map(|core| Frames::new(core.caches(), &machine, cluster).unwrap());
         let oracles = [&tasks, &condensed].map(|tasks| Oracle::new(&core, tasks, cluster));
         let mut before = 0;
         for _ in 0..200 {
             let task = random.usize(0..tasks.len());
             let [of_one, of_other] = &mut frames;
-            assert_eq!(one.run(&tasks, task, Some(of_one)), other.run(&condensed, task, Some(of_other)));
+            assert_eq!(
+                one.run(&tasks, task, Some(of_one)),
+                other.run(&condensed, task, Some(of_other))
+            );
             assert_eq!(of_one.end_task(), of_other.end_task());
             assert_eq!(oracles[0].affinity(before, task), oracles[1].affinity(before, task));
             before = task;
@@ -150,13 +159,21 @@ fn every_way_to_decide_beats_arrival_and_keeps_the_bound() {
     let fifo = in_order(&mut core, &tasks, arrival).cycles;
     let classes: Vec<u32> = (0..400).map(|task| task / 50).collect();
     let settings = Settings { decide: 32, execute: 16, age: 4 };
-    for how in [How::Oracle(&oracle, Order::Greedy), How::Learned(&classes, l1, Order::Greedy), How::Key, How::Contents]
-    {
+    for how in [
+        How::Oracle(&oracle, Order::Greedy),
+        How::Learned(&classes, l1, Order::Greedy),
+        How::Key,
+        How::Contents,
+    ] {
         let ran = cycles(how.clone(), settings, false);
         assert!(ran.cycles < 0.97 * fifo, "{how:?}: {} of {fifo}", ran.cycles);
         assert!(ran.latest < 5 * 16);
     }
-    let exact = cycles(How::Oracle(&oracle, Order::Exact), Settings { decide: 8, execute: 4, age: 4 }, false);
+    let exact = cycles(
+        How::Oracle(&oracle, Order::Exact),
+        Settings { decide: 8, execute: 4, age: 4 },
+        false,
+    );
     assert!(exact.cycles < fifo);
 }
 
@@ -169,8 +186,12 @@ fn with_a_budget_tasks_that_share_nothing_lose_little() {
     let arrival: Vec<u32> = (0..600).collect();
     let fifo = in_order(&mut core.clone(), &tasks, arrival.iter().copied()).total();
     let settings = Settings { decide: 64, execute: 32, age: 4 };
-    let fbs =
-        |budget| Fbs { settings, how: How::Oracle(&oracle, Order::Greedy), charge: Charge::on(&machine, 2.0), budget };
+    let fbs = |budget| Fbs {
+        settings,
+        how: How::Oracle(&oracle, Order::Greedy),
+        charge: Charge::on(&machine, 2.0),
+        budget,
+    };
     let with = fbs(true).run(&machine, &mut core, &tasks, &arrival);
     assert!(with.total() <= 1.02 * fifo, "{} of {fifo}", with.total());
 }

@@ -15,7 +15,9 @@ fn declaring(size: u64) -> Program {
             b.fork(ScopeId(1), declared(size)).unwrap();
             for part in 0..4 {
                 b.fork(ScopeId(2 + task), declared(size / 4)).unwrap();
-                (0..500).for_each(|line| b.touch(u64::from(task) * 4000 + part * 500 + line, line % 2 == 0, false));
+                (0..500).for_each(|line| {
+                    b.touch(u64::from(task) * 4000 + part * 500 + line, line % 2 == 0, false)
+                });
                 b.work(5000, 0, 0);
                 b.end().unwrap();
             }
@@ -43,7 +45,10 @@ fn a_wrong_size_breaks_neither_the_run_nor_the_bounded_property() {
                 assert_eq!(outcome.tasks, 1 + 8 + 8 * 4, "{scheduler}, {counting:?}, {size}");
                 assert_eq!(outcome.occupancy.len(), machine.clusters().len());
                 for (occupancy, cluster) in outcome.occupancy.iter().zip(machine.clusters()) {
-                    assert!(occupancy.max <= cluster.size() && occupancy.mean <= occupancy.max, "{occupancy:?}");
+                    assert!(
+                        occupancy.max <= cluster.size() && occupancy.mean <= occupancy.max,
+                        "{occupancy:?}"
+                    );
                 }
             }
         }

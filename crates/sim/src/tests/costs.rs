@@ -18,7 +18,14 @@ fn independent_work_speeds_up_with_the_cores() {
         b.sync(ScopeId(1)).unwrap();
     });
     let time = |cores: u32| {
-        simulate(&program, &machine(&format!("core:{cores} l1:1(size=32768) pu:1")), SchedulerKind::Ws, 1).time.0 as f64
+        simulate(
+            &program,
+            &machine(&format!("core:{cores} l1:1(size=32768) pu:1")),
+            SchedulerKind::Ws,
+            1,
+        )
+        .time
+        .0 as f64
     };
     assert!((time(1) / 6.4e6 - 1.0).abs() < 0.01, "{}", time(1));
     assert!((time(1) / time(8) - 8.0).abs() < 0.3, "{}", time(1) / time(8));
@@ -34,8 +41,12 @@ fn hardware_threads_share_their_cores_issue_slots() {
         }
         b.sync(ScopeId(1)).unwrap();
     });
-    let one = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1).time.0 as f64;
-    let two = simulate(&program, &machine("core:2 l1:1(size=32768) pu:2"), SchedulerKind::Ws, 1).time.0 as f64;
+    let one = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1)
+        .time
+        .0 as f64;
+    let two = simulate(&program, &machine("core:2 l1:1(size=32768) pu:2"), SchedulerKind::Ws, 1)
+        .time
+        .0 as f64;
     assert!((one / two - 1.0).abs() < 0.02, "{one} {two}");
 }
 
@@ -84,7 +95,8 @@ fn time_is_bound_by_bandwidth_where_many_workers_stream() {
         machine.memory.placement = placement;
         simulate(&program, &machine, SchedulerKind::Ws, 1).time.0 as f64
     };
-    // Pages are 64 lines: with a worker or two per controller they would queue behind each other while other controllers idle.
+    // Pages are 64 lines: with a worker or two per controller they would queue behind each other
+    // while other controllers idle.
     let all = time(Placement::Interleaved);
     assert!((all / (64_000.0 * 64.0 / 4.0) - 1.0).abs() < 0.1, "{all}");
     let quarter = time(Placement::Bound(1));
@@ -104,7 +116,10 @@ fn a_contended_lock_is_waited_for() {
     let machine = machine("core:16 l1:1(size=32768) pu:1");
     let time = |lock| {
         let costs = Costs { lock, ..FREE };
-        run(&program, &machine, &Settings { costs, ..Settings::new(SchedulerKind::Sb, 1) }, &|_| {}).unwrap().time.0
+        run(&program, &machine, &Settings { costs, ..Settings::new(SchedulerKind::Sb, 1) }, &|_| {})
+            .unwrap()
+            .time
+            .0
     };
     // Each of the 2,000 tasks passes the root's lock twice, whoever runs it.
     assert!(time(100) > 2000 * 2 * 100, "{}", time(100));

@@ -14,9 +14,14 @@ fn equal_seeds_give_equal_outcomes_and_others_differ() {
     let program = program(|b| (0..64).for_each(|i| reader(b, 1, i * 500, 1000, 3)));
     let machine = machine(TWO_SOCKETS);
     for kind in SchedulerKind::ALL {
-        assert_eq!(simulate(&program, &machine, kind, 3), simulate(&program, &machine, kind, 3), "{kind}");
+        assert_eq!(
+            simulate(&program, &machine, kind, 3),
+            simulate(&program, &machine, kind, 3),
+            "{kind}"
+        );
     }
-    let times: Vec<_> = (0..8).map(|seed| simulate(&program, &machine, SchedulerKind::Ws, seed).time).collect();
+    let times: Vec<_> =
+        (0..8).map(|seed| simulate(&program, &machine, SchedulerKind::Ws, seed).time).collect();
     assert!(times.iter().any(|t| *t != times[0]), "seeds choose victims");
 }
 
@@ -63,7 +68,11 @@ fn an_anchored_tasks_children_stay_on_its_socket() {
         let outcome = simulate(&program, &machine, kind, 1);
         let l3_misses = outcome.levels.iter().find(|l| l.level == Level(3)).unwrap().misses.0;
         assert_eq!(l3_misses, 12_800, "{kind}: each line is brought to one socket, once");
-        assert_eq!(outcome.anchors.iter().sum::<u64>(), 2, "{kind}: the readers do not befit an L2");
+        assert_eq!(
+            outcome.anchors.iter().sum::<u64>(),
+            2,
+            "{kind}: the readers do not befit an L2"
+        );
         assert_eq!(outcome.anchors[ClusterId::ROOT.index()], 0);
     }
 }
@@ -122,7 +131,8 @@ fn a_task_forked_into_an_outer_scope_is_waited_for_there() {
         b.sync(ScopeId(1)).unwrap();
         b.work(10, 0, 0);
     });
-    let outcome = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
+    let outcome =
+        simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
     assert!(outcome.time.0 >= 100_010, "the root's last strand came after its grandchild");
 }
 
@@ -133,6 +143,7 @@ fn a_detached_task_is_run_before_the_program_ends() {
         b.work(50_000, 0, 0);
         b.end().unwrap();
     });
-    let outcome = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
+    let outcome =
+        simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
     assert!(outcome.time.0 >= 50_000, "{outcome:?}");
 }

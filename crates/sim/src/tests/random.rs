@@ -1,5 +1,5 @@
-//! Any program on any machine under any policy comes to its end, with every touch made once and the anchored and the bounded property
-//! kept (the engine and the policy assert both).
+//! Any program on any machine under any policy comes to its end, with every touch made once and the
+//! anchored and the bounded property kept (the engine and the policy assert both).
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Program, ProgramBuilder, ScopeId};
@@ -9,8 +9,16 @@ use proptest::prelude::*;
 use super::program;
 use crate::{Settings, run};
 
-/// A random tree of tasks: binary and wider forks, several syncs, forks into an ancestor's scope, detached tasks, undeclared sizes.
-fn grow(b: &mut ProgramBuilder, random: &mut fastrand::Rng, depth: u32, size: u64, scopes: &mut u32, outer: u32) {
+/// A random tree of tasks: binary and wider forks, several syncs, forks into an ancestor's scope,
+/// detached tasks, undeclared sizes.
+fn grow(
+    b: &mut ProgramBuilder,
+    random: &mut fastrand::Rng,
+    depth: u32,
+    size: u64,
+    scopes: &mut u32,
+    outer: u32,
+) {
     *scopes += 1;
     let scope = *scopes;
     for _ in 0..random.u32(0..3) {
@@ -44,7 +52,8 @@ fn machines() -> impl Strategy<Value = Machine> {
         "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1",
         "pack:4 l3:1(size=262144) l2:2(size=65536) core:1 l1:1(size=16384) pu:1",
     ];
-    proptest::sample::select(texts.to_vec()).prop_map(|text| text.parse().expect("a valid topology"))
+    proptest::sample::select(texts.to_vec())
+        .prop_map(|text| text.parse().expect("a valid topology"))
 }
 
 proptest! {

@@ -8,7 +8,8 @@ use super::{machine, program, reader, simulate};
 /// Two sockets of two cores, 128 KiB of shared cache each: 2,048 lines.
 const TWO_SOCKETS: &str = "pack:2 l3:1(size=131072) core:2 l2:1(size=8192) l1:1(size=4096) pu:1";
 
-/// `rounds` times a tree of two halves, each of eight tasks that read 190 lines of their own: 3,040 lines in all.
+/// `rounds` times a tree of two halves, each of eight tasks that read 190 lines of their own: 3,040
+/// lines in all.
 fn rounds(rounds: u32) -> Program {
     program(|b| {
         for round in 0..rounds {
@@ -16,7 +17,8 @@ fn rounds(rounds: u32) -> Program {
             let of = |i: u32| ScopeId(3 * round + i + 1);
             for half in 0..2 {
                 b.fork(of(0), Declared::default()).unwrap();
-                (0..8).for_each(|i| reader(b, of(1 + half).0, u64::from(8 * half + i) * 190, 190, 4));
+                (0..8)
+                    .for_each(|i| reader(b, of(1 + half).0, u64::from(8 * half + i) * 190, 190, 4));
                 b.sync(of(1 + half)).unwrap();
                 b.end().unwrap();
             }
@@ -28,7 +30,8 @@ fn rounds(rounds: u32) -> Program {
 #[test]
 fn sticky_subtrees_find_their_data_in_their_sockets_cache() {
     let (program, machine) = (rounds(20), machine(TWO_SOCKETS));
-    let misses = |kind| simulate(&program, &machine, kind, 1).levels.last().expect("a cache").misses.0;
+    let misses =
+        |kind| simulate(&program, &machine, kind, 1).levels.last().expect("a cache").misses.0;
     let (plain, sticky) = (misses(SchedulerKind::CilkA), misses(SchedulerKind::CatsS));
     assert!(sticky * 3 < plain, "{sticky} against {plain}");
 }

@@ -1,5 +1,6 @@
-//! Quicksort whose partition is parallel too: parts of 16 Ki elements count what is below the pivot, then each part is copied to the
-//! two sides in a second array; the sides are sorted with the arrays' roles exchanged. Serial below 16 Ki.
+//! Quicksort whose partition is parallel too: parts of 16 Ki elements count what is below the
+//! pivot, then each part is copied to the two sides in a second array; the sides are sorted with
+//! the arrays' roles exchanged. Serial below 16 Ki.
 //!
 //! Source: the quicksort of Simhadri et al., SPAA 2014, section 5.1, with its cut-off.
 
@@ -27,7 +28,9 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
         return Err(Error::WrongResult("it is not sorted".to_owned()));
     }
     if fingerprint(&data) != before {
-        return Err(Error::WrongResult("it does not hold the elements that were to be sorted".to_owned()));
+        return Err(Error::WrongResult(
+            "it does not hold the elements that were to be sorted".to_owned(),
+        ));
     }
     Ok(time)
 }
@@ -43,7 +46,12 @@ fn bytes(data: &[f64]) -> usize {
 }
 
 /// Sorts `data`; the result goes to `spare` if `into_spare`, else it stays.
-fn sort<R: Runtime>(cx: &mut R::Context<'_>, data: &mut [f64], spare: &mut [f64], into_spare: bool) {
+fn sort<R: Runtime>(
+    cx: &mut R::Context<'_>,
+    data: &mut [f64],
+    spare: &mut [f64],
+    into_spare: bool,
+) {
     if data.len() < PART {
         serial::sort(data);
         if into_spare {
@@ -54,7 +62,8 @@ fn sort<R: Runtime>(cx: &mut R::Context<'_>, data: &mut [f64], spare: &mut [f64]
     let mut pivot = serial::ninther(data);
     let mut below = vec![0; data.len().div_ceil(PART)];
     count::<R>(cx, data, pivot, &mut below);
-    // A pivot that is the least element would give an empty side for ever: then its equals are one side, which is sorted.
+    // A pivot that is the least element would give an empty side for ever: then its equals are one
+    // side, which is sorted.
     let least = below.iter().all(|n| *n == 0);
     if least {
         pivot = pivot.next_up();
@@ -122,7 +131,8 @@ mod tests {
 
     #[test]
     fn equal_elements_come_to_an_end() {
-        let ways: [fn(usize) -> f64; 4] = [|_| 1.0, |i| (i % 2) as f64, |i| i as f64, |i| -(i as f64)];
+        let ways: [fn(usize) -> f64; 4] =
+            [|_| 1.0, |i| (i % 2) as f64, |i| i as f64, |i| -(i as f64)];
         for element in ways {
             let mut data = filled(5 * PART + 1, element).unwrap();
             let before = fingerprint(&data);

@@ -1,4 +1,5 @@
-//! What one thread does. Written out rather than taken from the standard library, so that the programs in C++ do the same.
+//! What one thread does. Written out rather than taken from the standard library, so that the
+//! programs in C++ do the same.
 
 /// Fewer are sorted by insertion.
 const INSERTION_BELOW: usize = 24;
@@ -9,7 +10,8 @@ pub(super) fn sort(mut data: &mut [f64]) {
     while data.len() >= INSERTION_BELOW {
         let last = data.len() - 1;
         let pivot = median(data[0], data[data.len() / 2], data[last]);
-        // Of the three, one other than the first is at most, and one other than the last at least the pivot: they stop both loops.
+        // Of the three, one other than the first is at most, and one other than the last at least
+        // the pivot: they stop both loops.
         let (mut i, mut j) = (0, last);
         while i <= j {
             while data[i] < pivot {
@@ -68,7 +70,8 @@ pub(super) fn copy(data: &[f64], pivot: f64, low: &mut [f64], high: &mut [f64]) 
     }
 }
 
-/// Tukey's ninther: the median of the medians of three times three elements. There are at least nine.
+/// Tukey's ninther: the median of the medians of three times three elements. There are at least
+/// nine.
 pub(super) fn ninther(data: &[f64]) -> f64 {
     let step = data.len() / 9;
     let three = |i: usize| median(data[i * step], data[(i + 1) * step], data[(i + 2) * step]);

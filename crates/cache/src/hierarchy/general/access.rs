@@ -33,8 +33,9 @@ fn own(cache: u32) -> Access {
 impl General {
     /// One access, on `lanes`, with `H` words of chains in a row of the directory.
     ///
-    /// All caches that miss take the line in at once, each picking the entry that makes room; then other workers'
-    /// copies are dealt with; then the entries that made room go their way, the outermost first.
+    /// All caches that miss take the line in at once, each picking the entry that makes room; then
+    /// other workers' copies are dealt with; then the entries that made room go their way, the
+    /// outermost first.
     #[inline(always)]
     pub(in crate::hierarchy) fn access<L: Lanes, const H: usize>(
         &mut self,
@@ -43,7 +44,11 @@ impl General {
         touch: Touch,
     ) -> Access {
         let Touch { worker, line, write } = touch;
-        assert!(line < self.lines, "line {line} is beyond the {} lines of the hierarchy", self.lines);
+        assert!(
+            line < self.lines,
+            "line {line} is beyond the {} lines of the hierarchy",
+            self.lines
+        );
         let path = layout.paths[worker.index()];
         let steps = layout.steps::<H>(path, worker.index());
         let mut way = Way { found: steps.steps.len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
@@ -51,7 +56,13 @@ impl General {
             let dirty = if write { DIRTY } else { 0 };
             let tally = &mut self.tallies[step.cache as usize];
             tally.direct += 1;
-            let touch = self.store.touch(lanes, (step.cache, &step.geometry), line, dirty, dirty | step.fill);
+            let touch = self.store.touch(
+                lanes,
+                (step.cache, &step.geometry),
+                line,
+                dirty,
+                dirty | step.fill,
+            );
             if touch.hit {
                 if path.private > 0 && (!write || touch.old & DIRTY != 0) {
                     return own(step.cache);
@@ -77,7 +88,8 @@ impl General {
         Touch { line, write, .. }: Touch,
         mut way: Way,
     ) -> Access {
-        // Within a private chain, what is dirty is nobody else's, and what is read there needs no leave.
+        // Within a private chain, what is dirty is nobody else's, and what is read there needs no
+        // leave.
         let mut access = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
         } else {
@@ -104,7 +116,8 @@ impl General {
                     return;
                 }
             } else {
-                let touch = self.store.touch(lanes, (step.cache, &step.geometry), line, 0, step.fill);
+                let touch =
+                    self.store.touch(lanes, (step.cache, &step.geometry), line, 0, step.fill);
                 if touch.hit {
                     (way.found, way.entry) = (i, touch.old);
                     return;
@@ -115,7 +128,8 @@ impl General {
         }
     }
 
-    /// Looks the line up in the directory, deals with other workers' copies and enters the new ones.
+    /// Looks the line up in the directory, deals with other workers' copies and enters the new
+    /// ones.
     #[inline(always)]
     fn consult<L: Lanes, const H: usize>(
         &mut self,
@@ -150,7 +164,8 @@ impl General {
         let word = &mut row[(bit / 64) as usize];
         let modified = *word >> (bit % 64) & 1 != 0;
         let known = way.found < depth || any != 0;
-        // Nobody had it: then it is modified only by this access. (A worker without caches writes to memory.)
+        // Nobody had it: then it is modified only by this access. (A worker without caches writes
+        // to memory.)
         assign(word, bit, if write { depth > 0 } else { modified && known });
         let mut access = Access { found: Found::Memory, invalidated: false, written_back: 0 };
         if let Some(step) = steps.steps.get(way.found) {
@@ -165,10 +180,12 @@ impl General {
             access.invalidated = true;
         } else if any != 0 && modified {
             let on_no_path = way.found == depth;
-            let (written, brought_in) = self.downgrade::<L, H>(layout, lanes, steps, line, &others, on_no_path);
+            let (written, brought_in) =
+                self.downgrade::<L, H>(layout, lanes, steps, line, &others, on_no_path);
             access.written_back += written;
             if brought_in {
-                // Another line had to leave: what the flags of the entries in flight say of the caches above is old.
+                // Another line had to leave: what the flags of the entries in flight say of the
+                // caches above is old.
                 way.victims.iter_mut().for_each(|v| *v |= ORPHAN);
             }
         }
@@ -194,8 +211,9 @@ impl General {
         }
     }
 
-    /// A hit in a victim cache: the line moves to the innermost cache, or stays where other workers below share it
-    /// (else a modified line would have copies beside it; AMD's victim caches keep shared lines as well).
+    /// A hit in a victim cache: the line moves to the innermost cache, or stays where other workers
+    /// below share it (else a modified line would have copies beside it; AMD's victim caches keep
+    /// shared lines as well).
     #[inline(never)]
     fn leave_victim_cache<L: Lanes, const H: usize>(
         &mut self,
@@ -223,14 +241,22 @@ impl General {
     }
 
     /// Whether some cache of `chain` has `line`.
-    pub(super) fn chain_has<L: Lanes>(&self, layout: &Layout, lanes: L, chain: u32, line: u32) -> bool {
+    pub(super) fn chain_has<L: Lanes>(
+        &self,
+        layout: &Layout,
+        lanes: L,
+        chain: u32,
+        line: u32,
+    ) -> bool {
         let caches = &layout.chains[chain as usize].caches;
-        caches.iter().any(|c| self.store.peek(lanes, &layout.caches[*c as usize].geometry, line).is_some())
+        caches
+            .iter()
+            .any(|c| self.store.peek(lanes, &layout.caches[*c as usize].geometry, line).is_some())
     }
 }
 
-/// One line may make room in several caches at once. Under an inclusive cache it leaves but once; otherwise note that
-/// the cache above no longer has it.
+/// One line may make room in several caches at once. Under an inclusive cache it leaves but once;
+/// otherwise note that the cache above no longer has it.
 #[inline(always)]
 fn join_victims(layout: &Layout, steps: Steps, victims: &mut [u32; MAX_DEPTH]) {
     for outer in 1..steps.steps.len().min(MAX_DEPTH) {

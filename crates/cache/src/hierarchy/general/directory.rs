@@ -1,11 +1,13 @@
 //! Who has which line: one row of bits per line, found by the line's number, without hashing.
 //!
-//! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line), then the bit
-//! *modified*, then one bit per cache (*lost*: the cache had the line until another worker's write took it away).
+//! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line),
+//! then the bit *modified*, then one bit per cache (*lost*: the cache had the line until another
+//! worker's write took it away).
 //!
-//! Held bits are exact. *Modified* set means that some cache may be newer than memory; clear, that none is. Where the
-//! last-level cache is inclusive it is exact too and stands for that cache's own dirty flag (the cache is `tracked`):
-//! what is modified below such a cache is always also in it, so a write-back into it need not search it.
+//! Held bits are exact. *Modified* set means that some cache may be newer than memory; clear, that
+//! none is. Where the last-level cache is inclusive it is exact too and stands for that cache's own
+//! dirty flag (the cache is `tracked`): what is modified below such a cache is always also in it,
+//! so a write-back into it need not search it.
 
 use crate::{
     hierarchy::layout::Layout,
@@ -26,8 +28,9 @@ impl Directory {
         new
     }
 
-    /// Where the row of `line` starts. Four rows are skipped every 4,096, so that rows a power of two apart (workers that
-    /// walk equal parts of an array) do not all fall into the same set of the host's caches.
+    /// Where the row of `line` starts. Four rows are skipped every 4,096, so that rows a power of
+    /// two apart (workers that walk equal parts of an array) do not all fall into the same set of
+    /// the host's caches.
     #[inline(always)]
     fn start(&self, line: u32) -> usize {
         (line as usize + (line as usize >> 12) * 4) * self.row

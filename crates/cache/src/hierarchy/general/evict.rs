@@ -8,7 +8,8 @@ use crate::{
 };
 
 impl General {
-    /// `entry` has made room in the cache of step `step`. Answers how many lines were written to memory.
+    /// `entry` has made room in the cache of step `step`. Answers how many lines were written to
+    /// memory.
     ///
     /// What [`Self::evict`] does, with short cuts for the usual roles.
     #[inline(always)]
@@ -34,7 +35,8 @@ impl General {
                 0
             }
             Role::Outer => {
-                // The cache above is inclusive, so it has the line, and the directory knows whether it is modified.
+                // The cache above is inclusive, so it has the line, and the directory knows whether
+                // it is modified.
                 self.tallies[step.cache as usize].writebacks += u64::from(entry >> 31);
                 if self.store.flag(lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
                     self.directory.clear(line, step.chain);
@@ -61,12 +63,12 @@ impl General {
         }
     }
 
-    /// `entry` has made room in `cache`: passes it on, and what has to make room for it in turn. Answers how many
-    /// lines were written to memory.
+    /// `entry` has made room in `cache`: passes it on, and what has to make room for it in turn.
+    /// Answers how many lines were written to memory.
     ///
-    /// A dirty line goes to the cache above, which takes it in if it does not have it; a clean one only where that is
-    /// a victim cache. An inclusive cache takes the line from the caches below as well. A write-back is not a use:
-    /// it leaves the order of recency alone.
+    /// A dirty line goes to the cache above, which takes it in if it does not have it; a clean one
+    /// only where that is a victim cache. An inclusive cache takes the line from the caches below
+    /// as well. A write-back is not a use: it leaves the order of recency alone.
     #[inline(never)]
     pub(super) fn evict<L: Lanes, const H: usize>(
         &mut self,
@@ -92,11 +94,13 @@ impl General {
             }
             let next = self.hand_up(layout, lanes, cache, line, dirty);
             written += u8::from(dirty && info.parent == NONE);
-            // The chain still has the line where another of its caches does. The entry of an inner cache says whether
-            // the next one has it; of the outermost it says nothing.
+            // The chain still has the line where another of its caches does. The entry of an inner
+            // cache says whether the next one has it; of the outermost it says nothing.
             let gone = match (info.inner_of_chain, info.inner) {
                 (false, NONE) => true,
-                (false, inner) if inner_has || layout.caches[inner as usize].inner == NONE => !inner_has,
+                (false, inner) if inner_has || layout.caches[inner as usize].inner == NONE => {
+                    !inner_has
+                }
                 (true, _) if entry & ORPHAN == 0 => false,
                 _ => !self.chain_has(layout, lanes, info.chain, line),
             };
@@ -110,7 +114,14 @@ impl General {
 
     /// Passes a line to the cache above `cache`. Answers the entry that has to make room there.
     #[inline(always)]
-    fn hand_up<L: Lanes>(&mut self, layout: &Layout, lanes: L, cache: u32, line: u32, dirty: bool) -> u32 {
+    fn hand_up<L: Lanes>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        cache: u32,
+        line: u32,
+        dirty: bool,
+    ) -> u32 {
         let info = &layout.caches[cache as usize];
         if dirty {
             self.tallies[cache as usize].writebacks += 1;
@@ -126,7 +137,8 @@ impl General {
             }
             return self.bring_in(layout, lanes, info.parent, line);
         }
-        // A tracked cache is inclusive and has the line, and the directory knows that it is modified.
+        // A tracked cache is inclusive and has the line, and the directory knows that it is
+        // modified.
         if above.tracked {
             return EMPTY;
         }
@@ -139,12 +151,19 @@ impl General {
 
     /// Puts a line into `cache`, which does not have it. Answers the entry that has to make room.
     #[inline(always)]
-    pub(super) fn bring_in<L: Lanes>(&mut self, layout: &Layout, lanes: L, cache: u32, entry: u32) -> u32 {
+    pub(super) fn bring_in<L: Lanes>(
+        &mut self,
+        layout: &Layout,
+        lanes: L,
+        cache: u32,
+        entry: u32,
+    ) -> u32 {
         let info = &layout.caches[cache as usize];
         let line = entry & LINE;
         // Whether the next cache of the chain has the line is not known here: say that it may not.
         let orphan = if info.inner_of_chain { ORPHAN } else { 0 };
-        let touch = self.store.touch(lanes, (cache, &info.geometry), line, 0, entry & DIRTY | orphan);
+        let touch =
+            self.store.touch(lanes, (cache, &info.geometry), line, 0, entry & DIRTY | orphan);
         self.directory.set(line, info.chain);
         touch.old
     }

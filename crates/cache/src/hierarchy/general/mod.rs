@@ -1,8 +1,8 @@
 //! Any machine: what each cache is, and who is above and below whom, is looked up on the way.
 //!
-//! [`access`] is the way of one access through the caches, [`coherence`] what it does to other workers' copies, [`evict`] where
-//! the lines go that make room; [`directory`] knows who has which line; [`prefetch`] brings near what a later access
-//! will look at.
+//! [`access`] is the way of one access through the caches, [`coherence`] what it does to other
+//! workers' copies, [`evict`] where the lines go that make room; [`directory`] knows who has which
+//! line; [`prefetch`] brings near what a later access will look at.
 
 mod access;
 mod coherence;
@@ -58,7 +58,11 @@ impl General {
     /// The counts of cache number `cache`. O(caches).
     pub(super) fn counts(&self, layout: &Layout, cache: usize) -> Option<ClusterCounts> {
         let tally = self.tallies.get(cache)?;
-        let children = layout.caches.iter().zip(&self.tallies).filter(|(info, _)| info.parent as usize == cache);
+        let children = layout
+            .caches
+            .iter()
+            .zip(&self.tallies)
+            .filter(|(info, _)| info.parent as usize == cache);
         Some(ClusterCounts {
             accesses: Lines(tally.direct + children.map(|(_, child)| child.misses).sum::<u64>()),
             misses: Lines(tally.misses),

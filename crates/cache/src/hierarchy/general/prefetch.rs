@@ -1,8 +1,9 @@
 //! Brings near, on the host, what a later access will look at.
 //!
-//! An access to a random line looks at some six places that the host's own caches do not hold: the line's row in the
-//! directory, its set in the last-level cache, the rows of the lines that make room in the outer caches, and, for a
-//! write, the sets of other copies. Waiting for them one after another would be most of the time.
+//! An access to a random line looks at some six places that the host's own caches do not hold: the
+//! line's row in the directory, its set in the last-level cache, the rows of the lines that make
+//! room in the outer caches, and, for a write, the sets of other copies. Waiting for them one after
+//! another would be most of the time.
 
 use befit_machine::WorkerId;
 
@@ -20,12 +21,19 @@ impl General {
         }
     }
 
-    /// The rows of the lines that will make room and, for a write, the sets of other copies. Looks at what
-    /// [`Self::prefetch`] brought near.
+    /// The rows of the lines that will make room and, for a write, the sets of other copies. Looks
+    /// at what [`Self::prefetch`] brought near.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prepare(&self, layout: &Layout, worker: WorkerId, line: u32, write: bool) {
+    pub(in crate::hierarchy) fn prepare(
+        &self,
+        layout: &Layout,
+        worker: WorkerId,
+        line: u32,
+        write: bool,
+    ) {
         let Some(path) = layout.paths.get(worker.index()) else { return };
-        if path.private > 0 && self.directory.glance(line, layout.steps[path.start as usize].chain) {
+        if path.private > 0 && self.directory.glance(line, layout.steps[path.start as usize].chain)
+        {
             // It will be found near, and little will have to make room.
             return;
         }

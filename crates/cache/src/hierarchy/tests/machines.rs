@@ -1,11 +1,19 @@
 //! Small machines to compute by hand, and machines that cannot be modelled.
 
-use befit_machine::{Bytes, Cache, Cycles, Inclusion, Level, Machine, MachineSpec, Part, Replacement};
+use befit_machine::{
+    Bytes, Cache, Cycles, Inclusion, Level, Machine, MachineSpec, Part, Replacement,
+};
 
 use super::super::Hierarchy;
 
 /// A cache of `lines` lines of 64 bytes; fully associative where `ways` is 0.
-pub(super) fn cache(level: u8, lines: u64, ways: u32, inclusion: Inclusion, parts: Vec<Part>) -> Part {
+pub(super) fn cache(
+    level: u8,
+    lines: u64,
+    ways: u32,
+    inclusion: Inclusion,
+    parts: Vec<Part>,
+) -> Part {
     let cache = Cache {
         level: Level(level),
         size: Bytes(64 * lines),
@@ -79,7 +87,10 @@ fn machines_that_cannot_be_modelled_say_why() {
     );
     let small = machine(vec![core(2)]);
     let lines = Hierarchy::new(&small, u32::MAX, 0).unwrap_err();
-    assert_eq!(lines.to_string(), "4294967295 lines of memory are more than the 1073741823 that can be modelled");
+    assert_eq!(
+        lines.to_string(),
+        "4294967295 lines of memory are more than the 1073741823 that can be modelled"
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Random machines, random traces: the fast model does what the obvious one does.
 
-use befit_machine::{Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, Replacement, WorkerId};
+use befit_machine::{
+    Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, Replacement, WorkerId,
+};
 use proptest::prelude::*;
 
 use super::{
@@ -18,13 +20,22 @@ fn cache(
 ) -> Part {
     let size = Bytes(sets * u64::from(ways.max(1)) * LINE);
     let latency = befit_machine::Cycles(4);
-    let cache = Cache { level: Level(level), size, line: Bytes(LINE), ways, replacement, inclusion, latency };
+    let cache = Cache {
+        level: Level(level),
+        size,
+        line: Bytes(LINE),
+        ways,
+        replacement,
+        inclusion,
+        latency,
+    };
     Part::Cache { label: String::new(), cache, parts }
 }
 
 type Shape = (u8, u64, u32, Replacement, Inclusion);
 
-/// `scale` makes outer caches larger: the machine must not have a cache larger than the one above it.
+/// `scale` makes outer caches larger: the machine must not have a cache larger than the one above
+/// it.
 fn shape(level: u8, scale: u64) -> impl Strategy<Value = Shape> {
     let replacement = prop_oneof![
         3 => Just(Replacement::Lru),
@@ -36,12 +47,15 @@ fn shape(level: u8, scale: u64) -> impl Strategy<Value = Shape> {
         2 => Just(Inclusion::NonInclusive),
         2 => Just(Inclusion::Exclusive),
     ];
-    (1u64..=3, 0u32..=3, replacement, inclusion).prop_map(move |(sets, power, replacement, inclusion)| {
-        let odd = replacement != Replacement::TreePlru;
-        // 1, 2, 4 ways, or (where the policy can) 3, always `scale` times the lines of the level below at the most.
-        let ways = if power == 3 && odd { 3 } else { 1 << power.min(2) };
-        (level, (sets * scale).div_ceil(u64::from(ways)), ways, replacement, inclusion)
-    })
+    (1u64..=3, 0u32..=3, replacement, inclusion).prop_map(
+        move |(sets, power, replacement, inclusion)| {
+            let odd = replacement != Replacement::TreePlru;
+            // 1, 2, 4 ways, or (where the policy can) 3, always `scale` times the lines of the
+            // level below at the most.
+            let ways = if power == 3 && odd { 3 } else { 1 << power.min(2) };
+            (level, (sets * scale).div_ceil(u64::from(ways)), ways, replacement, inclusion)
+        },
+    )
 }
 
 /// A worker below caches of its own from `level` down to 1; some are missing.
@@ -49,7 +63,11 @@ fn core(level: u8) -> BoxedStrategy<Part> {
     if level == 0 {
         return Just(Part::worker(None)).boxed();
     }
-    let more = if level == 1 { prop_oneof![3 => Just(1usize), 1 => Just(2)].boxed() } else { Just(1).boxed() };
+    let more = if level == 1 {
+        prop_oneof![3 => Just(1usize), 1 => Just(2)].boxed()
+    } else {
+        Just(1).boxed()
+    };
     let own = (shape(level, 4 * u64::from(level)), more).prop_flat_map(move |(shape, n)| {
         prop::collection::vec(core(level - 1), n).prop_map(move |parts| cache(shape, parts))
     });
@@ -61,8 +79,9 @@ fn shared(level: u8) -> BoxedStrategy<Part> {
     if level == 1 {
         return core(1);
     }
-    let common = (shape(level, 12 * u64::from(level)), prop::collection::vec(shared(level - 1), 1..=3))
-        .prop_map(|(shape, parts)| cache(shape, parts));
+    let common =
+        (shape(level, 12 * u64::from(level)), prop::collection::vec(shared(level - 1), 1..=3))
+            .prop_map(|(shape, parts)| cache(shape, parts));
     prop_oneof![2 => common, 1 => core(level)].boxed()
 }
 
@@ -79,14 +98,16 @@ fn usual() -> impl Strategy<Value = Machine> {
     (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
         "a cache is larger than the one above it",
         |(((s1, w1), (s2, w2), (s3, w3)), sockets, cores, threads)| {
-            let lru =
-                |level, sets, ways, inclusion, parts| cache((level, sets, ways, Replacement::Lru, inclusion), parts);
+            let lru = |level, sets, ways, inclusion, parts| {
+                cache((level, sets, ways, Replacement::Lru, inclusion), parts)
+            };
             let core = || {
                 let workers = vec![Part::worker(None); 1 + usize::from(threads)];
                 let l1 = lru(1, 1 << s1.min(s2), w1, Inclusion::NonInclusive, workers);
                 lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1])
             };
-            let socket = || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
+            let socket =
+                || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
             MachineSpec::new("usual", (0..sockets).map(|_| socket()).collect()).build().ok()
         },
     )
@@ -102,13 +123,24 @@ fn figures(caches: &Hierarchy, machine: &Machine) -> (Vec<[u64; 5]>, [u64; 4]) {
         let c = caches.counts(befit_machine::ClusterId(i));
         [c.accesses, c.misses, c.coherence_misses, c.writebacks, c.invalidations].map(|l| l.0)
     };
-    let memory = [caches.memory_reads(), caches.memory_writes(), caches.remote_hits(), caches.sibling_hits()];
+    let memory = [
+        caches.memory_reads(),
+        caches.memory_writes(),
+        caches.remote_hits(),
+        caches.sibling_hits(),
+    ];
     ((0..machine.clusters().len() as u32).map(counts).collect(), memory.map(|l| l.0))
 }
 
-fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) -> Result<(), TestCaseError> {
+fn same(
+    machine: &Machine,
+    lines: u32,
+    trace: &[(u32, u32, bool)],
+    seed: u64,
+) -> Result<(), TestCaseError> {
     let mut slow = Reference::new(machine, seed);
-    let mut fast = Hierarchy::new(machine, lines, seed).map_err(|e| TestCaseError::fail(e.to_string()))?;
+    let mut fast =
+        Hierarchy::new(machine, lines, seed).map_err(|e| TestCaseError::fail(e.to_string()))?;
     let mut on_all_lanes: Vec<Hierarchy> =
         Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
     let workers = machine.workers().len() as u32;
@@ -121,7 +153,15 @@ fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) ->
     for (i, (w, line, write)) in trace.iter().enumerate() {
         let (w, line, write) = (WorkerId(w % workers), *line, *write);
         let expected = slow.access(w, line, write);
-        prop_assert_eq!(fast.access(w, line, write), expected, "access {}: {:?} {} {}", i, w, line, write);
+        prop_assert_eq!(
+            fast.access(w, line, write),
+            expected,
+            "access {}: {:?} {} {}",
+            i,
+            w,
+            line,
+            write
+        );
         for same in &mut on_all_lanes {
             prop_assert_eq!(same.access(w, line, write), expected, "{:?}, access {}", same.host, i);
         }
@@ -139,7 +179,12 @@ fn same(machine: &Machine, lines: u32, trace: &[(u32, u32, bool)], seed: u64) ->
         same.run(second, each);
         prop_assert_eq!(outcomes.next(), None);
         same.check();
-        prop_assert_eq!(figures(same, machine), figures(&fast, machine), "{:?}, in batches", same.host);
+        prop_assert_eq!(
+            figures(same, machine),
+            figures(&fast, machine),
+            "{:?}, in batches",
+            same.host
+        );
     }
     let (counts, memory) = figures(&fast, machine);
     for (i, (counts, cluster)) in counts.into_iter().zip(machine.clusters()).enumerate() {

@@ -1,5 +1,5 @@
-//! The slow, obvious model that the fast one is held against: no directory, no packed entries, every question
-//! answered by looking through all caches.
+//! The slow, obvious model that the fast one is held against: no directory, no packed entries,
+//! every question answered by looking through all caches.
 
 use befit_machine::{ClusterId, Inclusion, Machine, Replacement, WorkerId};
 
@@ -102,7 +102,10 @@ impl<'a> Reference<'a> {
         self.frame(c, line).unwrap().used = clock;
         if self.machine.clusters()[c].cache.unwrap().replacement == Replacement::TreePlru {
             let set = line as usize % self.cache(c).sets.len();
-            let way = self.cache(c).sets[set].iter().position(|f| f.is_some_and(|f| f.line == line)).unwrap();
+            let way = self.cache(c).sets[set]
+                .iter()
+                .position(|f| f.is_some_and(|f| f.line == line))
+                .unwrap();
             self.point_away(c, set, way);
         }
     }
@@ -163,7 +166,10 @@ impl<'a> Reference<'a> {
         if let Some(frame) = self.frame(parent, line) {
             frame.dirty |= dirty;
         } else if dirty || self.inclusion(parent) == Inclusion::Exclusive {
-            assert!(self.inclusion(parent) != Inclusion::Inclusive, "an inclusive cache has what is below");
+            assert!(
+                self.inclusion(parent) != Inclusion::Inclusive,
+                "an inclusive cache has what is below"
+            );
             if let Some(old) = self.put(parent, line, dirty) {
                 return self.leave(parent, old);
             }
@@ -172,8 +178,14 @@ impl<'a> Reference<'a> {
     }
 
     pub(super) fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
-        let path: Vec<usize> = self.machine.path(worker).filter(|c| *c != ClusterId::ROOT).map(|c| c.index()).collect();
-        let others: Vec<usize> = (1..self.caches.len()).filter(|c| !path.contains(c) && self.has(*c, line)).collect();
+        let path: Vec<usize> = self
+            .machine
+            .path(worker)
+            .filter(|c| *c != ClusterId::ROOT)
+            .map(|c| c.index())
+            .collect();
+        let others: Vec<usize> =
+            (1..self.caches.len()).filter(|c| !path.contains(c) && self.has(*c, line)).collect();
         let found = path.iter().position(|c| self.has(*c, line)).unwrap_or(path.len());
         let mut written_back = 0;
         // Look-up, and room for the line.
@@ -224,9 +236,11 @@ impl<'a> Reference<'a> {
                 }
             }
         } else {
-            let dirty: Vec<usize> = others.iter().copied().filter(|o| self.frame(*o, line).unwrap().dirty).collect();
+            let dirty: Vec<usize> =
+                others.iter().copied().filter(|o| self.frame(*o, line).unwrap().dirty).collect();
             dirty.iter().for_each(|d| self.frame(*d, line).unwrap().dirty = false);
-            let nearest = dirty.iter().filter_map(|d| path.iter().position(|p| self.is_above(*p, *d))).min();
+            let nearest =
+                dirty.iter().filter_map(|d| path.iter().position(|p| self.is_above(*p, *d))).min();
             match nearest {
                 _ if dirty.is_empty() => {}
                 None => {
@@ -245,14 +259,16 @@ impl<'a> Reference<'a> {
         }
         // A hit in a victim cache.
         if found > 0 && found < path.len() && self.inclusion(path[found]) == Inclusion::Exclusive {
-            let sharers: Vec<usize> = others.iter().copied().filter(|o| self.is_above(path[found], *o)).collect();
+            let sharers: Vec<usize> =
+                others.iter().copied().filter(|o| self.is_above(path[found], *o)).collect();
             if sharers.into_iter().any(|o| self.has(o, line)) {
                 self.used(path[found], line);
             } else if self.remove(path[found], line).unwrap().dirty {
                 self.frame(path[0], line).unwrap().dirty = true;
             }
         }
-        // What made room, the outermost first; a line that leaves an inclusive cache leaves those below at once.
+        // What made room, the outermost first; a line that leaves an inclusive cache leaves those
+        // below at once.
         while let Some((c, mut frame)) = pending.pop() {
             if self.inclusion(c) == Inclusion::Inclusive {
                 for (_, inner) in pending.iter().filter(|(_, p)| p.line == frame.line) {

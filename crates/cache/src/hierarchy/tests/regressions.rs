@@ -26,7 +26,8 @@ fn replay(machine: &Machine, trace: &[(u32, u32, bool)]) {
 
 #[test]
 fn a_line_in_flight_from_the_outer_cache_of_a_chain_is_not_taken_for_an_orphan() {
-    let trace = [(0, 4, false), (0, 24, false), (0, 40, false), (0, 4, true), (0, 20, true), (1, 4, false)];
+    let trace =
+        [(0, 4, false), (0, 24, false), (0, 40, false), (0, 4, true), (0, 20, true), (1, 4, false)];
     replay(&shared_chain(NonInclusive), &trace);
 }
 

@@ -39,13 +39,19 @@ fn hierarchy(machine: &Machine) -> Hierarchy {
 fn a_line_that_leaves_an_inclusive_cache_leaves_the_cache_below() {
     let mut c = hierarchy(&two_levels(3, Inclusive));
     // 1 stays the L1's most recent line, but the L2 does not see its uses and lets it go for 4.
-    assert_eq!(reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]), [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Memory]);
+    assert_eq!(
+        reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]),
+        [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Memory]
+    );
 }
 
 #[test]
 fn a_line_that_leaves_a_non_inclusive_cache_stays_below() {
     let mut c = hierarchy(&two_levels(3, NonInclusive));
-    assert_eq!(reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]), [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Own(L1)]);
+    assert_eq!(
+        reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]),
+        [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Own(L1)]
+    );
 }
 
 #[test]
@@ -63,11 +69,14 @@ fn a_victim_cache_adds_its_lines_to_those_below() {
 fn a_dirty_line_goes_up_level_by_level() {
     let mut c = hierarchy(&two_levels(2, NonInclusive));
     c.access(WorkerId(0), 1, true);
-    // 1 leaves the L1 for 3; the L2 lets it go at the same time, and takes it back, dirty, in place of 2; then it leaves
-    // that as well.
+    // 1 leaves the L1 for 3; the L2 lets it go at the same time, and takes it back, dirty, in place
+    // of 2; then it leaves that as well.
     let written: Vec<u8> = (2..7).map(|l| c.access(WorkerId(0), l, false).written_back).collect();
     assert_eq!(written.iter().sum::<u8>(), 1);
-    assert_eq!((c.counts(L1).writebacks.0, c.counts(L2).writebacks.0, c.memory_writes().0), (1, 1, 1));
+    assert_eq!(
+        (c.counts(L1).writebacks.0, c.counts(L2).writebacks.0, c.memory_writes().0),
+        (1, 1, 1)
+    );
     c.check();
 }
 
@@ -77,7 +86,10 @@ fn what_an_inclusive_cache_evicts_takes_the_newer_data_below_with_it() {
     c.access(WorkerId(0), 1, true);
     c.access(WorkerId(0), 2, false);
     let access = c.access(WorkerId(0), 3, false);
-    assert_eq!((access.written_back, c.counts(L1).writebacks.0, c.counts(L2).writebacks.0), (1, 0, 1));
+    assert_eq!(
+        (access.written_back, c.counts(L1).writebacks.0, c.counts(L2).writebacks.0),
+        (1, 0, 1)
+    );
 }
 
 #[test]
@@ -89,10 +101,14 @@ fn a_write_takes_the_line_from_all_others_and_their_next_miss_is_counted_as_cohe
     assert_eq!((write.found, write.invalidated), (Own(L1), true));
     let again = c.access(WorkerId(0), 5, true);
     assert_eq!((again.found, again.invalidated), (Own(L1), false));
-    // False sharing or true, the other core's next access misses because of it, and finds the line in the common L2.
+    // False sharing or true, the other core's next access misses because of it, and finds the line
+    // in the common L2.
     assert_eq!(reads(&mut c, 1, &[5]), [Own(L2)]);
     let other = c.counts(ClusterId(3));
-    assert_eq!((other.accesses.0, other.misses.0, other.coherence_misses.0, other.invalidations.0), (2, 2, 1, 1));
+    assert_eq!(
+        (other.accesses.0, other.misses.0, other.coherence_misses.0, other.invalidations.0),
+        (2, 2, 1, 1)
+    );
     assert_eq!(c.counts(L2).coherence_misses.0, 0);
     assert_eq!(c.memory_writes().0, 0);
 }
@@ -173,7 +189,10 @@ fn misses_on_xeon_7560_are_as_by_hand() {
     // Twice over 16 MiB by one core: the second time everything is in L3 and nothing in L2.
     let lines = (16 << 20) / 64;
     walk(&mut c, lines);
-    assert_eq!((c.counts(l3).accesses.0, c.counts(l3).misses.0), (2 * u64::from(lines), u64::from(lines)));
+    assert_eq!(
+        (c.counts(l3).accesses.0, c.counts(l3).misses.0),
+        (2 * u64::from(lines), u64::from(lines))
+    );
     // Twice over 48 MiB: LRU keeps nothing of use.
     let mut c = Hierarchy::new(&m, 1 << 20, 0).unwrap();
     walk(&mut c, 3 * lines);

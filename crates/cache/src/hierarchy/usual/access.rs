@@ -1,7 +1,7 @@
 //! The way of one access through the caches of the usual machine.
 //!
-//! The last-level cache aside, everything is written for the case that nothing is where it is looked for: an access of a
-//! large working set misses everywhere, and is the dearest.
+//! The last-level cache aside, everything is written for the case that nothing is where it is
+//! looked for: an access of a large working set misses everywhere, and is the dearest.
 
 use std::hint::select_unpredictable;
 
@@ -37,7 +37,8 @@ impl Usual {
             let old = lanes.to_front(inner, hits, dirty);
             seat.found[INNER] += 1;
             *outcome = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
-            // What is dirty in a private cache is nobody else's, and what is read there needs no leave.
+            // What is dirty in a private cache is nobody else's, and what is read there needs no
+            // leave.
             if dirty & !old != 0 {
                 outcome.invalidated = caches.claim(lanes, seat, plan.all());
             }
@@ -67,7 +68,8 @@ impl Usual {
             return;
         }
         let b = lanes.push(outer, &shape.outer_ways, line | pending);
-        // What makes room in the outer cache would be in the same set of the inner one. (Or has just made room there, too.)
+        // What makes room in the outer cache would be in the same set of the inner one. (Or has
+        // just made room there, too.)
         let inside = lanes.find(&inner_before, b & LINE);
         let unusual = a & ORPHAN | inside != 0;
 
@@ -80,7 +82,8 @@ impl Usual {
         let before = row[0];
         let others = before & seat.others;
         let written = u64::from(dirty) << 32;
-        // What is modified but not here another socket has modified: a reader shares it, with memory too.
+        // What is modified but not here another socket has modified: a reader shares it, with
+        // memory too.
         let shared = before & !written & u64::from(!hit) << 63;
         row[0] = (before & !(seat.lost | shared)) | seat.held | written;
         let lost = row[1] & seat.private_lost;
@@ -137,7 +140,8 @@ fn beyond() -> ! {
 }
 
 impl Caches {
-    /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had it.
+    /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had
+    /// it.
     #[inline(never)]
     fn claim<L: Short>(&mut self, lanes: L, seat: &Seat, plan: Plan) -> bool {
         lanes.flag(self.private(seat.core, OUTER, plan.line), plan.line, PENDING);

@@ -1,5 +1,5 @@
-//! What can be done for an access before its turn: finding its places, and bringing near, on the host, what it will
-//! look at.
+//! What can be done for an access before its turn: finding its places, and bringing near, on the
+//! host, what it will look at.
 
 use std::hint::select_unpredictable;
 
@@ -16,8 +16,8 @@ use crate::{
     sets::DIRTY,
 };
 
-/// What an access is, and the places that it will look at. They depend on the machine only, so that they can be found at any
-/// time before.
+/// What an access is, and the places that it will look at. They depend on the machine only, so that
+/// they can be found at any time before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::hierarchy) struct Plan {
     pub(super) worker: u32,
@@ -40,7 +40,12 @@ impl Plan {
     #[inline(always)]
     pub(in crate::hierarchy) fn nowhere(touch: &Touch) -> Self {
         let Touch { worker, line, write } = *touch;
-        Self { worker: worker.0, line, dirty: u32::from(write) << DIRTY.trailing_zeros(), ..Self::default() }
+        Self {
+            worker: worker.0,
+            line,
+            dirty: u32::from(write) << DIRTY.trailing_zeros(),
+            ..Self::default()
+        }
     }
 
     /// What was planned.
@@ -128,8 +133,8 @@ impl Usual {
         prefetch(outer, plan.outer as usize);
     }
 
-    /// Asks for the rows of the lines that will make room and, for a write, the set of another socket's copy. Looks at what
-    /// [`Self::prefetch`] brought near.
+    /// Asks for the rows of the lines that will make room and, for a write, the set of another
+    /// socket's copy. Looks at what [`Self::prefetch`] brought near.
     #[inline(always)]
     pub(in crate::hierarchy) fn prepare(&self, plan: &Plan) {
         let Caches { shape, inner, outer, last, rows, .. } = &self.caches;
@@ -145,9 +150,11 @@ impl Usual {
         let out = last[plan.last as usize].0[shape.last_way % TAGS];
         rows.prefetch(rows.place(shape.line(out, plan.number)));
         let others = word & seat.other_sockets;
-        let copy =
-            (others.trailing_zeros().wrapping_sub(32)).wrapping_mul(shape.last_stride()).wrapping_add(plan.number);
-        // (The set that is near already where there is nothing to take away: cheaper than a branch that goes either way.)
+        let copy = (others.trailing_zeros().wrapping_sub(32))
+            .wrapping_mul(shape.last_stride())
+            .wrapping_add(plan.number);
+        // (The set that is near already where there is nothing to take away: cheaper than a branch
+        // that goes either way.)
         let taken = plan.dirty != 0 && others != 0;
         prefetch(last, select_unpredictable(taken, copy, plan.last) as usize);
     }
@@ -155,7 +162,12 @@ impl Usual {
     #[cold]
     #[inline(never)]
     pub(super) fn beyond(&self, Touch { worker, line, .. }: Touch) -> ! {
-        assert!(worker.0 < self.workers, "worker {} is beyond the {} of the machine", worker.0, self.workers);
+        assert!(
+            worker.0 < self.workers,
+            "worker {} is beyond the {} of the machine",
+            worker.0,
+            self.workers
+        );
         panic!("line {line} is beyond the {} lines of the hierarchy", self.caches.shape.lines);
     }
 }

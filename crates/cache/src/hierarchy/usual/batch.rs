@@ -1,7 +1,8 @@
 //! Sixteen accesses planned at once, a lane for each.
 //!
-//! What can be done for an access before its turn is the same few steps for each, so a vector does them for all of a batch:
-//! [`Batch::plan`] finds the places, and [`Batch::prepare`], once these have been brought near, what the accesses will push out.
+//! What can be done for an access before its turn is the same few steps for each, so a vector does
+//! them for all of a batch: [`Batch::plan`] finds the places, and [`Batch::prepare`], once these
+//! have been brought near, what the accesses will push out.
 
 use super::{
     Caches, Usual,
@@ -42,8 +43,8 @@ struct Far {
     last: [u32; BATCH],
 }
 
-/// The set of the inner cache, the rows of the lines that will make room in the other caches and, for a write, the set of
-/// another socket's copy.
+/// The set of the inner cache, the rows of the lines that will make room in the other caches and,
+/// for a write, the set of another socket's copy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Near {
     inner: [u32; BATCH],
@@ -68,12 +69,18 @@ const PRIVATE: u32 = ENTRIES as u32 / 2;
 const SHARED: u32 = 8;
 
 impl Batch {
-    /// Plans up to [`BATCH`] accesses. Where there are fewer, the others remain what they were: plans of earlier accesses.
+    /// Plans up to [`BATCH`] accesses. Where there are fewer, the others remain what they were:
+    /// plans of earlier accesses.
     ///
     /// # Panics
     /// Where a worker or a line is not of the machine.
     #[inline(always)]
-    pub(in crate::hierarchy) fn plan<L: Short>(&mut self, usual: &Usual, lanes: L, touches: &[Touch]) {
+    pub(in crate::hierarchy) fn plan<L: Short>(
+        &mut self,
+        usual: &Usual,
+        lanes: L,
+        touches: &[Touch],
+    ) {
         let Usual { starts, workers, caches: Caches { shape, .. }, .. } = usual;
         let mut note = |i: usize, touch: &Touch| {
             self.worker[i] = touch.worker.0;
@@ -99,7 +106,8 @@ impl Batch {
             self.tag[i] = tag;
             self.number[i] = number;
         }
-        let [inner, outer, last] = [&starts.inner, &starts.outer, &starts.last].map(|s| lanes.pick(s, &self.worker));
+        let [inner, outer, last] =
+            [&starts.inner, &starts.outer, &starts.last].map(|s| lanes.pick(s, &self.worker));
         for i in 0..BATCH {
             let line = self.line[i];
             self.row[i] = place(u64::from(line)) as u32;
@@ -132,11 +140,12 @@ impl Batch {
         let stride = shape.last_stride();
         let place = |line: u32| place(u64::from(line & LINE)) as u32;
         for i in 0..BATCH {
-            // Where there is nothing to bring near, what is so already: cheaper than a branch. If the core has the line, little
-            // will have to make room.
+            // Where there is nothing to bring near, what is so already: cheaper than a branch. If
+            // the core has the line, little will have to make room.
             let none = has[i] != 0;
             let out = tags[i].wrapping_mul(shape.last_sets).wrapping_add(self.number[i]);
-            self.near.outer_row[i] = if none { self.row[i] } else { place(entries[i]) }.wrapping_mul(ROW);
+            self.near.outer_row[i] =
+                if none { self.row[i] } else { place(entries[i]) }.wrapping_mul(ROW);
             self.near.last_row[i] = if none { self.row[i] } else { place(out) }.wrapping_mul(ROW);
             let copy = others[i].trailing_zeros().wrapping_mul(stride).wrapping_add(self.number[i]);
             let taken = !none & (self.dirty[i] != 0) & (others[i] != 0);

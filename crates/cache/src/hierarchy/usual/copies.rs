@@ -15,7 +15,10 @@ impl Caches {
     #[inline(always)]
     pub(super) fn invalidate<L: Short>(&mut self, lanes: L, plan: Plan, others: u64) {
         for socket in bits((others & SOCKETS) >> 32) {
-            lanes.take_out(&mut self.last[(socket * self.shape.last_stride() + plan.number) as usize], plan.tag);
+            lanes.take_out(
+                &mut self.last[(socket * self.shape.last_stride() + plan.number) as usize],
+                plan.tag,
+            );
             self.lost[LAST][socket as usize % MOST_CORES] += 1;
         }
         let row = self.rows.at(plan.row);
@@ -29,7 +32,8 @@ impl Caches {
     fn invalidate_private<L: Short>(&mut self, lanes: L, line: u32, cores: u64) {
         let mut lost = 0;
         for number in bits(cores) {
-            let [inner, outer] = [INNER, OUTER].map(|at| lanes.remove(self.private(number, at, line), line) != EMPTY);
+            let [inner, outer] = [INNER, OUTER]
+                .map(|at| lanes.remove(self.private(number, at, line), line) != EMPTY);
             self.lost[INNER][number as usize % MOST_CORES] += u64::from(inner);
             self.lost[OUTER][number as usize % MOST_CORES] += u64::from(outer);
             lost |= u64::from(inner) << number | u64::from(outer) << (32 + number);
@@ -37,7 +41,8 @@ impl Caches {
         self.rows.of(line)[1] |= lost;
     }
 
-    /// Makes the line, which is modified and about to be read by another core, clean in the private caches of `cores`.
+    /// Makes the line, which is modified and about to be read by another core, clean in the private
+    /// caches of `cores`.
     #[inline(never)]
     pub(super) fn clean<L: Short>(&mut self, lanes: L, line: u32, cores: u64) {
         for core in bits(cores) {

@@ -1,6 +1,7 @@
 //! What was counted, per cache.
 //!
-//! An access counts once, by where it found its line: how often a cache was asked, and how often in vain, follows.
+//! An access counts once, by where it found its line: how often a cache was asked, and how often in
+//! vain, follows.
 
 use befit_machine::Lines;
 
@@ -19,7 +20,9 @@ impl Usual {
             Place::Last(socket) => (LAST, socket),
         };
         let below = |s: &&Seat| if level == LAST { s.socket == number } else { s.core == number };
-        let sum = |figure: &dyn Fn(&Seat) -> u64| Lines(self.seats().iter().filter(below).map(figure).sum());
+        let sum = |figure: &dyn Fn(&Seat) -> u64| {
+            Lines(self.seats().iter().filter(below).map(figure).sum())
+        };
         Some(ClusterCounts {
             accesses: sum(&|s| s.found[level..].iter().sum()),
             misses: sum(&|s| s.found[level + 1..].iter().sum()),

@@ -10,15 +10,18 @@ impl Usual {
     /// The entry of `line` in cache number `cache`.
     pub(in crate::hierarchy) fn entry(&self, cache: usize, line: u32) -> Option<u32> {
         let shape = &self.caches.shape;
-        let entry = |set: &Entries| set.0.get(Portable.find(set, line).trailing_zeros() as usize).copied();
+        let entry =
+            |set: &Entries| set.0.get(Portable.find(set, line).trailing_zeros() as usize).copied();
         match self.places[cache] {
-            Place::Inner(core) => {
-                entry(&self.caches.inner[(core * shape.inner_stride() + (line & shape.inner_sets)) as usize])
-            }
-            Place::Outer(core) => {
-                entry(&self.caches.outer[(core * shape.outer_stride() + (line & shape.outer_sets)) as usize])
-                    .map(|e| e & !PENDING)
-            }
+            Place::Inner(core) => entry(
+                &self.caches.inner
+                    [(core * shape.inner_stride() + (line & shape.inner_sets)) as usize],
+            ),
+            Place::Outer(core) => entry(
+                &self.caches.outer
+                    [(core * shape.outer_stride() + (line & shape.outer_sets)) as usize],
+            )
+            .map(|e| e & !PENDING),
             Place::Last(socket) => {
                 let (tag, number) = shape.place(line);
                 let set = &self.caches.last[(socket * shape.last_stride() + number) as usize];
@@ -35,12 +38,20 @@ impl Usual {
             sets.iter().flat_map(|s| s.0).filter(|e| *e != EMPTY).map(|e| e & LINE).collect()
         };
         match self.places[cache] {
-            Place::Inner(core) => private(&self.caches.inner, core * shape.inner_stride(), shape.inner_stride()),
-            Place::Outer(core) => private(&self.caches.outer, core * shape.outer_stride(), shape.outer_stride()),
+            Place::Inner(core) => {
+                private(&self.caches.inner, core * shape.inner_stride(), shape.inner_stride())
+            }
+            Place::Outer(core) => {
+                private(&self.caches.outer, core * shape.outer_stride(), shape.outer_stride())
+            }
             Place::Last(socket) => {
-                let sets = &self.caches.last[(socket * shape.last_stride()) as usize..][..shape.last_stride() as usize];
+                let sets = &self.caches.last[(socket * shape.last_stride()) as usize..]
+                    [..shape.last_stride() as usize];
                 let lines = sets.iter().zip(0..).flat_map(|(s, n)| s.0.map(|tag| (tag, n)));
-                lines.filter(|(tag, _)| *tag != NO_TAG).map(|(tag, n)| shape.line(tag, n) as u32).collect()
+                lines
+                    .filter(|(tag, _)| *tag != NO_TAG)
+                    .map(|(tag, n)| shape.line(tag, n) as u32)
+                    .collect()
             }
         }
     }

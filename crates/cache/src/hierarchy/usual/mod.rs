@@ -1,9 +1,11 @@
-//! The usual machine: each worker below a private pair of LRU caches below an inclusive LRU last-level cache.
+//! The usual machine: each worker below a private pair of LRU caches below an inclusive LRU
+//! last-level cache.
 //!
-//! [`super::general`] is right for every machine and pays for it: most of its instructions look up what is the same for all
-//! accesses of such a machine. Here the three levels are three arrays of sets of known length, the rules are written out,
-//! and what is common and cannot be foreseen (a write or a read, a hit in the last-level cache, a dirty victim) is
-//! computed without a branch: on the host a branch that goes either way at random costs as much as forty instructions.
+//! [`super::general`] is right for every machine and pays for it: most of its instructions look up
+//! what is the same for all accesses of such a machine. Here the three levels are three arrays of
+//! sets of known length, the rules are written out, and what is common and cannot be foreseen (a
+//! write or a read, a hit in the last-level cache, a dirty victim) is computed without a branch: on
+//! the host a branch that goes either way at random costs as much as forty instructions.
 //!
 //! | file | |
 //! |---|---|
@@ -18,7 +20,8 @@
 //! | [`counts`] | what was counted, per cache |
 //! | [`inspect`] | the contents, for [`super::Hierarchy::check`] |
 //!
-//! Same rules, same outcome as the general way: a property test holds both against the obvious model.
+//! Same rules, same outcome as the general way: a property test holds both against the obvious
+//! model.
 
 mod access;
 mod ahead;
@@ -42,9 +45,9 @@ use rows::{MOST_CORES, MOST_WORKERS, Rows};
 use seats::{Place, Seat};
 pub(super) use shape::Shape;
 
-/// Flag of an entry of an outer cache: the inner cache took the line in with a write. As long as it has it, it is dirty there;
-/// when it has made room it was written back, and is dirty here. So making room in the inner cache needs no look at the
-/// outer one.
+/// Flag of an entry of an outer cache: the inner cache took the line in with a write. As long as it
+/// has it, it is dirty there; when it has made room it was written back, and is dirty here. So
+/// making room in the inner cache needs no look at the outer one.
 const PENDING: u32 = ORPHAN;
 
 /// The caches of a usual machine.

@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Caches {
-    /// The inner and the outer cache's entries that made room, and the last-level cache's line, go their way, the
-    /// outermost first. Answers how many lines were written to memory.
+    /// The inner and the outer cache's entries that made room, and the last-level cache's line, go
+    /// their way, the outermost first. Answers how many lines were written to memory.
     #[inline(never)]
     pub(super) fn make_room<L: Short>(
         &mut self,
@@ -21,8 +21,8 @@ impl Caches {
         last: Option<u64>,
     ) -> u8 {
         let last = last.filter(|line| *line < u64::from(self.shape.lines)).map(|line| line as u32);
-        // One line may make room in several caches at once: it leaves the last-level cache but once, and when it has
-        // left the outer cache, that does not have it.
+        // One line may make room in several caches at once: it leaves the last-level cache but
+        // once, and when it has left the outer cache, that does not have it.
         if (a ^ b) & LINE == 0 {
             a |= ORPHAN;
             b &= if b == EMPTY { EMPTY } else { !PENDING };
@@ -52,8 +52,8 @@ impl Caches {
         dirty as u8
     }
 
-    /// `entry` has made room in the inner cache, and the outer one may lack it: it takes it in if it is dirty. Answers the
-    /// entry that has to make room there.
+    /// `entry` has made room in the inner cache, and the outer one may lack it: it takes it in if
+    /// it is dirty. Answers the entry that has to make room there.
     fn any_inner_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) -> u32 {
         seat.writebacks[INNER] += u64::from(entry >> 31);
         if entry & ORPHAN == 0 {
@@ -73,7 +73,8 @@ impl Caches {
         lanes.push(set, &self.shape.outer_ways, line | DIRTY)
     }
 
-    /// `entry` has made room in the outer cache. The last-level cache has it, and the directory knows whether it is modified.
+    /// `entry` has made room in the outer cache. The last-level cache has it, and the directory
+    /// knows whether it is modified.
     fn outer_makes_room<L: Short>(&mut self, lanes: L, seat: &mut Seat, entry: u32) {
         if entry == EMPTY {
             return;

@@ -126,9 +126,9 @@ impl Rows {
     }
 }
 
-/// Where the row of `line` is; of a line beyond the last, somewhere beyond all rows. One row is skipped every 1,024, so that
-/// rows a power of two apart (workers that walk equal parts of an array) do not all fall into the same set of the host's
-/// caches.
+/// Where the row of `line` is; of a line beyond the last, somewhere beyond all rows. One row is
+/// skipped every 1,024, so that rows a power of two apart (workers that walk equal parts of an
+/// array) do not all fall into the same set of the host's caches.
 #[inline(always)]
 pub(super) fn place(line: u64) -> usize {
     (line + (line >> 10)) as usize

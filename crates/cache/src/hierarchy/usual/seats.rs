@@ -2,7 +2,10 @@
 
 use super::{
     Caches, Rows, Shape, Starts, Usual,
-    rows::{MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits, socket_bit},
+    rows::{
+        MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits,
+        socket_bit,
+    },
 };
 use crate::{
     Found,
@@ -21,8 +24,8 @@ pub(super) const MEMORY: usize = 4;
 
 /// One worker.
 ///
-/// It counts for itself what happens in its caches on its own account, so that an access has one address for all it needs;
-/// [`super::counts`] adds it up.
+/// It counts for itself what happens in its caches on its own account, so that an access has one
+/// address for all it needs; [`super::counts`] adds it up.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Seat {
@@ -77,7 +80,8 @@ impl Usual {
         let (mut cores, mut sockets) = (Vec::new(), Vec::new());
         let mut seats: Vec<Seat> = Vec::new();
         for path in &layout.paths {
-            let [inner, outer, last] = [0, 1, 2].map(|i| layout.steps[path.start as usize + i].cache);
+            let [inner, outer, last] =
+                [0, 1, 2].map(|i| layout.steps[path.start as usize + i].cache);
             let (core, socket) = (number(&mut cores, inner), number(&mut sockets, last));
             places[inner as usize] = Place::Inner(core);
             places[outer as usize] = Place::Outer(core);
@@ -117,8 +121,14 @@ impl Usual {
         fixed[..seats.len()].copy_from_slice(&seats);
         let sets = |count: usize, stride: u32| count * stride as usize;
         let caches = Caches {
-            inner: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.inner_stride())),
-            outer: on_huge_pages(Entries([EMPTY; ENTRIES]), sets(cores.len(), shape.outer_stride())),
+            inner: on_huge_pages(
+                Entries([EMPTY; ENTRIES]),
+                sets(cores.len(), shape.inner_stride()),
+            ),
+            outer: on_huge_pages(
+                Entries([EMPTY; ENTRIES]),
+                sets(cores.len(), shape.outer_stride()),
+            ),
             last: on_huge_pages(Tags([NO_TAG; TAGS]), sets(sockets.len(), shape.last_stride())),
             rows: Rows::new(shape.lines),
             lost: [[0; MOST_CORES]; 3],

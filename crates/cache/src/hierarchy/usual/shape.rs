@@ -7,8 +7,8 @@ use crate::{
     sets::Geometry,
 };
 
-/// Sets left out between the caches of two cores, and of two sockets (192 bytes): equal sets of equal caches shall not all
-/// fall into the same set of the host's.
+/// Sets left out between the caches of two cores, and of two sockets (192 bytes): equal sets of
+/// equal caches shall not all fall into the same set of the host's.
 const SKEW: u32 = 6;
 const SKEW_LAST: u32 = 3;
 
@@ -29,8 +29,9 @@ pub(in crate::hierarchy) struct Shape {
 }
 
 impl Shape {
-    /// The machine's shape, where it is the usual one: everything private is alike, with sets a power of two and no more than
-    /// eight ways; the last-level caches are alike, with no more than 32 ways; and line numbers divided by their sets fit a tag.
+    /// The machine's shape, where it is the usual one: everything private is alike, with sets a
+    /// power of two and no more than eight ways; the last-level caches are alike, with no more than
+    /// 32 ways; and line numbers divided by their sets fit a tag.
     pub(in crate::hierarchy) fn find(layout: &Layout, lines: u32) -> Option<Self> {
         let first = layout.paths.first()?;
         let [inner, outer, last] = &layout.steps[first.range()] else { return None };
@@ -49,11 +50,13 @@ impl Shape {
         }
         let sockets = layout.chains.iter().filter(|c| c.tracked).count();
         let cores = layout.chains.len() - sockets;
-        let few = cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
+        let few =
+            cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
         let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
         // (No line has the number of an empty entry.)
-        let tags =
-            lines < LINE && lines / last.geometry.sets < u32::from(NO_TAG) && last.geometry.ways as usize <= TAGS;
+        let tags = lines < LINE
+            && lines / last.geometry.sets < u32::from(NO_TAG)
+            && last.geometry.ways as usize <= TAGS;
         // Every cache is on some worker's path: one that is on none would have no core or socket.
         let all = layout.caches.len() == 2 * cores + sockets;
         // All lines of a set of the outer cache are then of one set of the inner one.
@@ -73,7 +76,8 @@ impl Shape {
         })
     }
 
-    /// The tag of `line` in the last-level caches, and its set: the quotient and the remainder of the line number and the number of sets.
+    /// The tag of `line` in the last-level caches, and its set: the quotient and the remainder of
+    /// the line number and the number of sets.
     #[inline(always)]
     pub(super) fn place(&self, line: u32) -> (u16, u32) {
         let tag = quotient(line, self.inverse, self.shift);
@@ -108,9 +112,10 @@ fn inverse(sets: u32) -> (u32, u32) {
     ((1u64 << shift).div_ceil(u64::from(sets)) as u32, shift)
 }
 
-/// ⌊line / sets⌋ by a multiplication that a vector has, too. (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019, section 3. The
-/// factor is too large by less than 1/sets·2ˢ, so that the quotient's error is below line/2ˢ < 1/sets: exact, as lines are below 2³⁰ and 2ˢ is
-/// at least 2³¹·sets.)
+/// ⌊line / sets⌋ by a multiplication that a vector has, too. (Lemire, Kaser, Kurz: Faster remainder
+/// by direct computation, 2019, section 3. The factor is too large by less than 1/sets·2ˢ, so that
+/// the quotient's error is below line/2ˢ < 1/sets: exact, as lines are below 2³⁰ and 2ˢ is at least
+/// 2³¹·sets.)
 #[inline(always)]
 fn quotient(line: u32, inverse: u32, shift: u32) -> u32 {
     ((u64::from(line) * u64::from(inverse)) >> shift) as u32

@@ -1,12 +1,13 @@
 //! Short sets on AVX2: a set of entries is one vector, a set of tags two.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi32, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32, _mm256_blendv_epi8,
-    _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32,
-    _mm256_i32gather_epi32, _mm256_load_si256, _mm256_loadu_si256, _mm256_min_epu32, _mm256_movemask_epi8,
-    _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
-    _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setr_epi16,
-    _mm256_setr_epi32, _mm256_store_si256, _mm256_storeu_si256,
+    __m256i, _mm256_add_epi32, _mm256_alignr_epi8, _mm256_and_si256, _mm256_blend_epi32,
+    _mm256_blendv_epi8, _mm256_castsi256_ps, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+    _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_i32gather_epi32, _mm256_load_si256,
+    _mm256_loadu_si256, _mm256_min_epu32, _mm256_movemask_epi8, _mm256_movemask_ps,
+    _mm256_mullo_epi32, _mm256_or_si256, _mm256_packs_epi16, _mm256_permute2x128_si256,
+    _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_setr_epi16, _mm256_setr_epi32, _mm256_store_si256, _mm256_storeu_si256,
 };
 
 use super::{
@@ -24,8 +25,9 @@ fn pick(table: &[u32; TABLE], at: &[u32; BATCH]) -> [u32; BATCH] {
     gather(table, &at, 0).unwrap_or_else(|| Portable.pick(table, &at))
 }
 
-/// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no
-/// item, or the last is too far for an index of 32 bits, or `T` has no such four bytes.
+/// The `word`th four bytes of the items at these places, of the last one where a place is out of
+/// range; none where there is no item, or the last is too far for an index of 32 bits, or `T` has
+/// no such four bytes.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32; BATCH]> {
@@ -43,9 +45,10 @@ fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32;
         let at = _mm256_min_epu32(at, _mm256_set1_epi32(last as i32));
         let at = _mm256_mullo_epi32(at, _mm256_set1_epi32(words as i32));
         let at = _mm256_add_epi32(at, _mm256_set1_epi32(word as i32));
-        // SAFETY: each of the addresses is within `items`: the place is at most that of the last item, the word one of the
-        // item's, and no product overflows, as all of `items` has no more words than an i32 counts. `T` is plain: its bytes are
-        // all initialised, and any are a u32. The items start where a u32 may.
+        // SAFETY: each of the addresses is within `items`: the place is at most that of the last
+        // item, the word one of the item's, and no product overflows, as all of `items` has no more
+        // words than an i32 counts. `T` is plain: its bytes are all initialised, and any are a u32.
+        // The items start where a u32 may.
         let found = unsafe { _mm256_i32gather_epi32::<4>(items.as_ptr().cast(), at) };
         // SAFETY: `to` is valid for writes of its 32 bytes; the store asks for no alignment.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), found) };
@@ -59,7 +62,8 @@ fn load_tags(from: &Tags) -> (__m256i, __m256i) {
     let (low, high) = from.0.split_at(TAGS / 2);
     // SAFETY: `low` is valid for reads of its 32 bytes, and aligned to them as its set is to 64.
     let low = unsafe { _mm256_load_si256(low.as_ptr().cast()) };
-    // SAFETY: `high` is valid for reads of its 32 bytes, and aligned to them: it starts 32 after the set.
+    // SAFETY: `high` is valid for reads of its 32 bytes, and aligned to them: it starts 32 after
+    // the set.
     (low, unsafe { _mm256_load_si256(high.as_ptr().cast()) })
 }
 
@@ -67,9 +71,11 @@ fn load_tags(from: &Tags) -> (__m256i, __m256i) {
 #[target_feature(enable = "avx2")]
 fn store_tags(to: &mut Tags, low: __m256i, high: __m256i) {
     let (to_low, to_high) = to.0.split_at_mut(TAGS / 2);
-    // SAFETY: `to_low` is borrowed mutably and valid for writes of its 32 bytes, and aligned to them as its set is to 64.
+    // SAFETY: `to_low` is borrowed mutably and valid for writes of its 32 bytes, and aligned to
+    // them as its set is to 64.
     unsafe { _mm256_store_si256(to_low.as_mut_ptr().cast(), low) }
-    // SAFETY: `to_high` is borrowed mutably and valid for writes of its 32 bytes, and aligned: it starts 32 after the set.
+    // SAFETY: `to_high` is borrowed mutably and valid for writes of its 32 bytes, and aligned: it
+    // starts 32 after the set.
     unsafe { _mm256_store_si256(to_high.as_mut_ptr().cast(), high) }
 }
 
@@ -86,7 +92,8 @@ fn find(set: &Entries, line: u32) -> u32 {
     _mm256_movemask_ps(_mm256_castsi256_ps(equal(load(set), line))) as u32
 }
 
-/// Moves the entries that `moved` has all bits of one place back, the first of them in from `front`.
+/// Moves the entries that `moved` has all bits of one place back, the first of them in from
+/// `front`.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn shift(set: &mut Entries, moved: __m256i, front: u32) {
@@ -155,7 +162,11 @@ fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
     let (places_low, places_high) = places();
     let end = _mm256_set1_epi16(way as i16 + 1);
     let low = _mm256_blendv_epi8(low, shifted_low, _mm256_cmpgt_epi16(end, places_low));
-    store_tags(set, low, _mm256_blendv_epi8(high, shifted_high, _mm256_cmpgt_epi16(end, places_high)));
+    store_tags(
+        set,
+        low,
+        _mm256_blendv_epi8(high, shifted_high, _mm256_cmpgt_epi16(end, places_high)),
+    );
     (hits != 0, old)
 }
 
@@ -171,5 +182,9 @@ fn take_out(set: &mut Tags, tag: u16) {
     // Without a hit there are 32 zeros: all stay.
     let start = _mm256_set1_epi16(hits.trailing_zeros() as i16);
     let low = _mm256_blendv_epi8(shifted_low, low, _mm256_cmpgt_epi16(start, places_low));
-    store_tags(set, low, _mm256_blendv_epi8(shifted_high, high, _mm256_cmpgt_epi16(start, places_high)));
+    store_tags(
+        set,
+        low,
+        _mm256_blendv_epi8(shifted_high, high, _mm256_cmpgt_epi16(start, places_high)),
+    );
 }

@@ -1,11 +1,12 @@
 //! Short sets on AVX-512: one vector each, with masks.
 
 use std::arch::x86_64::{
-    __m256i, __m512i, _mm256_alignr_epi32, _mm256_mask_blend_epi32, _mm256_mask_or_epi32, _mm256_set1_epi32,
-    _mm256_testn_epi32_mask, _mm256_xor_si256, _mm512_add_epi32, _mm512_and_si512, _mm512_cmpeq_epi16_mask,
-    _mm512_i32gather_epi32, _mm512_load_si512, _mm512_loadu_si512, _mm512_mask_permutexvar_epi16,
-    _mm512_mask_set1_epi16, _mm512_min_epu32, _mm512_mullo_epi32, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_store_si512, _mm512_storeu_si512,
+    __m256i, __m512i, _mm256_alignr_epi32, _mm256_mask_blend_epi32, _mm256_mask_or_epi32,
+    _mm256_set1_epi32, _mm256_testn_epi32_mask, _mm256_xor_si256, _mm512_add_epi32,
+    _mm512_and_si512, _mm512_cmpeq_epi16_mask, _mm512_i32gather_epi32, _mm512_load_si512,
+    _mm512_loadu_si512, _mm512_mask_permutexvar_epi16, _mm512_mask_set1_epi16, _mm512_min_epu32,
+    _mm512_mullo_epi32, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_store_si512,
+    _mm512_storeu_si512,
 };
 
 use super::{
@@ -31,8 +32,9 @@ const fn neighbours(offset: usize) -> Tags {
 
 forward!(Avx512);
 
-/// The `word`th four bytes of the items at these places, of the last one where a place is out of range; none where there is no
-/// item, or the last is too far for an index of 32 bits, or `T` has no such four bytes.
+/// The `word`th four bytes of the items at these places, of the last one where a place is out of
+/// range; none where there is no item, or the last is too far for an index of 32 bits, or `T` has
+/// no such four bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw")]
 fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32; BATCH]> {
@@ -46,9 +48,10 @@ fn gather<T: Plain>(items: &[T], at: &[u32; BATCH], word: usize) -> Option<[u32;
     let at = _mm512_min_epu32(at, _mm512_set1_epi32(last as i32));
     let at = _mm512_mullo_epi32(at, _mm512_set1_epi32(words as i32));
     let at = _mm512_add_epi32(at, _mm512_set1_epi32(word as i32));
-    // SAFETY: each of the addresses is within `items`: the place is at most that of the last item, the word one of the item's,
-    // and no product overflows, as all of `items` has no more words than an i32 counts. `T` is plain: its bytes are all
-    // initialised, and any are a u32. The items start where a u32 may.
+    // SAFETY: each of the addresses is within `items`: the place is at most that of the last item,
+    // the word one of the item's, and no product overflows, as all of `items` has no more words
+    // than an i32 counts. `T` is plain: its bytes are all initialised, and any are a u32. The items
+    // start where a u32 may.
     let gathered = unsafe { _mm512_i32gather_epi32::<4>(at, items.as_ptr().cast()) };
     let mut words = [0; BATCH];
     // SAFETY: `words` is valid for writes of its 64 bytes; the store asks for no alignment.
@@ -152,7 +155,8 @@ fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
 fn take_out(set: &mut Tags, tag: u16) {
     let v = load_tags(set);
     let hits = _mm512_cmpeq_epi16_mask(v, _mm512_set1_epi16(tag as i16));
-    // The lanes from the hit on take what is right of them; what is right of the last one is nothing.
+    // The lanes from the hit on take what is right of them; what is right of the last one is
+    // nothing.
     let lanes = hits.wrapping_neg();
     let v = _mm512_mask_permutexvar_epi16(v, lanes, load_tags(&RIGHT), v);
     store_tags(set, _mm512_mask_set1_epi16(v, lanes & 1 << (TAGS - 1), NO_TAG as i16));

@@ -1,10 +1,11 @@
 //! Sets of a fixed length: eight entries, or 32 tags of two bytes.
 //!
-//! What [`Lanes`](super::Lanes) does for sets of any length, for the two that the usual machine needs. With the length known a
-//! set is one vector and every step one instruction, without a loop and without a branch on where the line is.
+//! What [`Lanes`](super::Lanes) does for sets of any length, for the two that the usual machine
+//! needs. With the length known a set is one vector and every step one instruction, without a loop
+//! and without a branch on where the line is.
 //!
-//! The order of the ways is the order of recency, as in all LRU sets here; ways that hold nothing and the places beyond
-//! the last way hold [`EMPTY`] (or [`NO_TAG`]).
+//! The order of the ways is the order of recency, as in all LRU sets here; ways that hold nothing
+//! and the places beyond the last way hold [`EMPTY`] (or [`NO_TAG`]).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -34,7 +35,8 @@ pub(crate) const NO_TAG: u16 = u16::MAX;
 #[repr(align(32))]
 pub(crate) struct Entries(pub(crate) [u32; ENTRIES]);
 
-/// Up to 32 tags: line numbers divided by the number of sets, without flags. One line of the host's caches.
+/// Up to 32 tags: line numbers divided by the number of sets, without flags. One line of the host's
+/// caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(align(64))]
 pub(crate) struct Tags(pub(crate) [u16; TAGS]);
@@ -67,12 +69,14 @@ impl Ways {
 
 /// A way to run the inner loops of short sets.
 ///
-/// A set of *hits* has bit i set where way i is of the line in question: at most one, as no set has a line twice.
+/// A set of *hits* has bit i set where way i is of the line in question: at most one, as no set has
+/// a line twice.
 pub(crate) trait Short: Copy {
     /// Where `line` is.
     fn find(self, set: &Entries, line: u32) -> u32;
 
-    /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; answers it as it was.
+    /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; answers it as
+    /// it was.
     fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32;
 
     /// Puts `entry` in front; answers the one that makes room, which is in the last of `ways`.
@@ -81,8 +85,8 @@ pub(crate) trait Short: Copy {
     /// Adds `flags` to the entry of `line`, if it is here; answers where.
     fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32;
 
-    /// Brings `tag` to the front; where it is not here, lets the one in way `last` make room for it. Answers whether it
-    /// was here, and the tag that it took the place of.
+    /// Brings `tag` to the front; where it is not here, lets the one in way `last` make room for
+    /// it. Answers whether it was here, and the tag that it took the place of.
     fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16);
 
     /// Takes `tag` out and closes the gap; nothing where it is not here.
@@ -115,7 +119,9 @@ pub(crate) trait Short: Copy {
     /// Takes the entry of `line` out and closes the gap; answers it, [`EMPTY`] where there is none.
     #[inline(always)]
     fn remove(self, set: &mut Entries, line: u32) -> u32 {
-        let Some(&old) = set.0.get(self.find(set, line).trailing_zeros() as usize) else { return EMPTY };
+        let Some(&old) = set.0.get(self.find(set, line).trailing_zeros() as usize) else {
+            return EMPTY;
+        };
         let mut place = 0;
         for entry in set.0 {
             set.0[place] = entry;

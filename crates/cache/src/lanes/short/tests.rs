@@ -27,7 +27,9 @@ fn same_entries(lanes: impl Short, entries: &[u32], ways: usize, line: u32, flag
     if hits != 0 {
         same(&|s| lanes.to_front(s, hits, flags), &|s| Portable.to_front(s, hits, flags));
     }
-    same(&|s| lanes.push(s, &Ways::new(ways), line | flags), &|s| Portable.push(s, &Ways::new(ways), line | flags));
+    same(&|s| lanes.push(s, &Ways::new(ways), line | flags), &|s| {
+        Portable.push(s, &Ways::new(ways), line | flags)
+    });
     same(&|s| lanes.flag(s, line, flags), &|s| Portable.flag(s, line, flags));
     same(&|s| lanes.remove(s, line), &|s| Portable.remove(s, line));
     let mut rest = set;
@@ -50,9 +52,12 @@ fn same_tags(lanes: impl Short, tags: &[u16], last: usize, tag: u16) {
 /// Sets and rows looked at together, at any places.
 fn same_together(lanes: impl Short, length: u32, at: [u32; BATCH], way: usize) {
     let within = at.map(|at| at % length);
-    let sets: Vec<_> = (0..length).map(|i| Entries(std::array::from_fn(|way| i * 8 + way as u32))).collect();
+    let sets: Vec<_> =
+        (0..length).map(|i| Entries(std::array::from_fn(|way| i * 8 + way as u32))).collect();
     assert_eq!(lanes.entries(&sets, &within, way), Portable.entries(&sets, &within, way));
-    let tags: Vec<_> = (0..length).map(|i| Tags(std::array::from_fn(|way| (i * 37 + way as u32) as u16))).collect();
+    let tags: Vec<_> = (0..length)
+        .map(|i| Tags(std::array::from_fn(|way| (i * 37 + way as u32) as u16)))
+        .collect();
     assert_eq!(lanes.tags(&tags, &within, way), Portable.tags(&tags, &within, way));
     let rows: Vec<_> = (0..u64::from(length)).map(|i| [i << 40 | (i + 1), u64::MAX]).collect();
     assert_eq!(lanes.words(&rows, &within), Portable.words(&rows, &within));

@@ -4,14 +4,15 @@ use std::arch::x86_64::{__m256i, _mm256_load_si256, _mm256_store_si256};
 
 use super::{Entries, Tags};
 
-/// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask for the instructions that the lanes prove.
+/// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask
+/// for the instructions that the lanes prove.
 macro_rules! forward {
     ($lanes:ty) => {
         impl Short for $lanes {
             #[inline(always)]
             fn find(self, set: &Entries, line: u32) -> u32 {
-                // SAFETY: `find` asks for instructions that `self` proves: it is made only where the processor was found to
-                // have them.
+                // SAFETY: `find` asks for instructions that `self` proves: it is made only where
+                // the processor was found to have them.
                 unsafe { find(set, line) }
             }
 
@@ -70,9 +71,13 @@ macro_rules! forward {
             #[inline(always)]
             fn words(self, rows: &[[u64; 2]], at: &[u32; BATCH]) -> [u64; BATCH] {
                 // SAFETY: `self` proves the instructions (see `find`).
-                let Some(low) = (unsafe { gather(rows, at, 0) }) else { return Portable.words(rows, at) };
+                let Some(low) = (unsafe { gather(rows, at, 0) }) else {
+                    return Portable.words(rows, at);
+                };
                 // SAFETY: `self` proves the instructions (see `find`).
-                let Some(high) = (unsafe { gather(rows, at, 1) }) else { return Portable.words(rows, at) };
+                let Some(high) = (unsafe { gather(rows, at, 1) }) else {
+                    return Portable.words(rows, at);
+                };
                 std::array::from_fn(|i| u64::from(high[i]) << 32 | u64::from(low[i]))
             }
         }

@@ -11,14 +11,22 @@ use super::{
 /// Percentage points by which a change may differ from the paper's and still agree with it.
 const GIVE: f64 = 15.0;
 
-/// Of one memory-bound program at 1024 rows: time and misses under `cats` and `cats-s` against the baseline, which is first in `measured`.
-pub(super) fn memory_bound(reported: &Reported, machine: &Machine, measured: &[Measured], figures: &mut Vec<Figure>) {
+/// Of one memory-bound program at 1024 rows: time and misses under `cats` and `cats-s` against the
+/// baseline, which is first in `measured`.
+pub(super) fn memory_bound(
+    reported: &Reported,
+    machine: &Machine,
+    measured: &[Measured],
+    figures: &mut Vec<Figure>,
+) {
     let base = &measured[0];
     for of in &measured[1..] {
         let (name, scheduler) = (reported.name, of.scheduler);
         let why = why(machine, base, of);
         let range = reported.time.map_or(Range::new(paper::TIMES.0, paper::TIMES.1), around);
-        let said = reported.time.map_or("-74.4 to -35.3 % over all six".to_owned(), |time| format!("{time:+.1} %"));
+        let said = reported
+            .time
+            .map_or("-74.4 to -35.3 % over all six".to_owned(), |time| format!("{time:+.1} %"));
         let time = paper::change((base.time, of.time));
         figures.push(
             Figure::new(
@@ -32,12 +40,16 @@ pub(super) fn memory_bound(reported: &Reported, machine: &Machine, measured: &[M
             .if_out(&why),
         );
         for (level, counts) in [("l3", reported.l3), ("l2", reported.l2)] {
-            let index = if level == "l3" { of.misses.len() - 1 } else { of.misses.len().saturating_sub(2) };
+            let index =
+                if level == "l3" { of.misses.len() - 1 } else { of.misses.len().saturating_sub(2) };
             let said = paper::change(counts);
             figures.push(
                 Figure::new(
                     format!("{level}-misses/{name}/{scheduler}"),
-                    format!("{} misses of {name}, {scheduler} against cilk-a", level.to_uppercase()),
+                    format!(
+                        "{} misses of {name}, {scheduler} against cilk-a",
+                        level.to_uppercase()
+                    ),
                     format!("{said:+.1} %"),
                     around(said),
                     paper::change((base.misses[index], of.misses[index])),
@@ -50,7 +62,12 @@ pub(super) fn memory_bound(reported: &Reported, machine: &Machine, measured: &[M
 }
 
 /// Of one memory-bound program at 8192 rows.
-pub(super) fn large(reported: &Reported, machine: &Machine, measured: &[Measured], figures: &mut Vec<Figure>) {
+pub(super) fn large(
+    reported: &Reported,
+    machine: &Machine,
+    measured: &[Measured],
+    figures: &mut Vec<Figure>,
+) {
     let base = &measured[0];
     for of in &measured[1..] {
         let (name, scheduler) = (reported.name, of.scheduler);
@@ -83,7 +100,8 @@ pub(super) fn cpu_bound(name: &str, measured: &[Measured], figures: &mut Vec<Fig
         let plain = tiers.and_then(|tiers| tiers.plain);
         let why = match (plain, tiers.map_or(0, |tiers| tiers.partitions)) {
             (Some(why), _) => format!("stolen plainly ({why}) after some strands parent-first"),
-            (None, 0) => "nothing in it is done again, so it was measured to its end, parent-first".to_owned(),
+            (None, 0) => "nothing in it is done again, so it was measured to its end, parent-first"
+                .to_owned(),
             (None, cuts) => format!("taken for memory-bound and cut {cuts} times"),
         };
         figures.push(
@@ -100,7 +118,8 @@ pub(super) fn cpu_bound(name: &str, measured: &[Measured], figures: &mut Vec<Fig
     }
 }
 
-/// Of the sizes that CATS calculates: against the data really involved, in percent, the farthest of all subtrees.
+/// Of the sizes that CATS calculates: against the data really involved, in percent, the farthest of
+/// all subtrees.
 pub(super) fn sizes(name: &str, worst: f64) -> Figure {
     Figure::new(
         format!("soid/{name}"),
@@ -119,8 +138,11 @@ fn around(said: f64) -> Range {
 
 /// What the counts say about a change that is not the paper's.
 fn why(machine: &Machine, base: &Measured, of: &Measured) -> String {
-    let sockets =
-        machine.workers().iter().enumerate().map(|(w, _)| machine.last_level(befit_machine::WorkerId(w as u32)));
+    let sockets = machine
+        .workers()
+        .iter()
+        .enumerate()
+        .map(|(w, _)| machine.last_level(befit_machine::WorkerId(w as u32)));
     let mut sockets: Vec<_> = sockets.collect();
     sockets.dedup();
     let percent = |share: f64| (100.0 * share).round();
@@ -133,7 +155,9 @@ fn why(machine: &Machine, base: &Measured, of: &Measured) -> String {
             tiers.moved,
             tiers.ran
         ),
-        Some(tiers) => format!("not cut in tiers ({}); ", tiers.plain.unwrap_or("nothing was done again")),
+        Some(tiers) => {
+            format!("not cut in tiers ({}); ", tiers.plain.unwrap_or("nothing was done again"))
+        }
         None => String::new(),
     };
     why += &format!(

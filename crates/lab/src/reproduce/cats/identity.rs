@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use befit_machine::{Bytes, Machine, WorkerId};
 use befit_program::{Op, Program, TaskId, Touch};
 
-/// The leaves of a program (tasks that fork nothing), each with what it is called in every iteration.
+/// The leaves of a program (tasks that fork nothing), each with what it is called in every
+/// iteration.
 pub(super) struct Leaves(Vec<(TaskId, u64)>);
 
 impl Leaves {
-    /// Names each task as CATS does: by its parent's name and its number among the parent's children since the last sync. Time and memory
-    /// are linear in the program's tasks.
+    /// Names each task as CATS does: by its parent's name and its number among the parent's
+    /// children since the last sync. Time and memory are linear in the program's tasks.
     pub(super) fn of(program: &Program) -> Self {
         // Parents have smaller numbers than their children.
         let mut names = vec![0u64; program.tasks() as usize];
@@ -36,7 +37,8 @@ impl Leaves {
         Self(leaves)
     }
 
-    /// The share of leaves that ran under the same last-level cache as the leaf of the same name did before; those without one are left out.
+    /// The share of leaves that ran under the same last-level cache as the leaf of the same name
+    /// did before; those without one are left out.
     pub(super) fn stayed(&self, machine: &Machine, started_on: &[u32]) -> f64 {
         let socket = |task: TaskId| machine.last_level(WorkerId(started_on[task.0 as usize]));
         let mut last = HashMap::new();
@@ -59,8 +61,8 @@ fn mixed(parent: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The distinct bytes that the first task of this path touches with all its descendants, stacks left out. Time is linear in their
-/// touches. `None` if there is no such task.
+/// The distinct bytes that the first task of this path touches with all its descendants, stacks
+/// left out. Time is linear in their touches. `None` if there is no such task.
 pub(super) fn involved(program: &Program, path: &[u32]) -> Option<Bytes> {
     let mut task = TaskId(0);
     for index in path {

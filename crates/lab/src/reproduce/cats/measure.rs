@@ -15,14 +15,16 @@ use crate::{
 };
 
 /// The baseline first.
-pub(super) const SCHEDULERS: [SchedulerKind; 3] = [SchedulerKind::CilkA, SchedulerKind::Cats, SchedulerKind::CatsS];
+pub(super) const SCHEDULERS: [SchedulerKind; 3] =
+    [SchedulerKind::CilkA, SchedulerKind::Cats, SchedulerKind::CatsS];
 
 /// What one scheduler made of a program: medians over the seeds.
 pub(super) struct Measured {
     pub(super) scheduler: SchedulerKind,
     /// Cycles.
     pub(super) time: f64,
-    /// Misses, in lines, by level from the innermost; of those of the last level, what a sibling's private cache served is left out.
+    /// Misses, in lines, by level from the innermost; of those of the last level, what a sibling's
+    /// private cache served is left out.
     pub(super) misses: Vec<f64>,
     /// Lines served by the private cache of a worker under the same last-level cache.
     pub(super) siblings: f64,
@@ -43,12 +45,21 @@ pub(super) fn measure(
 ) -> Result<Vec<Measured>, LabError> {
     let leaves = Leaves::of(program);
     let jobs: Vec<_> = SCHEDULERS.iter().flat_map(|s| (1..=seeds).map(|seed| (*s, seed))).collect();
-    progress.simulating(&title(program, from_ref(machine)), jobs.len(), program.total_touches() * jobs.len() as u64);
+    progress.simulating(
+        &title(program, from_ref(machine)),
+        jobs.len(),
+        program.total_touches() * jobs.len() as u64,
+    );
     let run = |(scheduler, seed): &(SchedulerKind, u32)| {
         let (scheduler, seed) = (*scheduler, *seed);
-        let settings =
-            Settings { scheduler, options: Options::default(), seed: u64::from(seed), costs: Costs::default() };
-        let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
+        let settings = Settings {
+            scheduler,
+            options: Options::default(),
+            seed: u64::from(seed),
+            costs: Costs::default(),
+        };
+        let outcome =
+            befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
         let outcome = outcome.map_err(|source| LabError::Simulation {
             machine: machine.name.clone(),
             scheduler: scheduler.name(),

@@ -1,6 +1,6 @@
-//! CATS: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in multi-socket multi-core
-//! architectures* (ICS 2012): `cats`, the paper's policy taken literally, and `cats-s`, which keeps subtrees on their socket, against
-//! `cilk-a`.
+//! CATS: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in
+//! multi-socket multi-core architectures* (ICS 2012): `cats`, the paper's policy taken literally,
+//! and `cats-s`, which keeps subtrees on their socket, against `cilk-a`.
 
 mod figures;
 mod identity;
@@ -16,17 +16,27 @@ use crate::{LabError, Progress, Source, record};
 
 /// The paper's machine.
 const MACHINE: &str = "opteron-8380";
-/// The order of `ge`, whose work grows with its third power: as many data as heat's and sor's 1024 rows. More rows are caches divided by as much.
+/// The order of `ge`, whose work grows with its third power: as many data as heat's and sor's 1024
+/// rows. More rows are caches divided by as much.
 const GE: u64 = 1024;
-/// In the short form: by how much caches are divided, and the order then. A quarter of the data in a quarter of the cache.
+/// In the short form: by how much caches are divided, and the order then. A quarter of the data in
+/// a quarter of the cache.
 const QUICK_GE: (u32, u64) = (4, 512);
 
 /// Repeats it.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
-    let machine = request.machine.clone().unwrap_or_else(|| Machine::find(MACHINE).expect("a preset"));
+    let machine =
+        request.machine.clone().unwrap_or_else(|| Machine::find(MACHINE).expect("a preset"));
     let seeds = request.seeds.map_or(if request.quick { 1 } else { 3 }, std::num::NonZeroU32::get);
-    let mut study =
-        Study { machine, seeds, quick: request.quick, progress, figures: Vec::new(), rows: table(), sizes: sizes() };
+    let mut study = Study {
+        machine,
+        seeds,
+        quick: request.quick,
+        progress,
+        figures: Vec::new(),
+        rows: table(),
+        sizes: sizes(),
+    };
     let mut changes = Vec::new();
     for reported in &paper::MEMORY_BOUND {
         let measured = study.at(reported.name, 1024, 8, seeds)?;
@@ -35,20 +45,27 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     }
     let mut by_rows = Vec::new();
     if !request.quick {
-        for (element, rows) in [(8, 2048), (8, 4096), (8, 8192), (16, 1024), (16, 2048), (16, 4096), (16, 8192)] {
+        for (element, rows) in
+            [(8, 2048), (8, 4096), (8, 8192), (16, 1024), (16, 2048), (16, 4096), (16, 8192)]
+        {
             for reported in &paper::MEMORY_BOUND {
                 let measured = study.at(reported.name, rows, element, 1)?;
                 if (element, rows) == (8, 8192) {
                     figures::large(reported, &study.machine, &measured, &mut study.figures);
                 }
                 if element == 8 {
-                    by_rows.push((reported.name, rows, paper::change((measured[0].time, measured[2].time))));
+                    by_rows.push((
+                        reported.name,
+                        rows,
+                        paper::change((measured[0].time, measured[2].time)),
+                    ));
                 }
             }
         }
     }
     for (name, n) in paper::CPU_BOUND {
-        let program = record(&Source::Kernel { name: name.to_owned(), n: Some(n) }, false, progress)?;
+        let program =
+            record(&Source::Kernel { name: name.to_owned(), n: Some(n) }, false, progress)?;
         let measured = measure(&program, &study.machine, seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
         study.show(&format!("{name} --n {n}"), &measured);
@@ -98,7 +115,13 @@ struct Study<'a> {
 
 impl Study<'_> {
     /// Simulates a memory-bound program with so many rows, and elements of so many bytes.
-    fn at(&mut self, name: &str, rows: u64, element: u32, seeds: u32) -> Result<Vec<Measured>, LabError> {
+    fn at(
+        &mut self,
+        name: &str,
+        rows: u64,
+        element: u32,
+        seeds: u32,
+    ) -> Result<Vec<Measured>, LabError> {
         let is_ge = name.starts_with("ge");
         let (n, factor) = match (is_ge, self.quick) {
             (false, _) => (rows, 1),
@@ -106,14 +129,22 @@ impl Study<'_> {
             (true, true) => (QUICK_GE.1, u64::from(QUICK_GE.0) * rows / GE),
         };
         // Caches of a few lines cannot be made smaller: as they are, then.
-        let machine = self.machine.clone().shrunk(factor as u32).unwrap_or_else(|_| self.machine.clone());
+        let machine =
+            self.machine.clone().shrunk(factor as u32).unwrap_or_else(|_| self.machine.clone());
         let iterations = iterations(rows, element, self.quick);
-        let settings =
-            if is_ge { format!("element={element}") } else { format!("iterations={iterations},element={element}") };
+        let settings = if is_ge {
+            format!("element={element}")
+        } else {
+            format!("iterations={iterations},element={element}")
+        };
         let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n) };
         let program = record(&source, false, self.progress)?;
         let measured = measure(&program, &machine, seeds.min(self.seeds), self.progress)?;
-        let caches = if machine.name == self.machine.name { String::new() } else { format!(", caches / {factor}") };
+        let caches = if machine.name == self.machine.name {
+            String::new()
+        } else {
+            format!(", caches / {factor}")
+        };
         self.show(&format!("{name} --n {n}, {element} B{caches}"), &measured);
         if element == 8 && rows == 1024 {
             self.compare_sizes(name, &program, &measured);
@@ -125,7 +156,8 @@ impl Study<'_> {
     fn show(&mut self, program: &str, measured: &[Measured]) {
         let millions = |lines: f64| format!("{:.3}", lines / 1e6);
         for of in measured {
-            let level = |i: usize| of.misses.get(i).map_or("-".to_owned(), |lines| millions(*lines));
+            let level =
+                |i: usize| of.misses.get(i).map_or("-".to_owned(), |lines| millions(*lines));
             self.rows.row([
                 program.to_owned(),
                 of.scheduler.name().to_owned(),
@@ -145,7 +177,10 @@ impl Study<'_> {
     /// Sizes that `cats` calculated, beside what the subtrees touch.
     fn compare_sizes(&mut self, name: &str, program: &Program, measured: &[Measured]) {
         // Both measure the same first iteration; the one that cuts finer shows more.
-        let finest = measured.iter().filter_map(|of| of.tiers.as_ref()).max_by_key(|tiers| tiers.subtrees.len());
+        let finest = measured
+            .iter()
+            .filter_map(|of| of.tiers.as_ref())
+            .max_by_key(|tiers| tiers.subtrees.len());
         let Some(tiers) = finest.filter(|tiers| tiers.partitions > 0) else { return };
         let mut worst: f64 = 0.0;
         for subtree in &tiers.subtrees {
@@ -165,8 +200,9 @@ impl Study<'_> {
     }
 }
 
-/// How often heat and sor go over their data. In the long form 200 times for what the paper gives figures of, and else as often as takes as
-/// long as 200 times over 1024 rows: the steady state is reached after a few.
+/// How often heat and sor go over their data. In the long form 200 times for what the paper gives
+/// figures of, and else as often as takes as long as 200 times over 1024 rows: the steady state is
+/// reached after a few.
 fn iterations(rows: u64, element: u32, quick: bool) -> u64 {
     match (quick, element, rows) {
         (true, ..) => 24,
@@ -204,7 +240,10 @@ fn sizes() -> Table {
 fn bars(title: &str, changes: &[(&str, Vec<Measured>)], of: impl Fn(&Measured) -> f64) -> Plot {
     let series = (1..measure::SCHEDULERS.len()).map(|i| Series {
         name: measure::SCHEDULERS[i].name().to_owned(),
-        points: changes.iter().map(|(name, m)| Point::new(name, paper::change((of(&m[0]), of(&m[i]))))).collect(),
+        points: changes
+            .iter()
+            .map(|(name, m)| Point::new(name, paper::change((of(&m[0]), of(&m[i])))))
+            .collect(),
     });
     Plot {
         title: title.to_owned(),

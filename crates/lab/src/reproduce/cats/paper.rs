@@ -51,8 +51,22 @@ pub(super) const MEMORY_BOUND: [Reported; 6] = [
         time_8192: Some(-18.0),
         l3_8192: Some(-38.2),
     },
-    Reported { name: "ge", l2: (58.8, 50.3), l3: (14.5, 2.94), time: None, time_8192: None, l3_8192: None },
-    Reported { name: "ge-ub", l2: (37.1, 20.0), l3: (10.7, 2.15), time: None, time_8192: None, l3_8192: None },
+    Reported {
+        name: "ge",
+        l2: (58.8, 50.3),
+        l3: (14.5, 2.94),
+        time: None,
+        time_8192: None,
+        l3_8192: None,
+    },
+    Reported {
+        name: "ge-ub",
+        l2: (37.1, 20.0),
+        l3: (10.7, 2.15),
+        time: None,
+        time_8192: None,
+        l3_8192: None,
+    },
 ];
 
 /// The CPU-bound programs, each with its size in simulations.

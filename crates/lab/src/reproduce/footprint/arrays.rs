@@ -24,17 +24,21 @@ struct Recorded {
 
 impl Recorded {
     fn new(setup: &Setup, tasks: &'static str) -> Result<Self, LabError> {
-        let record = |schedule| setup.record(&format!("array-abc:tasks={tasks},schedule={schedule}"), MOST as u64);
+        let record = |schedule| {
+            setup.record(&format!("array-abc:tasks={tasks},schedule={schedule}"), MOST as u64)
+        };
         Ok(Self { tasks, schedules: [record(1)?, record(2)?] })
     }
 
-    /// Cycles per iteration with N = `n`, under schedules 1 and 2. A schedule of N runs of each task is part of that of [`MOST`].
+    /// Cycles per iteration with N = `n`, under schedules 1 and 2. A schedule of N runs of each
+    /// task is part of that of [`MOST`].
     fn measure(&self, setup: &Setup, n: usize, latencies: Latencies) -> Result<[f64; 2], LabError> {
         let count = self.tasks.len();
         let mut cycles = [0.0; 2];
         for ((schedule, runs), cycles) in self.schedules.iter().enumerate().zip(&mut cycles) {
             let mut core = setup.core(runs, ARRAY_INSTRUCTIONS, latencies)?;
-            // The kernel begins with one pass over its tasks, which warms the caches and is not measured.
+            // The kernel begins with one pass over its tasks, which warms the caches and is not
+            // measured.
             for run in 0..count {
                 core.run(runs, run, None);
             }
@@ -51,7 +55,8 @@ impl Recorded {
 
 /// Adds what it shows.
 pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> {
-    let recorded = SETS.into_iter().map(|tasks| Recorded::new(setup, tasks)).collect::<Result<Vec<_>, _>>()?;
+    let recorded =
+        SETS.into_iter().map(|tasks| Recorded::new(setup, tasks)).collect::<Result<Vec<_>, _>>()?;
     let mut ratios = Vec::new();
     for latencies in [Latencies::Exclusive, Latencies::Additive] {
         let reading = format!("{latencies:?}").to_lowercase();
@@ -80,14 +85,23 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
             }
             for schedule in 0..2 {
                 let points = RUNS.iter().zip(&second).map(|(n, cycles)| (*n, cycles[schedule]));
-                lines.push(series(format!("{}, schedule {}", tasks.to_uppercase(), schedule + 1), points));
+                lines.push(series(
+                    format!("{}, schedule {}", tasks.to_uppercase(), schedule + 1),
+                    points,
+                ));
             }
             ratios.push((latencies, tasks, second[RUNS.len() - 1][1] / second[RUNS.len() - 1][0]));
             all.push(second);
         }
         to.tables.push(table);
         let title = format!("Arrays: cycles per iteration by N, latencies {reading}");
-        to.plots.push(plot(&title, PlotKind::Lines, Axis::log("N: runs of each task"), "cycles per iteration", lines));
+        to.plots.push(plot(
+            &title,
+            PlotKind::Lines,
+            Axis::log("N: runs of each task"),
+            "cycles per iteration",
+            lines,
+        ));
         if latencies == Latencies::Exclusive {
             orderings(&all, to);
         }
@@ -127,7 +141,10 @@ fn orderings(cycles: &[Vec<[f64; 2]>], to: &mut Reproduction) {
         if at > 0 {
             to.figures.push(Figure::new(
                 format!("arrays/schedule-1-improves/n-{n}"),
-                format!("arrays, schedule 1: cycles of ABC at N = {n} over those at N = {}", RUNS[at - 1]),
+                format!(
+                    "arrays, schedule 1: cycles of ABC at N = {n} over those at N = {}",
+                    RUNS[at - 1]
+                ),
                 "falls as N grows",
                 Range::at_most(1.0),
                 abc[at][0] / abc[at - 1][0],
@@ -141,8 +158,11 @@ fn ratio_figures(ratios: &[(Latencies, &str, f64)], to: &mut Reproduction) {
     for ((latencies, tasks, ratio), expected) in ratios.iter().zip([4.98, 2.99, 3.66]) {
         to.figures.push(Figure::new(
             format!("arrays/worst-over-best/{tasks}"),
-            format!("arrays {}, N = 1000: schedule 2 over schedule 1, latencies {latencies:?}", tasks.to_uppercase())
-                .replace("Exclusive", "exclusive"),
+            format!(
+                "arrays {}, N = 1000: schedule 2 over schedule 1, latencies {latencies:?}",
+                tasks.to_uppercase()
+            )
+            .replace("Exclusive", "exclusive"),
             format!("{expected} by calculation with 4 instructions an iteration, dual issue"),
             Range::about(expected, 0.1),
             *ratio,
@@ -153,7 +173,10 @@ fn ratio_figures(ratios: &[(Latencies, &str, f64)], to: &mut Reproduction) {
         let reading = format!("{latencies:?}").to_lowercase();
         to.figures.push(Figure::new(
             format!("arrays/up-to-5x/{reading}"),
-            format!("arrays {}, N = 1000: worst over best, latencies {reading}", tasks.to_uppercase()),
+            format!(
+                "arrays {}, N = 1000: worst over best, latencies {reading}",
+                tasks.to_uppercase()
+            ),
             "up to 5x",
             Range::new(4.6, 5.4),
             *ratio,

@@ -21,22 +21,41 @@ const LOOKUPS: usize = 20_000;
 
 fn columns(first: &str) -> Vec<String> {
     let cells = ["TH", "TM", "TU", "NH", "NM", "NU"];
-    let derived = ["Shared Hit", "Shared Miss", "Unchanged", "Overwritten (NM)", "Overwritten (NH + NM)"];
+    let derived =
+        ["Shared Hit", "Shared Miss", "Unchanged", "Overwritten (NM)", "Overwritten (NH + NM)"];
     std::iter::once(first).chain(cells).chain(derived).map(str::to_owned).collect()
 }
 
 fn row(name: String, cells: &Cells, per: f64) -> Vec<String> {
     let c = cells;
     let shown = |n: u64| if per == 1.0 { n.to_string() } else { format!("{:.2}", n as f64 / per) };
-    let six = [c.touched_hit, c.touched_missed, c.touched_untouched, c.new_hit, c.new_missed, c.new_untouched];
-    let derived = [c.shared_hits(), c.shared_misses(), c.unchanged(), c.overwritten(), c.overwritten_by_table()];
+    let six = [
+        c.touched_hit,
+        c.touched_missed,
+        c.touched_untouched,
+        c.new_hit,
+        c.new_missed,
+        c.new_untouched,
+    ];
+    let derived = [
+        c.shared_hits(),
+        c.shared_misses(),
+        c.unchanged(),
+        c.overwritten(),
+        c.overwritten_by_table(),
+    ];
     std::iter::once(name).chain(six.into_iter().chain(derived).map(shown)).collect()
 }
 
 /// Adds what it shows.
 pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Result<(), LabError> {
     let tasks = setup.record("array-abc", 1)?;
-    let pairs = Pairs::of(&tasks, &setup.machine, setup.machine.levels().first().copied().or(Some(Level(1))), 6)?;
+    let pairs = Pairs::of(
+        &tasks,
+        &setup.machine,
+        setup.machine.levels().first().copied().or(Some(Level(1))),
+        6,
+    )?;
     let mut table = Table::new(
         "Arrays: frames of the L1 in each cell, for each ordered pair of tasks",
         columns("previous, current"),
@@ -47,25 +66,43 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
             table.row(row(format!("{name}, {next}"), &pairs.cells(previous, current), 1.0));
         }
         let affinity = |current: usize| pairs.cells(previous, current).affinity() as f64;
-        map.push(series(*name, NAMES.iter().enumerate().map(|(current, next)| (*next, affinity(current)))));
+        map.push(series(
+            *name,
+            NAMES.iter().enumerate().map(|(current, next)| (*next, affinity(current))),
+        ));
     }
     to.tables.push(table);
-    let title = "Arrays: Shared Hits − Shared Misses in the L1 (row: previous task, column: current task)";
-    to.plots.push(plot(title, PlotKind::HeatMap, Axis::linear("current task"), "previous task", map));
+    let title =
+        "Arrays: Shared Hits − Shared Misses in the L1 (row: previous task, column: current task)";
+    to.plots.push(plot(
+        title,
+        PlotKind::HeatMap,
+        Axis::linear("current task"),
+        "previous task",
+        map,
+    ));
     let mut table = Table::new(
         format!("Tree of 20-byte nodes: mean frames in each cell over {LOOKUPS} look-ups"),
         columns("layout, order, cache"),
     );
     let mut jobs = Vec::new();
     for tree in trees {
-        let orders = [((0..tree.tasks.len() as u32).collect(), "sorted"), (tree.arrivals[0].clone(), "random")];
+        let orders = [
+            ((0..tree.tasks.len() as u32).collect(), "sorted"),
+            (tree.arrivals[0].clone(), "random"),
+        ];
         for (order, name) in orders {
-            jobs.extend([setup.innermost(), setup.second()].map(|cluster| (tree, order.clone(), name, cluster)));
+            jobs.extend(
+                [setup.innermost(), setup.second()]
+                    .map(|cluster| (tree, order.clone(), name, cluster)),
+            );
         }
     }
     let mean = |(tree, order, _, cluster): &(&Tree, Vec<u32>, &str, ClusterId)| {
         let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
-        let Some(mut frames) = Frames::new(core.caches(), &setup.machine, *cluster) else { return Ok(None) };
+        let Some(mut frames) = Frames::new(core.caches(), &setup.machine, *cluster) else {
+            return Ok(None);
+        };
         let mut sum = Cells::default();
         for (at, task) in order.iter().take(2 * LOOKUPS).enumerate() {
             core.run(&tree.tasks, *task as usize, Some(&mut frames));

@@ -21,25 +21,32 @@ pub(super) struct Cost {
 
 impl Cost {
     /// Runs all orders, in parallel, each on caches like those of `core`.
-    pub(super) fn measure(core: &Core, tasks: &Tasks, arrivals: &[Vec<u32>]) -> Result<Self, LabError> {
+    pub(super) fn measure(
+        core: &Core,
+        tasks: &Tasks,
+        arrivals: &[Vec<u32>],
+    ) -> Result<Self, LabError> {
         let n = tasks.len();
         let mut orders = vec![(0..n as u32).collect(), bit_reversed(n)];
         orders.extend_from_slice(arrivals);
-        let cost =
-            |order: &Vec<u32>| Ok::<_, LabError>(in_order(&mut core.clone(), tasks, order.iter().copied()).cycles);
+        let cost = |order: &Vec<u32>| {
+            Ok::<_, LabError>(in_order(&mut core.clone(), tasks, order.iter().copied()).cycles)
+        };
         let mut cycles = parallel::map(&orders, threads(), |_| 1, cost)?;
         let random = cycles.split_off(2);
         Ok(Self { sorted: cycles[0], worst: cycles[1], random })
     }
 
-    /// The share of the way from random order (the arrivals of number `seed`) to sorted order, in percent.
+    /// The share of the way from random order (the arrivals of number `seed`) to sorted order, in
+    /// percent.
     pub(super) fn recovered(&self, seed: usize, cycles: f64) -> f64 {
         let random = self.random[seed];
         100.0 * (random - cycles) / (random - self.sorted)
     }
 }
 
-/// A figure over the seeds, of which there is one at least. Of an even number the median is the mean of the middle two.
+/// A figure over the seeds, of which there is one at least. Of an even number the median is the
+/// mean of the middle two.
 pub(super) fn spread(values: impl IntoIterator<Item = f64>) -> Spread<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

@@ -1,6 +1,8 @@
-//! The study of footprint-based scheduling: its experiments on arrays and on a tree, and the algorithm that it leaves as future work.
+//! The study of footprint-based scheduling: its experiments on arrays and on a tree, and the
+//! algorithm that it leaves as future work.
 //!
-//! Each kernel is recorded once with all its tasks; [`crate::footprint`] then runs the tasks in any order on the study's core.
+//! Each kernel is recorded once with all its tasks; [`crate::footprint`] then runs the tasks in any
+//! order on the study's core.
 
 mod arrays;
 mod cells;

@@ -8,6 +8,12 @@ pub(super) fn plot(title: &str, kind: PlotKind, x: Axis, y: &str, series: Vec<Se
 }
 
 /// A series of `(x, y)`.
-pub(super) fn series<X: ToString>(name: impl Into<String>, points: impl IntoIterator<Item = (X, f64)>) -> Series {
-    Series { name: name.into(), points: points.into_iter().map(|(x, y)| Point::new(x, y)).collect() }
+pub(super) fn series<X: ToString>(
+    name: impl Into<String>,
+    points: impl IntoIterator<Item = (X, f64)>,
+) -> Series {
+    Series {
+        name: name.into(),
+        points: points.into_iter().map(|(x, y)| Point::new(x, y)).collect(),
+    }
 }

@@ -29,7 +29,12 @@ impl Setup<'_> {
     }
 
     /// A core with empty caches for tasks with so many instructions for each load.
-    pub(super) fn core(&self, tasks: &Tasks, instructions: f64, latencies: Latencies) -> Result<Core, LabError> {
+    pub(super) fn core(
+        &self,
+        tasks: &Tasks,
+        instructions: f64,
+        latencies: Latencies,
+    ) -> Result<Core, LabError> {
         Ok(Core::new(&self.machine, tasks, Reading { instructions, width: self.width, latencies })?)
     }
 
@@ -40,7 +45,8 @@ impl Setup<'_> {
 
     /// The cache behind it, or it.
     pub(super) fn second(&self) -> ClusterId {
-        let caches: Vec<ClusterId> = self.machine.path(WorkerId(0)).filter(|c| *c != ClusterId::ROOT).collect();
+        let caches: Vec<ClusterId> =
+            self.machine.path(WorkerId(0)).filter(|c| *c != ClusterId::ROOT).collect();
         caches.get(1).or(caches.first()).copied().unwrap_or(ClusterId::ROOT)
     }
 

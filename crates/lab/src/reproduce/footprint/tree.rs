@@ -1,4 +1,5 @@
-//! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second experiment).
+//! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second
+//! experiment).
 
 use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
 
@@ -71,7 +72,9 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
             let (best, worst) = (per_node(tree.cost.sorted), per_node(tree.cost.worst));
             let random = spread(tree.cost.random.iter().map(|cycles| per_node(*cycles))).median;
             let ratio = worst / best;
-            let place = spread(tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)));
+            let place = spread(
+                tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)),
+            );
             let shown = |c: f64| format!("{c:.1} ({:.2})", c / NODE_INSTRUCTIONS);
             table.row([
                 format!("{node} B, {layout}"),
@@ -94,7 +97,13 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     let bars = ["sorted", "random", "worst (bit-reversed ranks)"].into_iter().zip(bars);
     let bars = bars.map(|(name, points)| series(name, points)).collect();
     let x = Axis::linear("node and layout");
-    to.plots.push(plot("Tree: cycles per node visited", PlotKind::Bars, x, "cycles per node", bars));
+    to.plots.push(plot(
+        "Tree: cycles per node visited",
+        PlotKind::Bars,
+        x,
+        "cycles per node",
+        bars,
+    ));
     Ok(trees)
 }
 

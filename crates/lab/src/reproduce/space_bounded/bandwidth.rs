@@ -35,7 +35,8 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
         let mut line = Series { name: format!("{program}, sb"), points: Vec::new() };
         for percent in BANDWIDTHS {
             let machine = lab.machine.clone().with_bandwidth(percent)?;
-            let results = lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
+            let results =
+                lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
             for result in &results {
                 table.row([
                     (*program).to_owned(),

@@ -19,14 +19,22 @@ const CORES: [u32; 4] = [1, 2, 4, 8];
 pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let programs: &[&str] = &["rrm", "rgm"];
     let mut part = Part::default();
-    let columns =
-        ["program", "machine", "scheduler", "time, M cycles", "against ws, %", "L3 misses, M", "against ws, %"];
+    let columns = [
+        "program",
+        "machine",
+        "scheduler",
+        "time, M cycles",
+        "against ws, %",
+        "L3 misses, M",
+        "against ws, %",
+    ];
     let mut table = Table::new("Cores per socket, and sockets", columns);
     let mut series = Vec::new();
     for program in programs {
         let mut by_cores = Vec::new();
         for (name, machine) in machines(lab)? {
-            let results = lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
+            let results =
+                lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
             for result in &results {
                 table.row([
                     (*program).to_owned(),
@@ -67,7 +75,8 @@ fn sockets(machine: &Machine) -> usize {
     machine.cluster(ClusterId::ROOT).children.len()
 }
 
-/// The variations of the machine, each with its shape as a name: sockets × cores, or × hardware threads.
+/// The variations of the machine, each with its shape as a name: sockets × cores, or × hardware
+/// threads.
 fn machines(lab: &Lab<'_>) -> Result<Vec<(String, Machine)>, LabError> {
     let all = sockets(&lab.machine);
     let mut machines = Vec::new();
@@ -82,7 +91,8 @@ fn machines(lab: &Lab<'_>) -> Result<Vec<(String, Machine)>, LabError> {
     }
     if !lab.quick && all <= 4 {
         for count in 1..all as u32 {
-            machines.push((format!("{count} x all cores"), lab.machine.clone().with_sockets(count)?));
+            machines
+                .push((format!("{count} x all cores"), lab.machine.clone().with_sockets(count)?));
         }
     }
     Ok(machines)
@@ -90,8 +100,11 @@ fn machines(lab: &Lab<'_>) -> Result<Vec<(String, Machine)>, LabError> {
 
 /// The study: ws misses more the more cores share a cache; sb does not.
 fn figures(program: &str, by_cores: &[(String, Vec<Summary>)]) -> Vec<Figure> {
-    let unthreaded: Vec<_> = by_cores.iter().filter(|(name, _)| !name.contains("threads")).collect();
-    let (Some((few, fewest)), Some((many, most))) = (unthreaded.first(), unthreaded.last()) else { return Vec::new() };
+    let unthreaded: Vec<_> =
+        by_cores.iter().filter(|(name, _)| !name.contains("threads")).collect();
+    let (Some((few, fewest)), Some((many, most))) = (unthreaded.first(), unthreaded.last()) else {
+        return Vec::new();
+    };
     let change = |scheduler| miss_change(of(fewest, scheduler), of(most, scheduler));
     let (ws, sb) = (change(Ws), change(Sb));
     vec![

@@ -27,7 +27,8 @@ pub(super) struct Change {
 impl Change {
     /// Of `spread` against the median of `base`.
     fn of(base: u64, spread: Spread<u64>) -> Self {
-        let percent = |value: u64| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) };
+        let percent =
+            |value: u64| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) };
         Self { median: percent(spread.median), low: percent(spread.min), high: percent(spread.max) }
     }
 
@@ -46,13 +47,15 @@ pub(super) fn time_change(base: &Summary, summary: &Summary) -> Change {
     Change::of(base.time.median.0, summary.time.map(|c| c.0))
 }
 
-/// What the workers do beside running strands, all together, in cycles: in the policy, and without work.
+/// What the workers do beside running strands, all together, in cycles: in the policy, and without
+/// work.
 fn beside(summary: &Summary) -> f64 {
     let t = &summary.worker_time;
     (t.add.median + t.get.median + t.done.median + t.idle.median).0 as f64
 }
 
-/// What `summary`'s workers do more beside running strands than `base`'s, in percent of the running time of `base`.
+/// What `summary`'s workers do more beside running strands than `base`'s, in percent of the running
+/// time of `base`.
 pub(super) fn overhead(base: &Summary, summary: &Summary) -> f64 {
     let whole = base.time.median.0 as f64 * f64::from(base.workers);
     100.0 * (beside(summary) - beside(base)) / whole
@@ -71,7 +74,8 @@ pub(super) fn give(spread: Spread<u64>) -> String {
     format!("{:.1}", 50.0 * (spread.max - spread.min) as f64 / spread.median as f64)
 }
 
-/// The share of the outermost caches that was given out on average, in percent; `-` under policies that give none.
+/// The share of the outermost caches that was given out on average, in percent; `-` under policies
+/// that give none.
 pub(super) fn occupancy(summary: &Summary) -> String {
     let last = summary.caches.iter().map(|c| c.level).max();
     let outer = summary.caches.iter().filter(|c| Some(c.level) == last);

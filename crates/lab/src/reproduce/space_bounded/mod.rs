@@ -1,5 +1,5 @@
-//! The space-bounded study: Simhadri, Blelloch, Fineman, Gibbons, Kyrola, *Experimental analysis of space-bounded schedulers*
-//! (SPAA 2014, TOPC 2016), section 5, on its machine or another.
+//! The space-bounded study: Simhadri, Blelloch, Fineman, Gibbons, Kyrola, *Experimental analysis of
+//! space-bounded schedulers* (SPAA 2014, TOPC 2016), section 5, on its machine or another.
 //!
 //! | module | the study's comparison |
 //! |---|---|
@@ -9,11 +9,13 @@
 //! | [`cores`] | 1 to 8 cores a socket, two hardware threads a core; 1 to 4 sockets |
 //!
 //! # A model of a large run
-//! The study's inputs are of 160 MB to 3.2 GB; simulating each of them some hundred times would take days. So n, the kernels' serial cut-offs, the
-//! caches and the costs of scheduling are all divided by one number ([`SHRINK`]), the same for all programs: the task tree is the
-//! large run's, each task befits the cache that it befits there, and misses are as many times fewer. Latencies, bandwidths and lines are not
-//! scaled, so lines are larger against tasks than they are; under sb, `rrm` shrunk by 64 has 37 % fewer L3 misses
-//! than under ws, and 38 to 39 % fewer in its full size.
+//! The study's inputs are of 160 MB to 3.2 GB; simulating each of them some hundred times would
+//! take days. So n, the kernels' serial cut-offs, the caches and the costs of scheduling are all
+//! divided by one number ([`SHRINK`]), the same for all programs: the task tree is the large run's,
+//! each task befits the cache that it befits there, and misses are as many times fewer. Latencies,
+//! bandwidths and lines are not scaled, so lines are larger against tasks than they are; under sb,
+//! `rrm` shrunk by 64 has 37 % fewer L3 misses than under ws, and 38 to 39 % fewer in its full
+//! size.
 
 mod bandwidth;
 mod cores;
@@ -37,10 +39,12 @@ const MACHINE: &str = "xeon-7560";
 const THREADED: &str = "xeon-7560-ht";
 
 /// The study's schedulers, what all is compared with first.
-const SCHEDULERS: [SchedulerKind; 4] = [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::Sb, SchedulerKind::SbD];
+const SCHEDULERS: [SchedulerKind; 4] =
+    [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::Sb, SchedulerKind::SbD];
 
 /// The study's programs.
-const PROGRAMS: [&str; 7] = ["rrm", "rgm", "quicksort", "samplesort", "aware-samplesort", "quadtree", "matmul"];
+const PROGRAMS: [&str; 7] =
+    ["rrm", "rgm", "quicksort", "samplesort", "aware-samplesort", "quadtree", "matmul"];
 
 /// By how much n, cut-offs, caches and the costs of scheduling are divided.
 const SHRINK: u32 = 64;
@@ -59,7 +63,8 @@ struct Lab<'a> {
     /// The user said how many.
     seeds_asked: bool,
     programs: Vec<(&'static str, Program)>,
-    /// What the programs gave on the machine itself with the options' defaults: several comparisons begin from there.
+    /// What the programs gave on the machine itself with the options' defaults: several comparisons
+    /// begin from there.
     plain: RefCell<Vec<(&'static str, Vec<Summary>)>>,
     progress: &'a dyn Progress,
 }
@@ -77,14 +82,23 @@ impl Lab<'_> {
         let asked_for = |all: &[Summary]| -> Vec<_> {
             all.iter().filter(|summary| schedulers.contains(&summary.scheduler)).cloned().collect()
         };
-        if plain && let Some((_, before)) = self.plain.borrow().iter().find(|(program, _)| *program == name) {
+        if plain
+            && let Some((_, before)) =
+                self.plain.borrow().iter().find(|(program, _)| *program == name)
+        {
             return Ok(asked_for(before));
         }
         let machines = vec![machine.clone().shrunk(SHRINK)?];
-        let (name, program) = self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS");
+        let (name, program) =
+            self.programs.iter().find(|(program, _)| *program == name).expect("one of PROGRAMS");
         // What is kept is kept for all of them.
         let simulated = if plain { &SCHEDULERS } else { schedulers };
-        let plan = Plan { machines, schedulers: simulated.to_vec(), seeds: self.seeds_of(program), options };
+        let plan = Plan {
+            machines,
+            schedulers: simulated.to_vec(),
+            seeds: self.seeds_of(program),
+            options,
+        };
         let results = plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)?;
         let answer = asked_for(&results);
         if plain {
@@ -93,7 +107,8 @@ impl Lab<'_> {
         Ok(answer)
     }
 
-    /// As [`Self::simulate`] on the machine itself, under all of the study's schedulers and with the options' defaults.
+    /// As [`Self::simulate`] on the machine itself, under all of the study's schedulers and with
+    /// the options' defaults.
     fn simulate_plainly(&self, name: &str) -> Result<Vec<Summary>, LabError> {
         self.simulate(name, &self.machine, &SCHEDULERS, Options::default())
     }
@@ -107,11 +122,13 @@ impl Lab<'_> {
     fn seeds_in_words(&self) -> String {
         let long = self.programs.iter().filter(|(_, program)| self.seeds_of(program) < self.seeds);
         let long: Vec<_> = long.map(|(name, _)| *name).collect();
-        let but = if long.is_empty() { String::new() } else { format!(" (one of {})", long.join(", ")) };
+        let but =
+            if long.is_empty() { String::new() } else { format!(" (one of {})", long.join(", ")) };
         format!("{} seeds{but}", self.seeds)
     }
 
-    /// What a comparison that is about `essential` schedulers simulates: all of the study's where there is time.
+    /// What a comparison that is about `essential` schedulers simulates: all of the study's where
+    /// there is time.
     fn schedulers(&self, essential: &'static [SchedulerKind]) -> &'static [SchedulerKind] {
         if self.quick { essential } else { &SCHEDULERS }
     }
@@ -132,7 +149,9 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         None => Machine::find(MACHINE)?,
     };
     let threaded = if machine.name == MACHINE { Some(Machine::find(THREADED)?) } else { None };
-    let seeds = request.seeds.unwrap_or(NonZeroU32::new(if request.quick { 3 } else { 10 }).unwrap_or(NonZeroU32::MIN));
+    let seeds = request
+        .seeds
+        .unwrap_or(NonZeroU32::new(if request.quick { 3 } else { 10 }).unwrap_or(NonZeroU32::MIN));
     let mut programs = Vec::new();
     for name in PROGRAMS {
         let source = Source::Model { name: name.to_owned(), n: None, shrink: SHRINK };
@@ -148,7 +167,8 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         plain: RefCell::default(),
         progress,
     };
-    let parts = [programs::run(&lab)?, bandwidth::run(&lab)?, options::run(&lab)?, cores::run(&lab)?];
+    let parts =
+        [programs::run(&lab)?, bandwidth::run(&lab)?, options::run(&lab)?, cores::run(&lab)?];
     let mut all = Part::default();
     for part in parts {
         all.figures.extend(part.figures.into_iter().map(reasons::explain));
@@ -167,7 +187,8 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
 }
 
 fn notes(lab: &Lab<'_>) -> Vec<String> {
-    let commands: Vec<_> = lab.programs.iter().map(|(_, program)| program.meta().name.clone()).collect();
+    let commands: Vec<_> =
+        lab.programs.iter().map(|(_, program)| program.meta().name.clone()).collect();
     vec![
         format!(
             "a model {0} times smaller than the study's runs: n, serial cut-offs, caches and the costs of scheduling are divided by {0} for all programs alike",

@@ -20,9 +20,11 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let mut part = Part::default();
     let defaults = Options::default();
     let sigmas = SIGMAS.map(|sigma| (sigma.to_string(), Options { sigma, ..defaults }));
-    let mut mus: Vec<_> = MUS.iter().map(|mu| (mu.to_string(), Options { mu: *mu, ..defaults })).collect();
+    let mut mus: Vec<_> =
+        MUS.iter().map(|mu| (mu.to_string(), Options { mu: *mu, ..defaults })).collect();
     mus.push(("in full".to_owned(), Options { counting: Counting::Full, ..defaults }));
-    let (mut sigma_table, mut mu_table) = (table("Dilation", "sigma"), table("What a passing strand claims", "mu"));
+    let (mut sigma_table, mut mu_table) =
+        (table("Dilation", "sigma"), table("What a passing strand claims", "mu"));
     let (mut sigma_lines, mut mu_lines) = (Vec::new(), Vec::new());
     for program in programs {
         let sweep = sweep(lab, program, &sigmas, &mut sigma_table, &mut sigma_lines)?;
@@ -89,7 +91,10 @@ fn sweep(
     }
     let default = Options::default();
     if let Some(at) = options.iter().position(|(_, options)| *options == default) {
-        let points = options.iter().zip(&all).map(|((name, _), result)| miss_change(&all[at], result).point(name));
+        let points = options
+            .iter()
+            .zip(&all)
+            .map(|((name, _), result)| miss_change(&all[at], result).point(name));
         lines.push(Series { name: format!("{program}, sb"), points: points.collect() });
     }
     Ok(all)
@@ -111,7 +116,9 @@ fn sigma_figures(program: &str, sweep: &[Summary]) -> Vec<Figure> {
         .spread(fewer.low, fewer.high),
         Figure::new(
             format!("sigma/{program}/idle"),
-            format!("workers of {program} without work under sb with sigma = 1, points more than with 0.5"),
+            format!(
+                "workers of {program} without work under sb with sigma = 1, points more than with 0.5"
+            ),
             "more load imbalance as sigma grows",
             Range::at_least(0.0),
             100.0 * (high.shares().idle - default.shares().idle),
@@ -131,11 +138,15 @@ fn sweep_mu(
     let default = results.iter().find(|r| r.options == Options::default()).expect("one of MUS");
     let capped = results.iter().filter(|r| r.options.counting == Counting::Capped);
     // The one that is farthest from the default.
-    let farthest = capped.map(|r| time_change(default, r)).max_by(|a, b| a.median.abs().total_cmp(&b.median.abs()));
+    let farthest = capped
+        .map(|r| time_change(default, r))
+        .max_by(|a, b| a.median.abs().total_cmp(&b.median.abs()));
     let farthest = farthest.map_or(0.0, |change| change.median);
     Ok(vec![Figure::new(
         format!("mu/{program}/time"),
-        format!("running time of {program} under sb with mu from 0.05 to 1: what is farthest from mu = 0.2"),
+        format!(
+            "running time of {program} under sb with mu from 0.05 to 1: what is farthest from mu = 0.2"
+        ),
         "mu = 0.2 throughout: it hardly matters",
         Range::new(-10.0, 10.0),
         farthest,

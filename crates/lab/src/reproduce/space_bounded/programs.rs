@@ -1,4 +1,5 @@
-//! The study's seven programs under its four schedulers: time, overheads, misses (figures 5 to 7 of the SPAA paper).
+//! The study's seven programs under its four schedulers: time, overheads, misses (figures 5 to 7 of
+//! the SPAA paper).
 
 use befit_sched::SchedulerKind::{Pws, Sb, SbD, Ws};
 
@@ -56,7 +57,11 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     part.plots = vec![
         plot("Last-level misses against ws", "change, %", miss),
         plot("Running time against ws", "change, %", time),
-        plot("Overheads: in the scheduler or without work", "share of the workers' time, %", beside),
+        plot(
+            "Overheads: in the scheduler or without work",
+            "share of the workers' time, %",
+            beside,
+        ),
     ];
     part.tables.push(table);
     Ok(part)

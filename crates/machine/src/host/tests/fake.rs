@@ -57,7 +57,8 @@ impl Fake {
     }
 }
 
-/// Two sockets of two cores with two hardware threads each, numbered as Intel does: the second threads last.
+/// Two sockets of two cores with two hardware threads each, numbered as Intel does: the second
+/// threads last.
 pub(super) fn two_sockets() -> Fake {
     let mut fake = Fake::new("0-7");
     for core in 0..4 {

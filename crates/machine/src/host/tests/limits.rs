@@ -33,8 +33,11 @@ fn only_cpus_of_the_affinity_mask_are_used() {
     let m = two_sockets().host().affinity([3, 2, 99]).detect().unwrap();
     assert_eq!(cpus(&m), [2, 3]);
     assert_eq!(m.clusters().len(), 1 + 1 + 2 + 2);
-    let m =
-        two_sockets().with("proc/self/status", "Name:\tx\nCpus_allowed_list:\t4-5\nMems:\t0").host().detect().unwrap();
+    let m = two_sockets()
+        .with("proc/self/status", "Name:\tx\nCpus_allowed_list:\t4-5\nMems:\t0")
+        .host()
+        .detect()
+        .unwrap();
     assert_eq!(cpus(&m), [4, 5]);
 }
 
@@ -51,7 +54,9 @@ fn a_quota_leaves_the_first_allowed_cpus() {
     assert_eq!(quota("/a/b", &[("/a/b", "max 100000"), ("/a", "100000 100000")]), [0]);
     assert_eq!(quota("/a/b", &[("/a/b", "1000 100000")]), [0]);
     assert_eq!(quota("/a/b", &[("/a/b", "max 100000"), ("/b", "100000 100000")]).len(), 8);
-    let fake = two_sockets().with("proc/self/cgroup", "0::/").with("sys/fs/cgroup/cpu.max", "200000 100000");
+    let fake = two_sockets()
+        .with("proc/self/cgroup", "0::/")
+        .with("sys/fs/cgroup/cpu.max", "200000 100000");
     assert_eq!(cpus(&fake.host().affinity([3, 5, 6]).detect().unwrap()), [3, 5]);
     assert_eq!(cpus(&fake.host().ignore_quota().detect().unwrap()).len(), 8);
 }
@@ -64,7 +69,9 @@ fn a_quota_of_version_1_counts_as_well() {
             .with(&format!("sys/fs/cgroup/{folder}/cpu.cfs_quota_us"), "150000\n")
             .with(&format!("sys/fs/cgroup/{folder}/cpu.cfs_period_us"), "100000\n")
     };
-    for (groups, folder) in [("4:memory:/\n1:cpu:/a\n0::/", "cpu/a"), ("1:cpuacct,cpu:/a/b", "cpu,cpuacct/a")] {
+    for (groups, folder) in
+        [("4:memory:/\n1:cpu:/a\n0::/", "cpu/a"), ("1:cpuacct,cpu:/a/b", "cpu,cpuacct/a")]
+    {
         assert_eq!(cpus(&fake(groups, folder).host().detect().unwrap()), [0, 1], "{groups}");
     }
     // Another group's, and another controller's.

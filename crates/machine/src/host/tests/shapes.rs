@@ -36,7 +36,8 @@ fn several_dies_in_a_package_are_several_last_level_caches() {
 
 #[test]
 fn efficiency_cores_share_an_l2_and_are_slower() {
-    let mut fake = Fake::new("0-5").core(&[0, 1]).cache(&[0, 1], 0, 1, 48, 12).cache(&[0, 1], 2, 2, 2048, 16);
+    let mut fake =
+        Fake::new("0-5").core(&[0, 1]).cache(&[0, 1], 0, 1, 48, 12).cache(&[0, 1], 2, 2, 2048, 16);
     for cpu in 2..6 {
         fake = fake.core(&[cpu]).cache(&[cpu], 0, 1, 32, 8);
     }
@@ -52,7 +53,10 @@ fn efficiency_cores_share_an_l2_and_are_slower() {
     assert_eq!(m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(), [100, 100, 76, 76, 76, 76]);
     assert_eq!(m.workers().iter().map(|w| w.core).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4]);
     assert_eq!(m.mhz, 5000);
-    assert_eq!(m.clusters().iter().map(|c| c.worker_count()).collect::<Vec<_>>(), [6, 6, 2, 2, 4, 1, 1, 1, 1]);
+    assert_eq!(
+        m.clusters().iter().map(|c| c.worker_count()).collect::<Vec<_>>(),
+        [6, 6, 2, 2, 4, 1, 1, 1, 1]
+    );
 }
 
 #[test]
@@ -81,7 +85,8 @@ fn threads_of_a_core_may_have_an_l1_each() {
 
 #[test]
 fn holes_in_the_numbering_do_no_harm() {
-    let fake = Fake::new("3,17,64-65").cache(&[3, 64], 2, 2, 1024, 16).cache(&[17, 65], 2, 2, 1024, 16);
+    let fake =
+        Fake::new("3,17,64-65").cache(&[3, 64], 2, 2, 1024, 16).cache(&[17, 65], 2, 2, 1024, 16);
     let m = detect(&fake);
     assert_eq!(m.workers().iter().filter_map(|w| w.os_index).collect::<Vec<_>>(), [3, 64, 17, 65]);
 }
@@ -111,7 +116,11 @@ fn a_cache_without_a_size_gets_an_assumed_one() {
 
 #[test]
 fn unknown_associativity_and_line_are_filled_in() {
-    let fake = Fake::new("0").cache(&[0], 2, 2, 1536, 0).each(&[0], "cache/index2/coherency_line_size", "0");
+    let fake = Fake::new("0").cache(&[0], 2, 2, 1536, 0).each(
+        &[0],
+        "cache/index2/coherency_line_size",
+        "0",
+    );
     let l2 = detect(&fake).clusters()[1].cache.unwrap();
     assert_eq!((l2.line, l2.ways), (Bytes(64), 16));
 }
@@ -119,24 +128,35 @@ fn unknown_associativity_and_line_are_filled_in() {
 #[test]
 fn caches_that_overlap_are_an_error_that_names_them() {
     let fake = Fake::new("0-2").cache(&[0, 1], 2, 2, 1024, 16).cache(&[1, 2], 0, 1, 32, 8);
-    assert_eq!(message(&fake), "L1 of cpu1-2: only cpu1 agree that they share it and what is above it");
+    assert_eq!(
+        message(&fake),
+        "L1 of cpu1-2: only cpu1 agree that they share it and what is above it"
+    );
 }
 
 #[test]
 fn unreadable_files_are_named() {
-    let fake = |file: &str, text: &str| Fake::new("0").cache(&[0], 0, 1, 32, 8).each(&[0], file, text);
+    let fake =
+        |file: &str, text: &str| Fake::new("0").cache(&[0], 0, 1, 32, 8).each(&[0], file, text);
     assert!(
-        message(&fake("cache/index0/size", "big")).ends_with("cpu0/cache/index0/size: `big` is not a size such as 32K")
+        message(&fake("cache/index0/size", "big"))
+            .ends_with("cpu0/cache/index0/size: `big` is not a size such as 32K")
     );
     assert!(message(&fake("cache/index0/level", "0")).contains("cpu0/cache/index0/level"));
-    assert!(message(&fake("cache/index0/shared_cpu_list", "0-")).ends_with("`0-` is not a list such as 0-3,8"));
+    assert!(
+        message(&fake("cache/index0/shared_cpu_list", "0-"))
+            .ends_with("`0-` is not a list such as 0-3,8")
+    );
     assert!(message(&Fake::new("0-4294967295")).contains("cpu/online"));
 }
 
 #[test]
 fn the_clock_comes_from_what_there_is() {
     let info = |text: &str| detect(&Fake::new("0").with("proc/cpuinfo", text)).mhz;
-    assert_eq!(info("model name\t: Intel(R) Xeon(R) CPU X7560 @ 2.27GHz\ncpu MHz\t\t: 1064.000"), 2270);
+    assert_eq!(
+        info("model name\t: Intel(R) Xeon(R) CPU X7560 @ 2.27GHz\ncpu MHz\t\t: 1064.000"),
+        2270
+    );
     assert_eq!(info("model name\t: AMD EPYC\ncpu MHz\t\t: 2249.99"), 2200);
     assert_eq!(info("processor: 0"), crate::assumed::MHZ);
     let fake = Fake::new("0").each(&[0], "cpufreq/base_frequency", "2100000");
@@ -163,7 +183,10 @@ fn packages_numbered_in_turns_stand_together() {
         fake = fake.cache(&pair, 2, 2, 4096, 16);
     }
     let m = detect(&fake);
-    assert_eq!(m.workers().iter().filter_map(|w| w.os_index).collect::<Vec<_>>(), [0, 4, 2, 6, 1, 5, 3, 7]);
+    assert_eq!(
+        m.workers().iter().filter_map(|w| w.os_index).collect::<Vec<_>>(),
+        [0, 4, 2, 6, 1, 5, 3, 7]
+    );
 }
 
 #[test]
@@ -176,7 +199,11 @@ fn favoured_cores_are_no_slower_kind() {
 
 #[test]
 fn associativity_that_contradicts_the_size_is_assumed() {
-    let fake = Fake::new("0").cache(&[0], 3, 3, 32768, 15).each(&[0], "cache/index3/coherency_line_size", "128");
+    let fake = Fake::new("0").cache(&[0], 3, 3, 32768, 15).each(
+        &[0],
+        "cache/index3/coherency_line_size",
+        "128",
+    );
     let l3 = detect(&fake).clusters()[1].cache.unwrap();
     assert_eq!((l3.size, l3.line, l3.ways), (Bytes::mib(32), Bytes(128), 16));
 }

@@ -27,7 +27,20 @@ fn build(steps: &[Do]) -> Result<Tree, TreeError> {
 
 #[test]
 fn tasks_and_strands_are_numbered_in_serial_order_and_walked_in_it() {
-    let tree = build(&[Strand, Fork(1), Strand, Fork(2), Strand, End, Sync(2), End, Fork(1), End, Sync(1)]).unwrap();
+    let tree = build(&[
+        Strand,
+        Fork(1),
+        Strand,
+        Fork(2),
+        Strand,
+        End,
+        Sync(2),
+        End,
+        Fork(1),
+        End,
+        Sync(1),
+    ])
+    .unwrap();
     let fork = |child, scope| Op::Fork { child: TaskId(child), scope: ScopeId(scope) };
     let strand = |n| Op::Strand(StrandId(n));
     assert_eq!(tree.ops(TaskId(0)), [strand(0), fork(1, 1), fork(3, 1), Op::Sync(ScopeId(1))]);
@@ -35,8 +48,9 @@ fn tasks_and_strands_are_numbered_in_serial_order_and_walked_in_it() {
     assert_eq!(tree.ops(TaskId(2)), [strand(2)]);
     assert_eq!(tree.ops(TaskId(3)), []);
     assert_eq!([1, 2, 3].map(|task| tree.parent(TaskId(task)).0), [0, 1, 0]);
-    let ends: Vec<u32> =
-        Serial::new(&tree).filter_map(|step| if let Step::End(task) = step { Some(task.0) } else { None }).collect();
+    let ends: Vec<u32> = Serial::new(&tree)
+        .filter_map(|step| if let Step::End(task) = step { Some(task.0) } else { None })
+        .collect();
     assert_eq!(ends, [2, 1, 3, 0]);
 }
 
@@ -49,7 +63,8 @@ fn ends_match_forks() {
 #[test]
 fn a_grandchild_may_spawn_into_a_scope_of_its_grandparent() {
     // scope(|s| join(|| s.spawn(..), || s.spawn(..))), and again after a first wait
-    let once = || [Fork(1), Fork(2), Strand, End, End, Fork(1), Fork(2), End, End, Sync(1), Sync(2)];
+    let once =
+        || [Fork(1), Fork(2), Strand, End, End, Fork(1), Fork(2), End, End, Sync(1), Sync(2)];
     assert!(build(&once().into_iter().chain(once()).collect::<Vec<_>>()).is_ok());
 }
 
@@ -69,7 +84,8 @@ fn a_task_cannot_wait_for_its_siblings() {
 
 #[test]
 fn a_task_cannot_fork_into_a_scope_that_a_stranger_waits_for() {
-    // Serially the wait comes first and finds nothing; in parallel it would meet the sibling's child.
+    // Serially the wait comes first and finds nothing; in parallel it would meet the sibling's
+    // child.
     let error = build(&[Fork(0), Sync(1), End, Fork(0), Fork(1), End, End]).unwrap_err();
     assert_eq!(error, TreeError::Fork { task: 2, scope: 1 });
     let twice = [Fork(0), Sync(1), End, Fork(0), Sync(1), Fork(1), End, End];

@@ -8,7 +8,8 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// A folder that mirrors the file system: real folders on the way to one place, and links to all that lies beside it.
+/// A folder that mirrors the file system: real folders on the way to one place, and links to all
+/// that lies beside it.
 #[derive(Debug)]
 pub(super) struct Links<'a> {
     tree: &'a Path,
@@ -20,8 +21,9 @@ impl<'a> Links<'a> {
         Self { tree }
     }
 
-    /// Mirrors the folder `place` (absolute), and those above it, all but the `hidden` files and folders. Links that are there already stay, those that
-    /// lead to nothing any more go; so others may use the tree meanwhile.
+    /// Mirrors the folder `place` (absolute), and those above it, all but the `hidden` files and
+    /// folders. Links that are there already stay, those that lead to nothing any more go; so
+    /// others may use the tree meanwhile.
     pub(super) fn lead_to(&self, place: &Path, hidden: &[&Path]) -> io::Result<()> {
         let (mut real, mut mirrored) = (PathBuf::from("/"), self.tree.to_owned());
         for component in place.components() {

@@ -1,7 +1,8 @@
 //! Lockfiles, as far as they must be understood.
 //!
-//! Cargo takes a patched package only if nothing that is locked stands against it; else it keeps rayon's own, and only warns. What stands
-//! against it: rayon-core in another version, and older versions of what befit needs.
+//! Cargo takes a patched package only if nothing that is locked stands against it; else it keeps
+//! rayon's own, and only warns. What stands against it: rayon-core in another version, and older
+//! versions of what befit needs.
 
 const PACKAGE: &str = "[[package]]\n";
 
@@ -19,12 +20,14 @@ fn is_rayon_core(package: &str) -> bool {
     value(package, "name") == Some("rayon-core")
 }
 
-/// The lockfile `users` without what stands against a rayon-core whose own lockfile is `ours`: cargo then locks that anew.
+/// The lockfile `users` without what stands against a rayon-core whose own lockfile is `ours`:
+/// cargo then locks that anew.
 pub(super) fn with_room_for(users: &str, ours: &str) -> String {
     let needed: Vec<_> = packages(ours).filter_map(Locked::new).collect();
     let in_the_way = |package: &&str| {
         let mine = Locked::new(package);
-        is_rayon_core(package) || mine.is_some_and(|mine| needed.iter().any(|ours| mine.is_outdated_by(ours)))
+        is_rayon_core(package)
+            || mine.is_some_and(|mine| needed.iter().any(|ours| mine.is_outdated_by(ours)))
     };
     packages(users).filter(|package| !in_the_way(package)).collect::<Vec<_>>().join(PACKAGE)
 }
@@ -45,8 +48,10 @@ impl<'a> Locked<'a> {
 
     /// Whether a build can have only one of the two, and `other` is newer.
     fn is_outdated_by(&self, other: &Self) -> bool {
-        // Versions can stand for one another if they are equal up to the first number that is not 0.
-        let significant = |version: &[u64]| version.iter().position(|n| *n > 0).map(|at| version[..=at].to_vec());
+        // Versions can stand for one another if they are equal up to the first number that is not
+        // 0.
+        let significant =
+            |version: &[u64]| version.iter().position(|n| *n > 0).map(|at| version[..=at].to_vec());
         self.name == other.name
             && significant(&self.version) == significant(&other.version)
             && self.version < other.version
@@ -79,10 +84,20 @@ mod tests {
 
     #[test]
     fn what_befit_needs_newer_goes_if_a_build_cannot_have_both() {
-        let ours =
-            lock(&[("libc", "0.2.191"), ("syn", "3.0.9"), ("cfg", "1.2.0"), ("bits", "2.4.0"), ("rc", "1.0.0-rc.1")]);
-        let users =
-            lock(&[("libc", "0.2.156"), ("syn", "2.0.9"), ("cfg", "1.3.0"), ("bits", "2.4.0"), ("rc", "1.0.0")]);
+        let ours = lock(&[
+            ("libc", "0.2.191"),
+            ("syn", "3.0.9"),
+            ("cfg", "1.2.0"),
+            ("bits", "2.4.0"),
+            ("rc", "1.0.0-rc.1"),
+        ]);
+        let users = lock(&[
+            ("libc", "0.2.156"),
+            ("syn", "2.0.9"),
+            ("cfg", "1.3.0"),
+            ("bits", "2.4.0"),
+            ("rc", "1.0.0"),
+        ]);
         assert_eq!(
             with_room_for(&users, &ours),
             lock(&[("syn", "2.0.9"), ("cfg", "1.3.0"), ("bits", "2.4.0"), ("rc", "1.0.0")])

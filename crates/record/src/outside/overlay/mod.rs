@@ -1,13 +1,15 @@
-//! Builds a program that uses rayon on befit's rayon-core, without a change to any file of the program's.
+//! Builds a program that uses rayon on befit's rayon-core, without a change to any file of the
+//! program's.
 //!
-//! `cargo build --config 'patch.crates-io.rayon-core.path="…"'` would be enough, but that cargo writes the replaced package into the
-//! workspace's `Cargo.lock`, and stable cargo (1.95) has no option to keep the lockfile elsewhere. So the workspace is built from an
-//! *overlay*: a tree of symbolic links in the target folder through which cargo sees all files of the workspace, but for a `Cargo.lock` of the
-//! overlay's own. That begins as a copy of the user's, so packages stay at the versions that the user has, where befit does not need newer ones
-//! ([`lock`]).
+//! `cargo build --config 'patch.crates-io.rayon-core.path="…"'` would be enough, but that cargo
+//! writes the replaced package into the workspace's `Cargo.lock`, and stable cargo (1.95) has no
+//! option to keep the lockfile elsewhere. So the workspace is built from an *overlay*: a tree of
+//! symbolic links in the target folder through which cargo sees all files of the workspace, but for
+//! a `Cargo.lock` of the overlay's own. That begins as a copy of the user's, so packages stay at
+//! the versions that the user has, where befit does not need newer ones ([`lock`]).
 //!
-//! The tree ([`Links`]) mirrors the file system from its root down to the workspace, so paths that lead out of the workspace (`../other`) find
-//! what they mean.
+//! The tree ([`Links`]) mirrors the file system from its root down to the workspace, so paths that
+//! lead out of the workspace (`../other`) find what they mean.
 
 mod links;
 mod lock;
@@ -58,10 +60,14 @@ impl Workspace {
         packages.flat_map(|package| package["dependencies"].as_array().into_iter().flatten())
     }
 
-    /// Whether it seems that a program of the workspace uses rayon: its lockfile says so, or could not know yet.
+    /// Whether it seems that a program of the workspace uses rayon: its lockfile says so, or could
+    /// not know yet.
     pub(super) fn may_use_rayon(&self) -> bool {
-        let asked_for = self.dependencies().any(|d| d["name"] == "rayon" || d["name"] == "rayon-core");
-        asked_for || fs::read_to_string(self.root.join(LOCKFILE)).map_or(true, |lock| lock::names_rayon_core(&lock))
+        let asked_for =
+            self.dependencies().any(|d| d["name"] == "rayon" || d["name"] == "rayon-core");
+        asked_for
+            || fs::read_to_string(self.root.join(LOCKFILE))
+                .map_or(true, |lock| lock::names_rayon_core(&lock))
     }
 
     /// Where its package `befit` comes from, if it is a folder.
@@ -78,13 +84,14 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
-    /// The overlay of `workspace` in `folder`, for a build with the package in the folder `rayon_core`; made new or brought up to date.
-    /// Two workspaces never share one.
+    /// The overlay of `workspace` in `folder`, for a build with the package in the folder
+    /// `rayon_core`; made new or brought up to date. Two workspaces never share one.
     pub(super) fn of(workspace: &Workspace, folder: &Path, rayon_core: &Path) -> io::Result<Self> {
         let mut hasher = DefaultHasher::new();
         workspace.root.hash(&mut hasher);
         let tree = folder.join(format!("overlay-{:016x}", hasher.finish()));
-        Links::new(&tree).lead_to(&workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
+        Links::new(&tree)
+            .lead_to(&workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
         let overlay = Self { tree };
         overlay.lock(&workspace.root, rayon_core)?;
         Ok(overlay)
@@ -108,11 +115,17 @@ impl Overlay {
         path.starts_with(&self.tree)
     }
 
-    /// Takes over the user's lockfile. If that was done before, and the user's is as it was then, all stays as cargo has left it.
+    /// Takes over the user's lockfile. If that was done before, and the user's is as it was then,
+    /// all stays as cargo has left it.
     fn lock(&self, root: &Path, rayon_core: &Path) -> io::Result<()> {
         let (own, from) = (self.path(root).join(LOCKFILE), self.tree.join(LOCKED_FROM));
         match fs::read_to_string(root.join(LOCKFILE)) {
-            Ok(users) if own.is_file() && fs::read_to_string(&from).is_ok_and(|before| before == users) => Ok(()),
+            Ok(users)
+                if own.is_file()
+                    && fs::read_to_string(&from).is_ok_and(|before| before == users) =>
+            {
+                Ok(())
+            }
             Ok(users) => {
                 // Without it nothing is known to be needed newer, and cargo has the last word.
                 let ours = fs::read_to_string(rayon_core.join(LOCKFILE)).unwrap_or_default();

@@ -76,7 +76,10 @@ fn a_good_stream_becomes_its_program() {
         (program.meta().name.as_str(), program.meta().filter, program.meta().line_size),
         ("by hand", 8, Bytes(64))
     );
-    assert_eq!(program.declared(TaskId(2)), Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) });
+    assert_eq!(
+        program.declared(TaskId(2)),
+        Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) }
+    );
     assert_eq!(program.declared(TaskId(1)), Declared::default());
     assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(0))]);
     let touches: Vec<_> = program.touches(StrandId(0)).map(|t| (t.write, t.stack)).collect();
@@ -102,7 +105,8 @@ fn progress_adds_up_to_all_touches() {
 #[test]
 fn a_stream_cut_off_anywhere_is_an_error() {
     let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
-    let region_ends = bytes.len() - 2 * 8; // what follows are the last sync and the count of skipped regions
+    // what follows are the last sync and the count of skipped regions
+    let region_ends = bytes.len() - 2 * 8;
     for length in 0..bytes.len() {
         let result = read(&bytes[..length], "by hand", &|_| {});
         let may_end_here = length >= region_ends && length % 8 == 0;
@@ -115,19 +119,25 @@ fn a_stream_cut_off_anywhere_is_an_error() {
 
 #[test]
 fn a_stream_of_something_else_is_an_error() {
-    assert!(matches!(read(&b"hello world, this is not it"[..], "", &|_| {}), Err(StreamError::NotARecording)));
+    assert!(matches!(
+        read(&b"hello world, this is not it"[..], "", &|_| {}),
+        Err(StreamError::NotARecording)
+    ));
     assert!(matches!(read_words(&[event(0, VERSION.into()), 0]), Err(StreamError::NotARecording)));
     assert!(matches!(read_words(&[event(0, 99), MAGIC]), Err(StreamError::Version { found: 99 })));
 }
 
 #[test]
 fn events_in_the_wrong_place_are_errors_that_say_where() {
-    let after_hello = |words: &[u64]| read_words(&[&hello(), words].concat()).unwrap_err().to_string();
+    let after_hello =
+        |words: &[u64]| read_words(&[&hello(), words].concat()).unwrap_err().to_string();
     assert!(after_hello(&[END]).contains("an end without a task at word 2"));
     assert!(after_hello(&[touch(1, true, false)]).contains("a touch outside a region"));
     assert!(after_hello(&hello()).contains("a second beginning at word 2"));
     assert!(after_hello(&[event(99, 0)]).contains("word 2 (0xe3"));
-    assert!(after_hello(&fork(1 << 40, NOTHING, NOTHING)).contains("a scope beyond 32 bits at word 2"));
+    assert!(
+        after_hello(&fork(1 << 40, NOTHING, NOTHING)).contains("a scope beyond 32 bits at word 2")
+    );
     assert!(after_hello(&[event(6, 1)]).contains("8 GiB"));
     let of_sibling = [
         &fork(1, NOTHING, NOTHING)[..],

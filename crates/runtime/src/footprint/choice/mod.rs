@@ -1,14 +1,20 @@
-//! Which way of running a queue's tasks costs least: found by timing small portions of each, and looked at again now and then.
+//! Which way of running a queue's tasks costs least: found by timing small portions of each, and
+//! looked at again now and then.
 //!
-//! A pure policy: it says what to run next and is told what that cost, and knows neither clocks nor threads.
+//! A pure policy: it says what to run next and is told what that cost, and knows neither clocks nor
+//! threads.
 //!
-//! 1. *Arrival and interleaved*, some thousand tasks in the order of arrival, piece by piece one way and the other; the first ones
-//!    do not count, as they warm the caches.
-//! 2. *Windows in order*, if there is a hint: first small ones, then ever larger ones up to the largest that the caches advise, piece by
-//!    piece plain and interleaved. That ends where order costs 15 % more than the best way without it: a window that is eight
-//!    times as large saves three levels of a tree, not much more. So where order does not pay, little time goes into finding out.
-//! 3. The cheapest, which must be a tenth cheaper to be an order, is *settled*, and runs until it has run 64 times as long as the search for it cost more than it did itself; twice
-//!    as long each time that the search finds the same. It is questioned at once if its tasks become dearer by half.
+//! 1. *Arrival and interleaved*, some thousand tasks in the order of arrival, piece by piece one
+//!    way and the other; the first ones do not count, as they warm the caches.
+//! 2. *Windows in order*, if there is a hint: first small ones, then ever larger ones up to the
+//!    largest that the caches advise, piece by piece plain and interleaved. That ends where order
+//!    costs 15 % more than the best way without it: a window that is eight times as large saves
+//!    three levels of a tree, not much more. So where order does not pay, little time goes into
+//!    finding out.
+//! 3. The cheapest, which must be a tenth cheaper to be an order, is *settled*, and runs until it
+//!    has run 64 times as long as the search for it cost more than it did itself; twice as long
+//!    each time that the search finds the same. It is questioned at once if its tasks become dearer
+//!    by half.
 
 use super::{measure::Pieces, portion::Flights};
 
@@ -49,8 +55,9 @@ impl Mode {
 /// Tasks per thread that are timed at a time in the order of arrival.
 const SAMPLE: usize = 8 << 10;
 
-/// They are enough when they have taken so many nanoseconds per thread: of cheap tasks more are needed, as what they gain or lose by
-/// the caches' contents, or by a moment's trouble of the machine, is as large as they are.
+/// They are enough when they have taken so many nanoseconds per thread: of cheap tasks more are
+/// needed, as what they gain or lose by the caches' contents, or by a moment's trouble of the
+/// machine, is as large as they are.
 const SAMPLE_TIME: f64 = 4e6;
 
 /// Tasks per thread of the smallest window that is tried, and by how much each next one is larger.
@@ -63,17 +70,20 @@ const PORTIONS: usize = 16;
 /// Larger windows are not tried if order costs so many times what the best way without it does.
 const HOPELESS: f64 = 1.15;
 
-/// Order must save a tenth to be chosen. It makes others wait, and small portions do not tell finer: their first tasks find caches
-/// and page tables cold, which harms the order of arrival most.
+/// Order must save a tenth to be chosen. It makes others wait, and small portions do not tell
+/// finer: their first tasks find caches and page tables cold, which harms the order of arrival
+/// most.
 const WORTH: f64 = 1.1;
 
-/// A settled way runs so many times as long as looking for it took, beyond what it would have taken itself.
+/// A settled way runs so many times as long as looking for it took, beyond what it would have taken
+/// itself.
 const REST: f64 = 64.0;
 
 /// A settled way is questioned if its tasks cost so many times what they did.
 const DEARER: f64 = 1.5;
 
-/// Batches that are so many times as large as those that the search saw are a new case, if they fill larger windows.
+/// Batches that are so many times as large as those that the search saw are a new case, if they
+/// fill larger windows.
 const LARGER: usize = 4;
 
 /// What to run next.
@@ -183,7 +193,9 @@ impl Choice {
         }
         let (tasks, ordered, flights) = match self.stage {
             _ if !self.alternatives() => (self.largest, false, Flights::Are(false)),
-            Stage::Unordered if self.steps => (SAMPLE * self.threads, false, Flights::Mixed(true, 2)),
+            Stage::Unordered if self.steps => {
+                (SAMPLE * self.threads, false, Flights::Mixed(true, 2))
+            }
             Stage::Unordered => (SAMPLE * self.threads, false, Flights::Are(false)),
             Stage::Ordered(window) if self.steps => {
                 let pieces = (window / self.first_window()).max(1) * 4;
@@ -211,7 +223,8 @@ impl Choice {
                 self.rest -= total;
                 let cost = |flight| pieces.cost(portion.ordered, flight);
                 let dearer = self.settled.is_some_and(|settled| {
-                    cost(settled.way.mode.flight()).is_some_and(|cost| cost > DEARER * settled.nanoseconds)
+                    cost(settled.way.mode.flight())
+                        .is_some_and(|cost| cost > DEARER * settled.nanoseconds)
                 });
                 // A few tasks alone, without others beside them, are dearer always.
                 if self.rest <= 0.0 || dearer && portion.tasks >= SAMPLE {
@@ -245,7 +258,8 @@ impl Choice {
     /// Whether interleaving was the cheaper one where it was last compared.
     fn favourite(&self) -> bool {
         let last = self.costs.last().map(|cost| cost.way);
-        let of_last = |cost: &&Cost| last.is_some_and(|way| cost.way.mode.ordered() == way.mode.ordered());
+        let of_last =
+            |cost: &&Cost| last.is_some_and(|way| cost.way.mode.ordered() == way.mode.ordered());
         let cheapest = self.costs.iter().rev().take(2).filter(of_last).min_by(cheaper);
         cheapest.is_some_and(|cost| cost.way.mode.flight())
     }
@@ -265,12 +279,16 @@ impl Choice {
         let filled = self.tasks / self.portions.max(1) >= window / 2;
         self.clear();
         self.short = portion.ordered && !filled;
-        let best = |ordered: bool| self.costs.iter().filter(move |c| c.way.mode.ordered() == ordered).min_by(cheaper);
+        let best = |ordered: bool| {
+            self.costs.iter().filter(move |c| c.way.mode.ordered() == ordered).min_by(cheaper)
+        };
         let next = match self.stage {
             Stage::Unordered if self.orders => Some(self.first_window()),
             Stage::Ordered(window) if filled && window < self.largest => {
                 let hope = match (best(true), best(false)) {
-                    (Some(ordered), Some(unordered)) => ordered.nanoseconds <= HOPELESS * unordered.nanoseconds,
+                    (Some(ordered), Some(unordered)) => {
+                        ordered.nanoseconds <= HOPELESS * unordered.nanoseconds
+                    }
                     _ => true,
                 };
                 // Not one that is hardly larger than the last.
@@ -287,12 +305,14 @@ impl Choice {
 
     fn settle(&mut self) {
         self.stage = Stage::Settled;
-        let handicap = |cost: &Cost| cost.nanoseconds * if cost.way.mode.ordered() { WORTH } else { 1.0 };
+        let handicap =
+            |cost: &Cost| cost.nanoseconds * if cost.way.mode.ordered() { WORTH } else { 1.0 };
         let best = self.costs.iter().min_by(|a, b| handicap(a).total_cmp(&handicap(b)));
         let Some(best) = best.copied() else { return };
         let same = self.settled.is_some_and(|settled| settled.way == best.way);
         self.same = if same { (self.same + 1).min(6) } else { 0 };
-        let excess = (self.search.0 - best.nanoseconds * self.search.1 as f64).max(0.1 * self.search.0);
+        let excess =
+            (self.search.0 - best.nanoseconds * self.search.1 as f64).max(0.1 * self.search.0);
         self.rest = REST * excess * f64::from(1 << self.same);
         self.settled = Some(best);
     }

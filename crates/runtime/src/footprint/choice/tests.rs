@@ -90,7 +90,12 @@ fn order_switches_itself_off_where_it_does_not_pay() {
     let mut choice = choice(true, true);
     let cost = batch(&mut choice, 10_000_000, &hash);
     assert_eq!(choice.settled().unwrap().mode, Mode::Interleaved);
-    assert!(choice.costs().iter().all(|cost| cost.way.window == FIRST_WINDOW || !cost.way.mode.ordered()));
+    assert!(
+        choice
+            .costs()
+            .iter()
+            .all(|cost| cost.way.window == FIRST_WINDOW || !cost.way.mode.ordered())
+    );
     assert!(cost < 1.02 * 28.0, "{cost}");
 }
 

@@ -3,7 +3,9 @@
 use std::{fmt, future::Future, marker::PhantomData};
 
 use super::*;
-use crate::footprint::{ByClass, ByKey, ByPlaces, InCoroutines, InSteps, Touch, Walk, flight::IN_FLIGHT};
+use crate::footprint::{
+    ByClass, ByKey, ByPlaces, InCoroutines, InSteps, Touch, Walk, flight::IN_FLIGHT,
+};
 
 impl<T, O, F> Queue<T, Plain<F>>
 where
@@ -31,8 +33,8 @@ where
     O: Send,
     F: Fn(&T) -> O + Sync,
 {
-    /// Says how a task is run in steps: `start` makes a state machine that answers the same as the plain call. Then many can be in
-    /// flight. The plain call stays in use, where it is faster.
+    /// Says how a task is run in steps: `start` makes a state machine that answers the same as the
+    /// plain call. Then many can be in flight. The plain call stays in use, where it is faster.
     ///
     /// ```
     /// use befit::footprint::{Queue, Step, Walk};
@@ -65,8 +67,8 @@ where
         self.with(|call, hint| (InSteps { call: call.0, start }, hint))
     }
 
-    /// As [`in_steps`](Self::in_steps), with an async function that awaits [`prefetch`](crate::footprint::prefetch()) before it
-    /// touches memory.
+    /// As [`in_steps`](Self::in_steps), with an async function that awaits
+    /// [`prefetch`](crate::footprint::prefetch()) before it touches memory.
     ///
     /// ```
     /// use befit::footprint::{Queue, Touch, prefetch};
@@ -102,14 +104,14 @@ where
 }
 
 impl<T, R: Run<T>> Queue<T, R> {
-    /// Tasks with near keys touch the same or near memory. Any order that keeps near data near will do: the keys of an index,
-    /// cells along a space-filling curve, rows.
+    /// Tasks with near keys touch the same or near memory. Any order that keeps near data near will
+    /// do: the keys of an index, cells along a space-filling curve, rows.
     pub fn by_key<F: Fn(&T) -> u64 + Sync>(self, key: F) -> Queue<T, R, ByKey<F>> {
         self.with(|run, _| (run, ByKey(key)))
     }
 
-    /// What tasks touch is known before they run: the order is that of addresses, of the largest of the places that `places` gives
-    /// for a task.
+    /// What tasks touch is known before they run: the order is that of addresses, of the largest of
+    /// the places that `places` gives for a task.
     ///
     /// ```
     /// use befit::footprint::{Queue, Touch};
@@ -127,9 +129,10 @@ impl<T, R: Run<T>> Queue<T, R> {
         self.with(|run, _| (run, ByPlaces(places)))
     }
 
-    /// Tasks of one class touch much the same memory, and nobody knows where that is. The queue watches a few tasks of each class
-    /// now and then, if they are run [in steps](Queue::in_steps), and lets classes follow each other as what they touch lies in
-    /// memory; otherwise in the order of their numbers.
+    /// Tasks of one class touch much the same memory, and nobody knows where that is. The queue
+    /// watches a few tasks of each class now and then, if they are run [in steps](Queue::in_steps),
+    /// and lets classes follow each other as what they touch lies in memory; otherwise in the order
+    /// of their numbers.
     ///
     /// ```
     /// use befit::footprint::Queue;
@@ -150,8 +153,9 @@ impl<T, R, H> Queue<T, R, H> {
         Queue { run, hint, in_flight, data, mode, window, age, state: None, tasks: PhantomData }
     }
 
-    /// How much memory the tasks touch, all of them together: the index's size, say. The width of the keys follows from it, and tasks
-    /// whose data stay in a core's own cache anyway are not put in order. Unknown by default.
+    /// How much memory the tasks touch, all of them together: the index's size, say. The width of
+    /// the keys follows from it, and tasks whose data stay in a core's own cache anyway are not put
+    /// in order. Unknown by default.
     pub fn data_bytes(mut self, bytes: usize) -> Self {
         (self.data, self.state) = (Some(bytes), None);
         self
@@ -163,11 +167,13 @@ impl<T, R, H> Queue<T, R, H> {
         self
     }
 
-    /// The age bound: no task waits for `tasks` or more that arrived after it, and none runs before that many that arrived earlier.
+    /// The age bound: no task waits for `tasks` or more that arrived after it, and none runs before
+    /// that many that arrived earlier.
     ///
-    /// Windows are never larger. In each mode all tasks of one window have ended before any of the next one starts, so only tasks
-    /// of the same window, at most `tasks` − 1 others, can change places with it. Unbounded by default: windows are then as large
-    /// as the last cache advises. 0 counts as 1.
+    /// Windows are never larger. In each mode all tasks of one window have ended before any of the
+    /// next one starts, so only tasks of the same window, at most `tasks` − 1 others, can change
+    /// places with it. Unbounded by default: windows are then as large as the last cache advises. 0
+    /// counts as 1.
     ///
     /// ```
     /// use befit::footprint::{Mode, Queue};
@@ -191,8 +197,9 @@ impl<T, R, H> Queue<T, R, H> {
         self
     }
 
-    /// Runs tasks this way always, and measures nothing. For comparison, or for programs that know. What the queue has no means for is
-    /// left out: without steps nothing is in flight, and without a hint nothing is put in order.
+    /// Runs tasks this way always, and measures nothing. For comparison, or for programs that know.
+    /// What the queue has no means for is left out: without steps nothing is in flight, and without
+    /// a hint nothing is put in order.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = Some(mode);
         self
@@ -202,7 +209,10 @@ impl<T, R, H> Queue<T, R, H> {
 impl<T, R, H> fmt::Debug for Queue<T, R, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Queue");
-        debug.field("in_flight", &self.in_flight).field("data", &self.data).field("mode", &self.mode);
+        debug
+            .field("in_flight", &self.in_flight)
+            .field("data", &self.data)
+            .field("mode", &self.mode);
         debug.field("window", &self.window).field("age", &self.age).finish_non_exhaustive()
     }
 }

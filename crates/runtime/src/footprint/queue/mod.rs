@@ -21,9 +21,10 @@ use crate::current_num_threads;
 
 /// Runs many small independent tasks in an order, and in a way, that suits the caches.
 ///
-/// [`new`](Self::new) says how a task is run, [`in_steps`](Self::in_steps) or [`in_coroutines`](Self::in_coroutines) how it is run
-/// piecewise, `by_…` where its data lie; then [`run`](Self::run) takes batches and [`stream`](Self::stream) single tasks. One
-/// queue should see all batches of its kind: it learns from each.
+/// [`new`](Self::new) says how a task is run, [`in_steps`](Self::in_steps) or
+/// [`in_coroutines`](Self::in_coroutines) how it is run piecewise, `by_…` where its data lie; then
+/// [`run`](Self::run) takes batches and [`stream`](Self::stream) single tasks. One queue should see
+/// all batches of its kind: it learns from each.
 ///
 /// `T` is a task, `R` how it is run, `H` the hint.
 ///
@@ -72,37 +73,49 @@ where
 {
     /// Runs `tasks` and returns their answers, in the tasks' order.
     ///
-    /// It runs them in windows, one after another: every task of a window has ended before the first one of the next starts. Within a
-    /// window there is no order, so no task is displaced, against the order of arrival, by more than the window's length
-    /// less 1: see [`age`](Self::age). Contiguous parts of a window run in parallel in the pool that the caller is in, else in the
-    /// global one.
+    /// It runs them in windows, one after another: every task of a window has ended before the
+    /// first one of the next starts. Within a window there is no order, so no task is displaced,
+    /// against the order of arrival, by more than the window's length less 1: see
+    /// [`age`](Self::age). Contiguous parts of a window run in parallel in the pool that the caller
+    /// is in, else in the global one.
     ///
     /// Beyond the tasks themselves it takes O(n) time and memory for the largest window.
     ///
     /// # Panics
-    /// If a task does. Then some of the other tasks may not have been run, and answers that there were are not dropped.
+    /// If a task does. Then some of the other tasks may not have been run, and answers that there
+    /// were are not dropped.
     pub fn run(&mut self, tasks: &[T]) -> Vec<R::Output> {
         let Self { run, hint, in_flight, data, mode, window, age, state, .. } = self;
         let all = |answers: &Answers<R::Output>| {
             in_pool(|| {
-                let state = state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age));
+                let state =
+                    state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age));
                 let mut done = 0;
                 while done < tasks.len() {
                     let left = tasks.len() - done;
                     if state.watch > 0 && mode.is_none_or(Mode::ordered) {
                         let count = left.min(state.watch);
-                        // SAFETY: the numbers are of no portion, and the answers are given out after the loop.
+                        // SAFETY: the numbers are of no portion, and the answers are given out
+                        // after the loop.
                         unsafe { watch(tasks, done..done + count, run, hint, answers) };
                         state.watch -= count;
                         done += count;
                         continue;
                     }
                     let portion = state.next(left, *mode);
-                    let batch = Batch { tasks, answers, run, hint: &*hint, in_flight: *in_flight, data: *data };
+                    let batch = Batch {
+                        tasks,
+                        answers,
+                        run,
+                        hint: &*hint,
+                        in_flight: *in_flight,
+                        data: *data,
+                    };
                     let numbers = done..done + portion.tasks;
                     let pieces = if portion.ordered && H::ORDERS {
                         let bits = plan::bits(&state.caches, *data, portion.tasks);
-                        // SAFETY: the numbers are of no other portion, and the answers are given out after the loop.
+                        // SAFETY: the numbers are of no other portion, and the answers are given
+                        // out after the loop.
                         unsafe { batch.ordered(numbers, &mut state.buffers, bits, portion.flights) }
                     } else {
                         // SAFETY: as above.
@@ -118,8 +131,9 @@ where
                 }
             });
         };
-        // SAFETY: the loop covers the numbers from 0 to `tasks.len()`: where one portion ends the next starts. `watch`, `arrival` and
-        // `ordered` put an answer for each number that they are given, and return when all have been put.
+        // SAFETY: the loop covers the numbers from 0 to `tasks.len()`: where one portion ends the
+        // next starts. `watch`, `arrival` and `ordered` put an answer for each number that they are
+        // given, and return when all have been put.
         unsafe { Answers::collect(tasks.len(), all) }
     }
 }
@@ -146,12 +160,23 @@ unsafe fn watch<T, R: Run<T>, H: Hint<T>>(
 }
 
 impl State {
-    fn new<T, R: Run<T>, H: Hint<T>>(data: Option<usize>, window: Option<usize>, age: usize) -> Self {
+    fn new<T, R: Run<T>, H: Hint<T>>(
+        data: Option<usize>,
+        window: Option<usize>,
+        age: usize,
+    ) -> Self {
         let caches = crate::with_current_machine(Caches::of);
-        let window = window.unwrap_or_else(|| plan::window::<T, R::Output>(&caches)).min(age).max(1);
+        let window =
+            window.unwrap_or_else(|| plan::window::<T, R::Output>(&caches)).min(age).max(1);
         let orders = H::ORDERS && !data.is_some_and(|data| caches.holds(data));
         let choice = Choice::new(R::STEPS, orders, current_num_threads(), window);
-        Self { caches, window, choice, buffers: Window::default(), watch: if H::LEARNS { WATCH } else { 0 } }
+        Self {
+            caches,
+            window,
+            choice,
+            buffers: Window::default(),
+            watch: if H::LEARNS { WATCH } else { 0 },
+        }
     }
 
     /// What to run next of `left` tasks.

@@ -10,7 +10,8 @@ pub struct Report {
     pub mode: Option<Mode>,
     /// Tasks of a window.
     pub window: usize,
-    /// What was measured last: way, tasks of a window, nanoseconds of thread time per task, putting them in order included.
+    /// What was measured last: way, tasks of a window, nanoseconds of thread time per task, putting
+    /// them in order included.
     pub costs: Vec<(Mode, usize, f64)>,
 }
 
@@ -30,7 +31,12 @@ impl<T, R, H> Queue<T, R, H> {
         Some(Report {
             mode: self.mode.or(settled.map(|way| way.mode)),
             window: settled.map_or(state.window, |way| way.window),
-            costs: state.choice.costs().iter().map(|c| (c.way.mode, c.way.window, c.nanoseconds)).collect(),
+            costs: state
+                .choice
+                .costs()
+                .iter()
+                .map(|c| (c.way.mode, c.way.window, c.nanoseconds))
+                .collect(),
         })
     }
 }

@@ -17,11 +17,11 @@ where
     R: Run<T>,
     H: Hint<T> + Send,
 {
-    /// Takes tasks one by one and runs them window by window, as they fill. `sink` gets each task with its answer, in the order of
-    /// arrival.
+    /// Takes tasks one by one and runs them window by window, as they fill. `sink` gets each task
+    /// with its answer, in the order of arrival.
     ///
-    /// A task waits until its window is full, that is for less than [`age`](Queue::age) later ones, or until
-    /// [`flush`](Stream::flush).
+    /// A task waits until its window is full, that is for less than [`age`](Queue::age) later ones,
+    /// or until [`flush`](Stream::flush).
     ///
     /// ```
     /// use befit::footprint::Queue;
@@ -37,7 +37,8 @@ where
     /// ```
     pub fn stream<S: FnMut(T, R::Output)>(&mut self, sink: S) -> Stream<'_, T, R, H, S> {
         let Self { data, window, age, state, .. } = self;
-        let window = state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age)).window;
+        let window =
+            state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age)).window;
         Stream { queue: self, waiting: Vec::new(), window, sink }
     }
 }
@@ -69,7 +70,8 @@ where
         self.waiting.drain(..).zip(answers).for_each(|(task, answer)| (self.sink)(task, answer));
     }
 
-    /// Runs what waits, for the last time. A stream that is dropped without it forgets its last tasks.
+    /// Runs what waits, for the last time. A stream that is dropped without it forgets its last
+    /// tasks.
     pub fn finish(mut self) {
         self.flush();
     }

@@ -41,7 +41,9 @@ impl<R, F: Fn() -> R> Walk for Steps<'_, R, F> {
 /// Calls `test` with pools of one, two and five threads.
 fn on_pools(test: impl Fn() + Sync) {
     within(Duration::from_secs(120), || {
-        for (scheduler, threads) in [(SchedulerKind::Ws, 1), (SchedulerKind::Ws, 2), (SchedulerKind::Sb, 5)] {
+        for (scheduler, threads) in
+            [(SchedulerKind::Ws, 1), (SchedulerKind::Ws, 2), (SchedulerKind::Sb, 5)]
+        {
             let machine = "pack:1 l3:2(size=1MiB) core:3 l2:1(size=64KiB) l1:1(size=16KiB) pu:1";
             pool(scheduler, machine, threads).install(&test);
         }
@@ -64,10 +66,15 @@ fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
                     let i = *i;
                     Steps { left: keys[i] % 7, place: &[0], end: move || run(i) }
                 };
-                let mut queue =
-                    Queue::new(|i: &usize| run(*i)).in_steps(steps).by_key(|i| keys[*i]).data_bytes(1 << 30);
+                let mut queue = Queue::new(|i: &usize| run(*i))
+                    .in_steps(steps)
+                    .by_key(|i| keys[*i])
+                    .data_bytes(1 << 30);
                 queue.mode = mode;
-                assert!(queue.run(&tasks).into_iter().eq(keys.iter().map(u64::to_string)), "{mode:?}");
+                assert!(
+                    queue.run(&tasks).into_iter().eq(keys.iter().map(u64::to_string)),
+                    "{mode:?}"
+                );
                 assert!(runs.into_iter().all(|runs| runs.into_inner() == 1), "{mode:?}");
             }
         }
@@ -83,10 +90,12 @@ fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
                 let tick = || clock.fetch_add(1, SeqCst);
                 // Those that take many steps end late: within their window still.
                 let steps = |key: &u64| Steps { left: key % 50, place: &[0], end: tick };
-                let mut queue = Queue::new(|_: &u64| tick()).in_steps(steps).by_key(|key| *key).age(age);
+                let mut queue =
+                    Queue::new(|_: &u64| tick()).in_steps(steps).by_key(|key| *key).age(age);
                 queue.mode = mode;
                 let ran = queue.run(&keys(50_000));
-                let most = ran.iter().enumerate().map(|(arrived, ran)| arrived.abs_diff(*ran)).max();
+                let most =
+                    ran.iter().enumerate().map(|(arrived, ran)| arrived.abs_diff(*ran)).max();
                 assert!(most.unwrap() < age.max(1), "{most:?} with an age of {age}, {mode:?}");
             }
         }
@@ -98,7 +107,8 @@ fn sorted_windows_run_in_the_order_of_their_keys() {
     let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
     pool.install(|| {
         let clock = AtomicUsize::new(0);
-        let queue = Queue::new(|_: &u64| clock.fetch_add(1, SeqCst)).by_key(|key| *key).mode(Mode::Ordered);
+        let queue =
+            Queue::new(|_: &u64| clock.fetch_add(1, SeqCst)).by_key(|key| *key).mode(Mode::Ordered);
         let keys: Vec<u64> = (0..1000).map(|i| i * 7919 % 1000).collect();
         let ran = queue.window(500).run(&keys);
         for (keys, ran) in keys.chunks(500).zip(ran.chunks(500)) {
@@ -136,7 +146,8 @@ fn coroutines_answer_what_calls_do() {
             }
         };
         for mode in MODES {
-            let queue = Queue::new(|i: &usize| numbers[*i]).in_coroutines(get).by_key(|i| *i as u64);
+            let queue =
+                Queue::new(|i: &usize| numbers[*i]).in_coroutines(get).by_key(|i| *i as u64);
             let tasks: Vec<usize> = (0..1000).rev().collect();
             assert!(queue.mode(mode).run(&tasks).iter().eq(numbers.iter().rev()));
         }
@@ -153,11 +164,16 @@ fn classes_that_are_learned_run_one_after_another() {
         // Class 0 lies last.
         let place = |class: u16| &memory[(3 - usize::from(class)) << 18..][..64];
         let steps = |class: &u16| Steps { left: 1, place: place(*class), end: tick };
-        let queue = Queue::new(|_: &u16| tick()).in_steps(steps).by_class(|class| *class).mode(Mode::Both);
+        let queue =
+            Queue::new(|_: &u16| tick()).in_steps(steps).by_class(|class| *class).mode(Mode::Both);
         let classes: Vec<u16> = (0..100_000u32).map(|i| (i * 7 % 4) as u16).collect();
-        let mut ran: Vec<_> = queue.in_flight(1).run(&classes).into_iter().zip(classes).skip(WATCH).collect();
+        let mut ran: Vec<_> =
+            queue.in_flight(1).run(&classes).into_iter().zip(classes).skip(WATCH).collect();
         ran.sort();
-        assert!(ran.iter().map(|(_, class)| std::cmp::Reverse(*class)).is_sorted(), "as they lie in memory");
+        assert!(
+            ran.iter().map(|(_, class)| std::cmp::Reverse(*class)).is_sorted(),
+            "as they lie in memory"
+        );
     });
 }
 

@@ -39,7 +39,11 @@ fn joining_the_threads_from_inside_is_refused_and_does_not_hang() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let (give, take) = mpsc::channel::<crate::ThreadPool>();
         let (answer, answered) = mpsc::channel();
-        pool.spawn(move || answer.send((take.recv().unwrap().join_threads(), crate::current_thread_index())).unwrap());
+        pool.spawn(move || {
+            answer
+                .send((take.recv().unwrap().join_threads(), crate::current_thread_index()))
+                .unwrap()
+        });
         give.send(pool).unwrap();
         let (result, index) = answered.recv().unwrap();
         let error = result.unwrap_err();

@@ -14,14 +14,17 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, broadcast, current_num_threads,
-    current_thread_index, join, scope, spawn,
+    SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, broadcast,
+    current_num_threads, current_thread_index, join, scope, spawn,
     testing::{MACHINES, add, within},
     yield_now,
 };
 
 fn builder(scheduler: SchedulerKind, threads: usize) -> ThreadPoolBuilder {
-    ThreadPoolBuilder::new().scheduler(scheduler).machine(MACHINES[2].parse().unwrap()).num_threads(threads)
+    ThreadPoolBuilder::new()
+        .scheduler(scheduler)
+        .machine(MACHINES[2].parse().unwrap())
+        .num_threads(threads)
 }
 
 /// Calls `test` for 1, 2 and 7 threads under each scheduler.
@@ -52,13 +55,17 @@ fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
                 log.lock().unwrap().push((index, what, thread::current().id()));
             }
         };
-        let pool = builder.start_handler(write("start")).exit_handler(write("exit")).build().unwrap();
+        let pool =
+            builder.start_handler(write("start")).exit_handler(write("exit")).build().unwrap();
         let ids = pool.broadcast(|_| thread::current().id());
         drop(pool);
         let mut log = log.lock().unwrap().clone();
         // Stable: for each thread the order stays.
         log.sort_by_key(|entry| entry.0);
-        assert!(log.into_iter().eq((0..threads).flat_map(|i| [(i, "start", ids[i]), (i, "exit", ids[i])])));
+        assert!(
+            log.into_iter()
+                .eq((0..threads).flat_map(|i| [(i, "start", ids[i]), (i, "exit", ids[i])]))
+        );
     });
 }
 
@@ -66,9 +73,11 @@ fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
 fn a_handler_s_panic_goes_to_the_panic_handler_and_the_thread_goes_on() {
     with_builders(|builder, threads| {
         let (sender, receiver) = mpsc::channel();
-        let builder = builder.start_handler(|_| panic_any("start")).exit_handler(|_| panic_any("exit"));
-        let catch =
-            move |panic: Box<dyn std::any::Any + Send>| sender.send(*panic.downcast::<&str>().unwrap()).unwrap();
+        let builder =
+            builder.start_handler(|_| panic_any("start")).exit_handler(|_| panic_any("exit"));
+        let catch = move |panic: Box<dyn std::any::Any + Send>| {
+            sender.send(*panic.downcast::<&str>().unwrap()).unwrap()
+        };
         let pool = builder.panic_handler(catch).build().unwrap();
         assert_eq!(pool.broadcast(|c| c.index()).len(), threads);
         assert!(receiver.iter().take(threads).all(|what| what == "start"));
@@ -80,12 +89,21 @@ fn a_handler_s_panic_goes_to_the_panic_handler_and_the_thread_goes_on() {
 #[test]
 fn a_handler_s_panic_without_a_panic_handler_ends_the_process() {
     if std::env::var_os("BEFIT_TEST_HANDLER_PANIC").is_some() {
-        drop(ThreadPoolBuilder::new().num_threads(1).exit_handler(|_| panic!("nobody takes it")).build());
+        drop(
+            ThreadPoolBuilder::new()
+                .num_threads(1)
+                .exit_handler(|_| panic!("nobody takes it"))
+                .build(),
+        );
         return;
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
     let name = "pool::tests::threads::a_handler_s_panic_without_a_panic_handler_ends_the_process";
-    let output = command.args([name, "--exact", "--nocapture"]).env("BEFIT_TEST_HANDLER_PANIC", "1").output().unwrap();
+    let output = command
+        .args([name, "--exact", "--nocapture"])
+        .env("BEFIT_TEST_HANDLER_PANIC", "1")
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
 }
@@ -112,12 +130,18 @@ fn threads_started_by_the_program_are_the_pool_s_threads() {
         let handles = Arc::new(Mutex::new(Vec::new()));
         let (keep, keep_handle) = (Arc::clone(&started), Arc::clone(&handles));
         let start = move |thread: ThreadBuilder| {
-            keep.lock().unwrap().push((thread.index(), thread.name().map(str::to_owned), thread.stack_size()));
-            let handle = thread::Builder::new().name("the program's".into()).spawn(|| thread.run())?;
+            keep.lock().unwrap().push((
+                thread.index(),
+                thread.name().map(str::to_owned),
+                thread.stack_size(),
+            ));
+            let handle =
+                thread::Builder::new().name("the program's".into()).spawn(|| thread.run())?;
             keep_handle.lock().unwrap().push(handle);
             Ok(())
         };
-        let builder = builder.thread_name(|i| format!("t{i}")).stack_size(1 << 20).spawn_handler(start);
+        let builder =
+            builder.thread_name(|i| format!("t{i}")).stack_size(1 << 20).spawn_handler(start);
         let pool = builder.build().unwrap();
         let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
         assert_eq!(names, vec![Some("the program's".to_owned()); threads]);
@@ -139,7 +163,8 @@ fn a_spawn_handler_that_fails_is_an_error_and_ends_the_others() {
             handles.push(thread::spawn(|| thread.run()));
             Ok(())
         };
-        let error = ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
+        let error =
+            ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
         assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
         assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
         handles.into_iter().for_each(|thread| thread.join().unwrap());
@@ -194,10 +219,12 @@ fn a_scoped_pool_ends_when_its_user_panics_and_refuses_bad_parameters() {
     });
 }
 
-/// Calls `test` with pools of which the calling thread, a new one as it cannot leave the pool, is thread 0.
+/// Calls `test` with pools of which the calling thread, a new one as it cannot leave the pool, is
+/// thread 0.
 fn on_an_adopted_thread(test: impl Fn(ThreadPool, usize) + Sync) {
     for_each_kind(|scheduler, threads| {
-        let run = || test(builder(scheduler, threads).use_current_thread().build().unwrap(), threads);
+        let run =
+            || test(builder(scheduler, threads).use_current_thread().build().unwrap(), threads);
         thread::scope(|s| s.spawn(run).join().unwrap());
     });
 }
@@ -211,7 +238,8 @@ fn the_current_thread_can_be_thread_0_of_a_pool() {
         assert_eq!(pool.install(|| thread::current().id()), here);
         let (first, second) = join(|| thread::current().id(), || 2);
         // A policy that sees every fork may give either half to another thread.
-        let sees_all = [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws];
+        let sees_all =
+            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws];
         assert!(first == here || sees_all.contains(&pool.scheduler()), "{}", pool.scheduler());
         assert_eq!(second, 2);
         let ids = broadcast(|_| thread::current().id());
@@ -258,7 +286,8 @@ fn the_current_thread_can_be_thread_0_of_the_global_pool() {
     if std::env::var_os("BEFIT_TEST_ADOPT_GLOBAL").is_none() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let name = "pool::tests::threads::the_current_thread_can_be_thread_0_of_the_global_pool";
-        let output = command.args([name, "--exact"]).env("BEFIT_TEST_ADOPT_GLOBAL", "1").output().unwrap();
+        let output =
+            command.args([name, "--exact"]).env("BEFIT_TEST_ADOPT_GLOBAL", "1").output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
@@ -300,7 +329,8 @@ fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
         let builder = ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| {
             counted.fetch_add(1, SeqCst);
         });
-        let builder = builder.thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
+        let builder = builder
+            .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
         assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
         assert_eq!(ended.load(SeqCst), 3);
     });

@@ -15,7 +15,10 @@ use crate::{
 #[test]
 fn nothing_can_be_yielded_to_outside_the_pool() {
     within(Duration::from_secs(60), || {
-        assert_eq!((yield_now(), yield_local(), current_thread_has_pending_tasks()), (None, None, None));
+        assert_eq!(
+            (yield_now(), yield_local(), current_thread_has_pending_tasks()),
+            (None, None, None)
+        );
         let (one, two) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Sb, "pu:1", 1));
         let ask = || (two.yield_now(), two.yield_local(), two.current_thread_has_pending_tasks());
         assert_eq!(one.install(ask), (None, None, None));
@@ -23,7 +26,8 @@ fn nothing_can_be_yielded_to_outside_the_pool() {
     });
 }
 
-/// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is there.
+/// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is
+/// there.
 fn beside_a_busy_thread(test: impl Fn() + Sync) {
     within(Duration::from_secs(60), || {
         for scheduler in SchedulerKind::ALL {
@@ -54,7 +58,11 @@ fn open_forks_run_when_their_thread_yields_until_they_have() {
             let done = AtomicBool::new(false);
             let wait = || {
                 while !done.load(SeqCst) {
-                    assert_eq!(yields(), Some(Yield::Executed), "there is something to do until it is done");
+                    assert_eq!(
+                        yields(),
+                        Some(Yield::Executed),
+                        "there is something to do until it is done"
+                    );
                 }
                 "first"
             };
@@ -93,7 +101,10 @@ fn on_one_thread_a_yield_runs_one_task_at_a_time_until_there_is_none() {
                     s.spawn(|_| ());
                     spawn_broadcast(|_| ());
                     assert_eq!(current_thread_has_pending_tasks(), Some(true));
-                    assert_eq!([yield_now(), yield_local(), yield_now()], [Some(Yield::Executed); 3]);
+                    assert_eq!(
+                        [yield_now(), yield_local(), yield_now()],
+                        [Some(Yield::Executed); 3]
+                    );
                     assert_eq!(current_thread_has_pending_tasks(), Some(false));
                     assert_eq!([yield_now(), yield_local()], [Some(Yield::Idle); 2]);
                 });
@@ -144,7 +155,8 @@ fn a_local_yield_steals_nothing() {
 fn tasks_that_all_yield_to_one_another_come_to_an_end() {
     on_every_pool(|pool| {
         if pool.scheduler() == SchedulerKind::Cab {
-            // It begins one subtree at a time on each socket, and without sizes each of these tasks is one.
+            // It begins one subtree at a time on each socket, and without sizes each of these tasks
+            // is one.
             return;
         }
         let left = AtomicUsize::new(20);

@@ -19,11 +19,13 @@ impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
     pub(crate) fn places(&self, parent: &Task, child: &Task) -> bool {
         let Some(thresholds) = &self.thresholds else { return false };
-        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size) && self.engine().is_shared(parent.anchor)
+        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
+            && self.engine().is_shared(parent.anchor)
     }
 
-    /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy that places by size, what does
-    /// not befit a private cache may contain forks that the policy must see.
+    /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy
+    /// that places by size, what does not befit a private cache may contain forks that the policy
+    /// must see.
     pub(crate) fn may_be_plain(&self, size: u64) -> bool {
         self.thresholds.as_ref().is_none_or(|thresholds| size <= thresholds.private.0)
     }
@@ -51,9 +53,9 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Hands out the oldest private forks: `at_least` so many; one if none of this worker's lies with the policy, and one for each idle
-    /// thread that the others do not suffice for; and twice as many as last time as long as none of them came back, as the next occasion
-    /// may be far.
+    /// Hands out the oldest private forks: `at_least` so many; one if none of this worker's lies
+    /// with the policy, and one for each idle thread that the others do not suffice for; and twice
+    /// as many as last time as long as none of them came back, as the next occasion may be far.
     pub(crate) fn serve(&self, at_least: usize) {
         let untaken = self.handed_out.get().wrapping_sub(self.asks().taken());
         let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
@@ -97,16 +99,18 @@ impl Worker {
         }
     }
 
-    /// Gives the oldest private fork to the policy; answers whether there was one. The running strand must be
-    /// suspended.
+    /// Gives the oldest private fork to the policy; answers whether there was one. The running
+    /// strand must be suspended.
     pub(super) fn hand_out_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.expose() else { return false };
         self.count_handed_out(1);
-        // SAFETY: it is in the list and was not handed out before, so it is live and its work is there.
+        // SAFETY: it is in the list and was not handed out before, so it is live and its work is
+        // there.
         let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.seat());
-        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`); `expose` answers each fork
-        // once; seat and asks are this worker's; its place outlives it, as it is of the job that forked it.
+        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
+        // `expose` answers each fork once; seat and asks are this worker's; its place outlives it,
+        // as it is of the job that forked it.
         let job = unsafe { OpenFork::hand_out(fork, latch, self.asks(), self.lineage()) };
         self.add(job, task);
         true

@@ -17,8 +17,9 @@ impl Worker {
         Some(self.unasked(job))
     }
 
-    /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs after what its thread has spawned
-    /// before. Nothing if there is no mail. A worker that may run only what it waits for (`awaited`) reads its mail at once.
+    /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs
+    /// after what its thread has spawned before. Nothing if there is no mail. A worker that may run
+    /// only what it waits for (`awaited`) reads its mail at once.
     #[inline]
     pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         if self.registry.mailbox(self.thread).has_mail() { self.own_or_mail(awaited) } else { None }
@@ -32,8 +33,9 @@ impl Worker {
 
     /// Tells the policy that a job runs here for which it was not asked.
     ///
-    /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the same cluster, so what it
-    /// forks cannot bury the waiting task (see [`crate::engine::Engine::get`]).
+    /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the
+    /// same cluster, so what it forks cannot bury the waiting task (see
+    /// [`crate::engine::Engine::get`]).
     fn unasked(&self, job: JobRef) -> Ready<JobRef> {
         self.counters().times.enter(Phase::Get);
         let task = self.unasked_task();
@@ -41,12 +43,13 @@ impl Worker {
         Ready { job, task, stage: Stage::Continuation }
     }
 
-    /// Calls `f`, a handler, which must not unwind, as the user code of a task of its own. Only while no other runs.
+    /// Calls `f`, a handler, which must not unwind, as the user code of a task of its own. Only
+    /// while no other runs.
     pub(super) fn call(&self, handler: Handler, f: impl FnOnce()) {
         self.handler.set(Some(handler));
         let job = Call { header: JobHeader::new(Call::table_of(&f)), f: Cell::new(Some(f)) };
-        // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer is to all of it; the table
-        // is its own.
+        // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer
+        // is to all of it; the table is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
         let ready = self.unasked(job);
         self.execute(&ready);
@@ -56,8 +59,9 @@ impl Worker {
         }
     }
 
-    /// Runs what is left, at the very end: what the handler of the exit has spawned. It lies in the mail: the policy might refuse it to this
-    /// thread, and those that it would give it to may have ended.
+    /// Runs what is left, at the very end: what the handler of the exit has spawned. It lies in the
+    /// mail: the policy might refuse it to this thread, and those that it would give it to may have
+    /// ended.
     pub(super) fn work_off(&self) {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(&ready);

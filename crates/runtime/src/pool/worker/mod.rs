@@ -1,9 +1,10 @@
 //! One thread of a pool.
 //!
-//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is running, and calls
-//! the policy as its protocol asks. `hand_out` gives forks and spawned tasks to the policy, `run` runs what the policy
-//! gives back, `wait` does so until a latch is set, and sleeps when there is nothing. `mail` is what runs here past the
-//! policy; `yields` looks for work because user code says so.
+//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is
+//! running, and calls the policy as its protocol asks. `hand_out` gives forks and spawned tasks to
+//! the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
+//! sleeps when there is nothing. `mail` is what runs here past the policy; `yields` looks for work
+//! because user code says so.
 
 mod hand_out;
 mod mail;
@@ -39,10 +40,12 @@ thread_local! {
 /// The stack of a thread for which none was asked for, in bytes: [`std::thread`]'s.
 const STACK: usize = 2 << 20;
 
-/// The part of the stack that may be used before a worker is deep: one in so many. The rest is for the program's own recursion.
+/// The part of the stack that may be used before a worker is deep: one in so many. The rest is for
+/// the program's own recursion.
 const DEEP: usize = 4;
 
-/// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted); only that thread uses it.
+/// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted);
+/// only that thread uses it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
@@ -51,9 +54,11 @@ pub(crate) struct Worker {
     stretches: Stretches,
     /// How many forks to hand out when next one is wanted; at least 1.
     batch: Cell<usize>,
-    /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those [taken](Asks::taken), they lie with the policy.
+    /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those
+    /// [taken](Asks::taken), they lie with the policy.
     handed_out: Cell<usize>,
-    /// The task that is running: the entry's, or an inner one that declared its size. Null between jobs.
+    /// The task that is running: the entry's, or an inner one that declared its size. Null between
+    /// jobs.
     task: Cell<*const Running<'static>>,
     /// Under schedulers that place by size.
     thresholds: Option<Thresholds>,
@@ -117,8 +122,9 @@ impl Worker {
         Self { deep_below: stack_pointer().saturating_sub(bytes.unwrap_or(STACK) / DEEP), ..self }
     }
 
-    /// Whether so much of the stack is in use that a waiting worker should put nothing on top but what it waits for. What it runs may
-    /// wait as well, on top of it, and so on: a program with enough large tasks would use up any stack.
+    /// Whether so much of the stack is in use that a waiting worker should put nothing on top but
+    /// what it waits for. What it runs may wait as well, on top of it, and so on: a program with
+    /// enough large tasks would use up any stack.
     fn is_deep(&self) -> bool {
         stack_pointer() < self.deep_below
     }
@@ -126,8 +132,9 @@ impl Worker {
     /// Calls `f` with the worker that the calling thread is, if it is one.
     pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = CURRENT.get();
-        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker goes, or a worker that
-        // is never freed; `f` cannot keep the reference beyond its call, during which `run_until` does not return.
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker
+        // goes, or a worker that is never freed; `f` cannot keep the reference beyond its call,
+        // during which `run_until` does not return.
         f(unsafe { worker.as_ref() })
     }
 
@@ -138,11 +145,15 @@ impl Worker {
         self.asks().raise_floor();
         let handlers = self.registry.handlers();
         if handlers.start.is_some() {
-            self.call(Handler::Start, || self.registry.call_handler(handlers.start.as_ref(), self.thread));
+            self.call(Handler::Start, || {
+                self.registry.call_handler(handlers.start.as_ref(), self.thread)
+            });
         }
         self.work_until(stop, None);
         if handlers.exit.is_some() {
-            self.call(Handler::Exit, || self.registry.call_handler(handlers.exit.as_ref(), self.thread));
+            self.call(Handler::Exit, || {
+                self.registry.call_handler(handlers.exit.as_ref(), self.thread)
+            });
             self.work_off();
         }
         self.asks().raise_floor();
@@ -152,13 +163,15 @@ impl Worker {
 
     /// Makes the calling thread, which is no worker, thread 0 of a pool, for ever.
     pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
-        let worker: &'static Self = Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        let worker: &'static Self =
+            Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
         worker.asks().raise_floor();
         worker.begin_base();
         CURRENT.set(worker);
     }
 
-    /// Whether this is a thread that was not started by or for the pool, and that is in none of the pool's jobs.
+    /// Whether this is a thread that was not started by or for the pool, and that is in none of the
+    /// pool's jobs.
     pub(super) fn is_adopted_and_free(&self) -> bool {
         self.adopted && self.is_at_base()
     }
@@ -183,7 +196,8 @@ impl Worker {
 
     /// The task that is running. Only while user code runs.
     pub(crate) fn task(&self) -> &Task {
-        // SAFETY: set while user code runs, and what is set stays on the stack for as long as it is.
+        // SAFETY: set while user code runs, and what is set stays on the stack for as long as it
+        // is.
         unsafe { &*self.task.get() }.task
     }
 
@@ -191,8 +205,8 @@ impl Worker {
     fn task_of_fork(&self, at: usize) -> &Task {
         let mut running = self.task.get();
         loop {
-            // SAFETY: forks are made while a task runs; the tasks that are running in one another are all on this
-            // stack.
+            // SAFETY: forks are made while a task runs; the tasks that are running in one another
+            // are all on this stack.
             let node = unsafe { &*running };
             if node.first_fork <= at {
                 return node.task;
@@ -228,7 +242,11 @@ impl Worker {
     }
 
     fn env(&self) -> ThreadEnv<'_> {
-        ThreadEnv { random: &self.random, counters: Some(self.counters()), meter: self.meter.as_ref() }
+        ThreadEnv {
+            random: &self.random,
+            counters: Some(self.counters()),
+            meter: self.meter.as_ref(),
+        }
     }
 
     /// Makes `running` the running task until the answer is dropped.
@@ -238,7 +256,8 @@ impl Worker {
     }
 }
 
-/// What the program runs at a thread's start or end. What it forks stays on the thread: others may not have started, or have ended.
+/// What the program runs at a thread's start or end. What it forks stays on the thread: others may
+/// not have started, or have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Handler {
     Start,

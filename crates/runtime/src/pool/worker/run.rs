@@ -31,7 +31,8 @@ pub(super) struct Entry {
 impl Worker {
     /// The innermost entry.
     fn entry(&self) -> Option<&Entry> {
-        // SAFETY: set by `execute` for as long as the entry lives, on the caller's stack, further up.
+        // SAFETY: set by `execute` for as long as the entry lives, on the caller's stack, further
+        // up.
         unsafe { self.entry.get().as_ref() }
     }
 
@@ -69,20 +70,22 @@ impl Worker {
         self.entry().is_some_and(|entry| entry.outer.is_null())
     }
 
-    /// What a job is, to the policy, that runs here without its having been asked: a part of what waits here, else a task
-    /// of its own. It has no notes of the policy's, which has never seen it.
+    /// What a job is, to the policy, that runs here without its having been asked: a part of what
+    /// waits here, else a task of its own. It has no notes of the policy's, which has never seen
+    /// it.
     pub(super) fn unasked_task(&self) -> Task {
         let part = |entry: &Entry| Task { mark: 0, ..entry.task.child(0, None, None) };
         self.entry().map_or(Task::root(None, None), part)
     }
 
-    /// Whether another thread may run what the running task forks. What is anchored where only this thread runs would
-    /// come back to it; what a handler forks stays here.
+    /// Whether another thread may run what the running task forks. What is anchored where only this
+    /// thread runs would come back to it; what a handler forks stays here.
     pub(super) fn may_share(&self) -> bool {
         self.entry().is_some_and(|entry| entry.shared)
     }
 
-    /// The cluster that what this worker runs while it waits should be bound to: see [`crate::engine::Engine::get`].
+    /// The cluster that what this worker runs while it waits should be bound to: see
+    /// [`crate::engine::Engine::get`].
     pub(super) fn within(&self) -> ClusterId {
         match self.entry() {
             Some(entry) if !entry.freed.get() => entry.task.anchor,
@@ -158,7 +161,8 @@ impl Worker {
             }
         };
         self.counters().times.begin();
-        // SAFETY: the policy answers each job once, and this is a thread of the pool that it was given to.
+        // SAFETY: the policy answers each job once, and this is a thread of the pool that it was
+        // given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);
         self.lineage.set(outer_lineage);
@@ -189,8 +193,8 @@ impl Worker {
         }
     }
 
-    /// Gives back what the waiting tasks on this stack hold of the caches, and lifts their restrictions, if the
-    /// [alarm](crate::engine::Engine::alarm) was raised.
+    /// Gives back what the waiting tasks on this stack hold of the caches, and lifts their
+    /// restrictions, if the [alarm](crate::engine::Engine::alarm) was raised.
     pub(super) fn heed_alarm(&self) {
         let alarm = self.engine().alarm();
         if self.alarm.replace(alarm) == alarm {

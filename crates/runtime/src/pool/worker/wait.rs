@@ -10,16 +10,21 @@ use crate::{
 };
 
 impl Worker {
-    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if it was made by this pool's
-    /// workers.
+    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if it was
+    /// made by this pool's workers.
     pub(crate) fn wait(&self, latch: &Latch, awaited: Option<Ancestor>) {
         if !latch.probe() {
             self.prepare_and_wait(&[], |worker| worker.work_until(latch, awaited));
         }
     }
 
-    /// Gives `jobs` to the policy and runs other work until all `latches` of forks are set, within a job. With each latch comes the fork.
-    pub(crate) fn give_and_wait<const N: usize>(&self, jobs: &[(JobRef, Task)], latches: [(&Latch, Ancestor); N]) {
+    /// Gives `jobs` to the policy and runs other work until all `latches` of forks are set, within
+    /// a job. With each latch comes the fork.
+    pub(crate) fn give_and_wait<const N: usize>(
+        &self,
+        jobs: &[(JobRef, Task)],
+        latches: [(&Latch, Ancestor); N],
+    ) {
         self.prepare_and_wait(jobs, |worker| {
             for (latch, fork) in latches {
                 if !worker.waits_a_little(latch, fork) {
@@ -44,8 +49,8 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for something: only that, if
-    /// it must.
+    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for
+    /// something: only that, if it must.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
@@ -65,13 +70,17 @@ impl Worker {
         self.settle();
     }
 
-    /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`; answers whether that was enough.
+    /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
+    /// answers whether that was enough.
     ///
-    /// Most of what a worker waits for and another has taken is short, or nearly done. What it took up instead, something large
-    /// perhaps, would keep it from going on; and from giving back a lock that its task holds, for which others may wait whom
-    /// that large thing needs; and what is buried below it on the stack is what others wait for in turn. So it helps whoever has taken the fork, as in
-    /// *leapfrogging* (Wagner & Calder, PPoPP 1993), but for a moment only. Where the policy cannot find what descends from a fork it does not wait. For
-    /// forks only: who waits for a scope runs the scope's tasks, and others of its own queue in their order, as rayon does.
+    /// Most of what a worker waits for and another has taken is short, or nearly done. What it took
+    /// up instead, something large perhaps, would keep it from going on; and from giving back a
+    /// lock that its task holds, for which others may wait whom that large thing needs; and what is
+    /// buried below it on the stack is what others wait for in turn. So it helps whoever has taken
+    /// the fork, as in *leapfrogging* (Wagner & Calder, PPoPP 1993), but for a moment only. Where
+    /// the policy cannot find what descends from a fork it does not wait. For forks only: who waits
+    /// for a scope runs the scope's tasks, and others of its own queue in their order, as rayon
+    /// does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
         if !self.engine().can_find() {
             return false;
@@ -110,8 +119,8 @@ impl Worker {
         ready
     }
 
-    /// Nothing was found: looks on, and sleeps, until there is something to run or `latch` is set (`None`). The protocol is in
-    /// `sleep/README.md`.
+    /// Nothing was found: looks on, and sleeps, until there is something to run or `latch` is set
+    /// (`None`). The protocol is in `sleep/README.md`.
     fn idle(&self, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         let engine = self.engine();
         let _idle = engine.sleep.begin_idle();
@@ -156,7 +165,8 @@ impl Worker {
 /// Looks at news and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = 64;
 
-/// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for: some ten microseconds.
+/// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for:
+/// some ten microseconds.
 const PATIENCE: u32 = 64;
 
 /// A pause between two looks; the later ones let other threads have the core.

@@ -4,13 +4,15 @@ use super::Worker;
 use crate::{Yield, engine::NoUnwind};
 
 impl Worker {
-    /// Runs one job, if there is one, within a job. `own`: only what this worker would find without stealing.
+    /// Runs one job, if there is one, within a job. `own`: only what this worker would find without
+    /// stealing.
     pub(crate) fn run_one(&self, own: bool) -> Yield {
         // Others may come to hold pointers into this stack.
         let no_unwind = NoUnwind;
         self.stretches.waits();
         self.suspend();
-        // The open forks of the running task are ready, too. This thread may be the only one that can run them.
+        // The open forks of the running task are ready, too. This thread may be the only one that
+        // can run them.
         while self.handler.get().is_none() && self.hand_out_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
@@ -26,6 +28,8 @@ impl Worker {
 
     /// Whether there seems to be work that this worker would find without stealing.
     pub(crate) fn has_own_work(&self) -> bool {
-        self.forks.has_private() || self.registry.mailbox(self.thread).has_mail() || self.engine().has_own(self.id)
+        self.forks.has_private()
+            || self.registry.mailbox(self.thread).has_mail()
+            || self.engine().has_own(self.id)
     }
 }

@@ -1,6 +1,8 @@
-//! Tests of what a worker does with the ends that it has in hand: that no scope waits for them while it does something else.
+//! Tests of what a worker does with the ends that it has in hand: that no scope waits for them
+//! while it does something else.
 //!
-//! In each a scope's *late* task keeps a second worker busy; so the first cannot know that the *early* one, which it has run, is not the last.
+//! In each a scope's *late* task keeps a second worker busy; so the first cannot know that the
+//! *early* one, which it has run, is not the last.
 
 use std::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -41,7 +43,8 @@ impl Other {
     }
 }
 
-/// A scope of this thread's, with a task that is late. `test` is called once that runs; by it something must come to [wait](Other::wait_for_the_scope).
+/// A scope of this thread's, with a task that is late. `test` is called once that runs; by it
+/// something must come to [wait](Other::wait_for_the_scope).
 fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
     let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
     within(2 * LIMIT, || {

@@ -12,8 +12,8 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, current_thread_index, in_place_scope, in_place_scope_fifo, scope,
-    scope_fifo,
+    SchedulerKind, ThreadPoolBuilder, WaitPolicy, current_thread_index, in_place_scope,
+    in_place_scope_fifo, scope, scope_fifo,
     testing::{add, on_every_pool, pool, within},
 };
 
@@ -124,7 +124,8 @@ fn an_in_place_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
 fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_to_descendants() {
     within(Duration::from_secs(60), || {
         for threads in [1, 2, 7] {
-            let builder = ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
+            let builder =
+                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
             let pool = builder.build().unwrap();
             let sum = Mutex::new(0);
             let count = |kind: usize| {
@@ -135,7 +136,9 @@ fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_
                     0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
                     1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
                     2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
-                    _ => in_place_scope_fifo(|s| s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))),
+                    _ => in_place_scope_fifo(|s| {
+                        s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))
+                    }),
                 }
                 *sum += part.into_inner();
             };

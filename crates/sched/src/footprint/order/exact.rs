@@ -5,11 +5,13 @@ use super::{Chosen, greedy};
 /// The largest window that [`exact`] goes through; its tables have window × 2^window entries.
 pub const EXACT_UP_TO: usize = 12;
 
-/// The choice and order with the greatest sum of affinities; [`greedy`] for windows above [`EXACT_UP_TO`].
+/// The choice and order with the greatest sum of affinities; [`greedy`] for windows above
+/// [`EXACT_UP_TO`].
 ///
-/// Held and Karp's recursion for the travelling salesman (*A dynamic programming approach to sequencing problems*, SIAM 1962), for an open
-/// path from the task that ran last through `execute` tasks: the best sum for a set of tasks and the last of them follows from the best
-/// sums for the set without it. O(2^window × window²).
+/// Held and Karp's recursion for the travelling salesman (*A dynamic programming approach to
+/// sequencing problems*, SIAM 1962), for an open path from the task that ran last through `execute`
+/// tasks: the best sum for a set of tasks and the last of them follows from the best sums for the
+/// set without it. O(2^window × window²).
 pub fn exact(
     window: usize,
     execute: usize,
@@ -24,7 +26,8 @@ pub fn exact(
         return Chosen::default();
     }
     let due_set = (1usize << due.min(execute)) - 1;
-    let between: Vec<i64> = (0..window * window).map(|i| affinity(Some(i / window), i % window)).collect();
+    let between: Vec<i64> =
+        (0..window * window).map(|i| affinity(Some(i / window), i % window)).collect();
     let mut looks = (window * window + window) as u64;
     const NEVER: i64 = i64::MIN;
     // Per set of tasks and the last of them: the best sum, and the one before the last.

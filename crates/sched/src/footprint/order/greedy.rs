@@ -2,11 +2,14 @@
 
 use super::{super::Budget, Chosen};
 
-/// Each next task is the one with the greatest affinity to the task before it; of equals the oldest.
+/// Each next task is the one with the greatest affinity to the task before it; of equals the
+/// oldest.
 ///
-/// `affinity(before, next)`: of the window's task `next` to its task `before`, or to the one that ran last where `before` is none.
-/// With a `budget`, each step asks whether it affords the looks, one of them at the pair that arrival order would have in this place, and
-/// tells it what the choice gains against that; from the first step that it does not afford on, tasks go as they came. O(execute × window).
+/// `affinity(before, next)`: of the window's task `next` to its task `before`, or to the one that
+/// ran last where `before` is none. With a `budget`, each step asks whether it affords the looks,
+/// one of them at the pair that arrival order would have in this place, and tells it what the
+/// choice gains against that; from the first step that it does not afford on, tasks go as they
+/// came. O(execute × window).
 pub fn greedy(
     window: usize,
     execute: usize,

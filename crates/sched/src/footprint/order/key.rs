@@ -2,11 +2,13 @@
 
 use super::Chosen;
 
-/// Tasks in the order of their keys, from the first key not below `last` up and on from the smallest: like a lift that goes up only.
+/// Tasks in the order of their keys, from the first key not below `last` up and on from the
+/// smallest: like a lift that goes up only.
 ///
-/// For tasks whose keys run along what they touch (the key looked up, the first row of a block), where near keys mean shared lines. Of those
-/// that are not due the next along the way are taken. O(window log window); `looks` counts the comparisons that sorting takes, a binary
-/// logarithm a task.
+/// For tasks whose keys run along what they touch (the key looked up, the first row of a block),
+/// where near keys mean shared lines. Of those that are not due the next along the way are taken.
+/// O(window log window); `looks` counts the comparisons that sorting takes, a binary logarithm a
+/// task.
 pub fn by_key<K: Ord + Copy>(keys: &[K], last: Option<K>, execute: usize, due: usize) -> Chosen {
     let execute = execute.min(keys.len());
     let due = due.min(execute);

@@ -1,7 +1,7 @@
 //! Which tasks of a window run next, and in which order.
 //!
-//! All functions take the number of tasks in the window, oldest first, how many are to run (`execute`), and how many of the oldest are
-//! due and must be among those (`due`). They are pure.
+//! All functions take the number of tasks in the window, oldest first, how many are to run
+//! (`execute`), and how many of the oldest are due and must be among those (`due`). They are pure.
 
 mod exact;
 mod greedy;

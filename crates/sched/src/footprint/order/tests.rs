@@ -106,6 +106,7 @@ fn where_all_share_alike_a_budget_stops_looking() {
 
 #[test]
 fn a_window_too_large_for_all_orders_is_gone_through_greedily() {
-    let affinity = |before: Option<usize>, next: usize| -(before.unwrap_or(0).abs_diff(next) as i64);
+    let affinity =
+        |before: Option<usize>, next: usize| -(before.unwrap_or(0).abs_diff(next) as i64);
     assert_eq!(exact(40, 20, 0, affinity), greedy(40, 20, 0, affinity, None));
 }

@@ -1,21 +1,26 @@
 //! `cab` and `hws`: two tiers, cut at a depth that is known before the program runs.
 //!
-//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket multi-core architecture*, ICPP 2011)
-//! computes the *boundary level* from what the user says: the size of the input, and the branching degree of the program. It
-//! is the smallest at which a task's data fit a shared cache and each socket gets a task. The size is what the root task declares
+//! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket
+//! multi-core architecture*, ICPP 2011) computes the *boundary level* from what the user says: the
+//! size of the input, and the branching degree of the program. It is the smallest at which a task's
+//! data fit a shared cache and each socket gets a task. The size is what the root task declares
 //! (`fit`); without one there is a subtree per socket.
 //!
-//! `hws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010) takes the depth itself from the user: tasks above it are global, the
-//! others local to the cluster that took their ancestor; one leader per cluster steals globally.
+//! `hws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010) takes the depth itself
+//! from the user: tasks above it are global, the others local to the cluster that took their
+//! ancestor; one leader per cluster steals globally.
 //!
-//! In both, the head core of a socket takes from the upper tier, when nothing of a subtree is left on its socket: one subtree at a time.
+//! In both, the head core of a socket takes from the upper tier, when nothing of a subtree is left
+//! on its socket: one subtree at a time.
 
 use std::{fmt::Debug, sync::atomic::AtomicU32, sync::atomic::Ordering};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 use super::{Mark, Pools, Sockets, Tier};
-use crate::{Env, ForkOrder, Options, Ready, Scheduler, Stage, Task, policy::stealing::WorkStealing};
+use crate::{
+    Env, ForkOrder, Options, Ready, Scheduler, Stage, Task, policy::stealing::WorkStealing,
+};
 
 /// Bi-tier stealing, cut at a depth.
 #[derive(Debug)]
@@ -42,14 +47,20 @@ impl<T: Copy + Send + Debug> ByDepth<T> {
         Self::new("hws", machine, options, None)
     }
 
-    fn new(name: &'static str, machine: &Machine, options: Options, branching: Option<u32>) -> Self {
+    fn new(
+        name: &'static str,
+        machine: &Machine,
+        options: Options,
+        branching: Option<u32>,
+    ) -> Self {
         let sockets = Sockets::new(machine);
         let plain = (!sockets.have_tiers()).then(|| WorkStealing::uniform(machine));
         let (pools, _) = Pools::new(&sockets, machine.workers().len(), 0);
         Self { name, pools, plain, boundary: AtomicU32::new(options.boundary), branching, sockets }
     }
 
-    /// The boundary level for input of `size` bytes (CAB): the least l with size ÷ Bˡ ≤ shared cache and Bˡ ≥ sockets.
+    /// The boundary level for input of `size` bytes (CAB): the least l with size ÷ Bˡ ≤ shared
+    /// cache and Bˡ ≥ sockets.
     fn level(&self, branching: u32, size: u64) -> u32 {
         let (mut level, mut tasks) = (0, 1u64);
         let fits = |tasks: u64| size == u64::MAX || size / tasks <= self.sockets.cache();
@@ -101,7 +112,8 @@ impl<T: Copy + Send + Debug> Scheduler<T> for ByDepth<T> {
             }
             let tier = match parent {
                 Tier::Leaf | Tier::Intra => Tier::Intra,
-                // A subtree's root is its first task at the boundary or, where an engine kept some forks to itself, below.
+                // A subtree's root is its first task at the boundary or, where an engine kept some
+                // forks to itself, below.
                 _ => match self.tier(ready.task.depth) {
                     Tier::Intra => Tier::Leaf,
                     tier => tier,

@@ -24,7 +24,9 @@ impl<T: Copy + Send + Debug> Pools<T> {
     /// Its locks are named from `first_lock` on; answers the first that is free.
     pub(in super::super) fn new(sockets: &Sockets, workers: usize, first_lock: u32) -> (Self, u32) {
         let queues = |from: u32, count: usize| {
-            (0..count as u32).map(|i| CachePadded::new(Queue::new(LockId(from + i)))).collect::<Vec<_>>()
+            (0..count as u32)
+                .map(|i| CachePadded::new(Queue::new(LockId(from + i))))
+                .collect::<Vec<_>>()
         };
         let first_inter = first_lock + workers as u32;
         let pools = Self {
@@ -35,7 +37,8 @@ impl<T: Copy + Send + Debug> Pools<T> {
         (pools, first_inter + sockets.count() as u32)
     }
 
-    /// Into worker `w`'s own pool; or, if it stands outside `socket`, where the task belongs, the pool of that one's first worker.
+    /// Into worker `w`'s own pool; or, if it stands outside `socket`, where the task belongs, the
+    /// pool of that one's first worker.
     pub(in super::super) fn add_intra(
         &self,
         sockets: &Sockets,
@@ -44,7 +47,11 @@ impl<T: Copy + Send + Debug> Pools<T> {
         ready: Ready<T>,
         env: &mut dyn Env,
     ) {
-        let at = if sockets.of(w) == socket { w.index() } else { sockets.workers(socket).start as usize };
+        let at = if sockets.of(w) == socket {
+            w.index()
+        } else {
+            sockets.workers(socket).start as usize
+        };
         self.intra[at].push_new(ready, env);
     }
 
@@ -52,8 +59,14 @@ impl<T: Copy + Send + Debug> Pools<T> {
         self.inter[socket].push_new(ready, env);
     }
 
-    /// The worker's own newest intra-socket task, else the oldest of another of its socket, from a random one on.
-    pub(in super::super) fn get_intra(&self, sockets: &Sockets, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    /// The worker's own newest intra-socket task, else the oldest of another of its socket, from a
+    /// random one on.
+    pub(in super::super) fn get_intra(
+        &self,
+        sockets: &Sockets,
+        w: WorkerId,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         if let Some(ready) = self.intra[w.index()].pop_new(env) {
             return Some(ready);
         }
@@ -85,10 +98,13 @@ impl<T: Copy + Send + Debug> Pools<T> {
         let count = self.inter.len();
         let start = env.random(count as u32) as usize;
         let others = (0..count).map(|i| (start + i) % count).filter(|s| *s != socket);
-        others.into_iter().find_map(|s| self.steal(&self.inter[s], WorkerId(sockets.workers(s).start), env))
+        others
+            .into_iter()
+            .find_map(|s| self.steal(&self.inter[s], WorkerId(sockets.workers(s).start), env))
     }
 
-    /// Whatever `accepts` accepts, wherever it waits: a worker that may take nothing else must find it.
+    /// Whatever `accepts` accepts, wherever it waits: a worker that may take nothing else must find
+    /// it.
     pub(in super::super) fn get_if(
         &self,
         w: WorkerId,

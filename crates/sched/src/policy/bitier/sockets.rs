@@ -14,8 +14,8 @@ pub(in super::super) struct Sockets {
     workers: Vec<Range<u32>>,
     /// Per worker.
     of: Vec<u32>,
-    /// Per worker: whether it has ever looked for work. A pool may have fewer threads than its machine has workers, and waits for
-    /// none that are not there.
+    /// Per worker: whether it has ever looked for work. A pool may have fewer threads than its
+    /// machine has workers, and waits for none that are not there.
     seen: Vec<AtomicBool>,
     /// Bytes of the smallest of the last-level caches.
     cache: u64,
@@ -27,7 +27,10 @@ impl Sockets {
         let of_worker: Vec<_> = (0..count).map(|w| machine.last_level(WorkerId(w))).collect();
         let mut clusters = of_worker.clone();
         clusters.dedup();
-        let of = of_worker.iter().map(|c| clusters.iter().position(|d| c == d).unwrap_or(0) as u32).collect();
+        let of = of_worker
+            .iter()
+            .map(|c| clusters.iter().position(|d| c == d).unwrap_or(0) as u32)
+            .collect();
         Self {
             workers: clusters.iter().map(|c| machine.cluster(*c).workers.clone()).collect(),
             cache: clusters.iter().map(|c| machine.cluster(*c).size().0).min().unwrap_or(u64::MAX),

@@ -47,7 +47,10 @@ fn only_the_head_core_takes_a_subtree_and_one_at_a_time() {
     assert_eq!((first.job, policy.get(W[0], &mut env())), (3, None));
     let stolen = policy.get(W[2], &mut env()).expect("another's oldest");
     assert_eq!(stolen.job, 0);
-    assert!(machine().cluster(stolen.task.anchor).has(W[3]) && !machine().cluster(stolen.task.anchor).has(W[0]));
+    assert!(
+        machine().cluster(stolen.task.anchor).has(W[3])
+            && !machine().cluster(stolen.task.anchor).has(W[0])
+    );
     assert_eq!(policy.task_ended(W[0], &first.task, &mut env()), Some(ClusterId::ROOT));
     assert!(policy.get(W[0], &mut env()).is_some());
 }

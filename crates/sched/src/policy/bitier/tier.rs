@@ -16,7 +16,8 @@ pub(in super::super) enum Tier {
     Intra = 4,
 }
 
-/// A task's tier and its number in a table, packed into [`crate::Task::mark`]. A child inherits its parent's.
+/// A task's tier and its number in a table, packed into [`crate::Task::mark`]. A child inherits its
+/// parent's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) struct Mark {
     pub(in super::super) tier: Tier,
@@ -40,8 +41,8 @@ impl Mark {
         Self { tier, slot: (word >> 32) as u32 }
     }
 
-    /// Whether what the task moves is of interest to a policy that measures: of a task that is being measured, and of subtrees, which
-    /// tell whether they have grown.
+    /// Whether what the task moves is of interest to a policy that measures: of a task that is
+    /// being measured, and of subtrees, which tell whether they have grown.
     pub(in super::super) fn is_counted(self) -> bool {
         match self.tier {
             Tier::Open => self.slot > 0,

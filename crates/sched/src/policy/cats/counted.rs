@@ -9,9 +9,10 @@ use crate::{Env, WorkerCounts};
 
 /// What the strands of each worker have done.
 ///
-/// A source is asked once a strand, where it ends: what was counted since the last strand's end is this one's, with the few lines that
-/// the policy itself touched in between. Only where a worker had nothing to do, or ran what nobody wants to know of, is the source asked where the
-/// strand begins, too.
+/// A source is asked once a strand, where it ends: what was counted since the last strand's end is
+/// this one's, with the few lines that the policy itself touched in between. Only where a worker
+/// had nothing to do, or ran what nobody wants to know of, is the source asked where the strand
+/// begins, too.
 ///
 /// Where several threads of a pool are one worker, a strand's counts may be taken for another's.
 #[derive(Debug)]
@@ -21,7 +22,8 @@ pub(super) struct Meters(Vec<CachePadded<Meter>>);
 struct Meter {
     /// The source was asked where the strand that runs began, or the last one ended.
     begun: AtomicBool,
-    /// What a strand did that has ended, and the task that it belongs to (0: none): not entered in the table yet.
+    /// What a strand did that has ended, and the task that it belongs to (0: none): not entered in
+    /// the table yet.
     task: AtomicU32,
     lines: AtomicU64,
     llc_misses: AtomicU64,
@@ -52,8 +54,14 @@ impl Meters {
         self.0[w.index()].begun.store(false, Relaxed);
     }
 
-    /// Keeps what a strand of `task` did, until the table is looked into in any case. Answers what was kept before.
-    pub(super) fn keep(&self, w: WorkerId, task: u32, counts: WorkerCounts) -> Option<(u32, WorkerCounts)> {
+    /// Keeps what a strand of `task` did, until the table is looked into in any case. Answers what
+    /// was kept before.
+    pub(super) fn keep(
+        &self,
+        w: WorkerId,
+        task: u32,
+        counts: WorkerCounts,
+    ) -> Option<(u32, WorkerCounts)> {
         let before = self.take(w);
         let meter = &self.0[w.index()];
         meter.lines.store(counts.private_misses, Relaxed);

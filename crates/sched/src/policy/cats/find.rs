@@ -8,9 +8,15 @@ use super::{Cats, Mark, Place, Tier, Upper};
 use crate::{Env, Ready, Scheduler};
 
 impl<T: Copy + Send + Debug> Cats<T> {
-    /// CATS, task stealing: from the intra-socket pools of its socket, its own first; from inter-socket pools, its own first, only the head core, and
-    /// only if nothing of a subtree is left on its socket.
-    pub(super) fn find(&self, upper: &Upper<T>, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    /// CATS, task stealing: from the intra-socket pools of its socket, its own first; from
+    /// inter-socket pools, its own first, only the head core, and only if nothing of a subtree is
+    /// left on its socket.
+    pub(super) fn find(
+        &self,
+        upper: &Upper<T>,
+        w: WorkerId,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let socket = upper.sockets.of(w);
         if let Some(ready) = upper.pools.get_intra(&upper.sockets, w, env) {
             return Some(ready);
@@ -18,18 +24,27 @@ impl<T: Copy + Send + Debug> Cats<T> {
         let may_begin = upper.sockets.is_head(w) && upper.pools.running(socket) == 0;
         if may_begin && upper.pools.intra_is_empty(&upper.sockets, socket) {
             let found = upper.pools.get_inter(socket, env);
-            if let Some(ready) = found.or_else(|| upper.pools.steal_inter(&upper.sockets, socket, env)) {
+            if let Some(ready) =
+                found.or_else(|| upper.pools.steal_inter(&upper.sockets, socket, env))
+            {
                 return Some(self.begin(upper, socket, ready, 0, env));
             }
         }
         self.plain.get(w, env)
     }
 
-    /// `cats-s`: the upper tier first; then subtrees that run on its socket; then those that are bound to it; then one that a busy socket has waiting.
-    pub(super) fn find_sticky(&self, upper: &Upper<T>, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    /// `cats-s`: the upper tier first; then subtrees that run on its socket; then those that are
+    /// bound to it; then one that a busy socket has waiting.
+    pub(super) fn find_sticky(
+        &self,
+        upper: &Upper<T>,
+        w: WorkerId,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let socket = upper.sockets.of(w);
         let found = upper.pools.get_inter(socket, env);
-        if let Some(ready) = found.or_else(|| upper.pools.steal_inter(&upper.sockets, socket, env)) {
+        if let Some(ready) = found.or_else(|| upper.pools.steal_inter(&upper.sockets, socket, env))
+        {
             return Some(ready);
         }
         if let Some(ready) = upper.pools.get_intra(&upper.sockets, w, env) {
@@ -52,7 +67,9 @@ impl<T: Copy + Send + Debug> Cats<T> {
         }
         let count = upper.leaves.len();
         let start = env.random(count as u32) as usize;
-        let others = (0..count).map(|i| (start + i) % count).filter(|s| *s != socket && !upper.leaves[*s].is_empty());
+        let others = (0..count)
+            .map(|i| (start + i) % count)
+            .filter(|s| *s != socket && !upper.leaves[*s].is_empty());
         for victim in others {
             let found = upper.leaves[victim].steal(upper.sockets.is_staffed(victim), env);
             env.steal(WorkerId(upper.sockets.workers(victim).start), found.is_some());
@@ -64,7 +81,8 @@ impl<T: Copy + Send + Debug> Cats<T> {
         None
     }
 
-    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks like this may take nothing else.
+    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks
+    /// like this may take nothing else.
     pub(super) fn find_accepted(
         &self,
         upper: &Upper<T>,
@@ -89,8 +107,16 @@ impl<T: Copy + Send + Debug> Cats<T> {
         self.plain.get_if(w, accepts, env)
     }
 
-    /// What was taken from the upper tier begins on `socket`: a leaf inter-socket task is bound to it from now on.
-    fn begin(&self, upper: &Upper<T>, socket: usize, mut ready: Ready<T>, bytes: u64, env: &mut dyn Env) -> Ready<T> {
+    /// What was taken from the upper tier begins on `socket`: a leaf inter-socket task is bound to
+    /// it from now on.
+    fn begin(
+        &self,
+        upper: &Upper<T>,
+        socket: usize,
+        mut ready: Ready<T>,
+        bytes: u64,
+        env: &mut dyn Env,
+    ) -> Ready<T> {
         let mark = Mark::of(ready.task.mark);
         if mark.tier != Tier::Leaf {
             return ready;

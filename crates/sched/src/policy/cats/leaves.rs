@@ -30,7 +30,10 @@ struct Room<T> {
 
 impl<T: Copy> Leaves<T> {
     pub(super) fn new(lock: LockId) -> Self {
-        Self { len: AtomicUsize::new(0), waiting: Guarded::new(lock, Room { waiting: Vec::new(), running: 0 }) }
+        Self {
+            len: AtomicUsize::new(0),
+            waiting: Guarded::new(lock, Room { waiting: Vec::new(), running: 0 }),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -58,7 +61,8 @@ impl<T: Copy> Leaves<T> {
         })
     }
 
-    /// The one that would run here last, if others run here that it must wait for, or nobody is there to run it (`staffed`).
+    /// The one that would run here last, if others run here that it must wait for, or nobody is
+    /// there to run it (`staffed`).
     pub(super) fn steal(&self, staffed: bool, env: &mut dyn Env) -> Option<Waiting<T>> {
         self.waiting.with(env, |room, _| {
             if staffed && room.running == 0 {
@@ -72,7 +76,11 @@ impl<T: Copy> Leaves<T> {
     }
 
     /// The first that `accepts` accepts.
-    pub(super) fn take_if(&self, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Waiting<T>> {
+    pub(super) fn take_if(
+        &self,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Waiting<T>> {
         if self.is_empty() {
             return None;
         }

@@ -1,22 +1,26 @@
 //! `cats` and `cats-s`: bi-tier stealing that measures by itself what fits a shared cache.
 //!
-//! Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in multi-socket multi-core architectures* (ICS
-//! 2012). Many programs do the same computation again and again. The first time, tasks are stolen as ever, and the misses of the last
-//! private cache are counted for each strand; a task's *size of involved data* (SOID) is its own misses × line, and its children's SOIDs
-//! (online profiling). From the second time on the tree of tasks is cut in two tiers: a task that is larger than a shared cache
-//! is inter-socket; its children that are not are leaf inter-socket tasks, each the root of a subtree that stays on one socket (see
+//! Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in
+//! multi-socket multi-core architectures* (ICS 2012). Many programs do the same computation again
+//! and again. The first time, tasks are stolen as ever, and the misses of the last private cache
+//! are counted for each strand; a task's *size of involved data* (SOID) is its own misses × line,
+//! and its children's SOIDs (online profiling). From the second time on the tree of tasks is cut in
+//! two tiers: a task that is larger than a shared cache is inter-socket; its children that are not
+//! are leaf inter-socket tasks, each the root of a subtree that stays on one socket (see
 //! [`super::bitier`]).
 //!
-//! `cats` is that, literally. `cats-s` keeps a subtree on the socket whose cache holds its data from the last time:
+//! `cats` is that, literally. `cats-s` keeps a subtree on the socket whose cache holds its data
+//! from the last time:
 //!
-//! - the tree is cut so that each socket gets a subtree, and further until they can be dealt out evenly ([`plan`]); subtrees are at most half a
-//!   shared cache, so that one may come in while another is there;
-//! - subtrees are dealt out in serial order, by size, and then belong to their socket; one is stolen only from a socket that is busy
-//!   with another, and then belongs to the thief's;
+//! - the tree is cut so that each socket gets a subtree, and further until they can be dealt out
+//!   evenly ([`plan`]); subtrees are at most half a shared cache, so that one may come in while
+//!   another is there;
+//! - subtrees are dealt out in serial order, by size, and then belong to their socket; one is
+//!   stolen only from a socket that is busy with another, and then belongs to the thief's;
 //! - the upper tier is forked to its end, by whoever is idle, before any subtree begins;
 //! - any worker of a socket may begin its next subtree if it fits the cache beside those that run;
-//! - where all shared caches together do not hold the data, a socket takes its subtrees in alternating order, so as to begin with what it
-//!   has touched last.
+//! - where all shared caches together do not hold the data, a socket takes its subtrees in
+//!   alternating order, so as to begin with what it has touched last.
 //!
 //! `docs/cats.md` names what the paper leaves open, and what was decided.
 
@@ -46,7 +50,10 @@ use super::{
     bitier::{Mark, Pools, Sockets, Tier},
     stealing::WorkStealing,
 };
-use crate::{CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers, WorkerCounts};
+use crate::{
+    CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers,
+    WorkerCounts,
+};
 
 /// CATS, literal or sticky.
 #[derive(Debug)]
@@ -121,7 +128,9 @@ impl<T: Copy + Send + Debug> Cats<T> {
             Some((slot, Some(Place::Leaf { socket, .. }), order)) => {
                 ready.task.mark = Mark::new(Tier::Leaf, slot).word();
                 return match socket {
-                    Some(socket) => upper.leaves[socket as usize].put(Waiting { ready, ..order }, env),
+                    Some(socket) => {
+                        upper.leaves[socket as usize].put(Waiting { ready, ..order }, env)
+                    }
                     None => upper.pools.add_inter(upper.sockets.of(w), ready, env),
                 };
             }
@@ -139,7 +148,9 @@ impl<T: Copy + Send + Debug> Upper<T> {
         let latency = shared.map_or(0, |cache| cache.latency.0) as f64;
         Self {
             pools,
-            leaves: (0..sockets.count() as u32).map(|i| CachePadded::new(Leaves::new(LockId(next + i)))).collect(),
+            leaves: (0..sockets.count() as u32)
+                .map(|i| CachePadded::new(Leaves::new(LockId(next + i))))
+                .collect(),
             known: Guarded::new(
                 LockId(next + sockets.count() as u32),
                 Known { table: Table::new(), tiers: Tiers::default() },
@@ -177,7 +188,8 @@ impl<T: Copy + Send + Debug> Upper<T> {
         }
     }
 
-    /// Enters in the table what was kept of `w`'s last strand. As a rule that has been done, together with what came next.
+    /// Enters in the table what was kept of `w`'s last strand. As a rule that has been done,
+    /// together with what came next.
     fn enter_kept(&self, w: WorkerId, env: &mut dyn Env) {
         if let Some(kept) = self.meters.take(w) {
             self.known.with(env, |known, env| self.enter(known, kept, env));
@@ -185,7 +197,12 @@ impl<T: Copy + Send + Debug> Upper<T> {
     }
 
     /// Calls `then` under the table's lock, with what was kept of `w`'s last strand entered.
-    fn with_kept<R>(&self, w: WorkerId, env: &mut dyn Env, then: impl FnOnce(&mut Known, &mut dyn Env) -> R) -> R {
+    fn with_kept<R>(
+        &self,
+        w: WorkerId,
+        env: &mut dyn Env,
+        then: impl FnOnce(&mut Known, &mut dyn Env) -> R,
+    ) -> R {
         let kept = self.meters.take(w);
         self.known.with(env, |known, env| {
             kept.into_iter().for_each(|kept| self.enter(known, kept, env));
@@ -235,8 +252,12 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
                 upper.pools.add_intra(&upper.sockets, w, socket, ready, env);
                 return cluster;
             }
-            (Tier::Inter, Stage::Continuation) => upper.pools.add_inter(upper.sockets.of(w), ready, env),
-            (Tier::Open, Stage::Continuation) | (Tier::Plain, _) => drop(self.plain.add(w, ready, env)),
+            (Tier::Inter, Stage::Continuation) => {
+                upper.pools.add_inter(upper.sockets.of(w), ready, env)
+            }
+            (Tier::Open, Stage::Continuation) | (Tier::Plain, _) => {
+                drop(self.plain.add(w, ready, env))
+            }
             (Tier::Open | Tier::Inter, Stage::Start) => self.place(upper, w, ready, env),
         }
         ClusterId::ROOT
@@ -246,20 +267,28 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         let Some(upper) = &self.upper else { return self.plain.get(w, env) };
         upper.sockets.see(w);
         upper.enter_kept(w, env);
-        let found = if self.sticky { self.find_sticky(upper, w, env) } else { self.find(upper, w, env) };
+        let found =
+            if self.sticky { self.find_sticky(upper, w, env) } else { self.find(upper, w, env) };
         upper.begins(w, found.as_ref(), env);
         found
     }
 
     /// A worker that waits within a subtree takes tasks of its socket's subtrees only.
     fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let Some(upper) = self.upper.as_ref().filter(|_| within != ClusterId::ROOT) else { return self.get(w, env) };
+        let Some(upper) = self.upper.as_ref().filter(|_| within != ClusterId::ROOT) else {
+            return self.get(w, env);
+        };
         let found = upper.pools.get_intra(&upper.sockets, w, env);
         upper.begins(w, found.as_ref(), env);
         found
     }
 
-    fn get_if(&self, w: WorkerId, accepts: &dyn Fn(&T) -> bool, env: &mut dyn Env) -> Option<Ready<T>> {
+    fn get_if(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         let Some(upper) = &self.upper else { return self.plain.get_if(w, accepts, env) };
         let found = self.find_accepted(upper, w, accepts, env);
         upper.begins(w, found.as_ref(), env);
@@ -271,7 +300,9 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
     }
 
     fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        if self.upper.is_none() || Scheduler::<T>::has_own(&self.plain, w) && within == ClusterId::ROOT {
+        if self.upper.is_none()
+            || Scheduler::<T>::has_own(&self.plain, w) && within == ClusterId::ROOT
+        {
             return self.plain.get_own(w, within, env);
         }
         self.get_within(w, within, env)
@@ -304,7 +335,11 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         let mark = Mark::of(task.mark);
         match mark.tier {
             Tier::Open if mark.slot > 0 => {
-                let declared = env.count_source().is_none().then_some(task.size.0).filter(|size| *size < u64::MAX);
+                let declared = env
+                    .count_source()
+                    .is_none()
+                    .then_some(task.size.0)
+                    .filter(|size| *size < u64::MAX);
                 upper.with_kept(w, env, |known, _| {
                     if declared.is_some() {
                         known.tiers.source = Some(CountSource::Declared);
@@ -317,7 +352,8 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
                 let socket = upper.sockets.at(task.anchor).unwrap_or(upper.sockets.of(w));
                 upper.pools.end(socket);
                 if self.sticky {
-                    let ran_on = upper.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
+                    let ran_on =
+                        upper.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
                     upper.leaves[socket].end(ran_on.map_or(0, |(_, bytes)| bytes), env);
                 }
                 Some(ClusterId::ROOT)
@@ -328,7 +364,10 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
 
     fn tiers(&self) -> Option<Tiers> {
         let Some(upper) = &self.upper else {
-            return Some(Tiers { plain: Some("the machine has no two shared caches"), ..Tiers::default() });
+            return Some(Tiers {
+                plain: Some("the machine has no two shared caches"),
+                ..Tiers::default()
+            });
         };
         let mut quiet = crate::QuietEnv(fastrand::Rng::with_seed(0));
         Some(upper.known.with(&mut quiet, |known, _| {

@@ -23,8 +23,9 @@ const CPU_BOUND: &str = "CPU-bound: few cache misses per instruction";
 type Found<T> = Option<(u32, Option<Place>, Waiting<T>)>;
 
 impl<T: Copy + Send + Debug> Cats<T> {
-    /// What is known of `task`, which a task marked `parent` has forked on `w`. Cuts the computation if this shows that it is done again.
-    /// `None`: it belongs to no tier, and will not.
+    /// What is known of `task`, which a task marked `parent` has forked on `w`. Cuts the
+    /// computation if this shows that it is done again. `None`: it belongs to no tier, and will
+    /// not.
     pub(super) fn lookup(
         &self,
         upper: &Upper<T>,
@@ -68,11 +69,17 @@ impl<T: Copy + Send + Debug> Cats<T> {
             }
         };
         let node = known.table.node(slot);
-        let Place::Leaf { position, .. } = place else { return Some((slot, Some(place), order(0, 0))) };
+        let Place::Leaf { position, .. } = place else {
+            return Some((slot, Some(place), order(0, 0)));
+        };
         let all_caches = upper.sockets.cache().saturating_mul(upper.sockets.count() as u64);
         let backwards = known.tiers.root.0 > all_caches && node.times % 2 == 1;
         let position = i64::from(position);
-        Some((slot, Some(place), order(if backwards { -position } else { position }, node.soid.unwrap_or(0))))
+        Some((
+            slot,
+            Some(place),
+            order(if backwards { -position } else { position }, node.soid.unwrap_or(0)),
+        ))
     }
 
     /// Cuts the computation of `root`. `None` if it is not to be cut.
@@ -85,13 +92,17 @@ impl<T: Copy + Send + Debug> Cats<T> {
             return None;
         }
         let (soid, cache) = (known.table.measure(root), upper.sockets.cache());
-        // What is a part of something larger that is not known yet stays together if it can. The root of all is spread even so.
+        // What is a part of something larger that is not known yet stays together if it can. The
+        // root of all is spread even so.
         if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
-        let staffed: Vec<_> = (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();
+        let staffed: Vec<_> =
+            (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();
         let why = if soid == 0 {
-            env.tell("there are neither hardware counters nor declared sizes: plain stealing, no tiers");
+            env.tell(
+                "there are neither hardware counters nor declared sizes: plain stealing, no tiers",
+            );
             Some("neither counters nor declared sizes")
         } else if staffed.len() < 2 {
             // Others may be slow to start: the next round asks again.
@@ -107,7 +118,9 @@ impl<T: Copy + Send + Debug> Cats<T> {
             return None;
         }
         let parts = if self.sticky {
-            let children = |slot: u32| if known.table.is_wide(slot) { Vec::new() } else { known.table.parts(slot) };
+            let children = |slot: u32| {
+                if known.table.is_wide(slot) { Vec::new() } else { known.table.parts(slot) }
+            };
             plan::cut(Part { slot: root, soid }, staffed.len(), cache / 2, children)
         } else {
             literal(&known.table, root, cache)
@@ -120,7 +133,8 @@ impl<T: Copy + Send + Debug> Cats<T> {
         let mut inter = 0;
         for (position, (part, socket)) in parts.iter().zip(&sockets).enumerate() {
             let socket = self.sticky.then_some(staffed[*socket as usize] as u32);
-            known.table.node_mut(part.slot).place = Some(Place::Leaf { socket, position: position as u32 });
+            known.table.node_mut(part.slot).place =
+                Some(Place::Leaf { socket, position: position as u32 });
             inter += mark_above(&mut known.table, root, part.slot);
         }
         if !self.sticky {
@@ -143,11 +157,14 @@ impl<T: Copy + Send + Debug> Cats<T> {
         Some(())
     }
 
-    /// A task below `parent`, which was cut, is forked again: whether the computation has grown, and is to be measured again from this
-    /// round on.
+    /// A task below `parent`, which was cut, is forked again: whether the computation has grown,
+    /// and is to be measured again from this round on.
     fn has_grown(&self, upper: &Upper<T>, known: &mut Known, parent: u32) -> bool {
-        let is_root =
-            parent > 0 && known.table.parent(parent).is_none_or(|above| known.table.node(above).place.is_none());
+        let is_root = parent > 0
+            && known
+                .table
+                .parent(parent)
+                .is_none_or(|above| known.table.node(above).place.is_none());
         if !is_root || known.table.node(parent).checked == known.table.node(parent).round {
             return false;
         }
@@ -164,7 +181,8 @@ impl<T: Copy + Send + Debug> Cats<T> {
     }
 }
 
-/// The paper's leaf inter-socket tasks, in serial order: no larger than a shared cache, children of tasks that are (the root always counts as one).
+/// The paper's leaf inter-socket tasks, in serial order: no larger than a shared cache, children of
+/// tasks that are (the root always counts as one).
 fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
     let mut leaves = Vec::new();
     let mut left = vec![root];
@@ -181,7 +199,8 @@ fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
     leaves
 }
 
-/// Everything from `leaf`'s parent up to `root` is inter-socket. Answers how many tasks were not marked so before.
+/// Everything from `leaf`'s parent up to `root` is inter-socket. Answers how many tasks were not
+/// marked so before.
 fn mark_above(table: &mut Table, root: u32, leaf: u32) -> u64 {
     let mut marked = 0;
     let mut next = table.parent(leaf).filter(|_| leaf != root);
@@ -202,7 +221,9 @@ fn mark_large(table: &mut Table, root: u32, cache: u64) -> u64 {
         let place = &mut table.node_mut(slot).place;
         marked += u64::from(*place != Some(Place::Inter));
         *place = Some(Place::Inter);
-        left.extend(table.parts(slot).iter().filter(|part| part.soid > cache).map(|part| part.slot));
+        left.extend(
+            table.parts(slot).iter().filter(|part| part.soid > cache).map(|part| part.slot),
+        );
     }
     marked
 }

@@ -9,17 +9,25 @@ pub(super) struct Part {
     pub(super) soid: u64,
 }
 
-/// The most by which the socket with most to do may exceed the mean before subtrees are cut further.
+/// The most by which the socket with most to do may exceed the mean before subtrees are cut
+/// further.
 const SLACK: f64 = 1.0 / 8.0;
-/// Subtrees per socket beyond which balance is not sought by cutting: each has its price at its beginning and end.
+/// Subtrees per socket beyond which balance is not sought by cutting: each has its price at its
+/// beginning and end.
 const FINEST: usize = 8;
 
-/// Cuts the tree below `root` into subtrees of at most `cap` bytes, at least one for each of `sockets` sockets, and further as
-/// long as they cannot be dealt out evenly; in serial order. `children` answers a task's children in serial order, none for a task that is not
-/// cut.
+/// Cuts the tree below `root` into subtrees of at most `cap` bytes, at least one for each of
+/// `sockets` sockets, and further as long as they cannot be dealt out evenly; in serial order.
+/// `children` answers a task's children in serial order, none for a task that is not cut.
 ///
-/// Time O(p²) for p subtrees, of which there are at most max(8 · sockets, SOID of the root ÷ cap · the largest number of children).
-pub(super) fn cut(root: Part, sockets: usize, cap: u64, children: impl Fn(u32) -> Vec<Part>) -> Vec<Part> {
+/// Time O(p²) for p subtrees, of which there are at most max(8 · sockets, SOID of the root ÷ cap ·
+/// the largest number of children).
+pub(super) fn cut(
+    root: Part,
+    sockets: usize,
+    cap: u64,
+    children: impl Fn(u32) -> Vec<Part>,
+) -> Vec<Part> {
     let mut parts = children(root.slot);
     let mut whole = Vec::new();
     loop {
@@ -40,7 +48,8 @@ pub(super) fn cut(root: Part, sockets: usize, cap: u64, children: impl Fn(u32) -
     }
 }
 
-/// Deals `parts`, in serial order, out to sockets 0, 1, …: neighbours together, about as many bytes to each socket.
+/// Deals `parts`, in serial order, out to sockets 0, 1, …: neighbours together, about as many bytes
+/// to each socket.
 pub(super) fn deal(parts: &[Part], sockets: usize) -> Vec<u32> {
     let total: u128 = parts.iter().map(|part| u128::from(part.soid)).sum();
     let mut before: u128 = 0;
@@ -48,7 +57,8 @@ pub(super) fn deal(parts: &[Part], sockets: usize) -> Vec<u32> {
         let middle = 2 * before + u128::from(part.soid);
         before += u128::from(part.soid);
         // A part belongs where its middle lies.
-        (middle * sockets as u128).checked_div(2 * total).unwrap_or(0).min(sockets as u128 - 1) as u32
+        (middle * sockets as u128).checked_div(2 * total).unwrap_or(0).min(sockets as u128 - 1)
+            as u32
     };
     parts.iter().map(socket).collect()
 }
@@ -75,7 +85,11 @@ mod tests {
         move |slot| {
             let depth = slot.ilog2() + 1;
             let soid = size >> depth;
-            if depth > levels { vec![] } else { [2 * slot, 2 * slot + 1].map(|slot| Part { slot, soid }).to_vec() }
+            if depth > levels {
+                vec![]
+            } else {
+                [2 * slot, 2 * slot + 1].map(|slot| Part { slot, soid }).to_vec()
+            }
         }
     }
 
@@ -97,7 +111,12 @@ mod tests {
     #[test]
     fn twelve_sockets_get_enough_subtrees_to_be_about_even() {
         let parts = cut(Part { slot: 1, soid: 8 << 20 }, 12, 16 << 20, halves(8 << 20, 10));
-        assert!(parts.len() <= 96 && excess(&parts, 12) < 0.5, "{} {}", parts.len(), excess(&parts, 12));
+        assert!(
+            parts.len() <= 96 && excess(&parts, 12) < 0.5,
+            "{} {}",
+            parts.len(),
+            excess(&parts, 12)
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What is known of each task: its size of involved data (SOID), and where it belongs.
 //!
-//! CATS names a task by its parent's name and its number among the parent's children, which restarts at each sync; a table gives each
-//! name its SOID. Here the table is the tree of names itself: a node per task, found from its parent's.
+//! CATS names a task by its parent's name and its number among the parent's children, which
+//! restarts at each sync; a table gives each name its SOID. Here the table is the tree of names
+//! itself: a node per task, found from its parent's.
 //!
-//! Memory: about 100 bytes a node, at most [`LIMIT`] nodes. A task for which there is no room has no node, and is not measured.
+//! Memory: about 100 bytes a node, at most [`LIMIT`] nodes. A task for which there is no room has
+//! no node, and is not measured.
 
 use std::collections::HashMap;
 
@@ -37,8 +39,8 @@ pub(super) struct Node {
     children: SmallVec<[u32; 4]>,
     /// Of its own strands, in bytes.
     own: u64,
-    /// Of the children that it has forked in this round, and the most of any round: a task that forks the same children again works on the same
-    /// data again.
+    /// Of the children that it has forked in this round, and the most of any round: a task that
+    /// forks the same children again works on the same data again.
     below: u64,
     below_most: u64,
     /// Known when it has ended, or has been cut.
@@ -54,7 +56,8 @@ pub(super) struct Node {
     computation: u32,
     /// The socket that it ran on last, as a subtree's root, and the bytes that it was taken for.
     pub(super) ran_on: Option<(u32, u64)>,
-    /// Of the root of a cut: the last round whose traffic was looked at, and rounds in a row with too much of it.
+    /// Of the root of a cut: the last round whose traffic was looked at, and rounds in a row with
+    /// too much of it.
     pub(super) checked: u32,
     pub(super) stale: u32,
 }
@@ -74,8 +77,8 @@ pub(super) enum Fork {
     Untold,
     /// The task is new, or it is forked again before it has ended: nothing is known of it.
     New(u32),
-    /// The task has ended before, and belongs to no computation that was cut: its parent's is to be cut now (or, where there is no
-    /// parent, its own).
+    /// The task has ended before, and belongs to no computation that was cut: its parent's is to be
+    /// cut now (or, where there is no parent, its own).
     Again { slot: u32, root: u32 },
     /// It belongs somewhere.
     Placed(u32, Place),
@@ -128,7 +131,10 @@ impl Table {
             None if self.is_full() => return Fork::Untold,
             None => {
                 self.computations.push(Computation::default());
-                let slot = self.push(Node { computation: self.computations.len() as u32 - 1, ..Node::default() });
+                let slot = self.push(Node {
+                    computation: self.computations.len() as u32 - 1,
+                    ..Node::default()
+                });
                 self.roots.insert(site, slot);
                 slot
             }
@@ -171,7 +177,11 @@ impl Table {
     }
 
     fn child(&mut self, parent: u32, index: u32) -> Option<u32> {
-        let known = self.nodes[parent as usize].children.get(index as usize).copied().filter(|slot| *slot > 0);
+        let known = self.nodes[parent as usize]
+            .children
+            .get(index as usize)
+            .copied()
+            .filter(|slot| *slot > 0);
         if known.is_some() {
             return known;
         }
@@ -221,7 +231,9 @@ impl Table {
     /// The children of a task in serial order; as many as it had in any round.
     pub(super) fn parts(&self, slot: u32) -> Vec<Part> {
         let children = self.nodes[slot as usize].children.iter().filter(|slot| **slot > 0);
-        children.map(|&slot| Part { slot, soid: self.nodes[slot as usize].soid.unwrap_or(0) }).collect()
+        children
+            .map(|&slot| Part { slot, soid: self.nodes[slot as usize].soid.unwrap_or(0) })
+            .collect()
     }
 
     /// Whether the task has more children than divide and conquer makes.
@@ -229,13 +241,15 @@ impl Table {
         self.nodes[slot as usize].children.len() > WIDEST as usize
     }
 
-    /// Whether the task is all that goes on: nothing above it has forked more than the one child that leads to it.
+    /// Whether the task is all that goes on: nothing above it has forked more than the one child
+    /// that leads to it.
     pub(super) fn is_whole(&self, slot: u32) -> bool {
         let mut above = std::iter::successors(self.parent(slot), |slot| self.parent(*slot));
         above.all(|slot| self.nodes[slot as usize].children.len() == 1)
     }
 
-    /// Forgets sizes and places of all tasks below `slot`, and its own: they are to be measured anew.
+    /// Forgets sizes and places of all tasks below `slot`, and its own: they are to be measured
+    /// anew.
     pub(super) fn forget(&mut self, slot: u32) {
         let mut left = vec![slot];
         while let Some(slot) = left.pop() {
@@ -262,8 +276,9 @@ impl Table {
 
 /// Tells programs that compute from programs that move data.
 ///
-/// CATS: a task is CPU-bound if its normalised misses per instruction (CMPI) are below a threshold; a program, if most of its tasks are. The
-/// misses of each level are weighted with what they cost, against what a miss of the last level costs.
+/// CATS: a task is CPU-bound if its normalised misses per instruction (CMPI) are below a threshold;
+/// a program, if most of its tasks are. The misses of each level are weighted with what they cost,
+/// against what a miss of the last level costs.
 #[derive(Debug, Default)]
 pub(super) struct Bound {
     /// Strands seen; of these, CPU-bound ones.
@@ -277,7 +292,8 @@ const CMPI: f64 = 0.002;
 const SHORTEST: u64 = 1000;
 
 impl Bound {
-    /// Counts a strand. `near` is what a miss of the private caches costs that hits the shared one, in misses of the shared one.
+    /// Counts a strand. `near` is what a miss of the private caches costs that hits the shared one,
+    /// in misses of the shared one.
     pub(super) fn count(&mut self, strand: WorkerCounts, near: f64) {
         if strand.instructions < SHORTEST {
             return;

@@ -74,7 +74,13 @@ struct Engine {
 impl Engine {
     fn new(policy: Cats<usize>, leaf: Leaf, counting: bool) -> Self {
         let quiet = QuietEnv(fastrand::Rng::with_seed(1));
-        let env = Counting { quiet, counts: [WorkerCounts::default(); 4], worker: 0, counting, told: Vec::new() };
+        let env = Counting {
+            quiet,
+            counts: [WorkerCounts::default(); 4],
+            worker: 0,
+            counting,
+            told: Vec::new(),
+        };
         Self {
             policy,
             env,
@@ -97,7 +103,12 @@ impl Engine {
         self.tasks[job].pending = 2;
         for index in 0..2 {
             let size = self.leaf.declares.map(|bytes| Bytes(bytes << (2 - path.len())));
-            self.start(w, notes.child(index, size, None), Some(job), [&path[..], &[index]].concat());
+            self.start(
+                w,
+                notes.child(index, size, None),
+                Some(job),
+                [&path[..], &[index]].concat(),
+            );
         }
     }
 
@@ -106,7 +117,12 @@ impl Engine {
         let mut ran = vec![HashMap::new(); count];
         let mut round = 0;
         self.tasks.clear();
-        self.start(0, Task::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None), None, Vec::new());
+        self.start(
+            0,
+            Task::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None),
+            None,
+            Vec::new(),
+        );
         for step in 0.. {
             assert!(step < 100_000, "stuck in round {round}");
             // A strand takes time: it ends some steps after it has begun.
@@ -114,7 +130,11 @@ impl Engine {
             self.env.worker = w as usize;
             if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
                 let (_, ready) = self.running.swap_remove(at);
-                self.policy.done(WorkerId(w), &Strand { task: ready.task, stage: ready.stage }, &mut self.env);
+                self.policy.done(
+                    WorkerId(w),
+                    &Strand { task: ready.task, stage: ready.stage },
+                    &mut self.env,
+                );
                 let is_leaf = self.tasks[ready.job].path.len() == 3;
                 if !is_leaf && ready.stage == Stage::Start {
                     self.fork(w, ready.job);
@@ -149,7 +169,8 @@ impl Engine {
         let Some(parent) = parent else { return };
         self.tasks[parent].pending -= 1;
         if self.tasks[parent].pending == 0 {
-            let ready = Ready { job: parent, task: self.tasks[parent].notes, stage: Stage::Continuation };
+            let ready =
+                Ready { job: parent, task: self.tasks[parent].notes, stage: Stage::Continuation };
             self.policy.add(WorkerId(w), ready, &mut self.env);
         }
     }
@@ -212,7 +233,10 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
     let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
     engine.workers = 2;
     engine.rounds(3);
-    assert_eq!((engine.tiers().partitions, engine.tiers().plain), (0, Some("threads on one socket only")));
+    assert_eq!(
+        (engine.tiers().partitions, engine.tiers().plain),
+        (0, Some("threads on one socket only"))
+    );
     engine.workers = 4;
     // In the first call from now on they are seen, in the next they are reckoned with.
     (0..2).for_each(|_| drop(engine.rounds(3)));
@@ -242,7 +266,8 @@ fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
 fn what_computes_more_than_it_moves_is_stolen_plainly() {
     let leaf = Leaf { misses: 10, instructions: 1_000_000, declares: None };
     let mut engine = Engine::new(Cats::sticky(&machine()), leaf, true);
-    // The program is judged when as many strands as 4 per worker were seen, before anything is done again.
+    // The program is judged when as many strands as 4 per worker were seen, before anything is done
+    // again.
     engine.rounds(1);
     engine.rounds(1);
     let tiers = engine.tiers();

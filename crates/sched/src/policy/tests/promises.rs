@@ -1,4 +1,5 @@
-//! What every policy promises, held against random computations on random machines: the test is a small engine.
+//! What every policy promises, held against random computations on random machines: the test is a
+//! small engine.
 
 use befit_machine::{Bytes, Machine, WorkerId};
 use proptest::prelude::*;
@@ -14,7 +15,8 @@ struct Live {
     forks_left: u32,
 }
 
-/// Runs a random tree of tasks to its end, one strand of a random worker at a time, and counts the strands.
+/// Runs a random tree of tasks to its end, one strand of a random worker at a time, and counts the
+/// strands.
 struct Engine {
     scheduler: Box<dyn Scheduler<usize>>,
     machine: Machine,
@@ -29,7 +31,14 @@ impl Engine {
     fn new(kind: SchedulerKind, machine: Machine, options: Options, seed: u64) -> Self {
         let scheduler = kind.build(&machine, options);
         let running = machine.workers().iter().map(|_| None).collect();
-        Self { scheduler, machine, tasks: Vec::new(), running, random: fastrand::Rng::with_seed(seed), env: env() }
+        Self {
+            scheduler,
+            machine,
+            tasks: Vec::new(),
+            running,
+            random: fastrand::Rng::with_seed(seed),
+            env: env(),
+        }
     }
 
     fn start(&mut self, w: WorkerId, parent: Option<usize>, notes: Task) {
@@ -39,7 +48,8 @@ impl Engine {
         self.scheduler.add(w, ready, &mut self.env);
     }
 
-    /// Answers how many tasks ran. Panics where a promise is broken or nothing moves while tasks are left.
+    /// Answers how many tasks ran. Panics where a promise is broken or nothing moves while tasks
+    /// are left.
     fn run(mut self, size: Bytes, most: usize) -> usize {
         self.start(WorkerId(0), None, Task::root(Some(size), None));
         let mut still = 0;
@@ -109,7 +119,8 @@ fn machines() -> impl Strategy<Value = Machine> {
         "pack:3 l3:1(size=262144) l2:2(size=65536) core:1 l1:1(size=16384) pu:2",
         "pack:4 l3:1(size=25165824) core:8 l2:1(size=262144) l1:1(size=32768) pu:1",
     ];
-    proptest::sample::select(texts.to_vec()).prop_map(|text| text.parse().expect("a valid topology"))
+    proptest::sample::select(texts.to_vec())
+        .prop_map(|text| text.parse().expect("a valid topology"))
 }
 
 proptest! {
@@ -137,5 +148,8 @@ fn names_and_kinds_match_one_to_one() {
         assert_eq!(kind.build::<u32>(&machine, Options::default()).name(), kind.name());
     }
     let unknown = "cfs".parse::<SchedulerKind>().unwrap_err();
-    assert!(unknown.to_string().starts_with("unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, "), "{unknown}");
+    assert!(
+        unknown.to_string().starts_with("unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, "),
+        "{unknown}"
+    );
 }

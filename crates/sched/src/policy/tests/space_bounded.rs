@@ -82,27 +82,35 @@ fn a_task_waits_until_its_size_fits_in_what_is_free() {
 
 #[test]
 fn passing_strands_claim_at_most_mu_each() {
-    // Tasks larger than σ of every L3 stay at the root and pass through: with μ = 0.2, five fill a cache that eight workers share.
+    // Tasks larger than σ of every L3 stay at the root and pass through: with μ = 0.2, five fill a
+    // cache that eight workers share.
     let machine: Machine = "pack:1 l3:1(size=1048576) core:8 pu:1".parse().unwrap();
     let sb = sb(&machine);
     for job in 0..8 {
         sb.add(W[0], task(job, Bytes::mib(64)), &mut env());
     }
-    let run = (0..8).map(befit_machine::WorkerId).filter(|w| sb.get(*w, &mut env()).is_some()).count();
+    let run =
+        (0..8).map(befit_machine::WorkerId).filter(|w| sb.get(*w, &mut env()).is_some()).count();
     assert_eq!(run, 5);
     sb.check();
 }
 
 #[test]
 fn regression_what_has_no_size_claims_nothing() {
-    // Each claimed μM: threads that were blocked in tasks without sizes kept others from what these tasks waited for.
-    let machine: Machine = "pack:1 l3:1(size=1048576) core:8 l2:1(size=65536) pu:1".parse().unwrap();
+    // Each claimed μM: threads that were blocked in tasks without sizes kept others from what these
+    // tasks waited for.
+    let machine: Machine =
+        "pack:1 l3:1(size=1048576) core:8 l2:1(size=65536) pu:1".parse().unwrap();
     for counting in [Counting::Capped, Counting::Full] {
         let sb = SpaceBounded::central(&machine, Options { counting, ..Options::default() });
         let mut running = Vec::new();
         for w in (0..8).map(befit_machine::WorkerId) {
             for job in 0..2 {
-                sb.add(w, Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+                sb.add(
+                    w,
+                    Ready { job, task: Task::root(None, None), stage: Stage::Start },
+                    &mut env(),
+                );
                 running.push((w, sb.get(w, &mut env()).expect("nothing is claimed")));
             }
         }
@@ -130,7 +138,8 @@ fn a_continuation_stays_at_its_tasks_anchor_and_is_not_anchored_anew() {
 
 #[test]
 fn a_task_that_skips_a_level_claims_its_share_there_until_it_ends() {
-    let machine: Machine = "pack:1 l3:1(size=1048576) l2:1(size=262144) core:2 l1:1(size=32768) pu:1".parse().unwrap();
+    let machine: Machine =
+        "pack:1 l3:1(size=1048576) l2:1(size=262144) core:2 l1:1(size=32768) pu:1".parse().unwrap();
     let sb = sb(&machine);
     sb.add(W[0], task(1, Bytes::kib(8)), &mut env());
     let ready = sb.get(W[0], &mut env()).unwrap();
@@ -147,11 +156,13 @@ fn a_task_that_skips_a_level_claims_its_share_there_until_it_ends() {
 #[test]
 fn sb_d_takes_its_own_childs_newest_then_a_siblings_oldest() {
     let machine = two_sockets();
-    let sb_d = SpaceBounded::<u32>::distributed(&machine, Options { mu: 0.05, ..Options::default() });
+    let sb_d =
+        SpaceBounded::<u32>::distributed(&machine, Options { mu: 0.05, ..Options::default() });
     for (w, job) in [(0, 1), (0, 2), (2, 3), (2, 4)] {
         sb_d.add(W[w], task(job, Bytes::mib(64)), &mut env());
     }
-    let jobs: Vec<_> = [W[0], W[1], W[1], W[0]].iter().map(|w| sb_d.get(*w, &mut env()).map(|r| r.job)).collect();
+    let jobs: Vec<_> =
+        [W[0], W[1], W[1], W[0]].iter().map(|w| sb_d.get(*w, &mut env()).map(|r| r.job)).collect();
     assert_eq!(jobs, [Some(2), Some(1), Some(3), Some(4)]);
 }
 
@@ -182,7 +193,11 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
     let machine = two_sockets();
     for sb in [sb(&machine), SpaceBounded::distributed(&machine, Options::default())] {
         for job in 1..=3 {
-            sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+            sb.add(
+                W[0],
+                Ready { job, task: Task::root(None, None), stage: Stage::Start },
+                &mut env(),
+            );
         }
         let take = |w: usize| sb.get(W[w], &mut env()).map(|ready| ready.job);
         assert_eq!([take(0), take(1), take(3), take(0)], [Some(3), Some(1), Some(2), None]);
@@ -195,7 +210,9 @@ fn a_waiting_worker_finds_what_is_accepted_the_oldest_first_where_there_is_room(
     let sb = sb(&machine);
     sb.add(W[0], task(1, Bytes::mib(4)), &mut env());
     let parent = sb.get(W[0], &mut env()).expect("room for it");
-    for (job, bytes) in [(2, Bytes::mib(2)), (3, Bytes::kib(20)), (4, Bytes::kib(24)), (5, Bytes::mib(3))] {
+    for (job, bytes) in
+        [(2, Bytes::mib(2)), (3, Bytes::kib(20)), (4, Bytes::kib(24)), (5, Bytes::mib(3))]
+    {
         let task = parent.task.child(0, Some(bytes), None);
         sb.add(W[0], Ready { job, task, stage: Stage::Start }, &mut env());
     }
@@ -203,7 +220,11 @@ fn a_waiting_worker_finds_what_is_accepted_the_oldest_first_where_there_is_room(
     assert_eq!(found(&[]), None);
     assert_eq!(found(&[2, 5]).map(|ready| ready.job), Some(2));
     let small = found(&[3, 4]).expect("room for it");
-    assert_eq!((small.job, small.task.anchor), (3, machine.workers()[1].leaf), "anchored as by `get`");
+    assert_eq!(
+        (small.job, small.task.anchor),
+        (3, machine.workers()[1].leaf),
+        "anchored as by `get`"
+    );
     // 40 of 64 KiB are claimed: the next fits, and then none does.
     sb.add(W[0], task(6, Bytes::kib(24)), &mut env());
     assert_eq!(found(&[4]).map(|ready| ready.job), Some(4));
@@ -220,7 +241,9 @@ fn while_nothing_has_a_size_a_waiting_worker_may_choose() {
         sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
     }
     assert!(sb.can_choose());
-    let take = |w: usize, jobs: [u32; 2]| sb.get_if(W[w], &|job| jobs.contains(job), &mut env()).map(|ready| ready.job);
+    let take = |w: usize, jobs: [u32; 2]| {
+        sb.get_if(W[w], &|job| jobs.contains(job), &mut env()).map(|ready| ready.job)
+    };
     assert_eq!([take(3, [2, 3]), take(0, [1, 3]), take(0, [5, 6])], [Some(2), Some(3), None]);
     sb.add(W[0], task(5, Bytes::kib(100)), &mut env());
     assert!(!sb.can_choose());

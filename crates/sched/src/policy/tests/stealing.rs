@@ -72,7 +72,8 @@ fn ws_picks_victims_uniformly_and_never_itself() {
 
 #[test]
 fn pws_picks_victims_with_the_studys_weights() {
-    // c counts the thief's own cluster, itself included, in the paper's formula; a thief is never its own victim, so near ones are c - 1.
+    // c counts the thief's own cluster, itself included, in the paper's formula; a thief is never
+    // its own victim, so near ones are c - 1.
     let machine: Machine = "pack:4 l3:1(size=1048576) core:4 pu:1".parse().unwrap();
     let shares = first_victims(&WorkStealing::priority(&machine, 10), 16, 60_000);
     let total = 10.0 * 3.0 + 12.0;

@@ -42,7 +42,12 @@ pub(super) struct Case {
 
 impl Case {
     /// Windows of `window` rows of an array of `rows`.
-    pub(super) fn array(setup: &Setup, window: u64, rows: u64, tasks: u64) -> Result<Self, LabError> {
+    pub(super) fn array(
+        setup: &Setup,
+        window: u64,
+        rows: u64,
+        tasks: u64,
+    ) -> Result<Self, LabError> {
         let what = format!("windows of {window} rows of {rows}");
         Self::windows(
             setup,
@@ -54,7 +59,13 @@ impl Case {
     }
 
     /// `count` windows of an array, by the kernel's `settings`.
-    pub(super) fn windows(setup: &Setup, settings: &str, count: u64, id: String, what: &str) -> Result<Self, LabError> {
+    pub(super) fn windows(
+        setup: &Setup,
+        settings: &str,
+        count: u64,
+        id: String,
+        what: &str,
+    ) -> Result<Self, LabError> {
         let tasks = setup.record(&format!("array-windows:{settings}"), count)?;
         let name = format!("{} {what}", tasks.len());
         let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
@@ -62,7 +73,19 @@ impl Case {
         let arrivals = setup.arrivals(tasks.len());
         let cost = Cost::measure(&core, &tasks, &arrivals)?;
         let (oracle, classes, given) = statistics(setup, &core, &tasks);
-        Ok(Self { id, name, tasks, oracle, outer: None, classes, given, arrivals, is_tree: false, core, cost })
+        Ok(Self {
+            id,
+            name,
+            tasks,
+            oracle,
+            outer: None,
+            classes,
+            given,
+            arrivals,
+            is_tree: false,
+            core,
+            cost,
+        })
     }
 
     /// The look-ups of a tree.
@@ -76,7 +99,14 @@ impl Case {
     }
 
     /// Runs them by footprint, as they arrive with number `seed`.
-    pub(super) fn fbs(&self, setup: &Setup, seed: usize, settings: Settings, how: How, budget: bool) -> Ran {
+    pub(super) fn fbs(
+        &self,
+        setup: &Setup,
+        seed: usize,
+        settings: Settings,
+        how: How,
+        budget: bool,
+    ) -> Ran {
         let fbs = Fbs { settings, how, charge: setup.charge(), budget };
         fbs.run(&setup.machine, &mut self.core.clone(), &self.tasks, &self.arrivals[seed])
     }
@@ -108,8 +138,9 @@ fn given(oracle: &Oracle, classes: &[u32]) -> Learned {
     for before in 0..CLASSES {
         for next in 0..CLASSES {
             let mut draw = |class: usize| random.choice(&members[class]).copied();
-            let pairs: Vec<(usize, usize)> =
-                zip(0..SAMPLES, std::iter::repeat(())).filter_map(|_| Some((draw(before)?, draw(next)?))).collect();
+            let pairs: Vec<(usize, usize)> = zip(0..SAMPLES, std::iter::repeat(()))
+                .filter_map(|_| Some((draw(before)?, draw(next)?)))
+                .collect();
             let sum: i64 = pairs.iter().map(|(before, next)| oracle.affinity(*before, *next)).sum();
             if !pairs.is_empty() {
                 given.note(before, next, sum / pairs.len() as i64);

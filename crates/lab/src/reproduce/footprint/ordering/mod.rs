@@ -1,4 +1,5 @@
-//! What the algorithm that the study leaves as future work recovers of the way from random to sorted order.
+//! What the algorithm that the study leaves as future work recovers of the way from random to
+//! sorted order.
 
 mod case;
 mod nothing;

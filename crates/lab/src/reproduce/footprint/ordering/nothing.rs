@@ -45,21 +45,43 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         for seed in 0..case.arrivals.len() {
             let oracle = How::Oracle(&case.oracle, Order::Greedy);
             let learned = How::Learned(&case.classes, setup.innermost(), Order::Greedy);
-            let ways =
-                [(oracle.clone(), true), (learned.clone(), true), (oracle, false), (learned, false), (How::Key, false)];
-            jobs.extend((0..).zip(ways).map(|(column, (how, budget))| Job { column, seed, how, budget }));
+            let ways = [
+                (oracle.clone(), true),
+                (learned.clone(), true),
+                (oracle, false),
+                (learned, false),
+                (How::Key, false),
+            ];
+            jobs.extend((0..).zip(ways).map(|(column, (how, budget))| Job {
+                column,
+                seed,
+                how,
+                budget,
+            }));
         }
         let run = |job: &Job| {
             let ran = case.fbs(setup, job.seed, settings, job.how.clone(), job.budget);
             Ok::<_, LabError>(100.0 * (ran.total() / case.cost.random[job.seed] - 1.0))
         };
-        let changes = parallel::map(&jobs, threads(), |job| u64::from(job.column < COLUMNS.len() - 1), run)?;
+        let changes =
+            parallel::map(&jobs, threads(), |job| u64::from(job.column < COLUMNS.len() - 1), run)?;
         let of = |column: usize| {
-            spread(jobs.iter().zip(&changes).filter(|(job, _)| job.column == column).map(|(_, change)| *change))
+            spread(
+                jobs.iter()
+                    .zip(&changes)
+                    .filter(|(job, _)| job.column == column)
+                    .map(|(_, change)| *change),
+            )
         };
         let columns: Vec<Spread<f64>> = (0..COLUMNS.len()).map(of).collect();
-        table.row(std::iter::once(window.to_string()).chain(columns.iter().map(|c| format!("{:+.2}", c.median))));
-        worst = columns[..USUAL].iter().copied().fold(worst, |a, b| if b.median > a.median { b } else { a });
+        table.row(
+            std::iter::once(window.to_string())
+                .chain(columns.iter().map(|c| format!("{:+.2}", c.median))),
+        );
+        worst = columns[..USUAL]
+            .iter()
+            .copied()
+            .fold(worst, |a, b| if b.median > a.median { b } else { a });
     }
     to.tables.push(table);
     to.figures.push(

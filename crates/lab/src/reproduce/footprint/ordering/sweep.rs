@@ -57,7 +57,9 @@ fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
     // Hundreds of thousands of tasks.
     let brief = setup.quick && case.is_tree;
     let mut jobs = Vec::new();
-    let mut add = |series, settings, how, budget, seed| jobs.push(Job { series, settings, how, budget, seed });
+    let mut add = |series, settings, how, budget, seed| {
+        jobs.push(Job { series, settings, how, budget, seed })
+    };
     for decide in DECIDE.into_iter().filter(|decide| *decide <= case.tasks.len()) {
         add("key", half(decide), How::Key, false, 0);
         if decide <= most && (!brief || decide == 8 || decide == usual().decide) {
@@ -65,14 +67,32 @@ fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
             add("oracle, no budget", half(decide), oracle.clone(), false, 0);
         }
         if decide <= most && (!brief || decide == usual().decide) {
-            add("learned", half(decide), How::Learned(&case.classes, setup.innermost(), Order::Greedy), true, 0);
-            add("given", half(decide), How::Given(&case.classes, &case.given, Order::Greedy), true, 0);
+            add(
+                "learned",
+                half(decide),
+                How::Learned(&case.classes, setup.innermost(), Order::Greedy),
+                true,
+                0,
+            );
+            add(
+                "given",
+                half(decide),
+                How::Given(&case.classes, &case.given, Order::Greedy),
+                true,
+                0,
+            );
             if let Some(outer) = &case.outer {
                 add("oracle of L2", half(decide), How::Oracle(outer, Order::Greedy), true, 0);
             }
         }
         if decide <= EXACT_UP_TO {
-            add("exact, no budget", half(decide), How::Oracle(&case.oracle, Order::Exact), false, 0);
+            add(
+                "exact, no budget",
+                half(decide),
+                How::Oracle(&case.oracle, Order::Exact),
+                false,
+                0,
+            );
         }
         if decide <= contents_up_to(setup, case) {
             add("contents", half(decide), How::Contents, false, 0);
@@ -97,8 +117,11 @@ fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
 pub(super) fn run(setup: &Setup, case: &Case, to: &mut Reproduction) -> Result<(), LabError> {
     let jobs = jobs(setup, case);
     // Looks weigh most.
-    let weight = |job: &Job| if matches!(job.how, How::Key) { 1 } else { job.settings.decide as u64 };
-    let run = |job: &Job| Ok::<Ran, LabError>(case.fbs(setup, job.seed, job.settings, job.how.clone(), job.budget));
+    let weight =
+        |job: &Job| if matches!(job.how, How::Key) { 1 } else { job.settings.decide as u64 };
+    let run = |job: &Job| {
+        Ok::<Ran, LabError>(case.fbs(setup, job.seed, job.settings, job.how.clone(), job.budget))
+    };
     let results = parallel::map(&jobs, threads(), weight, run)?;
     let results: Vec<(&Job, Ran)> = jobs.iter().zip(results).collect();
     baselines(case, to);
@@ -109,8 +132,10 @@ pub(super) fn run(setup: &Setup, case: &Case, to: &mut Reproduction) -> Result<(
 }
 
 fn baselines(case: &Case, to: &mut Reproduction) {
-    let mut table =
-        Table::new(format!("{}: orders that decide nothing", case.name), ["order", "cycles a task", "recovered, %"]);
+    let mut table = Table::new(
+        format!("{}: orders that decide nothing", case.name),
+        ["order", "cycles a task", "recovered, %"],
+    );
     let tasks = case.tasks.len() as f64;
     let mut add = |name: &str, cycles: f64| {
         table.row([
@@ -128,17 +153,36 @@ fn baselines(case: &Case, to: &mut Reproduction) {
 }
 
 fn by_decide(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
-    let title = format!("{}: recovered of the way from random to sorted, % (deciding included in brackets)", case.name);
-    let names =
-        ["oracle", "oracle, no budget", "exact, no budget", "given", "learned", "oracle of L2", "key", "contents"];
-    let names: Vec<&str> =
-        names.into_iter().filter(|name| results.iter().any(|(job, _)| job.series == *name)).collect();
+    let title = format!(
+        "{}: recovered of the way from random to sorted, % (deciding included in brackets)",
+        case.name
+    );
+    let names = [
+        "oracle",
+        "oracle, no budget",
+        "exact, no budget",
+        "given",
+        "learned",
+        "oracle of L2",
+        "key",
+        "contents",
+    ];
+    let names: Vec<&str> = names
+        .into_iter()
+        .filter(|name| results.iter().any(|(job, _)| job.series == *name))
+        .collect();
     let mut table = Table::new(title, std::iter::once("N_decide").chain(names.iter().copied()));
     for decide in DECIDE {
-        let found = |name: &str| results.iter().find(|(job, _)| job.series == name && job.settings.decide == decide);
+        let found = |name: &str| {
+            results.iter().find(|(job, _)| job.series == name && job.settings.decide == decide)
+        };
         let shown = |name: &&str| match found(name) {
             Some((_, ran)) => {
-                format!("{:.1} ({:.1})", case.cost.recovered(0, ran.cycles), case.cost.recovered(0, ran.total()))
+                format!(
+                    "{:.1} ({:.1})",
+                    case.cost.recovered(0, ran.cycles),
+                    case.cost.recovered(0, ran.total())
+                )
             }
             None => "–".to_owned(),
         };
@@ -149,16 +193,33 @@ fn by_decide(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
     to.tables.push(table);
     let line = |name: &&str| -> Series {
         let of = results.iter().filter(|(job, _)| job.series == *name);
-        series(*name, of.map(|(job, ran)| (job.settings.decide, case.cost.recovered(0, ran.cycles))))
+        series(
+            *name,
+            of.map(|(job, ran)| (job.settings.decide, case.cost.recovered(0, ran.cycles))),
+        )
     };
     let title = format!("{}: recovered of the way from random to sorted", case.name);
-    to.plots.push(plot(&title, PlotKind::Lines, Axis::log("N_decide"), "%", names.iter().map(line).collect()));
+    to.plots.push(plot(
+        &title,
+        PlotKind::Lines,
+        Axis::log("N_decide"),
+        "%",
+        names.iter().map(line).collect(),
+    ));
 }
 
 fn by_execute_and_age(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
     let mut table = Table::new(
         format!("{}: N_decide = {}, oracle, greedy, budget", case.name, usual().decide),
-        ["N_execute", "age", "recovered, %", "deciding included, %", "looks a task", "latest by", "bound"],
+        [
+            "N_execute",
+            "age",
+            "recovered, %",
+            "deciding included, %",
+            "looks a task",
+            "latest by",
+            "bound",
+        ],
     );
     let varied = results.iter().filter(|(job, _)| {
         matches!(job.series, "execute" | "age") || job.series == "oracle" && job.settings == usual()
@@ -172,17 +233,24 @@ fn by_execute_and_age(case: &Case, results: &[(&Job, Ran)], to: &mut Reproductio
             format!("{:.1}", case.cost.recovered(0, ran.total())),
             format!("{:.0}", ran.looks as f64 / case.tasks.len() as f64),
             ran.latest.to_string(),
-            if none { "none".to_owned() } else { ((settings.age as usize + 1) * settings.execute - 1).to_string() },
+            if none {
+                "none".to_owned()
+            } else {
+                ((settings.age as usize + 1) * settings.execute - 1).to_string()
+            },
         ]);
     }
     to.tables.push(table);
 }
 
 fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
-    let usual = results.iter().filter(|(job, _)| matches!(job.series, "oracle" | "seed") && job.settings == usual());
+    let usual = results
+        .iter()
+        .filter(|(job, _)| matches!(job.series, "oracle" | "seed") && job.settings == usual());
     let usual: Vec<(usize, &Ran)> = usual.map(|(job, ran)| (job.seed, ran)).collect();
-    let recovered =
-        |cycles: fn(&Ran) -> f64| spread(usual.iter().map(|(seed, ran)| case.cost.recovered(*seed, cycles(ran))));
+    let recovered = |cycles: fn(&Ran) -> f64| {
+        spread(usual.iter().map(|(seed, ran)| case.cost.recovered(*seed, cycles(ran))))
+    };
     let (alone, net) = (recovered(|ran| ran.cycles), recovered(Ran::total));
     let least = match case.id.as_str() {
         "windows-256-of-512" => 90.0,
@@ -190,7 +258,11 @@ fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
         // As they are: nothing was expected of the others, but that they are no worse than arrival.
         _ => -2.0,
     };
-    let expected = if least > 0.0 { format!("future work; {least} % expected") } else { "future work".to_owned() };
+    let expected = if least > 0.0 {
+        format!("future work; {least} % expected")
+    } else {
+        "future work".to_owned()
+    };
     let found = if case.is_tree {
         "a window of 64 of 262,143 look-ups holds none that shares more than the top of the tree; a key sort of windows of \
          thousands does"
@@ -210,7 +282,8 @@ fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
         .spread(alone.min, alone.max)
         .because(format!("deciding included {:.1} %; {found}", net.median)),
     );
-    let change = |(seed, ran): &(usize, &Ran)| 100.0 * (ran.total() / case.cost.random[*seed] - 1.0);
+    let change =
+        |(seed, ran): &(usize, &Ran)| 100.0 * (ran.total() / case.cost.random[*seed] - 1.0);
     let change = spread(usual.iter().map(change));
     to.figures.push(
         Figure::new(
