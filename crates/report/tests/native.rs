@@ -31,7 +31,7 @@ fn worker(times: u64, space_bounded: bool) -> WorkerSummary {
             idle: time(500 * times),
         },
         forks: spread(38 * times),
-        handed_out: spread(24 * times),
+        published: spread(24 * times),
         spawned: spread(0),
         executed: spread(20 * times),
         anchored: spread(if space_bounded { 4 * times } else { 0 }),

@@ -20,7 +20,7 @@ use std::{
 };
 
 use befit_machine::{Bytes, Machine, WorkerId};
-use befit_sched::{Env, Guarded, LockId, Options, QuietEnv, Ready, SchedulerKind, Stage, Task};
+use befit_sched::{Env, Guarded, LockId, Options, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo};
 
 const BATCHES: usize = 21;
 const CALLS: u32 = 100_000;
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let policy = kind.build::<u32>(&machine, Options::default());
         let ready = Ready {
             job: 1,
-            task: Task::root(Some(Bytes(u64::MAX)), Some(Bytes(64))),
+            task: TaskInfo::root(Some(Bytes(u64::MAX)), Some(Bytes(64))),
             stage: Stage::Continuation,
         };
         quickest(|| {

@@ -22,4 +22,4 @@ pub use lock::Guarded;
 pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
 pub use report::{Subtree, Tiers};
 pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
-pub use task::{Ready, Stage, Task};
+pub use task::{Ready, Stage, TaskInfo};

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
 
-use crate::{Env, Ready, Stage, Task, Tiers};
+use crate::{Env, Ready, Stage, TaskInfo, Tiers};
 
 /// Which goes on after a fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub enum ForkOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strand {
     /// The task that it belongs to.
-    pub task: Task,
+    pub task: TaskInfo,
     /// Whether it was the task's first strand.
     pub stage: Stage,
 }
@@ -43,7 +43,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     fn name(&self) -> &'static str;
 
     /// Which goes on after `parent` forks. Called once for each fork, before `add`.
-    fn fork_order(&self, parent: &Task) -> ForkOrder {
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         let _ = parent;
         ForkOrder::ChildFirst
     }
@@ -120,7 +120,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
 
     /// Whether every fork of `parent` must come to the policy, each child with its place in the
     /// tree of tasks. An engine may otherwise keep forks to itself until a worker wants one.
-    fn wants_forks_of(&self, parent: &Task) -> bool {
+    fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
         let _ = parent;
         false
     }
@@ -139,7 +139,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
     /// Worker `w` goes on with a strand of `task` that was not handed out by `get`: on threads a
     /// closure goes on, on the thread that called `join`, when its children have ended. The policy
     /// accounts for it and cannot refuse.
-    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         let _ = (w, task, env);
     }
 
@@ -152,7 +152,7 @@ pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
 
     /// `task` has ended, with everything that it forked; `w` ran its last strand. Called after that
     /// strand's `done`. Answers as `done`.
-    fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+    fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         let _ = (w, task, env);
         None
     }

@@ -5,7 +5,7 @@ use befit_machine::{Bytes, ClusterId};
 /// What a policy knows of a task. The engine keeps it beside the task and shows it at every call;
 /// the policy writes its decisions into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Task {
+pub struct TaskInfo {
     /// Task size S: as declared, else its parent's (an undeclared task is taken to be as large as
     /// its parent).
     pub size: Bytes,
@@ -24,7 +24,7 @@ pub struct Task {
     pub mark: u64,
 }
 
-impl Task {
+impl TaskInfo {
     /// The size of a task of which neither it nor any task above it declares one.
     pub const UNKNOWN: Bytes = Bytes(u64::MAX);
 
@@ -75,7 +75,7 @@ pub struct Ready<T> {
     /// The engine's own handle, opaque to policies.
     pub job: T,
     /// The task that the strand belongs to.
-    pub task: Task,
+    pub task: TaskInfo,
     /// Whether the task starts here.
     pub stage: Stage,
 }

@@ -1,13 +1,13 @@
 //! How far each task of the program has come.
 
 use befit_program::{Op, Program, ScopeId, StrandId, TaskId};
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 
 /// One task's progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// What the policy knows of it.
-    pub(crate) notes: Task,
+    pub(crate) notes: TaskInfo,
     parent: Option<TaskId>,
     /// Its scope: what waits for it to end.
     scope: ScopeId,
@@ -48,7 +48,7 @@ pub(crate) struct Tasks<'a> {
 impl<'a> Tasks<'a> {
     pub(crate) fn new(program: &'a Program) -> Self {
         let root = program.declared(TaskId(0));
-        let root = Progress::new(Task::root(root.size, root.strand), None, ScopeId(0));
+        let root = Progress::new(TaskInfo::root(root.size, root.strand), None, ScopeId(0));
         Self {
             program,
             // Slots for all tasks; each is written when its task is forked.
@@ -58,11 +58,11 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    pub(crate) fn notes(&self, task: TaskId) -> &Task {
+    pub(crate) fn notes(&self, task: TaskId) -> &TaskInfo {
         &self.tasks[task.0 as usize].notes
     }
 
-    pub(crate) fn notes_mut(&mut self, task: TaskId) -> &mut Task {
+    pub(crate) fn notes_mut(&mut self, task: TaskId) -> &mut TaskInfo {
         &mut self.tasks[task.0 as usize].notes
     }
 
@@ -140,7 +140,7 @@ impl<'a> Tasks<'a> {
 }
 
 impl Progress {
-    const fn new(notes: Task, parent: Option<TaskId>, scope: ScopeId) -> Self {
+    const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId) -> Self {
         Self { notes, parent, scope, next: 0, forked: 0, live: 1 }
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct Subtree {
 pub(super) struct Worker {
     pub(super) seconds: Option<Seconds>,
     pub(super) forks: u64,
-    pub(super) handed_out: u64,
+    pub(super) published: u64,
     pub(super) spawned: u64,
     pub(super) executed: u64,
     pub(super) anchored: u64,
@@ -108,7 +108,7 @@ impl Worker {
             });
         }
         self.forks += other.forks;
-        self.handed_out += other.handed_out;
+        self.published += other.published;
         self.spawned += other.spawned;
         self.executed += other.executed;
         self.anchored += other.anchored;

@@ -74,7 +74,7 @@ pub struct WorkerSummary {
     /// Calls of `join` that were not run as plain calls.
     pub forks: Spread<u64>,
     /// Forks that were given to the scheduler.
-    pub handed_out: Spread<u64>,
+    pub published: Spread<u64>,
     /// Tasks spawned.
     pub spawned: Spread<u64>,
     /// Tasks that the scheduler handed to it.
@@ -219,7 +219,7 @@ impl WorkerSummary {
                 idle: time(|s| s.idle)?,
             },
             forks: figure(|w| w.forks)?,
-            handed_out: figure(|w| w.handed_out)?,
+            published: figure(|w| w.published)?,
             spawned: figure(|w| w.spawned)?,
             executed: figure(|w| w.executed)?,
             anchored: figure(|w| w.anchored)?,

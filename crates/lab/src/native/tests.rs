@@ -15,7 +15,7 @@ use crate::{LabError, Silent};
 const PROGRAM: &str = r#"#!/bin/sh
 echo "$BEFIT_SCHEDULER" >> "$0.order"
 file=$(echo "$BEFIT_STATS" | sed "s/%p/$$/")
-worker='"handed_out": 2, "spawned": 0, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
+worker='"published": 2, "spawned": 0, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
 pool='"scheduler": "'$BEFIT_SCHEDULER'", "machine": "m", "threads": 2, "pinned": false, "sigma": 0.5, "mu": 0.2, "ended": true'
 one='{"seconds": {"active": 0.5, "add": 0.1, "get": 0.1, "done": 0.1, "idle": 0.2}, "forks": '$1', "steals": {"L3": 1, "memory": 2}, '$worker'}'
 two='{"seconds": {"active": 1, "add": 0, "get": 0, "done": 0, "idle": 0}, "forks": 1, "steals": {"L3": 0, "memory": 7}, '$worker'}'

@@ -96,7 +96,7 @@ pub struct Worker {
     /// Calls of `join` that were not run as plain calls.
     pub forks: Figure,
     /// Of these, given to the scheduler.
-    pub handed_out: Figure,
+    pub published: Figure,
     /// Tasks spawned.
     pub spawned: Figure,
     /// Tasks that the scheduler handed to it.
@@ -261,7 +261,7 @@ impl From<&WorkerSummary> for Worker {
                 idle: w.time.idle.into(),
             },
             forks: w.forks.into(),
-            handed_out: w.handed_out.into(),
+            published: w.published.into(),
             spawned: w.spawned.into(),
             executed: w.executed.into(),
             anchored: w.anchored.into(),

@@ -142,7 +142,7 @@ fn counts(block: &[NativeSummary]) -> String {
         columns.add(title, |row| of(row.did).median.to_string());
     };
     count("\nforks", |w| w.forks);
-    count("handed\nout", |w| w.handed_out);
+    count("handed\nout", |w| w.published);
     if block.iter().any(|s| s.total.spawned.max > 0) {
         count("\nspawned", |w| w.spawned);
     }

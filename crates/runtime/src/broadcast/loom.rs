@@ -5,7 +5,7 @@ use std::{ptr, sync::Arc};
 use super::Mailbox;
 use crate::{
     engine::JobRef,
-    fork::{Asks, Frame, OpenFork},
+    fork::{Frame, PendingFork, StealRequests},
     latch::Latch,
     sleep::Sleep,
 };
@@ -20,7 +20,7 @@ struct Shared {
 fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
     ::loom::model(|| {
         let sleep = Sleep::new(2);
-        let never = Latch::new(sleep.seat(0));
+        let never = Latch::new(sleep.parker(0));
         let shared = Arc::new(Shared { sleep, mail: Mailbox::new(), never });
         let receiver = Arc::clone(&shared);
         let reading = ::loom::thread::spawn(move || {
@@ -33,18 +33,19 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
                     None => drop(receiver.sleep.sleep(0, seen, &receiver.never, || false)),
                 }
             };
-            // SAFETY: taken, so executed once; the seats live as long as `receiver`.
+            // SAFETY: taken, so executed once; the parkers live as long as `receiver`.
             unsafe { job.execute(&|| ()) };
         });
 
-        let asks = Asks::new();
+        let requests = StealRequests::new();
         let frame = Frame::new(|| 21, 0);
-        let latch = Latch::new(shared.sleep.seat(1));
-        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the join below;
-        // null is a place.
-        let job = unsafe { OpenFork::hand_out(frame.as_open(), latch, &asks, ptr::null()) };
+        let latch = Latch::new(shared.sleep.parker(1));
+        // SAFETY: live, `Send`, handed out here only; frame, parker and asks outlive the join
+        // below; null is a place.
+        let job =
+            unsafe { PendingFork::publish(frame.as_pending(), latch, &requests, ptr::null()) };
         shared.mail.post(job);
-        shared.sleep.announce_mail(0);
+        shared.sleep.notify_mail(0);
         reading.join().unwrap();
         // SAFETY: the thread that executed it has ended; taken here only.
         assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);

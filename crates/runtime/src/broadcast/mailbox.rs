@@ -10,7 +10,7 @@ use crate::{
 /// What one thread of a pool, and no other, must run.
 ///
 /// Who posts must announce it afterwards
-/// ([`Sleep::announce_mail`](crate::sleep::Sleep::announce_mail)): the thread reads the number of
+/// ([`Sleep::notify_mail`](crate::sleep::Sleep::notify_mail)): the thread reads the number of
 /// announcements *before* it looks here, and so sees the job, or else that there is news.
 #[derive(Debug)]
 pub(crate) struct Mailbox {

@@ -258,9 +258,9 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
                 spawn(move || sender.send((index, current_thread_index(), false)).unwrap());
             }
         });
-        let news = sender.clone();
+        let events = sender.clone();
         pool.broadcast(move |context| {
-            news.send((context.index(), current_thread_index(), true)).unwrap()
+            events.send((context.index(), current_thread_index(), true)).unwrap()
         });
         drop(sender);
         let events: Vec<_> = receiver.into_iter().collect();

@@ -26,7 +26,7 @@ impl Sealed for Forking {}
 impl Forks for Forking {
     #[inline(always)]
     fn join<A: Forkable, B: Forkable>(self, a: A, b: B) -> (Output<A>, Output<B>) {
-        if is_plain() {
+        if is_inlined() {
             return FOUR.join(a, b);
         }
         join_at_length(a, b)
@@ -45,12 +45,12 @@ impl<N: Forks> Forks for Elided<N> {
 
 /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
 #[inline(always)]
-fn is_plain() -> bool {
+fn is_inlined() -> bool {
     // A recording has all forks.
     #[cfg(befit_record)]
     return false;
     #[cfg(not(befit_record))]
-    crate::fork::is_plain()
+    crate::fork::is_inlined()
 }
 
 /// [`Forks::join`] where a fork may be needed. Out of line, so that the elision pays for nothing

@@ -118,7 +118,7 @@ impl<T: Task> Forkable for Fit<T> {
 /// What a forked task returns.
 type Output<F> = <<F as Forkable>::Task as Task>::Output;
 
-/// How a [`Task`] forks: handed to [`Task::run`], to be used any number of times. Only befit
+/// How a [`Task`] forks: published to [`Task::run`], to be used any number of times. Only befit
 /// implements it.
 pub trait Forks: Copy + levels::Sealed {
     /// Runs `a` and `b`, maybe in parallel, and returns both results, as [`join`](crate::join())

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
-    Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, Task, Tiers,
+    Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, TaskInfo, Tiers,
 };
 use crossbeam_utils::CachePadded;
 
@@ -30,7 +30,7 @@ use crate::{
     latch::Latch,
     machine::PoolMachine,
     primitive::AtomicUsize,
-    sleep::{Seen, Sleep},
+    sleep::{EventCount, Sleep},
 };
 
 /// A pool's policy with what it needs around it.
@@ -80,7 +80,7 @@ impl Engine {
         } else {
             (kind.build(&machine.counted(), options), vec![threads])
         };
-        let wants_forks = policy.wants_forks_of(&Task::root(None, None));
+        let wants_forks = policy.wants_forks_of(&TaskInfo::root(None, None));
         let may_refuse = policy.may_refuse();
         let follows_tasks = policy.follows_tasks();
         Self {
@@ -166,7 +166,7 @@ impl Engine {
     }
 
     /// Whether the policy wants to see every fork of `parent`.
-    pub(crate) fn wants_forks_of(&self, parent: &Task) -> bool {
+    pub(crate) fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
         self.policy.wants_forks_of(parent)
     }
 
@@ -187,7 +187,7 @@ impl Engine {
     }
 
     /// Which of `parent`'s two children goes first.
-    pub(crate) fn fork_order(&self, parent: &Task) -> ForkOrder {
+    pub(crate) fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         self.policy.fork_order(parent)
     }
 
@@ -195,7 +195,7 @@ impl Engine {
     // Always, with who calls it: the task is then written where the policy reads it, not copied
     // there.
     #[inline(always)]
-    pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: Task, env: &mut dyn Env) {
+    pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {
         if self.wants_forks && task.depth == 0 {
             // Tells one computation of the program from another.
             // SAFETY: it has not been executed: it is only now given to the policy.
@@ -206,7 +206,7 @@ impl Engine {
             self.queued.fetch_add(1, SeqCst);
         }
         let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
-        self.announce(w, cluster);
+        self.notify(w, cluster);
     }
 
     /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from
@@ -273,23 +273,23 @@ impl Engine {
     }
 
     /// `w` goes on with a strand of `task`.
-    pub(crate) fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    pub(crate) fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         self.policy.resume(w, task, env);
     }
 
     /// `w` has run `strand`.
     pub(crate) fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) {
         let cluster = self.policy.done(w, strand, env);
-        self.announce_room(w, cluster);
+        self.notify_room(w, cluster);
     }
 
     /// `task` has ended on `w`.
-    pub(crate) fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    pub(crate) fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         if task.maximal {
             self.holding.fetch_sub(1, SeqCst);
         }
         let cluster = self.policy.task_ended(w, task, env);
-        self.announce_room(w, cluster);
+        self.notify_room(w, cluster);
     }
 
     /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for
@@ -300,14 +300,14 @@ impl Engine {
         w: WorkerId,
         within: ClusterId,
         awaited: Option<Ancestor>,
-        seen: Seen,
+        seen: EventCount,
         latch: &Latch,
     ) -> Option<ClusterId> {
         let restricted = usize::from(within != ClusterId::ROOT || awaited.is_some());
         self.restricted.fetch_add(restricted, SeqCst);
-        let news = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
+        let events = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
         self.restricted.fetch_sub(restricted, SeqCst);
-        news
+        events
     }
 
     /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them,
@@ -325,7 +325,7 @@ impl Engine {
         let stuck = reason && self.queued.load(SeqCst) > 0;
         if stuck {
             self.alarm.fetch_add(1, SeqCst);
-            self.announce(w, ClusterId::ROOT);
+            self.notify(w, ClusterId::ROOT);
         }
         stuck
     }
@@ -336,23 +336,23 @@ impl Engine {
         self.alarm.load(SeqCst)
     }
 
-    fn announce_room(&self, w: WorkerId, cluster: Option<ClusterId>) {
+    fn notify_room(&self, w: WorkerId, cluster: Option<ClusterId>) {
         if let Some(cluster) = cluster
             && self.queued.load(SeqCst) > 0
         {
-            self.announce(w, cluster);
+            self.notify(w, cluster);
         }
     }
 
     /// Tells the threads under `cluster` that there may be something for them; from `w`'s on.
     #[inline]
-    pub(crate) fn announce(&self, w: WorkerId, cluster: ClusterId) {
+    pub(crate) fn notify(&self, w: WorkerId, cluster: ClusterId) {
         let everywhere = cluster == ClusterId::ROOT;
         let under = |thread: &usize| {
             everywhere || self.machine().cluster(cluster).has(self.worker(*thread))
         };
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
         let all = || self.may_refuse || self.restricted.load(SeqCst) > 0;
-        self.sleep.announce(cluster, threads, all);
+        self.sleep.notify(cluster, threads, all);
     }
 }

@@ -7,9 +7,9 @@ use std::{
     thread,
 };
 
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 
-use super::{Asks, grain::SiteId};
+use super::{StealRequests, grain::SiteId};
 use crate::{
     engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes, sizes_of},
     fit::Work,
@@ -21,28 +21,28 @@ use crate::{
 /// What the list of open forks knows of a frame, whatever its work is.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct OpenFork {
+pub(crate) struct PendingFork {
     job: JobHeader,
     /// How many forks it lies below, from the program's start on.
     depth: u32,
     /// Written when the fork is handed out, and not before.
-    handed: UnsafeCell<MaybeUninit<Handed>>,
+    published: UnsafeCell<MaybeUninit<Published>>,
 }
 
 /// What is needed once others know of a fork.
 #[derive(Debug)]
-struct Handed {
+struct Published {
     /// Set when the work has been done.
     latch: Latch,
     /// The owner's: whoever takes the fork asks for another.
-    asks: NonNull<Asks>,
+    requests: NonNull<StealRequests>,
 }
 
 /// The second half of a fork: a closure, and room for its result.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame<W: Work> {
-    open: OpenFork,
+    open: PendingFork,
     work: UnsafeCell<ManuallyDrop<W>>,
     result: UnsafeCell<MaybeUninit<thread::Result<W::Output>>>,
 }
@@ -60,14 +60,14 @@ impl<W: Work> Frame<W> {
     pub(crate) fn new(work: W, depth: u32) -> Self {
         let job = JobHeader::new(Self::TABLE);
         Self {
-            open: OpenFork { job, depth, handed: UnsafeCell::new(MaybeUninit::uninit()) },
+            open: PendingFork { job, depth, published: UnsafeCell::new(MaybeUninit::uninit()) },
             work: UnsafeCell::new(ManuallyDrop::new(work)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
     /// For the list of open forks. The pointer is good for the whole frame.
-    pub(crate) fn as_open(&self) -> NonNull<OpenFork> {
+    pub(crate) fn as_pending(&self) -> NonNull<PendingFork> {
         NonNull::from(self).cast()
     }
 
@@ -88,10 +88,10 @@ impl<W: Work> Frame<W> {
     /// The latch of a fork that has been handed out.
     ///
     /// # Safety
-    /// [`OpenFork::hand_out`] has been called.
+    /// [`PendingFork::publish`] has been called.
     pub(crate) unsafe fn latch(&self) -> &Latch {
         // SAFETY: promised by the caller.
-        &unsafe { self.open.handed() }.latch
+        &unsafe { self.open.published() }.latch
     }
 
     /// Takes the result of a fork that has been handed out and done.
@@ -106,26 +106,26 @@ impl<W: Work> Frame<W> {
     }
 }
 
-impl OpenFork {
+impl PendingFork {
     /// Makes a fork known to others: a job that any thread may execute, on which the owner then
     /// waits. `asks` is the owner's.
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose
     /// work and output are `Send`, which is handed out only once and whose work has not been taken.
-    /// The frame, the latch's seat, `asks` and `lineage` (unless null) stay until the latch is set
-    /// and seen set by the owner.
-    pub(crate) unsafe fn hand_out(
+    /// The frame, the latch's parker, `asks` and `lineage` (unless null) stay until the latch is
+    /// set and seen set by the owner.
+    pub(crate) unsafe fn publish(
         fork: NonNull<Self>,
         latch: Latch,
-        asks: &Asks,
+        requests: &StealRequests,
         lineage: *const Lineage,
     ) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
         let open = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
-        open.handed.with_mut(|handed| unsafe {
-            (*handed).write(Handed { latch, asks: NonNull::from(asks) })
+        open.published.with_mut(|published| unsafe {
+            (*published).write(Published { latch, requests: NonNull::from(requests) })
         });
         // SAFETY: promised by the caller.
         unsafe { open.job.birthplace.set(lineage) };
@@ -138,16 +138,16 @@ impl OpenFork {
     ///
     /// # Safety
     /// It has been handed out.
-    unsafe fn handed(&self) -> &Handed {
-        // SAFETY: written by `hand_out`, and from then on only read.
-        self.handed.with(|handed| unsafe { &*handed.cast::<Handed>() })
+    unsafe fn published(&self) -> &Published {
+        // SAFETY: written by `publish`, and from then on only read.
+        self.published.with(|published| unsafe { &*published.cast::<Published>() })
     }
 
     /// The task that this fork is, the second child of `parent`.
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] that has not been handed out.
-    pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &Task) -> Task {
+    pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &TaskInfo) -> TaskInfo {
         // SAFETY: live.
         let open = unsafe { fork.as_ref() };
         // SAFETY: the table is for this frame, which is live and whose work has not been taken.
@@ -156,22 +156,22 @@ impl OpenFork {
     }
 }
 
-/// See [`JobRef::execute`]; `job` is a handed-out `Frame<W>`.
+/// See [`JobRef::execute`]; `job` is a published-out `Frame<W>`.
 unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
     let latch = {
         // SAFETY: not yet executed, so the frame is live; the reference ends before the latch is
         // set.
         let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
         // SAFETY: the job has been handed out.
-        let handed = unsafe { frame.open.handed() };
+        let published = unsafe { frame.open.published() };
         // SAFETY: the owner's asks live as long as the owner waits for this frame.
-        let asks = unsafe { handed.asks.as_ref() };
-        asks.take_one();
+        let requests = unsafe { published.requests.as_ref() };
+        requests.fork_was_taken();
         Worker::with_current(|worker| {
             // (In the models there is none.)
             if let Some(worker) = worker {
-                worker.takes(asks);
-                worker.stretches().begin_at(frame.open.depth + 1);
+                worker.takes(requests);
+                worker.inlined_regions().begin_at(frame.open.depth + 1);
             }
         });
         // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the
@@ -180,11 +180,11 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         let result = catch_unwind(AssertUnwindSafe(|| work.run()));
         // SAFETY: the owner reads the result only after the latch is set; nobody else touches it.
         frame.result.with_mut(|slot| unsafe { (*slot).write(result) });
-        &raw const handed.latch
+        &raw const published.latch
     };
     ended();
-    // SAFETY: the latch lives until it is set; the seat belongs to the pool that this thread works
-    // for and keeps alive.
+    // SAFETY: the latch lives until it is set; the parker belongs to the pool that this thread
+    // works for and keeps alive.
     unsafe { Latch::set(latch) };
 }
 

@@ -47,14 +47,14 @@ struct Site {
     depth: Option<u32>,
     /// The stretches since the depth last changed, and what they took. While the depth is not
     /// known: the short tasks that were watched, and the shallowest of them.
-    stretches: u32,
+    inlined_regions: u32,
     taken: Duration,
     shallowest: u32,
 }
 
 impl Site {
     const fn unknown(id: SiteId) -> Self {
-        Self { id, depth: None, stretches: 0, taken: Duration::ZERO, shallowest: u32::MAX }
+        Self { id, depth: None, inlined_regions: 0, taken: Duration::ZERO, shallowest: u32::MAX }
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum Advice {
     Watch,
     /// What it makes should be plain calls, and the time of both halves be told to
     /// [`Grain::learn`].
-    Plain,
+    Inline,
 }
 
 impl Grain {
@@ -86,7 +86,7 @@ impl Grain {
         match site.depth {
             Some(plain) if site.id == id => {
                 if depth >= plain {
-                    Advice::Plain
+                    Advice::Inline
                 } else {
                     Advice::Fork
                 }
@@ -119,21 +119,21 @@ impl Grain {
             // All of the program takes less than is worth a fork.
             Advice::Watch if depth == 0 => site.depth = Some(0),
             Advice::Watch => {
-                site.stretches += 1;
+                site.inlined_regions += 1;
                 site.shallowest = site.shallowest.min(depth);
-                if site.stretches == WINDOW {
+                if site.inlined_regions == WINDOW {
                     // Nothing but short tasks. If those further up are as well, the next windows
                     // will show it.
-                    (site.depth, site.stretches) = (Some(site.shallowest), 0);
+                    (site.depth, site.inlined_regions) = (Some(site.shallowest), 0);
                 }
             }
-            Advice::Plain if Self::is_surprised(taken) => site = Site::unknown(id),
-            Advice::Plain => {
-                site.stretches += 1;
+            Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
+            Advice::Inline => {
+                site.inlined_regions += 1;
                 site.taken += taken;
-                if site.stretches == WINDOW {
+                if site.inlined_regions == WINDOW {
                     site.depth = site.depth.map(|depth| corrected(depth, site.taken / WINDOW));
-                    (site.stretches, site.taken) = (0, Duration::ZERO);
+                    (site.inlined_regions, site.taken) = (0, Duration::ZERO);
                 }
             }
         }
@@ -168,7 +168,10 @@ mod tests {
         grain.learn(HERE, 14, Advice::Watch, GRAIN);
         // What is above it ends later, and is longer still.
         grain.learn(HERE, 13, Advice::Watch, LONG);
-        assert_eq!((grain.advice(HERE, 14), grain.advice(HERE, 15)), (Advice::Fork, Advice::Plain));
+        assert_eq!(
+            (grain.advice(HERE, 14), grain.advice(HERE, 15)),
+            (Advice::Fork, Advice::Inline)
+        );
     }
 
     #[test]
@@ -178,14 +181,17 @@ mod tests {
             assert_eq!(grain.advice(HERE, 20), Advice::Watch);
             grain.learn(HERE, depth, Advice::Watch, SHORT);
         }
-        assert_eq!((grain.advice(HERE, 19), grain.advice(HERE, 20)), (Advice::Fork, Advice::Plain));
+        assert_eq!(
+            (grain.advice(HERE, 19), grain.advice(HERE, 20)),
+            (Advice::Fork, Advice::Inline)
+        );
     }
 
     #[test]
     fn a_program_shorter_than_a_grain_is_plain_from_its_start() {
         let grain = Grain::new();
         grain.learn(HERE, 0, Advice::Watch, SHORT);
-        assert_eq!(grain.advice(HERE, 0), Advice::Plain);
+        assert_eq!(grain.advice(HERE, 0), Advice::Inline);
     }
 
     #[test]
@@ -193,20 +199,26 @@ mod tests {
         let grain = Grain::new();
         grain.learn(HERE, 20, Advice::Watch, GRAIN);
         for _ in 0..WINDOW {
-            grain.learn(HERE, 21, Advice::Plain, GRAIN / 16);
+            grain.learn(HERE, 21, Advice::Inline, GRAIN / 16);
         }
-        assert_eq!((grain.advice(HERE, 16), grain.advice(HERE, 17)), (Advice::Fork, Advice::Plain));
+        assert_eq!(
+            (grain.advice(HERE, 16), grain.advice(HERE, 17)),
+            (Advice::Fork, Advice::Inline)
+        );
         for _ in 0..WINDOW {
-            grain.learn(HERE, 17, Advice::Plain, GRAIN * 3);
+            grain.learn(HERE, 17, Advice::Inline, GRAIN * 3);
         }
-        assert_eq!((grain.advice(HERE, 17), grain.advice(HERE, 18)), (Advice::Fork, Advice::Plain));
+        assert_eq!(
+            (grain.advice(HERE, 17), grain.advice(HERE, 18)),
+            (Advice::Fork, Advice::Inline)
+        );
     }
 
     #[test]
     fn one_stretch_that_takes_far_too_long_and_all_is_forgotten() {
         let grain = Grain::new();
         grain.learn(HERE, 0, Advice::Watch, SHORT);
-        grain.learn(HERE, 0, Advice::Plain, LONG);
+        grain.learn(HERE, 0, Advice::Inline, LONG);
         assert_eq!(grain.advice(HERE, 30), Advice::Watch);
     }
 

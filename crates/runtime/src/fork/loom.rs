@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Asks, ForkList, Frame, OpenFork};
+use super::{ForkList, Frame, PendingFork, StealRequests};
 use crate::{
     engine::JobRef,
     latch::Latch,
@@ -21,7 +21,7 @@ impl Shared {
     fn help(&self) {
         let job = lock(&self.job).take();
         if let Some(job) = job {
-            // SAFETY: taken, so executed once; the seats live as long as `self`.
+            // SAFETY: taken, so executed once; the parkers live as long as `self`.
             unsafe { job.execute(&|| ()) };
         }
     }
@@ -34,19 +34,25 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         let thief = Arc::clone(&shared);
         let stealing = ::loom::thread::spawn(move || thief.help());
 
-        let (forks, asks) = (ForkList::default(), Asks::new());
+        let (forks, requests) = (ForkList::default(), StealRequests::new());
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
-        forks.push(frame.as_open());
-        asks.set_wanted(false);
-        let (_, fork) = forks.expose().unwrap();
-        // SAFETY: live, `Send`, handed out here only; frame, seat and asks outlive the wait below.
+        forks.push(frame.as_pending());
+        requests.set_requested(false);
+        let (_, fork) = forks.publish_next().unwrap();
+        // SAFETY: live, `Send`, handed out here only; frame, parker and asks outlive the wait
+        // below.
         let job = unsafe {
-            OpenFork::hand_out(fork, Latch::new(shared.sleep.seat(0)), &asks, std::ptr::null())
+            PendingFork::publish(
+                fork,
+                Latch::new(shared.sleep.parker(0)),
+                &requests,
+                std::ptr::null(),
+            )
         };
         *lock(&shared.job) = Some(job);
 
-        assert!(forks.youngest_is_handed_out());
+        assert!(forks.youngest_is_published());
         // SAFETY: handed out above.
         let latch = unsafe { frame.latch() };
         while !latch.probe() {
@@ -54,10 +60,10 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
             shared.help();
             shared.sleep.sleep(0, seen, latch, || false);
         }
-        forks.pop_handed_out();
+        forks.pop_published();
         // SAFETY: its latch is set; taken here only.
         assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
-        assert!(asks.is_wanted(), "who took it has asked for another");
+        assert!(requests.is_requested(), "who took it has asked for another");
         stealing.join().unwrap();
     });
 }
@@ -68,8 +74,8 @@ fn a_fork_that_stays_private_is_run_by_its_owner() {
         let forks = ForkList::default();
         let captured = Box::new(20);
         let frame = Frame::new(move || *captured + 1, 0);
-        forks.push(frame.as_open());
-        assert!(!forks.youngest_is_handed_out());
+        forks.push(frame.as_pending());
+        assert!(!forks.youngest_is_published());
         forks.pop();
         // SAFETY: not handed out, and taken here only.
         assert_eq!(unsafe { frame.take_work() }(), 21);
@@ -79,11 +85,11 @@ fn a_fork_that_stays_private_is_run_by_its_owner() {
 #[test]
 fn no_ask_is_lost_to_a_plain_stretch_that_begins_at_the_same_time() {
     ::loom::model(|| {
-        let asks = Arc::new(Asks::new());
-        let others = Arc::clone(&asks);
-        let asking = ::loom::thread::spawn(move || others.take_one());
-        asks.lower_floor(0);
+        let requests = Arc::new(StealRequests::new());
+        let others = Arc::clone(&requests);
+        let asking = ::loom::thread::spawn(move || others.fork_was_taken());
+        requests.lower_inline_limit(0);
         asking.join().unwrap();
-        assert!(!asks.is_plain(1), "the next join will see it");
+        assert!(!requests.is_inlined(1), "the next join will see it");
     });
 }

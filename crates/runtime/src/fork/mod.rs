@@ -3,16 +3,16 @@
 //!
 //! `README.md` beside this file says how forks are kept and handed out.
 
-mod asks;
 mod context;
 mod frame;
 mod grain;
+mod inlined;
+mod inlined_region;
 mod list;
 #[cfg(all(test, loom))]
 mod loom;
-mod plain;
 mod sized;
-mod stretch;
+mod steal_request;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -24,11 +24,11 @@ use std::{
 
 pub use self::context::{FnContext, join_context};
 pub(crate) use self::{
-    asks::Asks,
-    frame::{Frame, OpenFork},
+    frame::{Frame, PendingFork},
+    inlined::{is_inlined, stack_pointer, steal_requests_of_this_thread},
+    inlined_region::InlinedRegions,
     list::ForkList,
-    plain::{asks_of_this_thread, is_plain, stack_pointer},
-    stretch::Stretches,
+    steal_request::StealRequests,
 };
 use crate::{
     fit::Work,
@@ -82,8 +82,8 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if is_plain() {
-        return plain::calls(a.into_closure(), b.into_closure());
+    if is_inlined() {
+        return inlined::calls(a.into_closure(), b.into_closure());
     }
     if A::SIZED && B::SIZED {
         let (sizes_a, sizes_b) = ((a.size(), a.strand()), (b.size(), b.strand()));
@@ -137,18 +137,19 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    let frame = Frame::new(b, worker.stretches().depth());
+    let frame = Frame::new(b, worker.inlined_regions().depth());
     // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
     // output are `Send`; should it be handed out, the frame stays until its latch is seen set.
-    unsafe { worker.open(frame.as_open()) };
-    let mut forked = worker.stretches().forked(worker.asks(), may_be_plain.then(Frame::<B>::site));
+    unsafe { worker.open(frame.as_pending()) };
+    let mut forked =
+        worker.inlined_regions().forked(worker.requests(), may_be_plain.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, panic),
     };
     forked.first_has_ended();
-    if worker.forks().youngest_is_handed_out() {
+    if worker.forks().youngest_is_published() {
         return after_handing_out(worker, &frame, a);
     }
     worker.forks().pop();
@@ -173,7 +174,7 @@ fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A,
 #[cold]
 #[inline(never)]
 fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any + Send>) -> ! {
-    if worker.forks().youngest_is_handed_out() {
+    if worker.forks().youngest_is_published() {
         drop(wait_for(worker, frame));
     } else {
         worker.forks().pop();
@@ -187,13 +188,13 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 /// Waits for a second half that was handed out; it is the youngest open fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
     // Even if it does not: the halves may have run at the same time.
-    worker.stretches().waits();
+    worker.inlined_regions().waits();
     // SAFETY: it has been handed out.
     let latch = unsafe { frame.latch() };
     if !latch.probe() {
         worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
     }
-    worker.forks().pop_handed_out();
+    worker.forks().pop_published();
     // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes
     // it.
     unsafe { frame.take_result() }

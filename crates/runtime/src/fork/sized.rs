@@ -2,9 +2,9 @@
 
 use std::panic::resume_unwind;
 
-use befit_sched::{ForkOrder, Task};
+use befit_sched::{ForkOrder, TaskInfo};
 
-use super::{Frame, OpenFork, join_open};
+use super::{Frame, PendingFork, join_open};
 use crate::{
     engine::{NoUnwind, sizes_of},
     fit::{Fit, Work},
@@ -59,9 +59,9 @@ where
 #[inline(never)]
 fn join_placed<A, B>(
     worker: &Worker,
-    parent: &Task,
-    (a, task_a): (A, Task),
-    (b, task_b): (B, Task),
+    parent: &TaskInfo,
+    (a, task_a): (A, TaskInfo),
+    (b, task_b): (B, TaskInfo),
 ) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -69,19 +69,21 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    let depth = worker.stretches().depth();
+    let depth = worker.inlined_regions().depth();
     let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
     // Two frames on this stack become known to others, so it must not be unwound before both are
     // done.
     let no_unwind = NoUnwind;
-    let (asks, lineage) = (worker.asks(), worker.lineage());
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are seat, asks and
-    // place, which are the worker's; work and output are `Send`; it is handed out here only.
-    let job_a =
-        unsafe { OpenFork::hand_out(a.as_open(), Latch::new(worker.seat()), asks, lineage) };
+    let (requests, lineage) = (worker.requests(), worker.lineage());
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker, asks
+    // and place, which are the worker's; work and output are `Send`; it is handed out here only.
+    let job_a = unsafe {
+        PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)
+    };
     // SAFETY: as above.
-    let job_b =
-        unsafe { OpenFork::hand_out(b.as_open(), Latch::new(worker.seat()), asks, lineage) };
+    let job_b = unsafe {
+        PendingFork::publish(b.as_pending(), Latch::new(worker.parker()), requests, lineage)
+    };
     // A worker's queue gives back what came last.
     let jobs = match worker.fork_order(parent) {
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
@@ -114,7 +116,7 @@ pub(super) fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Out
 }
 
 /// The `index`-th child of `parent`, with what `work` declares.
-fn child<W: Work>(parent: &Task, index: u32, work: &W) -> Task {
+fn child<W: Work>(parent: &TaskInfo, index: u32, work: &W) -> TaskInfo {
     let (size, strand) = sizes_of(work);
     parent.child(index, size, strand)
 }

@@ -293,7 +293,7 @@ fn in_a_one_thread_pool_there_are_no_forks() {
         let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1);
         pool.install(|| fib(10));
         let total = pool.statistics().total();
-        assert_eq!((total.forks, total.handed_out, total.executed), (0, 0, 1), "{scheduler}");
+        assert_eq!((total.forks, total.published, total.executed), (0, 0, 1), "{scheduler}");
     }
 }
 

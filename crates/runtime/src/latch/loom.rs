@@ -20,13 +20,13 @@ unsafe impl Send for Shared {}
 fn who_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
     ::loom::model(|| {
         let sleep = Sleep::new(1);
-        let latch = Latch::new(sleep.seat(0));
+        let latch = Latch::new(sleep.parker(0));
         let shared = Arc::new(Shared { sleep, latch, written: UnsafeCell::new(0) });
         let setter = Arc::clone(&shared);
         let setting = ::loom::thread::spawn(move || {
             // SAFETY: the only writer, and before the latch is set.
             setter.written.with_mut(|written| unsafe { *written = 1 });
-            // SAFETY: latch and seat live as long as `setter`.
+            // SAFETY: latch and parker live as long as `setter`.
             unsafe { Latch::set(&setter.latch) };
         });
         while !shared.latch.probe() {

@@ -13,7 +13,7 @@ use std::{
 
 use crate::{
     primitive::{AtomicBool, Condvar, Mutex, lock},
-    sleep::Seat,
+    sleep::Parker,
 };
 
 /// A flag that is set once, whose owner is a worker that may be asleep.
@@ -21,19 +21,19 @@ use crate::{
 pub(crate) struct Latch {
     set: AtomicBool,
     /// Where the owner sleeps.
-    seat: NonNull<Seat>,
+    parker: NonNull<Parker>,
 }
 
-// SAFETY: the flag is atomic, and the seat is only used by reference, in `set`, whose caller
-// promises that it lives; `Seat` is `Sync`.
+// SAFETY: the flag is atomic, and the parker is only used by reference, in `set`, whose caller
+// promises that it lives; `Parker` is `Sync`.
 unsafe impl Send for Latch {}
 // SAFETY: as above.
 unsafe impl Sync for Latch {}
 
 impl Latch {
-    /// A latch whose owner sleeps on `seat`.
-    pub(crate) fn new(seat: &Seat) -> Self {
-        Self { set: AtomicBool::new(false), seat: NonNull::from(seat) }
+    /// A latch whose owner sleeps on `parker`.
+    pub(crate) fn new(parker: &Parker) -> Self {
+        Self { set: AtomicBool::new(false), parker: NonNull::from(parker) }
     }
 
     /// Whether it is set. What its setter did before is then visible.
@@ -46,17 +46,17 @@ impl Latch {
     /// returns.
     ///
     /// # Safety
-    /// `this` points to a latch that lives until it is set. Its seat lives until this function
+    /// `this` points to a latch that lives until it is set. Its parker lives until this function
     /// returns.
     pub(crate) unsafe fn set(this: *const Self) {
         // SAFETY: the latch is not set yet, so it lives.
         let latch = unsafe { &*this };
         // Read before the store below: after it the owner may go on and the latch may be gone.
-        let seat = latch.seat;
+        let parker = latch.parker;
         latch.set.store(true, Release);
-        // SAFETY: the caller promises that the seat still lives.
-        let seat = unsafe { seat.as_ref() };
-        seat.tell_of_latch();
+        // SAFETY: the caller promises that the parker still lives.
+        let parker = unsafe { parker.as_ref() };
+        parker.latch_was_set();
     }
 }
 

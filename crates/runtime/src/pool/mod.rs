@@ -16,7 +16,7 @@ use std::{
 };
 
 use befit_machine::Machine;
-use befit_sched::{SchedulerKind, Task, Tiers};
+use befit_sched::{SchedulerKind, TaskInfo, Tiers};
 
 pub use self::{
     builder::ThreadPoolBuilder,
@@ -57,7 +57,7 @@ pub(crate) fn global() -> &'static Arc<Registry> {
 pub(crate) fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
     Worker::with_current(|worker| match worker {
         Some(worker) => op(worker),
-        None => global().install_outside(Task::root(None, None), op),
+        None => global().install_outside(TaskInfo::root(None, None), op),
     })
 }
 
@@ -153,7 +153,7 @@ impl ThreadPool {
         W::Output: Send,
     {
         let (size, strand) = sizes_of(&work);
-        self.registry.install(Task::root(size, strand), |_| work.run())
+        self.registry.install(TaskInfo::root(size, strand), |_| work.run())
     }
 
     /// [`join`](crate::join) in this pool.
@@ -164,7 +164,7 @@ impl ThreadPool {
         A::Output: Send,
         B::Output: Send,
     {
-        self.registry.install(Task::root(None, None), |worker| join_on(worker, a, b))
+        self.registry.install(TaskInfo::root(None, None), |worker| join_on(worker, a, b))
     }
 
     /// [`scope`](crate::scope()) in this pool.
@@ -173,7 +173,7 @@ impl ThreadPool {
         F: FnOnce(&Scope<'s>) -> R + Send,
         R: Send,
     {
-        self.registry.install(Task::root(None, None), |worker| scope_on(worker, body))
+        self.registry.install(TaskInfo::root(None, None), |worker| scope_on(worker, body))
     }
 
     /// [`spawn`](crate::spawn()) in this pool.
@@ -197,7 +197,7 @@ impl ThreadPool {
         F: FnOnce(&ScopeFifo<'s>) -> R + Send,
         R: Send,
     {
-        self.registry.install(Task::root(None, None), |worker| scope_fifo_on(worker, body))
+        self.registry.install(TaskInfo::root(None, None), |worker| scope_fifo_on(worker, body))
     }
 
     /// [`in_place_scope`](crate::in_place_scope()) whose tasks run in this pool.

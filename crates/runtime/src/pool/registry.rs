@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 use crossbeam_utils::CachePadded;
 
 use super::{Worker, global, pin::Claim};
@@ -78,7 +78,7 @@ struct Alive {
 #[derive(Clone, Debug)]
 struct Waiter {
     latch: NonNull<Latch>,
-    /// Keeps the seat alive that the latch points to.
+    /// Keeps the parker alive that the latch points to.
     home: Arc<Registry>,
 }
 
@@ -100,7 +100,7 @@ impl Registry {
             counters: (0..threads)
                 .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
                 .collect(),
-            stops: (0..threads).map(|t| Latch::new(engine.sleep.seat(t))).collect(),
+            stops: (0..threads).map(|t| Latch::new(engine.sleep.parker(t))).collect(),
             keepers: AtomicUsize::new(1),
             alive: Mutex::new(Alive { threads, waiter: None }),
             outside: AtomicUsize::new(0),
@@ -157,7 +157,7 @@ impl Registry {
     /// worker).
     pub(crate) fn install<R: Send>(
         self: &Arc<Self>,
-        root: Task,
+        root: TaskInfo,
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
         Worker::with_current(|worker| match worker {
@@ -170,10 +170,10 @@ impl Registry {
     fn install_from<R: Send>(
         &self,
         worker: &Worker,
-        root: Task,
+        root: TaskInfo,
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
-        let latch = Latch::new(worker.seat());
+        let latch = Latch::new(worker.parker());
         let home = Arc::clone(worker.registry());
         let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
         let no_unwind = NoUnwind;
@@ -192,7 +192,7 @@ impl Registry {
     #[cold]
     pub(crate) fn install_outside<R: Send>(
         &self,
-        root: Task,
+        root: TaskInfo,
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
         let latch = Arc::new(ThreadLatch::new());
@@ -207,7 +207,11 @@ impl Registry {
 
     /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or
     /// from outside. `task` is told which.
-    pub(crate) fn give(self: &Arc<Self>, job: JobRef, task: impl FnOnce(Option<&Worker>) -> Task) {
+    pub(crate) fn give(
+        self: &Arc<Self>,
+        job: JobRef,
+        task: impl FnOnce(Option<&Worker>) -> TaskInfo,
+    ) {
         Worker::with_current(|worker| {
             match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
                 Some(worker) => worker.spawn(job, task(Some(worker))),
@@ -217,7 +221,7 @@ impl Registry {
     }
 
     /// Gives the policy a job that comes from no worker of this pool.
-    pub(crate) fn inject(&self, job: JobRef, task: Task) {
+    pub(crate) fn inject(&self, job: JobRef, task: TaskInfo) {
         let number = self.outside.fetch_add(1, Relaxed);
         let worker = self.engine.worker(number % self.engine.threads());
         let random = Random::new(!self.seed, number as u64);
@@ -228,7 +232,7 @@ impl Registry {
     /// Gives `thread` a job that it must run itself.
     pub(crate) fn post(&self, thread: usize, job: JobRef) {
         self.mailboxes[thread].post(job);
-        self.engine.sleep.announce_mail(thread);
+        self.engine.sleep.notify_mail(thread);
     }
 
     pub(super) fn mailbox(&self, thread: usize) -> &Mailbox {
@@ -252,7 +256,7 @@ impl Registry {
     pub(crate) fn release(&self) {
         if self.keepers.fetch_sub(1, AcqRel) == 1 {
             for stop in &self.stops {
-                // SAFETY: latch and seat belong to this registry, which the caller borrows.
+                // SAFETY: latch and parker belong to this registry, which the caller borrows.
                 unsafe { Latch::set(stop) };
             }
         }
@@ -289,7 +293,7 @@ impl Registry {
             }
             return;
         };
-        let latch = Latch::new(worker.seat());
+        let latch = Latch::new(worker.parker());
         let no_unwind = NoUnwind;
         let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
         if self.tell_of_end(Done::Worker(waiter)) {
@@ -373,7 +377,8 @@ impl Done {
         match self {
             Self::Thread(latch) => latch.set(),
             Self::Worker(Waiter { latch, home }) => {
-                // SAFETY: promised by the caller; `home` keeps its seat until the end of this arm.
+                // SAFETY: promised by the caller; `home` keeps its parker until the end of this
+                // arm.
                 unsafe { Latch::set(latch.as_ptr()) };
                 drop(home);
             }

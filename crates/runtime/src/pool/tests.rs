@@ -254,7 +254,7 @@ fn statistics_count_what_happened() {
     let total = statistics.total();
     assert!((1..=10_945).contains(&total.forks), "{total:?}");
     assert_eq!(total.spawned, 10);
-    assert_eq!(total.executed, total.handed_out + total.spawned + 2);
+    assert_eq!(total.executed, total.published + total.spawned + 2);
 }
 
 #[test]

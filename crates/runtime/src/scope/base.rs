@@ -8,9 +8,9 @@ use std::{
 };
 
 use befit_machine::Bytes;
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 
-use super::{InHand, job::ScopeJob, tally::Tally};
+use super::{HeldCredits, credits::Credits, job::ScopeJob};
 use crate::{
     broadcast::BroadcastContext,
     engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
@@ -33,20 +33,20 @@ pub(crate) struct Base {
     /// The pool that the tasks run in.
     registry: Arc<Registry>,
     /// The task that opened the scope.
-    parent: Task,
+    parent: TaskInfo,
     /// The place of what is spawned.
     place: Place,
     /// What the scope is known by to its descendants.
     known_as: Ancestor,
     /// Numbers the spawned tasks, under policies that want to see every one.
     spawned: AtomicU32,
-    tally: Tally,
+    credits: Credits,
     over: Over,
     /// The first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Set when the tally comes to 0; by who waits for it.
+/// Set when the credits comes to 0; by who waits for it.
 enum Over {
     /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep
     /// it.
@@ -67,7 +67,7 @@ impl Base {
     /// The number of tasks that have not ended, the body among them; or that have, but workers have
     /// not said so yet.
     pub(super) fn open(&self) -> usize {
-        self.tally.get()
+        self.credits.get()
     }
 
     /// Gives a counted task to the policy.
@@ -92,10 +92,10 @@ impl Base {
     /// One more task. The caller is of the scope: its body, or in one of its tasks.
     fn begin_task(&self) {
         let had_one = Worker::with_current(|worker| {
-            worker.is_some_and(|worker| worker.in_hand().use_one(self))
+            worker.is_some_and(|worker| worker.held_credits().use_one(self))
         });
         if !had_one {
-            self.tally.add_one();
+            self.credits.add_one();
         }
     }
 
@@ -108,25 +108,25 @@ impl Base {
     /// pool that the tasks run in.
     pub(super) unsafe fn end_task(this: NonNull<Self>) {
         Worker::with_current(|worker| {
-            let in_hand = worker.expect("tasks run on workers").in_hand();
+            let held_credits = worker.expect("tasks run on workers").held_credits();
             let all = {
                 // SAFETY: live, as the task is counted until it is told below, or later.
                 let base = unsafe { this.as_ref() };
-                if !in_hand.is_for(base.place.as_ptr()) {
-                    Self::settle(in_hand);
+                if !held_credits.is_for(base.place.as_ptr()) {
+                    Self::return_credits(held_credits);
                 }
-                in_hand.put(base) == base.tally.get()
+                held_credits.put(base) == base.credits.get()
             };
             if all {
-                Self::settle(in_hand);
+                Self::return_credits(held_credits);
             }
         });
     }
 
     /// Tells the scope of whose tasks the calling worker has the ends in hand.
     #[inline(never)]
-    pub(crate) fn settle(in_hand: &InHand) {
-        if let Some((scope, count)) = in_hand.take_all() {
+    pub(crate) fn return_credits(held_credits: &HeldCredits) {
+        if let Some((scope, count)) = held_credits.take_all() {
             // SAFETY: so many were counted, and nobody has told the scope that they have ended, so
             // it is live; they ran on this worker, so the pool is its own, which it keeps.
             unsafe { Self::end(scope, count) };
@@ -136,13 +136,13 @@ impl Base {
     /// So many of body and tasks have ended. The scope may be gone when this returns.
     ///
     /// # Safety
-    /// `this` is live, and the caller stands for so many of those counted in the tally; the pool
+    /// `this` is live, and the caller stands for so many of those counted in the credits; the pool
     /// that the tasks run in lives until this returns.
     unsafe fn end(this: NonNull<Self>, count: usize) {
         // SAFETY: the scope cannot go before the latch is set, and that comes later than this
         // borrow's last use.
-        let tally = unsafe { &(*this.as_ptr()).tally };
-        if !tally.take(count) {
+        let credits = unsafe { &(*this.as_ptr()).credits };
+        if !credits.take(count) {
             return;
         }
         // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with
@@ -150,7 +150,7 @@ impl Base {
         match unsafe { &(*this.as_ptr()).over } {
             Over::Worker(latch, home) => {
                 let home = home.clone();
-                // SAFETY: the latch is set here only; its seat belongs to the tasks' pool, which
+                // SAFETY: the latch is set here only; its parker belongs to the tasks' pool, which
                 // the caller keeps, or to another that `home`, cloned, keeps until the end of this
                 // arm.
                 unsafe { Latch::set(latch) };
@@ -181,7 +181,7 @@ pub(super) fn run_on<S: Kind, R>(
     kind: impl FnOnce(Base) -> S,
     body: impl FnOnce(&S) -> R,
 ) -> R {
-    let over = Over::Worker(Latch::new(worker.seat()), None);
+    let over = Over::Worker(Latch::new(worker.parker()), None);
     // SAFETY: the place is of the job that runs this, which outlives the scope.
     unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, kind, body) }
 }
@@ -202,12 +202,12 @@ where
                 return run_on(worker, kind, body);
             }
             Some(worker) => {
-                Over::Worker(Latch::new(worker.seat()), Some(Arc::clone(worker.registry())))
+                Over::Worker(Latch::new(worker.parker()), Some(Arc::clone(worker.registry())))
             }
             None => Over::Thread(Arc::new(ThreadLatch::new())),
         };
         // SAFETY: null is a place.
-        unsafe { run(registry, Task::root(None, None), ptr::null(), over, kind, body) }
+        unsafe { run(registry, TaskInfo::root(None, None), ptr::null(), over, kind, body) }
     })
 }
 
@@ -218,7 +218,7 @@ where
 /// `above`, the place where the scope is opened, is null or lives until this returns.
 unsafe fn run<S: Kind, R>(
     registry: &Arc<Registry>,
-    parent: Task,
+    parent: TaskInfo,
     above: *const Lineage,
     over: Over,
     kind: impl FnOnce(Base) -> S,
@@ -236,7 +236,7 @@ unsafe fn run<S: Kind, R>(
         place: unsafe { Place::new(&lineage) },
         known_as,
         spawned: AtomicU32::new(0),
-        tally: Tally::new(),
+        credits: Credits::new(),
         over,
         panic: Mutex::new(None),
     });

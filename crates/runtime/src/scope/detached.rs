@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 
 use crate::{
     broadcast::BroadcastContext,
@@ -103,7 +103,7 @@ where
     let (size, strand) = sizes_of(&work);
     // A root, even if spawned by a task: it may go on when that task, and its claim on a cache, has
     // ended.
-    let task = Task::root(size, strand);
+    let task = TaskInfo::root(size, strand);
     registry.give(DetachedJob::into_job(work, Arc::clone(registry)), |_| task);
 }
 
@@ -116,7 +116,7 @@ where
     // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
     // each ticket runs one.
     let ticket = unsafe { registry.fifos().push(registry, job) };
-    registry.give(ticket, |_| Task::root(None, None));
+    registry.give(ticket, |_| TaskInfo::root(None, None));
 }
 
 /// As [`spawn_broadcast`], in the given pool.

@@ -2,8 +2,8 @@
 //! spawned them.
 //!
 //! A policy decides *when* a task runs, and most run the newest first. So a task that is to wait
-//! its turn stays in a [`Fifo`], and the policy gets a *ticket* for it: whoever is handed a ticket
-//! runs the oldest task of the queue.
+//! its turn stays in a [`Fifo`], and the policy gets a *ticket* for it: whoever is published a
+//! ticket runs the oldest task of the queue.
 
 use std::{collections::VecDeque, fmt, marker::PhantomData, ptr::NonNull, sync::Arc};
 

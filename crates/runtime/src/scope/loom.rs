@@ -1,15 +1,15 @@
-//! Model of a scope's tally: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`.
+//! Model of a scope's credits: `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`.
 
 use std::sync::Arc;
 
 use ::loom::thread;
 
-use super::tally::Tally;
+use super::credits::Credits;
 use crate::{latch::Latch, primitive::UnsafeCell, sleep::Sleep};
 
 struct Scope {
     sleep: Sleep,
-    tally: Tally,
+    credits: Credits,
     over: Latch,
     /// What three tasks write, each its own.
     written: [UnsafeCell<u32>; 3],
@@ -24,10 +24,10 @@ unsafe impl Send for Scope {}
 impl Scope {
     fn new() -> Arc<Self> {
         let sleep = Sleep::new(1);
-        let over = Latch::new(sleep.seat(0));
+        let over = Latch::new(sleep.parker(0));
         Arc::new(Self {
             sleep,
-            tally: Tally::new(),
+            credits: Credits::new(),
             over,
             written: [const { 0 }; 3].map(UnsafeCell::new),
         })
@@ -39,9 +39,9 @@ impl Scope {
     }
 
     fn end(&self, count: usize) {
-        if self.tally.take(count) {
+        if self.credits.take(count) {
             assert!(!self.over.probe(), "over once");
-            // SAFETY: latch and seat live as long as the scope.
+            // SAFETY: latch and parker live as long as the scope.
             unsafe { Latch::set(&self.over) };
         }
     }
@@ -60,8 +60,8 @@ impl Scope {
 fn a_scope_is_over_once_all_that_was_in_hand_is_told_and_sees_what_its_tasks_wrote() {
     ::loom::model(|| {
         let scope = Scope::new();
-        scope.tally.add_one();
-        scope.tally.add_one();
+        scope.credits.add_one();
+        scope.credits.add_one();
         let first = Arc::clone(&scope);
         // Runs two tasks. It has the first one's end in hand, and uses it up when the second spawns
         // one more, which another worker runs.

@@ -2,12 +2,12 @@
 //! before it goes on.
 
 mod base;
+mod credits;
 mod detached;
 mod fifo;
 mod job;
 #[cfg(all(test, loom))]
 mod loom;
-mod tally;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -18,9 +18,9 @@ use befit_machine::Bytes;
 use self::base::Kind;
 pub(crate) use self::{
     base::Base,
+    credits::HeldCredits,
     detached::{spawn_broadcast_in, spawn_fifo_in, spawn_in},
     fifo::{Fifos, in_place_scope_fifo_in, scope_fifo_on},
-    tally::InHand,
 };
 pub use self::{
     detached::{spawn, spawn_broadcast, spawn_fifo},

@@ -1,7 +1,7 @@
 //! Tests of scopes and of detached tasks.
 
+mod credits;
 mod fifo;
-mod in_hand;
 mod in_place;
 
 use std::{

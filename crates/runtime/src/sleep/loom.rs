@@ -27,7 +27,7 @@ struct Shared {
 impl Shared {
     fn new(threads: usize) -> Arc<Self> {
         let sleep = Sleep::new(threads);
-        let latches = (0..threads).map(|t| Latch::new(sleep.seat(t))).collect();
+        let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
         Arc::new(Self {
             sleep,
             latches,
@@ -39,7 +39,7 @@ impl Shared {
 
     fn add(&self, all: bool) {
         self.change(|ready| *ready += 1);
-        self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || all);
+        self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || all);
     }
 
     fn take(&self) -> bool {
@@ -59,7 +59,7 @@ impl Shared {
     }
 
     /// Waits as a worker without a latch does, until it has taken one thing.
-    fn take_one(&self, me: usize) {
+    fn fork_was_taken(&self, me: usize) {
         if self.take() {
             return;
         }
@@ -77,20 +77,20 @@ impl Shared {
     /// was told of and does not look for.
     fn wait_for_latch(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
-        let mut news = None;
+        let mut events = None;
         loop {
             if self.latches[me].probe() {
-                if news.is_some() {
-                    self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || false);
+                if events.is_some() {
+                    self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || false);
                 }
                 return;
             }
             let seen = self.sleep.seen();
             if self.take() {
                 *lock(&self.taken) += 1;
-                self.sleep.announce(ClusterId::ROOT, 0..self.latches.len(), || true);
+                self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || true);
             }
-            news = self.sleep.sleep(me, seen, &self.latches[me], || false);
+            events = self.sleep.sleep(me, seen, &self.latches[me], || false);
         }
     }
 
@@ -119,7 +119,7 @@ fn a_worker_that_goes_to_sleep_does_not_miss_what_is_added_meanwhile() {
         let shared = Shared::new(1);
         let adder = Arc::clone(&shared);
         let adding = ::loom::thread::spawn(move || adder.add(false));
-        shared.take_one(0);
+        shared.fork_was_taken(0);
         adding.join().unwrap();
     });
 }
@@ -130,13 +130,13 @@ fn two_announcements_wake_two_workers() {
         model(2, move || {
             let shared = Shared::new(2);
             let other = Arc::clone(&shared);
-            let taking = ::loom::thread::spawn(move || other.take_one(1));
+            let taking = ::loom::thread::spawn(move || other.fork_was_taken(1));
             let adder = Arc::clone(&shared);
             let adding = ::loom::thread::spawn(move || {
                 adder.add(all);
                 adder.add(all);
             });
-            shared.take_one(0);
+            shared.fork_was_taken(0);
             taking.join().unwrap();
             adding.join().unwrap();
         });
@@ -152,7 +152,7 @@ fn news_told_to_a_worker_whose_latch_is_set_reach_another() {
         let setter = Arc::clone(&shared);
         let setting = ::loom::thread::spawn(move || {
             setter.add(false);
-            // SAFETY: latch and seat live as long as `setter`.
+            // SAFETY: latch and parker live as long as `setter`.
             unsafe { Latch::set(&setter.latches[0]) };
         });
         shared.wait_for_latch(0);

@@ -3,7 +3,7 @@
 
 #[cfg(all(test, loom))]
 mod loom;
-mod seat;
+mod parker;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use befit_machine::ClusterId;
 use crossbeam_utils::CachePadded;
 
-pub(crate) use self::seat::Seat;
-use self::seat::Told;
+pub(crate) use self::parker::Parker;
+use self::parker::WakeReason;
 use crate::{
     latch::Latch,
     primitive::{AtomicUsize, fence},
@@ -22,13 +22,13 @@ use crate::{
 /// The sleep of one pool's threads.
 #[derive(Debug)]
 pub(crate) struct Sleep {
-    seats: Box<[CachePadded<Seat>]>,
+    parkers: Box<[CachePadded<Parker>]>,
     /// The number of workers that are idle: whoever announces may skip everything when it is 0.
     idle: CachePadded<AtomicUsize>,
     /// Counts what was announced while somebody was idle. A worker that is idle and found nothing
     /// need not look again before it changes.
-    news: CachePadded<AtomicUsize>,
-    /// At least the number of sleepy seats: whoever announces may skip the seats when it is 0.
+    events: CachePadded<AtomicUsize>,
+    /// At least the number of sleepy parkers: whoever announces may skip the parkers when it is 0.
     sleepers: CachePadded<AtomicUsize>,
 }
 
@@ -44,21 +44,21 @@ impl Drop for Idle<'_> {
 
 /// A value of the news counter, read by an idle worker before it looked for work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seen(usize);
+pub(crate) struct EventCount(usize);
 
 impl Sleep {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
-            seats: (0..threads).map(|_| CachePadded::new(Seat::new())).collect(),
+            parkers: (0..threads).map(|_| CachePadded::new(Parker::new())).collect(),
             idle: CachePadded::new(AtomicUsize::new(0)),
-            news: CachePadded::new(AtomicUsize::new(0)),
+            events: CachePadded::new(AtomicUsize::new(0)),
             sleepers: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
-    /// Thread `thread`'s own seat.
-    pub(crate) fn seat(&self, thread: usize) -> &Seat {
-        &self.seats[thread]
+    /// Thread `thread`'s own parker.
+    pub(crate) fn parker(&self, thread: usize) -> &Parker {
+        &self.parkers[thread]
     }
 
     /// The calling worker has found nothing. From now on announcements are counted, until the
@@ -75,15 +75,15 @@ impl Sleep {
     }
 
     /// What has been announced so far. An idle worker reads it *before* it looks for work.
-    pub(crate) fn seen(&self) -> Seen {
-        Seen(self.news.load(Acquire))
+    pub(crate) fn seen(&self) -> EventCount {
+        EventCount(self.events.load(Acquire))
     }
 
     /// Announces that there may be something to run for the threads that `under` names, in this
     /// order of preference: wakes the first that sleeps, or all that sleep, as `all` then says.
-    /// `cluster` is handed to those who are woken.
+    /// `cluster` is published to those who are woken.
     #[inline]
-    pub(crate) fn announce(
+    pub(crate) fn notify(
         &self,
         cluster: ClusterId,
         under: impl Iterator<Item = usize>,
@@ -91,36 +91,36 @@ impl Sleep {
     ) {
         fence(SeqCst);
         if self.idle.load(Relaxed) > 0 {
-            self.announce_to_idle(cluster, under, all);
+            self.notify_idle(cluster, under, all);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn announce_to_idle(
+    fn notify_idle(
         &self,
         cluster: ClusterId,
         under: impl Iterator<Item = usize>,
         all: impl FnOnce() -> bool,
     ) {
-        self.news.fetch_add(1, AcqRel);
+        self.events.fetch_add(1, AcqRel);
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {
             return;
         }
         let all = all();
         for thread in under {
-            if self.seats[thread].tell(Told::News(cluster)) && !all {
+            if self.parkers[thread].wake(WakeReason::Notified(cluster)) && !all {
                 return;
             }
         }
     }
 
     /// Announces that there is mail for `thread`, after it was posted.
-    pub(crate) fn announce_mail(&self, thread: usize) {
-        self.news.fetch_add(1, AcqRel);
+    pub(crate) fn notify_mail(&self, thread: usize) {
+        self.events.fetch_add(1, AcqRel);
         fence(SeqCst);
-        self.seats[thread].tell(Told::Mail);
+        self.parkers[thread].wake(WakeReason::Mail);
     }
 
     /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return
@@ -130,24 +130,24 @@ impl Sleep {
     pub(crate) fn sleep(
         &self,
         me: usize,
-        seen: Seen,
+        seen: EventCount,
         latch: &Latch,
         may_be_stuck: impl FnOnce() -> bool,
     ) -> Option<ClusterId> {
         self.sleepers.fetch_add(1, Relaxed);
-        let seat = &self.seats[me];
-        seat.announce_sleep();
+        let parker = &self.parkers[me];
+        parker.prepare_to_park();
         fence(SeqCst);
-        let wanted = self.seen() != seen || latch.probe();
-        let last = || self.seats.iter().all(|seat| seat.is_sleepy());
-        if !(wanted || (last() && may_be_stuck())) {
-            seat.sleep();
+        let requested = self.seen() != seen || latch.probe();
+        let last = || self.parkers.iter().all(|parker| parker.is_sleepy());
+        if !(requested || (last() && may_be_stuck())) {
+            parker.sleep();
         }
-        let told = seat.leave();
+        let reason = parker.leave();
         self.sleepers.fetch_sub(1, Relaxed);
-        match told {
-            Some(Told::News(cluster)) => Some(cluster),
-            Some(Told::Latch | Told::Mail) | None => None,
+        match reason {
+            Some(WakeReason::Notified(cluster)) => Some(cluster),
+            Some(WakeReason::Latch | WakeReason::Mail) | None => None,
         }
     }
 }

@@ -45,7 +45,7 @@ impl Counter {
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) forks: Counter,
-    pub(crate) handed_out: Counter,
+    pub(crate) published: Counter,
     pub(crate) spawned: Counter,
     pub(crate) executed: Counter,
     pub(crate) failed_steals: Counter,
@@ -62,7 +62,7 @@ impl Counters {
     pub(crate) fn new(workers: usize, clusters: usize, epoch: Option<Instant>) -> Self {
         Self {
             forks: Counter::default(),
-            handed_out: Counter::default(),
+            published: Counter::default(),
             spawned: Counter::default(),
             executed: Counter::default(),
             failed_steals: Counter::default(),
@@ -88,7 +88,7 @@ impl Counters {
         let ByDistance { near, far, levels } = self.steals.by_distance(machine, worker);
         WorkerStatistics {
             forks: self.forks.get(),
-            handed_out: self.handed_out.get(),
+            published: self.published.get(),
             spawned: self.spawned.get(),
             executed: self.executed.get(),
             anchored: self.anchors().sum(),

@@ -136,7 +136,7 @@ fn worker(machine: &Machine, thread: usize, counted: &WorkerStatistics) -> Strin
     Object::new()
         .field("seconds", counted.time.map_or("null".to_owned(), time))
         .field("forks", counted.forks)
-        .field("handed_out", counted.handed_out)
+        .field("published", counted.published)
         .field("spawned", counted.spawned)
         .field("executed", counted.executed)
         .field("anchored", counted.anchored)

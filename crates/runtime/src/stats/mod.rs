@@ -49,7 +49,7 @@ pub struct WorkerStatistics {
     /// Calls of `join`, those left out that were plain calls (see [`join`](crate::join())).
     pub forks: u64,
     /// Halves of forks that were given to the scheduler; all others never left their worker.
-    pub handed_out: u64,
+    pub published: u64,
     /// Calls of `spawn`, of scopes or detached.
     pub spawned: u64,
     /// Tasks that the scheduler handed to this worker.
@@ -120,7 +120,7 @@ impl Add for WorkerTime {
 impl AddAssign for WorkerStatistics {
     fn add_assign(&mut self, other: Self) {
         self.forks += other.forks;
-        self.handed_out += other.handed_out;
+        self.published += other.published;
         self.spawned += other.spawned;
         self.executed += other.executed;
         self.anchored += other.anchored;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{Counting, Env, Guarded, LockId, Options, Stage, Task};
+use crate::{Counting, Env, Guarded, LockId, Options, Stage, TaskInfo};
 
 /// The claims on every cache of a machine.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Cache {
 
     /// What something of `bytes` claims as it passes through: nothing if its size is not known.
     fn passing(&self, bytes: u64) -> u64 {
-        if bytes == Task::UNKNOWN.0 { 0 } else { bytes.min(self.share) }
+        if bytes == TaskInfo::UNKNOWN.0 { 0 } else { bytes.min(self.share) }
     }
 
     fn claim(&self, bytes: u64) {
@@ -120,10 +120,10 @@ impl Ledger {
         &self,
         w: WorkerId,
         at: usize,
-        task: &Task,
+        task: &TaskInfo,
         stage: Stage,
         env: &mut dyn Env,
-    ) -> Option<Task> {
+    ) -> Option<TaskInfo> {
         let path = self.path(w);
         let befits = |step: &usize| task.size.0 <= self.cache(path[*step]).befits;
         let anchor = match stage {
@@ -155,7 +155,7 @@ impl Ledger {
     }
 
     /// Claims for a strand that goes on where it is, come what may.
-    pub(super) fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    pub(super) fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         let below = self.below_anchor(w, task);
         self.on_page(self.path(w)[0], env, || self.claim_passing(below, task.strand.0));
     }
@@ -164,7 +164,7 @@ impl Ledger {
     pub(super) fn strand_done(
         &self,
         w: WorkerId,
-        task: &Task,
+        task: &TaskInfo,
         env: &mut dyn Env,
     ) -> Option<ClusterId> {
         let below = self.below_anchor(w, task);
@@ -174,7 +174,7 @@ impl Ledger {
     }
 
     /// Gives a maximal task's claims back. Answers the highest cluster that has more room now.
-    pub(super) fn task_ended(&self, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+    pub(super) fn task_ended(&self, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         let up = || std::iter::successors(Some(task.anchor), |c| self.cache(*c).parent);
         let claimed = || up().take_while(|c| u64::from(c.0) != task.mark);
         self.on_page(task.anchor, env, || {
@@ -202,7 +202,7 @@ impl Ledger {
 
     /// The caches strictly below the anchor on worker `w`'s path. A task that runs outside its
     /// anchor breaks the anchored property.
-    fn below_anchor(&self, w: WorkerId, task: &Task) -> &[ClusterId] {
+    fn below_anchor(&self, w: WorkerId, task: &TaskInfo) -> &[ClusterId] {
         let path = self.path(w);
         let at = path
             .iter()

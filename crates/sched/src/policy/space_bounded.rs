@@ -47,7 +47,7 @@ use std::{
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::ledger::Ledger;
-use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, Task};
+use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, TaskInfo};
 
 /// The space-bounded scheduler, central or distributed.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let anchor = ready.task.anchor;
-        if ready.task.size != Task::UNKNOWN && !self.sized.load(Ordering::Relaxed) {
+        if ready.task.size != TaskInfo::UNKNOWN && !self.sized.load(Ordering::Relaxed) {
             self.sized.store(true, Ordering::Relaxed);
         }
         self.rooms[anchor.index()].put(w, ready, env);
@@ -181,7 +181,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         self.ledger.path(w).iter().any(waits)
     }
 
-    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         self.ledger.resume(w, task, env);
     }
 
@@ -189,7 +189,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         self.ledger.strand_done(w, &strand.task, env)
     }
 
-    fn task_ended(&self, _: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+    fn task_ended(&self, _: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         if task.maximal { self.ledger.task_ended(task, env) } else { None }
     }
 
@@ -235,7 +235,7 @@ impl<T: Copy + Send + Debug> Room<T> {
         };
         self.buckets.with(env, |buckets, _| {
             match bucket {
-                _ if ready.task.size == Task::UNKNOWN => buckets.unknown.push_back((w, ready)),
+                _ if ready.task.size == TaskInfo::UNKNOWN => buckets.unknown.push_back((w, ready)),
                 0 => buckets.here[self.own_part(w)].push(ready),
                 k => buckets.deeper[k - 1].push(ready),
             }
@@ -248,7 +248,7 @@ impl<T: Copy + Send + Debug> Room<T> {
     fn take(
         &self,
         w: WorkerId,
-        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         self.take_by(env, |buckets, env| {
@@ -269,7 +269,7 @@ impl<T: Copy + Send + Debug> Room<T> {
         &self,
         w: WorkerId,
         accepts: &dyn Fn(&T) -> bool,
-        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         self.take_by(env, |buckets, env| {
@@ -305,7 +305,7 @@ impl<T: Copy + Send + Debug> Room<T> {
         &self,
         w: WorkerId,
         buckets: &mut Buckets<T>,
-        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         let own = self.own_part(w);
@@ -340,7 +340,7 @@ fn take_unknown<T: Copy>(
     w: WorkerId,
     buckets: &mut Buckets<T>,
     accepts: &dyn Fn(&T) -> bool,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
     let own = buckets.unknown.iter().rposition(|(by, ready)| *by == w && accepts(&ready.job));
@@ -354,7 +354,7 @@ fn take_unknown<T: Copy>(
 fn take_if<T: Copy>(
     stack: &mut Vec<Ready<T>>,
     at: usize,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<Task>,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
     let task = admit(&stack[at], env)?;

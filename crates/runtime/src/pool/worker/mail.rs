@@ -53,7 +53,7 @@ impl Worker {
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
         let ready = self.unasked(job);
         self.execute(&ready);
-        self.settle();
+        self.return_credits();
         if handler == Handler::Start {
             self.handler.set(None);
         }
@@ -66,7 +66,7 @@ impl Worker {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(&ready);
         }
-        self.settle();
+        self.return_credits();
         self.handler.set(None);
     }
 }

@@ -1,13 +1,13 @@
 //! One thread of a pool.
 //!
 //! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is
-//! running, and calls the policy as its protocol asks. `hand_out` gives forks and spawned tasks to
+//! running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks to
 //! the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
 //! sleeps when there is nothing. `mail` is what runs here past the policy; `yields` looks for work
 //! because user code says so.
 
-mod hand_out;
 mod mail;
+mod publish;
 mod run;
 mod wait;
 mod yields;
@@ -19,16 +19,16 @@ use std::{
 };
 
 use befit_machine::WorkerId;
-use befit_sched::Task;
+use befit_sched::TaskInfo;
 
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
     engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv, Thresholds},
-    fork::{Asks, ForkList, Stretches, asks_of_this_thread, stack_pointer},
+    fork::{ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread},
     latch::Latch,
-    scope::InHand,
-    sleep::Seat,
+    scope::HeldCredits,
+    sleep::Parker,
     stats::Counters,
 };
 
@@ -50,13 +50,13 @@ const DEEP: usize = 4;
 pub(crate) struct Worker {
     forks: ForkList,
     /// By which others make this worker hand out a fork.
-    asks: NonNull<Asks>,
-    stretches: Stretches,
+    requests: NonNull<StealRequests>,
+    inlined_regions: InlinedRegions,
     /// How many forks to hand out when next one is wanted; at least 1.
     batch: Cell<usize>,
     /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those
-    /// [taken](Asks::taken), they lie with the policy.
-    handed_out: Cell<usize>,
+    /// [taken](StealRequests::taken), they lie with the policy.
+    published: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between
     /// jobs.
     task: Cell<*const Running<'static>>,
@@ -68,7 +68,7 @@ pub(crate) struct Worker {
     /// The place of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
     /// The ends of tasks that no scope has been told of.
-    in_hand: InHand,
+    held_credits: HeldCredits,
     /// Whether a handler of start or exit runs.
     handler: Cell<Option<Handler>>,
     /// Value of the engine's alarm that this worker has heeded.
@@ -93,16 +93,16 @@ impl Worker {
         let id = engine.worker(thread);
         Self {
             forks: ForkList::default(),
-            asks: asks_of_this_thread(),
-            stretches: Stretches::new(),
+            requests: steal_requests_of_this_thread(),
+            inlined_regions: InlinedRegions::new(),
             batch: Cell::new(1),
-            handed_out: Cell::new(0),
+            published: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
             counters: Arc::clone(registry.counters(thread)),
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
-            in_hand: InHand::none(),
+            held_credits: HeldCredits::none(),
             handler: Cell::new(None),
             alarm: Cell::new(0),
             thread,
@@ -142,7 +142,7 @@ impl Worker {
     pub(super) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
-        self.asks().raise_floor();
+        self.requests().raise_inline_limit();
         let handlers = self.registry.handlers();
         if handlers.start.is_some() {
             self.call(Handler::Start, || {
@@ -156,7 +156,7 @@ impl Worker {
             });
             self.work_off();
         }
-        self.asks().raise_floor();
+        self.requests().raise_inline_limit();
         CURRENT.set(outer);
         no_unwind.over();
     }
@@ -165,7 +165,7 @@ impl Worker {
     pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
         let worker: &'static Self =
             Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
-        worker.asks().raise_floor();
+        worker.requests().raise_inline_limit();
         worker.begin_base();
         CURRENT.set(worker);
     }
@@ -185,24 +185,24 @@ impl Worker {
         self.lineage.get()
     }
 
-    pub(crate) fn asks(&self) -> &Asks {
+    pub(crate) fn requests(&self) -> &StealRequests {
         // SAFETY: this thread's, on which the worker was made and is used.
-        unsafe { self.asks.as_ref() }
+        unsafe { self.requests.as_ref() }
     }
 
-    pub(crate) fn stretches(&self) -> &Stretches {
-        &self.stretches
+    pub(crate) fn inlined_regions(&self) -> &InlinedRegions {
+        &self.inlined_regions
     }
 
     /// The task that is running. Only while user code runs.
-    pub(crate) fn task(&self) -> &Task {
+    pub(crate) fn task(&self) -> &TaskInfo {
         // SAFETY: set while user code runs, and what is set stays on the stack for as long as it
         // is.
         unsafe { &*self.task.get() }.task
     }
 
     /// The task that made the open fork at index `at` of the list.
-    fn task_of_fork(&self, at: usize) -> &Task {
+    fn task_of_fork(&self, at: usize) -> &TaskInfo {
         let mut running = self.task.get();
         loop {
             // SAFETY: forks are made while a task runs; the tasks that are running in one another
@@ -216,7 +216,7 @@ impl Worker {
     }
 
     /// `task`, ready to be [entered](Self::enter).
-    pub(crate) fn inner_task<'t>(&self, task: &'t Task) -> Running<'t> {
+    pub(crate) fn inner_task<'t>(&self, task: &'t TaskInfo) -> Running<'t> {
         Running { task, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
@@ -233,8 +233,8 @@ impl Worker {
         self.thread
     }
 
-    pub(crate) fn seat(&self) -> &Seat {
-        self.engine().sleep.seat(self.thread)
+    pub(crate) fn parker(&self) -> &Parker {
+        self.engine().sleep.parker(self.thread)
     }
 
     fn engine(&self) -> &Engine {
@@ -267,7 +267,7 @@ pub(super) enum Handler {
 /// A task that runs on a worker, as far as it must be known to describe its forks.
 #[derive(Debug)]
 pub(crate) struct Running<'t> {
-    task: &'t Task,
+    task: &'t TaskInfo,
     /// Open forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.

@@ -3,19 +3,19 @@
 use std::cell::Cell;
 
 use befit_machine::ClusterId;
-use befit_sched::{Ready, Stage, Strand, Task};
+use befit_sched::{Ready, Stage, Strand, TaskInfo};
 
 use super::{Running, Worker};
 use crate::{
     engine::{JobRef, NoUnwind},
-    scope::{Base, InHand},
+    scope::{Base, HeldCredits},
     stats::Phase,
 };
 
-/// A task that the policy handed to this worker, on the stack while it runs.
+/// A task that the policy published to this worker, on the stack while it runs.
 #[derive(Debug)]
 pub(super) struct Entry {
-    task: Task,
+    task: TaskInfo,
     /// Of the strand that runs, or ran last.
     stage: Cell<Stage>,
     /// The policy has not been told of the task's end.
@@ -42,7 +42,7 @@ impl Worker {
     }
 
     /// An entry for a task whose strand `stage` runs next, within those that there are.
-    fn new_entry(&self, task: Task, stage: Stage) -> Entry {
+    fn new_entry(&self, task: TaskInfo, stage: Stage) -> Entry {
         Entry {
             task,
             stage: Cell::new(stage),
@@ -55,12 +55,12 @@ impl Worker {
 
     /// Lets user code run outside any job, as long as this worker lives, which is for ever.
     pub(super) fn begin_base(&'static self) {
-        let task = Task::root(None, None);
+        let task = TaskInfo::root(None, None);
         let entry: &Entry = Box::leak(Box::new(self.new_entry(task, Stage::Continuation)));
         self.entry.set(entry);
         let running: &Running<'_> = Box::leak(Box::new(self.inner_task(&entry.task)));
         self.task.set(running);
-        self.asks().set_wanted(self.may_share());
+        self.requests().set_requested(self.may_share());
         self.counters().times.begin();
         self.engine().resume(self.id, &task, &mut self.env());
     }
@@ -73,9 +73,9 @@ impl Worker {
     /// What a job is, to the policy, that runs here without its having been asked: a part of what
     /// waits here, else a task of its own. It has no notes of the policy's, which has never seen
     /// it.
-    pub(super) fn unasked_task(&self) -> Task {
-        let part = |entry: &Entry| Task { mark: 0, ..entry.task.child(0, None, None) };
-        self.entry().map_or(Task::root(None, None), part)
+    pub(super) fn unasked_task(&self) -> TaskInfo {
+        let part = |entry: &Entry| TaskInfo { mark: 0, ..entry.task.child(0, None, None) };
+        self.entry().map_or(TaskInfo::root(None, None), part)
     }
 
     /// Whether another thread may run what the running task forks. What is anchored where only this
@@ -145,14 +145,14 @@ impl Worker {
         let running = self.enter(&running);
         // SAFETY: it is executed below, and the answer used until then.
         let lineage = unsafe { ready.job.lineage() };
-        if !self.in_hand.is_for(lineage.parent()) {
-            self.settle();
+        if !self.held_credits.is_for(lineage.parent()) {
+            self.return_credits();
         }
         let outer_lineage = self.lineage.replace(&raw const lineage);
         let outer_forks = self.forks.begin_inner();
-        let interrupted = self.stretches.interrupt(self.asks());
-        self.asks().set_wanted(entry.shared);
-        let unshared = (!entry.shared).then(|| self.stretches.unshared(self.asks()));
+        let interrupted = self.inlined_regions.interrupt(self.requests());
+        self.requests().set_requested(entry.shared);
+        let unshared = (!entry.shared).then(|| self.inlined_regions.unshared(self.requests()));
         let ended = || {
             if self.watched {
                 self.tell_of_suspension();
@@ -169,21 +169,21 @@ impl Worker {
         self.entry.set(outer);
         drop(running);
         drop(unshared);
-        self.stretches.go_on(&interrupted);
-        self.asks().set_wanted(self.may_share());
+        self.inlined_regions.go_on(&interrupted);
+        self.requests().set_requested(self.may_share());
         no_unwind.over();
     }
 
-    /// The ends of tasks that no scope has been told of: see `scope/tally.rs`.
-    pub(crate) fn in_hand(&self) -> &InHand {
-        &self.in_hand
+    /// The ends of tasks that no scope has been told of: see `scope/credits.rs`.
+    pub(crate) fn held_credits(&self) -> &HeldCredits {
+        &self.held_credits
     }
 
     /// Tells the scope whose tasks' ends are in hand.
     #[inline]
-    pub(super) fn settle(&self) {
-        if !self.in_hand.is_empty() {
-            Base::settle(&self.in_hand);
+    pub(super) fn return_credits(&self) {
+        if !self.held_credits.is_empty() {
+            Base::return_credits(&self.held_credits);
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a worker waits: it runs other work, then spins, then sleeps.
 
-use befit_sched::{Ready, Task};
+use befit_sched::{Ready, TaskInfo};
 
 use super::Worker;
 use crate::{
@@ -22,7 +22,7 @@ impl Worker {
     /// a job. With each latch comes the fork.
     pub(crate) fn give_and_wait<const N: usize>(
         &self,
-        jobs: &[(JobRef, Task)],
+        jobs: &[(JobRef, TaskInfo)],
         latches: [(&Latch, Ancestor); N],
     ) {
         self.prepare_and_wait(jobs, |worker| {
@@ -34,13 +34,13 @@ impl Worker {
         });
     }
 
-    fn prepare_and_wait(&self, jobs: &[(JobRef, Task)], wait: impl FnOnce(&Self)) {
+    fn prepare_and_wait(&self, jobs: &[(JobRef, TaskInfo)], wait: impl FnOnce(&Self)) {
         // Others hold pointers into this stack until the latches are set.
         let no_unwind = NoUnwind;
-        self.stretches.waits();
+        self.inlined_regions.waits();
         self.suspend();
         // Private forks would sleep, or wait below other work, with this worker.
-        while self.may_share() && self.hand_out_oldest() {}
+        while self.may_share() && self.publish_oldest() {}
         for (job, task) in jobs {
             self.add(*job, *task);
         }
@@ -58,16 +58,16 @@ impl Worker {
                 self.execute(&ready);
             } else if let Some(ready) = self.get(awaited) {
                 self.execute(&ready);
-            } else if !self.in_hand().is_empty() {
+            } else if !self.held_credits().is_empty() {
                 // It may be what sets the latch.
-                self.settle();
+                self.return_credits();
             } else if let Some(ready) = self.idle(latch, awaited) {
                 self.execute(&ready);
             } else {
                 return;
             }
         }
-        self.settle();
+        self.return_credits();
     }
 
     /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
@@ -91,7 +91,7 @@ impl Worker {
             match found {
                 Some(ready) => {
                     self.execute(&ready);
-                    self.settle();
+                    self.return_credits();
                 }
                 None => relax(0),
             }
@@ -129,20 +129,20 @@ impl Worker {
             return Some(ready);
         }
         // The cluster whose news woke this worker, until it has looked for work since.
-        let mut news = None;
+        let mut events = None;
         loop {
             let mut round = 0;
             while round < SPINS {
                 if latch.probe() {
-                    if let Some(cluster) = news {
+                    if let Some(cluster) = events {
                         // It will not look for work now: another must.
-                        engine.announce(self.id, cluster);
+                        engine.notify(self.id, cluster);
                     }
                     return None;
                 }
                 let now = engine.sleep.seen();
                 if now != seen {
-                    (seen, news, round) = (now, None, 0);
+                    (seen, events, round) = (now, None, 0);
                     if let Some(ready) = self.look_again(awaited) {
                         return Some(ready);
                     }
@@ -151,7 +151,7 @@ impl Worker {
                 round += 1;
             }
             self.counters().sleeps.bump();
-            news = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
+            events = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
         }
     }
 

@@ -9,17 +9,17 @@ impl Worker {
     pub(crate) fn run_one(&self, own: bool) -> Yield {
         // Others may come to hold pointers into this stack.
         let no_unwind = NoUnwind;
-        self.stretches.waits();
+        self.inlined_regions.waits();
         self.suspend();
         // The open forks of the running task are ready, too. This thread may be the only one that
         // can run them.
-        while self.handler.get().is_none() && self.hand_out_oldest() {}
+        while self.handler.get().is_none() && self.publish_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
         let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
             self.execute(&ready);
-            self.settle();
+            self.return_credits();
         }
         self.resume();
         no_unwind.over();

@@ -19,7 +19,7 @@ use befit_machine::{ClusterId, Machine, WorkerId};
 
 use super::{Mark, Pools, Sockets, Tier};
 use crate::{
-    Env, ForkOrder, Options, Ready, Scheduler, Stage, Task, policy::stealing::WorkStealing,
+    Env, ForkOrder, Options, Ready, Scheduler, Stage, TaskInfo, policy::stealing::WorkStealing,
 };
 
 /// Bi-tier stealing, cut at a depth.
@@ -85,14 +85,14 @@ impl<T: Copy + Send + Debug> Scheduler<T> for ByDepth<T> {
         self.name
     }
 
-    fn fork_order(&self, parent: &Task) -> ForkOrder {
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Mark::of(parent.mark).tier {
             Tier::Inter => ForkOrder::ParentFirst,
             _ => ForkOrder::ChildFirst,
         }
     }
 
-    fn wants_forks_of(&self, parent: &Task) -> bool {
+    fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
         self.plain.is_none() && Mark::of(parent.mark).tier == Tier::Inter
     }
 
@@ -173,7 +173,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for ByDepth<T> {
         }
     }
 
-    fn task_ended(&self, w: WorkerId, task: &Task, _: &mut dyn Env) -> Option<ClusterId> {
+    fn task_ended(&self, w: WorkerId, task: &TaskInfo, _: &mut dyn Env) -> Option<ClusterId> {
         if self.plain.is_some() || Mark::of(task.mark).tier != Tier::Leaf {
             return None;
         }

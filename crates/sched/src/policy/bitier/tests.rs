@@ -1,7 +1,7 @@
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
 use super::{ByDepth, Mark, Tier};
-use crate::{Options, QuietEnv, Ready, Scheduler, Stage, Task};
+use crate::{Options, QuietEnv, Ready, Scheduler, Stage, TaskInfo};
 
 fn machine() -> Machine {
     "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().expect("a valid topology")
@@ -13,13 +13,13 @@ fn env() -> QuietEnv {
 
 const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
 
-fn start(job: u32, task: Task) -> Ready<u32> {
+fn start(job: u32, task: TaskInfo) -> Ready<u32> {
     Ready { job, task, stage: Stage::Start }
 }
 
 /// Runs the root on worker 0, and adds children of it.
-fn forked(policy: &ByDepth<u32>, size: Option<Bytes>, children: u32) -> Task {
-    policy.add(W[0], start(100, Task::root(size, None)), &mut env());
+fn forked(policy: &ByDepth<u32>, size: Option<Bytes>, children: u32) -> TaskInfo {
+    policy.add(W[0], start(100, TaskInfo::root(size, None)), &mut env());
     let root = policy.get(W[0], &mut env()).expect("the root").task;
     for index in 0..children {
         policy.add(W[0], start(index, root.child(index, None, None)), &mut env());

@@ -51,7 +51,7 @@ use super::{
     stealing::WorkStealing,
 };
 use crate::{
-    CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, Task, Tiers,
+    CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, TaskInfo, Tiers,
     WorkerCounts,
 };
 
@@ -223,14 +223,14 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         self.name
     }
 
-    fn fork_order(&self, parent: &Task) -> ForkOrder {
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Mark::of(parent.mark).tier {
             Tier::Open | Tier::Inter if self.upper.is_some() => ForkOrder::ParentFirst,
             _ => ForkOrder::ChildFirst,
         }
     }
 
-    fn wants_forks_of(&self, parent: &Task) -> bool {
+    fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
         self.upper.is_some() && matches!(Mark::of(parent.mark).tier, Tier::Open | Tier::Inter)
     }
 
@@ -256,7 +256,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
                 upper.pools.add_inter(upper.sockets.of(w), ready, env)
             }
             (Tier::Open, Stage::Continuation) | (Tier::Plain, _) => {
-                drop(self.plain.add(w, ready, env))
+                let _ = self.plain.add(w, ready, env);
             }
             (Tier::Open | Tier::Inter, Stage::Start) => self.place(upper, w, ready, env),
         }
@@ -313,7 +313,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         above || self.plain.has_own(w)
     }
 
-    fn resume(&self, w: WorkerId, task: &Task, env: &mut dyn Env) {
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         if let Some(upper) = self.upper.as_ref().filter(|_| Mark::of(task.mark).is_counted()) {
             upper.meters.begin(w, env);
         }
@@ -330,7 +330,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
         upper.leaves.iter().any(|leaves| !leaves.is_empty()).then_some(ClusterId::ROOT)
     }
 
-    fn task_ended(&self, w: WorkerId, task: &Task, env: &mut dyn Env) -> Option<ClusterId> {
+    fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         let upper = self.upper.as_ref()?;
         let mark = Mark::of(task.mark);
         match mark.tier {

@@ -53,7 +53,7 @@ const LARGE: Leaf = Leaf { misses: 5000, instructions: 50_000, declares: None };
 /// A task of the tree.
 #[derive(Clone)]
 struct Live {
-    notes: Task,
+    notes: TaskInfo,
     parent: Option<usize>,
     pending: u32,
     path: Vec<u32>,
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    fn start(&mut self, w: u32, notes: Task, parent: Option<usize>, path: Vec<u32>) {
+    fn start(&mut self, w: u32, notes: TaskInfo, parent: Option<usize>, path: Vec<u32>) {
         self.tasks.push(Live { notes, parent, pending: 0, path });
         let ready = Ready { job: self.tasks.len() - 1, task: notes, stage: Stage::Start };
         self.policy.add(WorkerId(w), ready, &mut self.env);
@@ -119,7 +119,7 @@ impl Engine {
         self.tasks.clear();
         self.start(
             0,
-            Task::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None),
+            TaskInfo::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None),
             None,
             Vec::new(),
         );

@@ -6,7 +6,7 @@ mod stealing;
 
 use befit_machine::{Bytes, Machine, WorkerId};
 
-use crate::{QuietEnv, Ready, Stage, Task};
+use crate::{QuietEnv, Ready, Stage, TaskInfo};
 
 /// Two sockets of two cores; L3 1 MiB, L2 64 KiB.
 fn two_sockets() -> Machine {
@@ -18,7 +18,7 @@ fn env() -> QuietEnv {
 }
 
 fn task(job: u32, size: Bytes) -> Ready<u32> {
-    Ready { job, task: Task::root(Some(size), None), stage: Stage::Start }
+    Ready { job, task: TaskInfo::root(Some(size), None), stage: Stage::Start }
 }
 
 const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];

@@ -5,11 +5,11 @@ use befit_machine::{Bytes, Machine, WorkerId};
 use proptest::prelude::*;
 
 use super::env;
-use crate::{Options, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, Strand, Task};
+use crate::{Options, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, Strand, TaskInfo};
 
 /// A task that is running or waiting for its children.
 struct Live {
-    notes: Task,
+    notes: TaskInfo,
     parent: Option<usize>,
     children: u32,
     forks_left: u32,
@@ -41,7 +41,7 @@ impl Engine {
         }
     }
 
-    fn start(&mut self, w: WorkerId, parent: Option<usize>, notes: Task) {
+    fn start(&mut self, w: WorkerId, parent: Option<usize>, notes: TaskInfo) {
         let forks_left = self.random.u32(0..3);
         self.tasks.push(Live { notes, parent, children: 0, forks_left });
         let ready = Ready { job: self.tasks.len() - 1, task: notes, stage: Stage::Start };
@@ -51,7 +51,7 @@ impl Engine {
     /// Answers how many tasks ran. Panics where a promise is broken or nothing moves while tasks
     /// are left.
     fn run(mut self, size: Bytes, most: usize) -> usize {
-        self.start(WorkerId(0), None, Task::root(Some(size), None));
+        self.start(WorkerId(0), None, TaskInfo::root(Some(size), None));
         let mut still = 0;
         while !self.tasks.is_empty() && self.tasks[0].children != u32::MAX {
             let w = WorkerId(self.random.u32(..self.running.len() as u32));

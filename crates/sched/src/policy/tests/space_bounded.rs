@@ -1,7 +1,7 @@
 use befit_machine::{Bytes, ClusterId, Machine};
 
 use super::{W, env, task, two_sockets};
-use crate::{Counting, Options, Ready, Scheduler, Stage, Strand, Task, policy::SpaceBounded};
+use crate::{Counting, Options, Ready, Scheduler, Stage, Strand, TaskInfo, policy::SpaceBounded};
 
 fn sb(machine: &Machine) -> SpaceBounded<u32> {
     SpaceBounded::central(machine, Options::default())
@@ -108,7 +108,7 @@ fn regression_what_has_no_size_claims_nothing() {
             for job in 0..2 {
                 sb.add(
                     w,
-                    Ready { job, task: Task::root(None, None), stage: Stage::Start },
+                    Ready { job, task: TaskInfo::root(None, None), stage: Stage::Start },
                     &mut env(),
                 );
                 running.push((w, sb.get(w, &mut env()).expect("nothing is claimed")));
@@ -130,7 +130,7 @@ fn regression_what_has_no_size_claims_nothing() {
 fn a_continuation_stays_at_its_tasks_anchor_and_is_not_anchored_anew() {
     let machine = two_sockets();
     let sb = sb(&machine);
-    let root = Task::root(Some(Bytes::kib(16)), None);
+    let root = TaskInfo::root(Some(Bytes::kib(16)), None);
     sb.add(W[0], Ready { job: 1, task: root, stage: Stage::Continuation }, &mut env());
     let ready = sb.get(W[3], &mut env()).unwrap();
     assert_eq!((ready.task.anchor, ready.task.maximal), (ClusterId::ROOT, false));
@@ -195,7 +195,7 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
         for job in 1..=3 {
             sb.add(
                 W[0],
-                Ready { job, task: Task::root(None, None), stage: Stage::Start },
+                Ready { job, task: TaskInfo::root(None, None), stage: Stage::Start },
                 &mut env(),
             );
         }
@@ -238,7 +238,11 @@ fn while_nothing_has_a_size_a_waiting_worker_may_choose() {
     let machine = two_sockets();
     let sb = sb(&machine);
     for job in 1..=4 {
-        sb.add(W[0], Ready { job, task: Task::root(None, None), stage: Stage::Start }, &mut env());
+        sb.add(
+            W[0],
+            Ready { job, task: TaskInfo::root(None, None), stage: Stage::Start },
+            &mut env(),
+        );
     }
     assert!(sb.can_choose());
     let take = |w: usize, jobs: [u32; 2]| {

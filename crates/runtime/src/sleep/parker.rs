@@ -11,39 +11,39 @@ const AWAKE: u32 = 0;
 /// The thread sleeps or is about to.
 const SLEEPY: u32 = 1;
 /// A latch that it waits on has been set.
-const TOLD_LATCH: u32 = 2;
+const WOKEN_BY_LATCH: u32 = 2;
 /// There is mail for it.
-const TOLD_MAIL: u32 = 3;
+const WOKEN_BY_MAIL: u32 = 3;
 /// This plus a cluster's number: there is news for that cluster.
-const TOLD_NEWS: u32 = 4;
+const WOKEN_BY_EVENT: u32 = 4;
 
 /// Why a sleeper was woken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum WakeReason {
     /// A latch was set: maybe the one that it waits on.
     Latch,
     /// Something lies in its mailbox.
     Mail,
     /// Something became ready under this cluster.
-    News(ClusterId),
+    Notified(ClusterId),
 }
 
 /// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with
 /// a condition to wait on.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Parker {
     state: AtomicU32,
     lock: Mutex<()>,
     changed: Condvar,
 }
 
-impl Seat {
+impl Parker {
     pub(crate) fn new() -> Self {
         Self { state: AtomicU32::new(AWAKE), lock: Mutex::new(()), changed: Condvar::new() }
     }
 
     /// The owner: from now on others will wake it. A sequentially consistent fence must follow.
-    pub(super) fn announce_sleep(&self) {
+    pub(super) fn prepare_to_park(&self) {
         self.state.store(SLEEPY, Relaxed);
     }
 
@@ -52,7 +52,7 @@ impl Seat {
         self.state.load(Relaxed) == SLEEPY
     }
 
-    /// The owner, after [`Self::announce_sleep`]: sleeps until it is told something.
+    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is told something.
     pub(super) fn sleep(&self) {
         let mut guard = lock(&self.lock);
         while self.state.load(Acquire) == SLEEPY {
@@ -61,22 +61,22 @@ impl Seat {
     }
 
     /// The owner: no longer sleepy. Answers what it has been told meanwhile.
-    pub(super) fn leave(&self) -> Option<Told> {
+    pub(super) fn leave(&self) -> Option<WakeReason> {
         match self.state.swap(AWAKE, AcqRel) {
             AWAKE | SLEEPY => None,
-            TOLD_LATCH => Some(Told::Latch),
-            TOLD_MAIL => Some(Told::Mail),
-            news => Some(Told::News(ClusterId(news - TOLD_NEWS))),
+            WOKEN_BY_LATCH => Some(WakeReason::Latch),
+            WOKEN_BY_MAIL => Some(WakeReason::Mail),
+            events => Some(WakeReason::Notified(ClusterId(events - WOKEN_BY_EVENT))),
         }
     }
 
     /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; answers
     /// whether it was.
-    pub(super) fn tell(&self, told: Told) -> bool {
-        let state = match told {
-            Told::Latch => TOLD_LATCH,
-            Told::Mail => TOLD_MAIL,
-            Told::News(cluster) => TOLD_NEWS + cluster.0,
+    pub(super) fn wake(&self, reason: WakeReason) -> bool {
+        let state = match reason {
+            WakeReason::Latch => WOKEN_BY_LATCH,
+            WakeReason::Mail => WOKEN_BY_MAIL,
+            WakeReason::Notified(cluster) => WOKEN_BY_EVENT + cluster.0,
         };
         // The load spares the line of a thread that is awake a write.
         if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err()
@@ -91,8 +91,8 @@ impl Seat {
     }
 
     /// Anyone: a latch that the owner may be waiting on has been set.
-    pub(crate) fn tell_of_latch(&self) {
+    pub(crate) fn latch_was_set(&self) {
         fence(SeqCst);
-        self.tell(Told::Latch);
+        self.wake(WakeReason::Latch);
     }
 }

@@ -1,17 +1,17 @@
 //! How a scope counts its tasks, without a line of memory that all workers write for each of them.
 //!
-//! The *tally* of a scope is the number of tasks that have not ended; the last to end lets the
+//! The *credits* of a scope is the number of tasks that have not ended; the last to end lets the
 //! scope go on. Each spawn would add one and each end take one off, and where tasks are short the
-//! threads would do little else than pass the tally's line around. So a worker keeps the ends of
+//! threads would do little else than pass the credits's line around. So a worker keeps the ends of
 //! tasks *in hand*: when a task has ended, it does not tell the scope, and when it spawns the next
 //! task into the same scope it uses up the end that it has in hand. Both are plain writes of its
 //! own.
 //!
-//! An end that is in hand keeps the scope waiting. So a worker [settles](super::Base::settle),
-//! which tells the scope all that it has in hand, before it runs anything that does not belong to
-//! the scope, before it is idle, before it goes on with what waits on its stack, and when nothing
-//! else of the scope is left. While it runs a task of the scope itself there is no hurry: the scope
-//! waits for that task in any case.
+//! An end that is in hand keeps the scope waiting. So a worker
+//! [settles](super::Base::return_credits), which tells the scope all that it has in hand, before it
+//! runs anything that does not belong to the scope, before it is idle, before it goes on with what
+//! waits on its stack, and when nothing else of the scope is left. While it runs a task of the
+//! scope itself there is no hurry: the scope waits for that task in any case.
 
 use std::{
     cell::Cell,
@@ -27,9 +27,9 @@ use crate::{engine::Lineage, primitive::AtomicUsize};
 /// How much of a scope has not ended: its body, tasks, and what workers have in hand of it. On a
 /// line of its own: all else in a scope is only read.
 #[derive(Debug)]
-pub(super) struct Tally(CachePadded<AtomicUsize>);
+pub(super) struct Credits(CachePadded<AtomicUsize>);
 
-impl Tally {
+impl Credits {
     /// Of a scope that begins with its body.
     pub(super) fn new() -> Self {
         Self(CachePadded::new(AtomicUsize::new(1)))
@@ -54,14 +54,14 @@ impl Tally {
 
 /// The ends that one worker has in hand, all of one scope's tasks. Only that worker uses it.
 #[derive(Debug)]
-pub(crate) struct InHand {
+pub(crate) struct HeldCredits {
     count: Cell<usize>,
     /// The scope, which stays as long as the count is not 0; and the place of its tasks.
     scope: Cell<*const Base>,
     place: Cell<*const Lineage>,
 }
 
-impl InHand {
+impl HeldCredits {
     pub(crate) const fn none() -> Self {
         Self { count: Cell::new(0), scope: Cell::new(ptr::null()), place: Cell::new(ptr::null()) }
     }

@@ -2,12 +2,12 @@
 
 use std::ptr::NonNull;
 
-use befit_sched::{ForkOrder, Task};
+use befit_sched::{ForkOrder, TaskInfo};
 
 use super::{Handler, Worker};
 use crate::{
     engine::{JobRef, NoUnwind},
-    fork::{Asks, OpenFork},
+    fork::{PendingFork, StealRequests},
     latch::Latch,
     stats::Phase,
 };
@@ -17,7 +17,7 @@ const LARGEST_BATCH: usize = 64;
 
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
-    pub(crate) fn places(&self, parent: &Task, child: &Task) -> bool {
+    pub(crate) fn places(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
         let Some(thresholds) = &self.thresholds else { return false };
         thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
             && self.engine().is_shared(parent.anchor)
@@ -35,20 +35,20 @@ impl Worker {
         self.engine().wants_forks() && self.engine().wants_forks_of(self.task()) && self.may_share()
     }
 
-    pub(crate) fn fork_order(&self, parent: &Task) -> ForkOrder {
+    pub(crate) fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         self.engine().fork_order(parent)
     }
 
     /// Links `fork` into the list of open forks, and serves who has asked.
     ///
     /// # Safety
-    /// The fork stays until it is popped; and what [`OpenFork::hand_out`] asks of it.
-    pub(crate) unsafe fn open(&self, fork: NonNull<OpenFork>) {
+    /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
+    pub(crate) unsafe fn open(&self, fork: NonNull<PendingFork>) {
         // The list points into this stack.
         let no_unwind = NoUnwind;
         self.forks.push(fork);
         self.counters().forks.bump();
-        let early = self.stretches.depth() <= self.engine().threads().ilog2() + 1;
+        let early = self.inlined_regions.depth() <= self.engine().threads().ilog2() + 1;
         self.serve(usize::from(early));
         no_unwind.over();
     }
@@ -57,26 +57,26 @@ impl Worker {
     /// with the policy, and one for each idle thread that the others do not suffice for; and twice
     /// as many as last time as long as none of them came back, as the next occasion may be far.
     pub(crate) fn serve(&self, at_least: usize) {
-        let untaken = self.handed_out.get().wrapping_sub(self.asks().taken());
+        let untaken = self.published.get().wrapping_sub(self.requests().taken());
         let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
-        let wanted = self.asks().is_wanted();
-        if !wanted && missing == 0 {
+        let requested = self.requests().is_requested();
+        if !requested && missing == 0 {
             return;
         }
         let no_unwind = NoUnwind;
         if !self.may_share() {
-            self.asks().set_wanted(false);
+            self.requests().set_requested(false);
         } else if self.forks.has_private() {
             // Before the policy learns of it: who takes it will ask for the next.
-            self.asks().set_wanted(false);
+            self.requests().set_requested(false);
             let mut batch = missing;
-            if wanted {
+            if requested {
                 batch = batch.max(self.batch.get());
                 self.batch.set((2 * batch).min(LARGEST_BATCH));
             }
             self.suspend();
             for _ in 0..batch {
-                if !self.hand_out_oldest() {
+                if !self.publish_oldest() {
                     break;
                 }
             }
@@ -87,13 +87,13 @@ impl Worker {
 
     /// So many halves of forks go to the policy.
     pub(crate) fn count_handed_out(&self, count: usize) {
-        self.counters().handed_out.add(count as u64);
-        self.handed_out.set(self.handed_out.get().wrapping_add(count));
+        self.counters().published.add(count as u64);
+        self.published.set(self.published.get().wrapping_add(count));
     }
 
     /// A fork that was handed out with these `asks` is about to run here.
-    pub(crate) fn takes(&self, asks: &Asks) {
-        if std::ptr::eq(asks, self.asks()) {
+    pub(crate) fn takes(&self, requests: &StealRequests) {
+        if std::ptr::eq(requests, self.requests()) {
             // Its own: more were handed out than the others needed.
             self.batch.set(1);
         }
@@ -101,31 +101,31 @@ impl Worker {
 
     /// Gives the oldest private fork to the policy; answers whether there was one. The running
     /// strand must be suspended.
-    pub(super) fn hand_out_oldest(&self) -> bool {
-        let Some((at, fork)) = self.forks.expose() else { return false };
+    pub(super) fn publish_oldest(&self) -> bool {
+        let Some((at, fork)) = self.forks.publish_next() else { return false };
         self.count_handed_out(1);
         // SAFETY: it is in the list and was not handed out before, so it is live and its work is
         // there.
-        let task = unsafe { OpenFork::task(fork, self.task_of_fork(at)) };
-        let latch = Latch::new(self.seat());
+        let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
+        let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
-        // `expose` answers each fork once; seat and asks are this worker's; its place outlives it,
-        // as it is of the job that forked it.
-        let job = unsafe { OpenFork::hand_out(fork, latch, self.asks(), self.lineage()) };
+        // `publish_next` answers each fork once; parker and asks are this worker's; its place
+        // outlives it, as it is of the job that forked it.
+        let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
         self.add(job, task);
         true
     }
 
     /// Gives a job to the policy. The running strand must be suspended.
     #[inline(always)]
-    pub(super) fn add(&self, job: JobRef, task: Task) {
+    pub(super) fn add(&self, job: JobRef, task: TaskInfo) {
         self.counters().times.enter(Phase::Add);
         self.engine().add(self.id, job, task, &mut self.env());
     }
 
     /// Gives a spawned job to the policy.
     #[inline]
-    pub(crate) fn spawn(&self, job: JobRef, task: Task) {
+    pub(crate) fn spawn(&self, job: JobRef, task: TaskInfo) {
         let no_unwind = NoUnwind;
         self.counters().spawned.bump();
         if self.handler.get() == Some(Handler::Exit) {

@@ -16,9 +16,9 @@ use std::{
 };
 
 use super::{
-    Asks,
+    StealRequests,
     grain::{Advice, Grain, SiteId},
-    plain::stack_pointer,
+    inlined::stack_pointer,
 };
 
 /// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced
@@ -27,7 +27,7 @@ const REACH: usize = 8 << 10;
 
 /// What one worker knows of its stretches.
 #[derive(Debug)]
-pub(crate) struct Stretches {
+pub(crate) struct InlinedRegions {
     active: Cell<Option<Active>>,
     /// How many forks lie in one another above what runs now, from the program's start on, other
     /// workers' included.
@@ -41,13 +41,13 @@ pub(crate) struct Stretches {
 #[derive(Clone, Copy, Debug)]
 struct Active {
     /// How far down the stack it reaches.
-    floor: usize,
+    inline_limit: usize,
     /// Why it was foreseen to be short, and since when it lasts; `None` if it does not end before
     /// its job.
     foreseen: Option<(SiteId, Instant)>,
 }
 
-/// What [`Stretches::interrupt`] keeps for [`Stretches::go_on`].
+/// What [`InlinedRegions::interrupt`] keeps for [`InlinedRegions::go_on`].
 #[derive(Debug)]
 pub(crate) struct Interrupted {
     active: Option<Active>,
@@ -58,18 +58,18 @@ pub(crate) struct Interrupted {
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub(crate) struct Forked<'a> {
-    stretches: &'a Stretches,
+    inlined_regions: &'a InlinedRegions,
     depth: u32,
-    stretch: Option<Stretch<'a>>,
+    region: Option<InlinedRegion<'a>>,
     watch: Option<Watch>,
 }
 
 /// A stretch that began here, and ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
-pub(crate) struct Stretch<'a> {
-    stretches: &'a Stretches,
-    asks: &'a Asks,
+pub(crate) struct InlinedRegion<'a> {
+    inlined_regions: &'a InlinedRegions,
+    requests: &'a StealRequests,
 }
 
 /// A measurement.
@@ -83,7 +83,7 @@ struct Watch {
     first: Option<Duration>,
 }
 
-impl Stretches {
+impl InlinedRegions {
     pub(crate) fn new() -> Self {
         Self {
             active: Cell::new(None),
@@ -111,54 +111,63 @@ impl Stretches {
 
     /// A fork has been pushed, and a fork was handed out if one was wanted. It lasts until the
     /// answer is dropped. `site` is where a stretch may begin.
-    pub(super) fn forked<'a>(&'a self, asks: &'a Asks, site: Option<SiteId>) -> Forked<'a> {
+    pub(super) fn forked<'a>(
+        &'a self,
+        requests: &'a StealRequests,
+        site: Option<SiteId>,
+    ) -> Forked<'a> {
         let depth = self.depth.replace(self.depth.get() + 1);
-        let mut fork = Forked { stretches: self, depth, stretch: None, watch: None };
-        let Some(site) = site.filter(|_| !self.goes_on(asks)) else { return fork };
+        let mut fork = Forked { inlined_regions: self, depth, region: None, watch: None };
+        let Some(site) = site.filter(|_| !self.goes_on(requests)) else { return fork };
         let advice = self.grain.advice(site, depth);
         if advice == Advice::Fork {
             return fork;
         }
         let since = Instant::now();
         fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since, first: None });
-        fork.stretch = (advice == Advice::Plain).then(|| self.begin(asks, site, since));
+        fork.region = (advice == Advice::Inline).then(|| self.begin(requests, site, since));
         fork
     }
 
     /// A stretch to the end of the job begins, as nobody else may run what it forks.
-    pub(crate) fn unshared<'a>(&'a self, asks: &'a Asks) -> Stretch<'a> {
+    pub(crate) fn unshared<'a>(&'a self, requests: &'a StealRequests) -> InlinedRegion<'a> {
         // All of the stack. An ask that is missed could not be granted.
-        self.active.set(Some(Active { floor: 0, foreseen: None }));
-        asks.lower_floor_unasked(0);
-        Stretch { stretches: self, asks }
+        self.active.set(Some(Active { inline_limit: 0, foreseen: None }));
+        requests.lower_inline_limit_unasked(0);
+        InlinedRegion { inlined_regions: self, requests }
     }
 
-    fn begin<'a>(&'a self, asks: &'a Asks, site: SiteId, since: Instant) -> Stretch<'a> {
-        let floor = stack_pointer().saturating_sub(REACH);
-        self.active.set(Some(Active { floor, foreseen: Some((site, since)) }));
-        asks.lower_floor(floor);
-        Stretch { stretches: self, asks }
+    fn begin<'a>(
+        &'a self,
+        requests: &'a StealRequests,
+        site: SiteId,
+        since: Instant,
+    ) -> InlinedRegion<'a> {
+        let inline_limit = stack_pointer().saturating_sub(REACH);
+        self.active.set(Some(Active { inline_limit, foreseen: Some((site, since)) }));
+        requests.lower_inline_limit(inline_limit);
+        InlinedRegion { inlined_regions: self, requests }
     }
 
     /// Whether a stretch is active, and worth going on with; then whoever asked for a fork has been
     /// served.
-    fn goes_on(&self, asks: &Asks) -> bool {
-        let Some(Active { floor, foreseen }) = self.active.get() else { return false };
+    fn goes_on(&self, requests: &StealRequests) -> bool {
+        let Some(Active { inline_limit, foreseen }) = self.active.get() else { return false };
         if let Some((site, since)) = foreseen
             && Grain::is_surprised(since.elapsed())
         {
             self.grain.forget(site);
             self.active.set(None);
-            asks.raise_floor();
+            requests.raise_inline_limit();
             return false;
         }
-        asks.lower_floor(floor);
+        requests.lower_inline_limit(inline_limit);
         true
     }
 
     /// Another job begins, on top of what runs.
-    pub(crate) fn interrupt(&self, asks: &Asks) -> Interrupted {
-        asks.raise_floor();
+    pub(crate) fn interrupt(&self, requests: &StealRequests) -> Interrupted {
+        requests.raise_inline_limit();
         Interrupted { active: self.active.take(), depth: self.depth.replace(0) }
     }
 
@@ -173,35 +182,35 @@ impl Forked<'_> {
     /// The first half has ended.
     pub(super) fn first_has_ended(&mut self) {
         if let Some(watch) = &mut self.watch
-            && watch.waits == self.stretches.waits.get()
+            && watch.waits == self.inlined_regions.waits.get()
         {
             watch.first = Some(watch.since.elapsed());
         }
     }
 }
 
-impl Drop for Stretch<'_> {
+impl Drop for InlinedRegion<'_> {
     fn drop(&mut self) {
-        self.asks.raise_floor();
-        self.stretches.active.set(None);
+        self.requests.raise_inline_limit();
+        self.inlined_regions.active.set(None);
     }
 }
 
 impl Drop for Forked<'_> {
     #[inline(never)]
     fn drop(&mut self) {
-        let stretches = self.stretches;
-        stretches.depth.set(self.depth);
-        drop(self.stretch.take());
+        let inlined_regions = self.inlined_regions;
+        inlined_regions.depth.set(self.depth);
+        drop(self.region.take());
         let Some(watch) = &self.watch else { return };
-        let taken = if watch.waits == stretches.waits.get() {
+        let taken = if watch.waits == inlined_regions.waits.get() {
             Some(watch.since.elapsed())
         } else {
             // Somebody else may have run the second half: it is taken to be like the first.
             watch.first.map(|first| first * 2)
         };
         if let Some(taken) = taken {
-            stretches.grain.learn(watch.site, self.depth, watch.advice, taken);
+            inlined_regions.grain.learn(watch.site, self.depth, watch.advice, taken);
         }
     }
 }

@@ -1,34 +1,34 @@
 //! The innermost layer: what a fork costs where none is needed.
 //!
-//! Within a *plain stretch* (when there is one: [`super::stretch`]) `join` is two calls. Before
-//! them it compares its place on the stack with one word of the thread's, which says both how far
-//! the stretch may reach and that nobody has asked for a fork. That is all, so that programs need
-//! no cut-off of their own.
+//! Within a *plain stretch* (when there is one: [`super::inlined_region`]) `join` is two calls.
+//! Before them it compares its place on the stack with one word of the thread's, which says both
+//! how far the stretch may reach and that nobody has asked for a fork. That is all, so that
+//! programs need no cut-off of their own.
 
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
-use super::Asks;
+use super::StealRequests;
 
 #[cfg(not(loom))]
 mod current {
     use std::{mem::MaybeUninit, ptr::NonNull};
 
-    use super::Asks;
+    use super::StealRequests;
 
     thread_local! {
         /// Those of a thread that is no worker never change: it is in no stretch.
-        static ASKS: Asks = const { Asks::new() };
+        static STEAL_REQUESTS: StealRequests = const { StealRequests::new() };
     }
 
     /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
     #[inline(always)]
-    pub(crate) fn is_plain() -> bool {
+    pub(crate) fn is_inlined() -> bool {
         // Its address is about the caller's stack pointer.
         let here = MaybeUninit::<u8>::uninit();
-        ASKS.with(|asks| asks.is_plain((&raw const here).addr()))
+        STEAL_REQUESTS.with(|requests| requests.is_inlined((&raw const here).addr()))
     }
 
     /// The stack pointer, about.
@@ -39,8 +39,8 @@ mod current {
     }
 
     /// The calling thread's asks; good until it ends.
-    pub(crate) fn asks_of_this_thread() -> NonNull<Asks> {
-        ASKS.with(|asks| NonNull::from(asks))
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        STEAL_REQUESTS.with(|requests| NonNull::from(requests))
     }
 }
 
@@ -49,9 +49,9 @@ mod current {
     //! The models have neither workers nor stretches.
     use std::ptr::NonNull;
 
-    use super::Asks;
+    use super::StealRequests;
 
-    pub(crate) fn is_plain() -> bool {
+    pub(crate) fn is_inlined() -> bool {
         false
     }
 
@@ -59,12 +59,12 @@ mod current {
         usize::MAX / 2
     }
 
-    pub(crate) fn asks_of_this_thread() -> NonNull<Asks> {
-        NonNull::from(Box::leak(Box::new(Asks::new())))
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        NonNull::from(Box::leak(Box::new(StealRequests::new())))
     }
 }
 
-pub(crate) use self::current::{asks_of_this_thread, is_plain, stack_pointer};
+pub(crate) use self::current::{is_inlined, stack_pointer, steal_requests_of_this_thread};
 
 /// `a`, then `b`, also if `a` panics.
 #[inline(always)]
