@@ -6,6 +6,7 @@
 //! lock) it asks of its [`Env`]. So one and the same object drives real threads in `befit` and
 //! virtual ones in `befit-sim`.
 
+mod breakdown;
 mod counts;
 mod env;
 pub mod footprint;
@@ -16,6 +17,7 @@ mod report;
 mod scheduler;
 mod task;
 
+pub use breakdown::Breakdown;
 pub use counts::{CountSource, WorkerCounts};
 pub use env::{Env, LockId, QuietEnv};
 pub use lock::Guarded;

@@ -28,7 +28,7 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
     let arguments =
         ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
     let report = json(&printed(&befit(&[&arguments[..], &["--format", "json"]].concat())));
-    assert_eq!(report["schema"], "befit.run/1");
+    assert_eq!(report["schema"], "befit.run/2");
     let results = report["results"].as_array().unwrap();
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);

@@ -34,7 +34,7 @@ pub(super) struct Child<'a> {
 
 /// What one run gave.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct NativeRun {
     /// From start to end of the process.
     pub(super) process: Duration,
     /// Of it and all that it started.
@@ -45,7 +45,7 @@ pub(super) struct Run {
     pub(super) not_counted: Vec<String>,
 }
 
-impl Run {
+impl NativeRun {
     /// The pool with the most threads, which stands for the program.
     pub(super) fn largest_pool(&self) -> Option<&Pool> {
         self.pools.iter().max_by_key(|pool| pool.threads)
@@ -60,7 +60,7 @@ impl Child<'_> {
         folder: &Path,
         interrupt: &Interrupt,
         progress: &dyn Progress,
-    ) -> Result<Run, LabError> {
+    ) -> Result<NativeRun, LabError> {
         let temporary = |source| LabError::Temporary { source };
         // Each process that befit runs in has a file of its own.
         command.env("BEFIT_STATS", folder.join("stats-%p.json")).stdin(Stdio::null());
@@ -90,7 +90,7 @@ impl Child<'_> {
             return Err(LabError::NoStatistics { name: self.name.to_owned() });
         }
         let counts = counting.read();
-        Ok(Run {
+        Ok(NativeRun {
             process,
             pools,
             pools_left_out,

@@ -15,7 +15,6 @@ mod stats;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod tiers;
 
 use std::{
     collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command,
@@ -25,10 +24,8 @@ use befit_counters::Event;
 use befit_sched::{Counting, SchedulerKind};
 
 pub use interrupt::Interrupt;
-pub use summary::{
-    ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary,
-};
-pub use tiers::TiersSummary;
+pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
+pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
 
 use crate::{LabError, Progress, recording};
 
@@ -110,6 +107,23 @@ pub struct NativeResults {
     pub notes: Vec<String>,
 }
 
+impl NativeResults {
+    /// Puts the summaries of all schedulers together: each gets its ratio to the first.
+    pub fn new(
+        mut summaries: Vec<NativeSummary>,
+        events: Vec<Event>,
+        not_counted: Vec<String>,
+        notes: Vec<String>,
+    ) -> Self {
+        let first = summaries.first().map_or(0.0, |first| first.time.median.number());
+        // JSON has no infinity: nothing is compared with no time.
+        for summary in summaries.iter_mut().filter(|_| first > 0.0) {
+            summary.ratio = summary.time.median.number() / first;
+        }
+        Self { summaries, events, not_counted, notes }
+    }
+}
+
 impl NativeSource {
     /// Checks what can be checked without building or running anything.
     ///
@@ -124,7 +138,7 @@ impl NativeSource {
 }
 
 /// What is started, and what it is called.
-struct Job {
+struct NativeProgram {
     program: PathBuf,
     arguments: Vec<OsString>,
     /// As one would type it.
@@ -151,16 +165,16 @@ impl NativePlan {
         if interrupt.is_raised() {
             return Err(LabError::Interrupted); // whatever cargo says to it
         }
-        let job = prepared?;
+        let program = prepared?;
         let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
-        progress.running(&job.name, self.schedulers.len() * self.repeats.get() as usize);
+        progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
         for _ in 0..self.repeats.get() {
             for (scheduler, runs) in self.schedulers.iter().zip(&mut runs) {
-                let mut command = self.command(&job, *scheduler);
+                let mut command = self.command(&program, *scheduler);
                 let child = child::Child {
-                    name: &job.name,
+                    name: &program.name,
                     scheduler: scheduler.name(),
                     show: self.show_output,
                 };
@@ -175,17 +189,17 @@ impl NativePlan {
         let notes = notes(&self.schedulers, &runs);
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
-            NativeSummary::of(&job.name, *scheduler, job.measured, &runs)
+            NativeSummary::of(&program.name, *scheduler, program.measured, &runs)
         });
-        Ok(NativeResults {
-            summaries: summaries.collect(),
-            events,
-            not_counted: not_counted.into_iter().collect(),
-            notes,
-        })
+        let not_counted = not_counted.into_iter().collect();
+        Ok(NativeResults::new(summaries.collect(), events, not_counted, notes))
     }
 
-    fn prepare(&self, source: &NativeSource, progress: &dyn Progress) -> Result<Job, LabError> {
+    fn prepare(
+        &self,
+        source: &NativeSource,
+        progress: &dyn Progress,
+    ) -> Result<NativeProgram, LabError> {
         match source {
             NativeSource::Kernel { name, n } => {
                 let (build, arguments) = recording::native_kernel(name, *n)?;
@@ -193,21 +207,21 @@ impl NativePlan {
                 let program = build.run().map_err(LabError::Build)?;
                 let name = arguments.join(" ");
                 let arguments = arguments.into_iter().map(OsString::from).collect();
-                Ok(Job { program, arguments, name, measured: Measured::Pools })
+                Ok(NativeProgram { program, arguments, name, measured: Measured::Pools })
             }
             NativeSource::Command { program, arguments } => {
                 let words =
                     std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
                 let name = words.collect::<Vec<_>>().join(" ");
                 let (program, arguments) = (PathBuf::from(program), arguments.clone());
-                Ok(Job { program, arguments, name, measured: Measured::Process })
+                Ok(NativeProgram { program, arguments, name, measured: Measured::Process })
             }
         }
     }
 
-    fn command(&self, job: &Job, scheduler: SchedulerKind) -> Command {
-        let mut command = Command::new(&job.program);
-        command.args(&job.arguments).env("BEFIT_SCHEDULER", scheduler.name());
+    fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
+        let mut command = Command::new(&program.program);
+        command.args(&program.arguments).env("BEFIT_SCHEDULER", scheduler.name());
         let mut set = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 command.env(name, value);
@@ -226,7 +240,7 @@ impl NativePlan {
 }
 
 /// What the user should know of how the program was run.
-fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::Run>]) -> Vec<String> {
+fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::NativeRun>]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (asked, runs) in schedulers.iter().zip(runs) {
         for pool in runs.iter().flat_map(|run| &run.pools) {

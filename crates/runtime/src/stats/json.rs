@@ -68,7 +68,7 @@ pub(super) fn document<'a>(
     let pools = pools.collect::<Vec<_>>().join(",\n");
     let pools = if pools.is_empty() { "[]".to_owned() } else { format!("[\n{pools}\n]") };
     let document =
-        Object::new().field("schema", Text("befit.stats/1")).field("program", Text(program));
+        Object::new().field("schema", Text("befit.stats/2")).field("program", Text(program));
     let document =
         document.field("process", process).field("pools_left_out", left_out).field("pools", pools);
     document.end() + "\n"
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_document_without_pools_is_one_line() {
         let text = document("sum", 7, 0, [].into_iter());
-        let expected = r#"{"schema": "befit.stats/1", "program": "sum", "process": 7, "pools_left_out": 0, "pools": []}"#;
+        let expected = r#"{"schema": "befit.stats/2", "program": "sum", "process": 7, "pools_left_out": 0, "pools": []}"#;
         assert_eq!(text, format!("{expected}\n"));
     }
 

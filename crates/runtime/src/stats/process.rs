@@ -1,4 +1,4 @@
-//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/1`, see
+//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/2`, see
 //! docs/json.md).
 //!
 //! Written when a pool ends, so that a process that is killed later leaves something, and when the
