@@ -82,7 +82,7 @@ fn block(block: &[Summary]) -> String {
     text
 }
 
-/// Time, where it went, and what the scheduler did.
+/// Time, where it went, steals and anchored tasks.
 fn time(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = rows(block);

@@ -85,7 +85,7 @@ pub fn render(pairs: &Pairs, format: Format) -> Result<String, ReportError> {
     }
 }
 
-/// Says what the numbers are of.
+/// The program and the cache that the numbers are of.
 fn heading(pairs: &Pairs) -> String {
     let Pairs { program, machine, level, of, tasks, cells } = pairs;
     let frames = cells.first().map_or(0, Cells::frames);

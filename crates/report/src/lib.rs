@@ -1,4 +1,4 @@
-//! From results to what people look at: a table, JSON or CSV.
+//! Turns results into a table, JSON or CSV.
 //!
 //! JSON is a contract, which `docs/json.md` describes; a version stands in each document:
 //! [`ComparisonReport`], [`NativeReport`], [`SizesReport`], [`FootprintReport`] and

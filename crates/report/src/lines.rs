@@ -1,4 +1,4 @@
-//! Plain lines: what can be named on the command line, and what is in a recording.
+//! Plain lines: the names that the command line knows, and the contents of a recording.
 
 use std::fmt::Write;
 
@@ -33,8 +33,7 @@ fn section<A: AsRef<str>>(
     }
 }
 
-/// Says what is in `program`, whose file has `file_bytes` bytes: a line each. Walks the task tree
-/// once.
+/// Describes `program`, whose file has `file_bytes` bytes, in a few lines. Walks the task tree once.
 ///
 /// Work is the number of operations (loads, stores, basic blocks) of all strands. Span is that of
 /// the longest chain of strands that must run one after another. Parallelism is work divided by

@@ -173,14 +173,14 @@ fn hold_against(file: &str, text: &str) {
     assert!(text == expected, "output differs from {}:\n{text}", path.display());
 }
 
-/// What `text` says is `report`, and has the version `schema`.
+/// Checks that `text` says the same as `report` and has the version `schema`.
 fn read_back(text: &str, report: &impl Serialize, schema: &str) {
     let read: Value = from_str(text).unwrap();
     assert_eq!(read, to_value(report).unwrap());
     assert_eq!(read["schema"], schema);
 }
 
-/// The first row of `text` and all others have every column.
+/// Checks that `text` has so many rows, each with every column.
 fn is_rectangular(text: &str, rows: usize) {
     let widths: Vec<usize> = text.lines().map(|l| l.split(',').count()).collect();
     assert!(widths.len() == rows && widths.iter().all(|w| *w == widths[0]), "{widths:?}");

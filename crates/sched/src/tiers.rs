@@ -1,11 +1,11 @@
-//! What a policy that measures has found out about the program.
+//! The tiers that a policy has cut the program in.
 
 use befit_machine::Bytes;
 
 use crate::CountSource;
 
-/// What a policy with two tiers has made of the program so far. (See [`crate::Scheduler::tiers`].)
-/// The policy says its two reasons in types of its own; read back from JSON they are text.
+/// How a policy with two tiers has cut the program so far. (See [`crate::Scheduler::tiers`].) The
+/// source and the reason are types of the policy's; read back from JSON they are text.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Tiers<Source = Option<CountSource>, Reason = Option<&'static str>> {

@@ -1,13 +1,13 @@
-//! Runs programs on this machine's own threads, under each scheduler in turn, and puts together
-//! what their workers counted.
+//! Runs programs on this machine's own threads, under each scheduler in turn, and puts their
+//! workers' counts together.
 //!
 //! ```text
-//! A B C A B C …   each run a process of its own, told by BEFIT_SCHEDULER and its like what to do ──BEFIT_STATS──► statistics ─┐
-//!                 counted from its exec on by befit-counters ─────────────────────────────────────────────────────────────────┴► medians
+//! A B C A B C …  each run is a process; BEFIT_SCHEDULER and its like set its scheduler
+//!    │ └─ BEFIT_STATS ──► statistics of its workers ───────┐
+//!    └─── befit-counters ─► counts from its exec on ───────┴──► medians
 //! ```
 //!
-//! The schedulers take turns, so that what disturbs the machine for a while disturbs them all
-//! alike.
+//! The schedulers take turns, so that a disturbance of the machine disturbs them all alike.
 
 mod child;
 mod interrupt;
@@ -29,7 +29,7 @@ pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersS
 
 use crate::{LabError, Progress, recording};
 
-/// What to run.
+/// A program to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NativeSource {
     /// A kernel of befit's own.
@@ -41,9 +41,9 @@ pub enum NativeSource {
     },
     /// Any program that uses befit, as it is.
     Command {
-        /// What to start.
+        /// The file to start.
         program: OsString,
-        /// With what.
+        /// Its arguments.
         arguments: Vec<OsString>,
     },
 }
@@ -70,7 +70,7 @@ impl Pinning {
     }
 }
 
-/// How to run it. What is `None` is left to the program, and to what the environment says already.
+/// How to run it. A setting that is `None` is left to the program and to the environment as it is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativePlan {
     /// The policies, in this order in each round; the first is the baseline of tables.
@@ -81,8 +81,8 @@ pub struct NativePlan {
     pub threads: Option<NonZeroU32>,
     /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
     pub machine: Option<String>,
-    /// Whether threads are pinned; unless something is said, here or in the environment,
-    /// [`Pinning::Auto`] under all schedulers.
+    /// Whether threads are pinned; [`Pinning::Auto`] under all schedulers where neither this nor the
+    /// environment says anything.
     pub pin: Option<Pinning>,
     /// Dilation σ.
     pub sigma: Option<f64>,
@@ -90,20 +90,20 @@ pub struct NativePlan {
     pub mu: Option<f64>,
     /// How strands count that pass through a cache.
     pub counting: Option<Counting>,
-    /// What the program writes goes to stderr, instead of nowhere.
+    /// The program's output goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
 
-/// What all runs gave.
+/// The results of all runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativeResults {
     /// One for each scheduler, as asked for.
     pub summaries: Vec<NativeSummary>,
     /// How each quantity was counted.
     pub events: Vec<Event>,
-    /// What was not counted, and why: a line each.
+    /// A line for each quantity that was not counted, with the reason.
     pub not_counted: Vec<String>,
-    /// What whoever reads the figures should know: a line each.
+    /// What a reader of the figures should know: a line each.
     pub notes: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ impl NativeResults {
 }
 
 impl NativeSource {
-    /// Checks what can be checked without building or running anything.
+    /// Checks as much as can be checked without building or running anything.
     ///
     /// # Errors
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have.
@@ -137,7 +137,7 @@ impl NativeSource {
     }
 }
 
-/// What is started, and what it is called.
+/// A program that is ready to start, and its name.
 struct NativeProgram {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -239,14 +239,15 @@ impl NativePlan {
     }
 }
 
-/// What the user should know of how the program was run.
+/// Remarks for the user on how the program was run.
 fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::NativeRun>]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (asked, runs) in schedulers.iter().zip(runs) {
         for pool in runs.iter().flat_map(|run| &run.pools) {
             if pool.scheduler != asked.name() {
                 notes.insert(format!(
-                    "the program builds a pool of its own choice under {}: there --sched has no effect",
+                    "the program builds a pool of its own choice under {}: \
+                     there --sched has no effect",
                     pool.scheduler
                 ));
             }

@@ -1,4 +1,4 @@
-//! Reads what a program wrote because of `BEFIT_STATS`: the schema `befit.stats/2` (docs/json.md).
+//! Reads the statistics that a program wrote to `BEFIT_STATS`: `befit.stats/2` (docs/json.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,7 +136,7 @@ impl Worker {
         }
     }
 
-    /// What several workers did together.
+    /// The sums over several workers.
     pub(super) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let all: Vec<&Self> = all.into_iter().collect();
         Self::join(&all, |counts| counts.iter().sum(), |times| times.into_iter().sum())

@@ -1,4 +1,4 @@
-//! What the repeats of one scheduler gave, put together.
+//! The repeats of one scheduler, put together.
 //!
 //! The structs here serialise themselves as an entry of `befit.run/2` (docs/json.md).
 
@@ -17,7 +17,7 @@ use crate::{
     summary::{first_word, text},
 };
 
-/// What a program's time is.
+/// The time that schedulers are compared by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measured {
@@ -51,7 +51,7 @@ pub struct NativeSummary {
     pub mu: f64,
     /// How often it ran.
     pub repeats: u32,
-    /// What `time` is.
+    /// Which of the two `time` is.
     pub measured: Measured,
     /// The time to compare schedulers by: `process` or `pools_time`.
     #[serde(rename = "seconds")]
@@ -75,7 +75,7 @@ pub struct NativeSummary {
     /// How it was cut, under schedulers with two tiers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TiersSummary>,
-    /// What the processor and the kernel counted of the whole process.
+    /// Counts of the whole process, by the processor and the kernel.
     #[serde(rename = "counters")]
     pub counts: CountsSummary,
     /// Each worker; those of the same number in several pools are taken together.
@@ -187,7 +187,7 @@ impl NativeSummary {
 impl CountsSummary {
     fn of<'a>(runs: impl Iterator<Item = &'a Counts> + Clone) -> Self {
         let figure = |of: fn(&Counts) -> Option<u64>| {
-            // Known in every run, or not known: the spread of some would be that of others.
+            // A figure is known in every run or in none: the runs that know it may be special.
             Spread::of(runs.clone().map(of).collect::<Option<Vec<u64>>>()?)
         };
         let time = runs.clone().map(|c| c.task_clock.map(Seconds)).collect::<Option<Vec<_>>>();
@@ -239,7 +239,7 @@ fn workers(run: &NativeRun) -> Vec<Worker> {
     (0..count).map(worker).collect()
 }
 
-/// The tasks that each cluster was given, in every run, over all its pools.
+/// The tasks that were anchored at each cluster in every run, over all its pools.
 fn clusters(runs: &[NativeRun]) -> Vec<ClusterSummary> {
     let mut tasks: BTreeMap<ClusterFigures<()>, Vec<u64>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {

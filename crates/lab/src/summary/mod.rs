@@ -1,4 +1,4 @@
-//! What the seeds of one experiment gave, put together.
+//! The outcomes of one experiment's seeds, put together.
 //!
 //! The structs here serialise themselves as an entry of `befit.compare/1` (docs/json.md).
 
@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 pub use spread::{Seconds, Spread};
 
-/// One program on one machine under one scheduler: what its seeds gave. Seeds are 1, 2, … up to
+/// One program on one machine under one scheduler, over all seeds: 1, 2, … up to
 /// [`Summary::seeds`].
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
@@ -98,7 +98,7 @@ pub struct CacheUse {
     pub occupancy_mean: Spread<Bytes>,
 }
 
-/// What stays the same over the seeds of one experiment.
+/// The settings that the seeds of one experiment share.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment<'a> {
     /// The command that was recorded.
@@ -162,7 +162,7 @@ impl Summary {
         })
     }
 
-    /// What `worker_time` says of the whole, as shares of 0 to 1 that sum to 1.
+    /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.
     pub fn shares(&self) -> Shares {
         let time = self.worker_time.map(|part| part.median.0 as f64);
         let whole = time.total();

@@ -1,4 +1,4 @@
-//! Native runs as text to read: time and where it went, what each worker did, where tasks were
+//! Native runs as text to read: time and where it went, each worker's counts, where tasks were
 //! anchored, how the program was cut in tiers, and the counts of the whole process.
 
 use std::{collections::BTreeSet, fmt::Write, time::Duration};
@@ -119,7 +119,7 @@ fn times(block: &[NativeSummary]) -> String {
     columns.table()
 }
 
-/// What each worker did.
+/// Each worker's counts.
 fn counts(block: &[NativeSummary]) -> String {
     let rows = rows(block);
     let mut columns = named(&rows);

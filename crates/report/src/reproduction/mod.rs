@@ -25,7 +25,7 @@ pub struct ReproductionReport<'a> {
     pub machine: &'a str,
     /// Whether it was the short form.
     pub quick: bool,
-    /// What readers must know to judge the figures.
+    /// Remarks that readers need to judge the figures.
     pub notes: &'a [String],
     /// The paper's claims.
     pub figures: Vec<FigureRow>,
@@ -33,20 +33,20 @@ pub struct ReproductionReport<'a> {
     pub tables: &'a [Table],
 }
 
-/// One claim of the paper and what is measured of it.
+/// One claim of the paper beside the measured value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FigureRow {
     /// Its name for programs.
     pub id: String,
-    /// What is measured.
+    /// The measured quantity.
     pub what: String,
-    /// What the paper says.
+    /// The value that the paper gives.
     pub reported: String,
-    /// What was measured, with unit and, where there are seeds, the spread.
+    /// The measured value, with unit and, where there are seeds, the spread.
     pub measured: String,
     /// `in range` or `out of range`.
     pub verdict: String,
-    /// Why; never null where it is out of range.
+    /// The reason; never null where it is out of range.
     pub why: Option<String>,
     /// The measured value, in `unit`.
     pub value: f64,
@@ -104,7 +104,7 @@ pub fn render(reproduction: &Reproduction, format: Format) -> Result<String, Rep
     }
 }
 
-/// Text to read: figures first, then what they were made of.
+/// Text to read: figures first, then the tables that they were made of.
 fn text(r: &Reproduction) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

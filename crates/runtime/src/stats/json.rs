@@ -1,5 +1,5 @@
-//! The little JSON that is written: no library, as `befit` must stay light for those who depend on
-//! it.
+//! Statistics as JSON, written without a library, as `befit` must stay light for those who depend
+//! on it.
 
 use std::{fmt::Display, time::Duration};
 

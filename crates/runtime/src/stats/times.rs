@@ -9,9 +9,10 @@
 //!
 //! ```text
 //!                first                               last
-//! worker 0         |active|done|idle|get|active|done··|         ·  open: booked when read, up to `last`
+//! worker 0         |active|done|idle|get|active|done··|
 //! worker 1  (idle) |······|get|active|add|active|done|··|
-//!                   leading: idle, booked when read
+//!                  leading: idle                    open
+//! ··  booked when read; the open phase up to `last`
 //! ```
 //!
 //! A worker knows neither when its first idle time begins to count nor whether a job follows its
@@ -28,7 +29,7 @@ pub(crate) enum Phase {
     Active,
     /// In the policy, making work known.
     Add,
-    /// In the policy, being given work: a task, or what goes on after a wait.
+    /// In the policy, being given work: a task, or a strand that goes on after a wait.
     Get,
     /// In the policy, giving strands and tasks back.
     Done,
