@@ -15,11 +15,13 @@ pub mod policy;
 mod report;
 mod scheduler;
 mod task;
+mod thresholds;
 
 pub use counts::{CountSource, WorkerCounts};
 pub use env::{Env, LockId, QuietEnv};
 pub use lock::Guarded;
-pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
+pub use options::{Counting, OptionChoices, OptionError, Options, PolicyOption, UnknownScheduler};
 pub use report::{Subtree, Tiers};
 pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
 pub use task::{Ready, Stage, TaskInfo};
+pub use thresholds::Thresholds;
