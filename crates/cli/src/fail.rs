@@ -3,6 +3,7 @@
 use std::{fmt::Display, io, process::ExitCode};
 
 use befit_lab::LabError;
+use befit_report::ReportError;
 use clap::error::{Error, ErrorKind};
 
 use crate::output;
@@ -19,7 +20,7 @@ pub(crate) enum Failure {
     /// Ctrl-C, or a polite kill: exit code 130, as shells have it.
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read our output has gone, as `head` does: no error.
+    /// The reader of our output has gone, as `head` does: no error.
     #[error("nobody reads the output")]
     ReaderGone,
 }
@@ -33,7 +34,7 @@ impl Failure {
         Self::Other(error.to_string())
     }
 
-    /// Says it, and answers the exit code.
+    /// Says it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
@@ -55,6 +56,12 @@ impl From<LabError> for Failure {
     }
 }
 
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        Self::other(error)
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -71,7 +78,7 @@ pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             output::print(&error.render().to_string())
         }
-        // `befit` alone: the help is the answer, but nothing was done.
+        // `befit` alone: clap shows the help, but nothing was done.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage("no command given; try 'befit --help'".to_owned()))
         }
@@ -98,15 +105,20 @@ mod tests {
 
     #[test]
     fn claps_messages_become_one_line() {
-        let message = "error: the following required arguments were not provided:\n  <FILE>\n\nUsage: befit sim <FILE>\n\nFor more information, try '--help'.\n";
-        assert_eq!(
-            one_line(message),
-            "the following required arguments were not provided: <FILE>; try '--help'"
-        );
-        let message = "error: unexpected argument '--machin' found\n\n  tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n";
-        assert_eq!(
-            one_line(message),
-            "unexpected argument '--machin' found; tip: a similar argument exists: '--machine'; try '--help'"
-        );
+        for (message, line) in [
+            (
+                "error: the following required arguments were not provided:\n  <FILE>\n\n\
+                 Usage: befit sim <FILE>\n\nFor more information, try '--help'.\n",
+                "the following required arguments were not provided: <FILE>; try '--help'",
+            ),
+            (
+                "error: unexpected argument '--machin' found\n\n  \
+                 tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n",
+                "unexpected argument '--machin' found; tip: a similar argument exists: \
+                 '--machine'; try '--help'",
+            ),
+        ] {
+            assert_eq!(one_line(message), line);
+        }
     }
 }

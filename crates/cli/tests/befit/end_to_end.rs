@@ -3,11 +3,9 @@
 
 use std::{fs, path::Path, process::Output};
 
-use crate::common::{assert_fails, command, printed};
 use serde_json::Value;
 
-/// Two sockets of two cores with small caches, so that small inputs do not fit.
-const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(size=16384) pu:1";
+use crate::{MACHINE, assert_fails, command, printed, words};
 
 /// `befit arguments…`, which keeps its recordings in `cache`.
 fn befit_with_cache(cache: &Path, arguments: &[&str]) -> Output {
@@ -21,18 +19,8 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn a_kernel_is_recorded_once_and_compared_with_equal_bytes_each_time() {
     let cache = tempfile::tempdir().unwrap();
-    let arguments = [
-        "compare",
-        "rrm",
-        "--n",
-        "40000",
-        "--machine",
-        MACHINE,
-        "--seeds",
-        "2",
-        "--format",
-        "json",
-    ];
+    let line = "compare rrm --n 40000 --seeds 2 --format json --machine";
+    let arguments = words(line, &[MACHINE]);
     let run = |more: &[&str]| befit_with_cache(cache.path(), &[&arguments[..], more].concat());
     let first = run(&[]);
     let text = printed(&first);
@@ -70,17 +58,8 @@ fn a_recording_in_a_file_gives_what_compare_gives() {
     let file = file.to_str().unwrap();
     let said =
         printed(&befit_with_cache(folder.path(), &["record", "rgm", "--n", "20000", "-o", file]));
-    for word in [
-        "rgm --n 20000",
-        "tasks",
-        "strands",
-        "accesses",
-        "line touches",
-        "work",
-        "span",
-        "parallelism",
-        "MiB",
-    ] {
+    let lines = "rgm --n 20000,tasks,strands,accesses,line touches,work,span,parallelism,MiB";
+    for word in lines.split(',') {
         assert!(said.contains(word), "'{word}' is not in:\n{said}");
     }
     let options = ["--machine", MACHINE, "--sched", "ws,sb", "--seeds", "1", "--format", "csv"];
@@ -118,7 +97,8 @@ fn main() {
 fn users_crate(folder: &Path) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let manifest = format!(
-        "[package]\nname = \"sum\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[dependencies]\nbefit = {{ path = {:?} }}\n\n[workspace]\n",
+        "[package]\nname = \"sum\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+         befit = {{ path = {:?} }}\n\n[workspace]\n",
         workspace.join("crates/runtime")
     );
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
@@ -137,17 +117,8 @@ fn a_users_own_crate_is_compared() {
     let cache = folder.path().join("cache");
     let manifest = users_crate(folder.path());
     let run = |more: &[&str]| {
-        let arguments = [
-            "compare",
-            "--manifest-path",
-            &manifest,
-            "--machine",
-            MACHINE,
-            "--seeds",
-            "1",
-            "--format",
-            "json",
-        ];
+        let named = ["--manifest-path", &manifest, "--machine", MACHINE];
+        let arguments = words("compare --seeds 1 --format json", &named);
         let mut befit = command(&[&arguments[..], more].concat());
         // A target folder that stays, so that befit itself is not built again for each run of this
         // test.

@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::common::{command, printed};
 use serde_json::Value;
+
+use crate::{MACHINE, command, printed, words};
 
 const MAIN: &str = r#"
 use rayon::prelude::*;
@@ -35,7 +36,8 @@ fn quicksort(v: &mut [u64]) {
 
 fn main() {
     let n: u64 = std::env::args().nth(1).expect("how many numbers").parse().expect("a number");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).thread_name(|i| i.to_string()).build().unwrap();
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(4);
+    let pool = builder.thread_name(|i| i.to_string()).build().unwrap();
     let mut numbers: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9e3779b97f4a7c15)).collect();
     pool.install(|| quicksort(&mut numbers));
     assert!(numbers.is_sorted());
@@ -54,7 +56,8 @@ fn users_workspace(folder: &Path, lock: &str) -> PathBuf {
     }
     let package = |name: &str| {
         format!(
-            "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[dependencies]\n"
+            "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\n"
         )
     };
     fs::write(
@@ -98,18 +101,9 @@ fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
     let manifest = users_workspace(&folder.path().join("users"), &lock);
     let before = files(&folder.path().join("users"));
 
-    let machine = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(size=16384) pu:1";
-    let arguments = [
-        "compare",
-        "--manifest-path",
-        manifest.to_str().unwrap(),
-        "--machine",
-        machine,
-        "--sched",
-        "ws,pws",
-    ];
-    let mut befit =
-        command(&[&arguments[..], &["--seeds", "1", "--format", "json", "--", "30000"]].concat());
+    let manifest = manifest.to_str().unwrap();
+    let named = ["--manifest-path", manifest, "--machine", MACHINE, "--", "30000"];
+    let mut befit = command(&words("compare --sched ws,pws --seeds 1 --format json", &named));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users-rayon");
     let output = befit
         .env("BEFIT_CACHE", folder.path().join("cache"))

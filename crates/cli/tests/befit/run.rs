@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{assert_fails, befit, command, printed};
 use serde_json::Value;
+
+use crate::{assert_fails, befit, command, printed, words};
 
 /// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an
 /// L3: what befits it goes to the scheduler whatever the other thread does.
@@ -25,9 +26,8 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
-    let arguments =
-        ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
-    let report = json(&printed(&befit(&[&arguments[..], &["--format", "json"]].concat())));
+    let line = "run rrm --n 200000 --threads 2 --repeats 1 --format json --machine";
+    let report = json(&printed(&befit(&words(line, &[MACHINE]))));
     assert_eq!(report["schema"], "befit.run/1");
     let results = report["results"].as_array().unwrap();
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
@@ -59,25 +59,17 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
 
 #[test]
 fn the_table_and_the_csv_name_every_scheduler_and_worker() {
-    let arguments =
-        ["run", "rgm", "--n", "100000", "--threads", "2", "--sched", "sb,ws", "--repeats", "2"];
-    let text = printed(&befit(&arguments));
-    for word in [
-        "rgm --n 100000 on host (2 threads",
-        "medians of 2 runs",
-        " sb ",
-        " ws ",
-        "idle",
-        "handed",
-        "vs",
-    ] {
+    let line = "run rgm --n 100000 --threads 2 --sched sb,ws --repeats 2";
+    let text = printed(&befit(&words(line, &[])));
+    let title = ["rgm --n 100000 on host (2 threads", "medians of 2 runs"];
+    for word in title.into_iter().chain([" sb ", " ws ", "idle", "handed", "vs"]) {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("results.csv");
     let output = ["--format", "csv", "--output", file.to_str().unwrap()];
-    assert_eq!(printed(&befit(&[&arguments[..], &output].concat())), "");
+    assert_eq!(printed(&befit(&words(line, &output))), "");
     let csv = fs::read_to_string(&file).unwrap();
     assert_eq!(csv.lines().count(), 3);
     assert!(csv.contains("workers.1.seconds.idle.median"), "{csv}");
@@ -87,28 +79,14 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
 #[test]
 fn a_machine_may_be_a_file_that_lstopo_wrote() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
-    let arguments = [
-        "run",
-        "rrm",
-        "--n",
-        "50000",
-        "--sched",
-        "sb",
-        "--repeats",
-        "1",
-        "--threads",
-        "2",
-        "--format",
-        "json",
-    ];
-    let report =
-        json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
+    let line = "run rrm --n 50000 --sched sb --repeats 1 --threads 2 --format json --machine";
+    let report = json(&printed(&befit(&words(line, &[file.to_str().unwrap()]))));
     assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
 }
 
 /// Where cargo puts the kernels' binary, built if need be.
 fn kernels() -> String {
-    printed(&befit(&["run", "rrm", "--n", "1", "--sched", "ws", "--repeats", "1"]));
+    printed(&befit(&words("run rrm --n 1 --sched ws --repeats 1", &[])));
     let target = Path::new(env!("CARGO_BIN_EXE_befit")).ancestors().nth(2).unwrap();
     let binary = target.join("release/befit-kernels");
     assert!(binary.is_file(), "{}", binary.display());
@@ -118,10 +96,10 @@ fn kernels() -> String {
 #[test]
 fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     let binary = kernels();
-    let arguments =
-        ["run", "--sched", "sb-d", "--repeats", "1", "--threads", "1", "--format", "json"];
+    let line = format!("--repeats 1 -- {binary} rrm --n 50000");
     let run = |more: &[&str]| {
-        befit(&[&arguments[..], &["--", &binary, "rrm", "--n", "50000"], more].concat())
+        let first = "run --sched sb-d --threads 1 --format json";
+        befit(&words(&format!("{first} {line}"), more))
     };
     let output = run(&[]);
     let report = json(&printed(&output));
@@ -138,19 +116,7 @@ fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     // What it writes is shown on request only.
     let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!said(&output).contains("the result is right"));
-    let shown = befit(&[
-        "run",
-        "--sched",
-        "ws",
-        "--repeats",
-        "1",
-        "--show-output",
-        "--",
-        &binary,
-        "rrm",
-        "--n",
-        "50000",
-    ]);
+    let shown = befit(&words(&format!("run --sched ws --show-output {line}"), &[]));
     assert!(said(&shown).contains("the result is right"), "{}", said(&shown));
 }
 
@@ -194,21 +160,21 @@ fn a_bad_variable_in_the_environment_is_named() {
 
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
-    assert_fails(&befit(&["run", "rmm"]), 2, &["'rmm'", "rrm", "rgm", "rgm-leaf"]);
-    assert_fails(
-        &befit(&["run", "rrm", "--sched", "ws,cilk"]),
-        2,
-        &["'cilk'", "ws, pws, sb, sb-d"],
-    );
-    assert_fails(&befit(&["run", "rrm", "--machine", "xeon"]), 2, &["`xeon`", "xeon-7560", "host"]);
-    assert_fails(&befit(&["run", "rrm", "--pin", "yes"]), 2, &["'yes'", "auto", "always", "never"]);
-    assert_fails(&befit(&["run", "rrm", "--n", "0"]), 2, &["--n", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--repeats", "0"]), 2, &["--repeats", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--threads", "none"]), 2, &["--threads", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--sigma", "2"]), 2, &["--sigma", "above 0 and up to 1"]);
-    assert_fails(&befit(&["run", "rrm", "--", "true"]), 2, &["KERNEL"]);
-    assert_fails(&befit(&["run"]), 2, &["KERNEL"]);
-    assert_fails(&befit(&["run", "rrm", "--output", "/nowhere/results"]), 1, &["/nowhere/results"]);
+    for (line, words_of_it) in [
+        ("rmm", ["'rmm'", "rrm", "rgm", "rgm-leaf"].as_slice()),
+        ("rrm --sched ws,cilk", &["'cilk'", "ws, pws, sb, sb-d"]),
+        ("rrm --machine xeon", &["`xeon`", "xeon-7560", "host"]),
+        ("rrm --pin yes", &["'yes'", "auto", "always", "never"]),
+        ("rrm --n 0", &["--n", "from 1 up"]),
+        ("rrm --repeats 0", &["--repeats", "from 1 up"]),
+        ("rrm --threads none", &["--threads", "from 1 up"]),
+        ("rrm -- true", &["KERNEL"]),
+        ("", &["KERNEL"]),
+    ] {
+        assert_fails(&befit(&words(&format!("run {line}"), &[])), 2, words_of_it);
+    }
+    let unwritable = befit(&words("run rrm --output /nowhere/results", &[]));
+    assert_fails(&unwritable, 1, &["/nowhere/results"]);
     let output = befit(&["run", "--", "/nowhere/program", "x"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(

@@ -7,7 +7,7 @@ use befit_sched::{Options, SchedulerKind, Tiers};
 use befit_sim::{Costs, Settings};
 use serde_json::Value;
 
-use crate::common::{command, printed};
+use crate::{befit, command, printed, words};
 
 /// Two sockets of two cores. The sizes below lie well between its shared cache and halves of it:
 /// nobody cuts differently because of a few lines.
@@ -28,14 +28,10 @@ fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {
 fn native(kernel: &str, schedulers: &[SchedulerKind]) -> Vec<Value> {
     let names: Vec<_> = schedulers.iter().map(|scheduler| scheduler.name()).collect();
     let names = names.join(",");
+    let line = format!("run {kernel} --n {ROWS} --sched {names} --threads 4 --repeats 1");
     for _ in 0..10 {
-        let arguments =
-            ["run", kernel, "--n", ROWS, "--machine", MACHINE, "--threads", "4", "--repeats", "1"];
-        let text = printed(
-            &command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat())
-                .output()
-                .unwrap(),
-        );
+        let arguments = words(&line, &["--machine", MACHINE, "--format", "json"]);
+        let text = printed(&befit(&arguments));
         let report: Value = serde_json::from_str(&text).unwrap();
         let tiers: Vec<_> =
             report["results"].as_array().unwrap().iter().map(|row| row["tiers"].clone()).collect();

@@ -1,12 +1,21 @@
-//! The command line of `befit run`.
+//! `befit run`: run natively under each scheduler, print.
 
-use std::{ffi::OsString, num::NonZeroU32};
+use std::{
+    ffi::OsString,
+    num::{NonZeroU32, NonZeroU64},
+};
 
-use befit_lab::{NativePlan, NativeSource, Pinning};
-use befit_sched::{Counting, SchedulerKind};
+use befit_lab::{Interrupt, NativePlan, NativeSource, Pinning};
+use befit_machine::{Machine, MachineError};
+use befit_report::render_native;
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, values};
+use crate::{
+    fail::Failure,
+    options::{PolicyArgs, count},
+    output::OutputArgs,
+    progress::Display,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,57 +24,44 @@ Examples:
   befit run rgm --machine 'pack:2 l3:1(size=1048576) core:1 l2:1(size=65536) pu:1' --pin never
   befit run --format json --output mine.json -- target/release/mine input.txt
 
-Each run is a process of its own; the schedulers take turns, and each is compared with the first of the list. Figures are
-medians. A command of yours must use befit and leave the choice of the scheduler to the environment (BEFIT_SCHEDULER), as
+Each run is a process of its own; the schedulers take turns, and each is compared with the first \
+of the list. Figures are
+medians. A command of yours must use befit and leave the choice of the scheduler to the \
+environment (BEFIT_SCHEDULER), as
 pools do that are not told otherwise. docs/run.md says what the columns mean.";
 
+const USAGE: &str = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- COMMAND [ARGS]...";
+
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, override_usage = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- COMMAND [ARGS]...")]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct RunArgs {
     /// A kernel (see `befit list`)
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
-    #[arg(long, value_name = "N", conflicts_with = "command", value_parser = values::count)]
-    n: Option<u64>,
-    /// The schedulers, separated by commas; the first is what the others are compared with
-    #[arg(
-        long = "sched",
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "ws,pws,sb,sb-d"
-    )]
-    schedulers: Vec<SchedulerKind>,
+    #[arg(long, value_name = "N", conflicts_with = "command", value_parser = count::<NonZeroU64>)]
+    n: Option<NonZeroU64>,
+    #[command(flatten)]
+    policies: PolicyArgs,
     /// How often each runs
-    #[arg(long, value_name = "K", default_value = "7", value_parser = values::repeats)]
+    #[arg(long, value_name = "K", default_value = "7", value_parser = count::<NonZeroU32>)]
     repeats: NonZeroU32,
     /// Threads of a pool; by default as many as the process may use CPUs
-    #[arg(long, value_name = "N", value_parser = values::repeats)]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
     threads: Option<NonZeroU32>,
     /// The machine to schedule on: a preset, `host`, a file that lstopo wrote, or an hwloc
     /// synthetic string; by default this one
-    #[arg(long, value_name = "MACHINE", value_parser = values::machine_name)]
+    #[arg(long, value_name = "MACHINE", value_parser = machine_name)]
     machine: Option<String>,
     /// Whether threads are pinned; `auto`, the default here, does so if the pool has a thread for
     /// each CPU
     #[arg(long, value_enum)]
     pin: Option<Pin>,
-    /// Dilation of the space-bounded schedulers, above 0 and up to 1 [default: 0.5]
-    #[arg(long, value_parser = values::share)]
-    sigma: Option<f64>,
-    /// The share of a cache that one passing strand may claim under the space-bounded schedulers,
-    /// above 0 and up to 1 [default: 0.2]
-    #[arg(long, value_parser = values::share)]
-    mu: Option<f64>,
-    /// How strands count under the space-bounded schedulers that pass through a cache: `capped` (at
-    /// mu of it) or in `full` [default: capped]
-    #[arg(long)]
-    counting: Option<Counting>,
     /// Show what the program writes, on stderr
     #[arg(long)]
     show_output: bool,
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    output: OutputArgs,
     /// The program to run, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -82,23 +78,41 @@ enum Pin {
 }
 
 impl RunArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let source = self.source();
+        source.check()?;
+        // That the file cannot be written is said now, and not after the runs; nothing is left on
+        // Ctrl-C.
+        drop(self.output.open()?);
+        let interrupt = Interrupt::default();
+        let raise = interrupt.clone();
+        ctrlc::set_handler(move || raise.raise())
+            .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
+        let display = Display::new();
+        let results = self.plan().run(&source, &interrupt, &display)?;
+        drop(display);
+        let text = render_native(&results, self.output.format())?;
+        self.output.open()?.write(&text)
+    }
+
     /// What to run.
-    pub(crate) fn source(&self) -> NativeSource {
+    fn source(&self) -> NativeSource {
         match self.command.split_first() {
             Some((program, arguments)) => {
                 NativeSource::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
             // clap requires one of the two.
-            None => {
-                NativeSource::Kernel { name: self.kernel.clone().unwrap_or_default(), n: self.n }
-            }
+            None => NativeSource::Kernel {
+                name: self.kernel.clone().unwrap_or_default(),
+                n: self.n.map(NonZeroU64::get),
+            },
         }
     }
 
     /// How.
-    pub(crate) fn plan(&self) -> NativePlan {
+    fn plan(&self) -> NativePlan {
         NativePlan {
-            schedulers: self.schedulers.clone(),
+            schedulers: self.policies.schedulers.clone(),
             repeats: self.repeats,
             threads: self.threads,
             machine: self.machine.clone(),
@@ -107,22 +121,25 @@ impl RunArgs {
                 Pin::Always => Pinning::Always,
                 Pin::Never => Pinning::Never,
             }),
-            sigma: self.sigma,
-            mu: self.mu,
-            counting: self.counting,
+            options: self.policies.options.0,
             show_output: self.show_output,
         }
     }
 }
 
+/// A machine's name, file or description, as it was typed: the process finds it again.
+fn machine_name(text: &str) -> Result<String, MachineError> {
+    Machine::find(text).map(|_| text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use befit_lab::NativeSource;
     use clap::Parser;
 
-    use crate::args::{Cli, Command};
+    use super::*;
+    use crate::{Cli, Command, options::tests::each_option};
 
-    fn parsed(line: &[&str]) -> Result<super::RunArgs, String> {
+    fn parsed(line: &[&str]) -> Result<RunArgs, String> {
         match Cli::try_parse_from([&["befit", "run"], line].concat())
             .map_err(|error| error.to_string())?
             .command
@@ -143,13 +160,13 @@ mod tests {
             plan.threads.is_none()
                 && plan.machine.is_none()
                 && plan.pin.is_none()
-                && plan.sigma.is_none()
+                && plan.options.chosen().count() == 0
         );
     }
 
     #[test]
     fn options_are_taken() {
-        let line = "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never --sigma 1 --mu 0.1";
+        let line = "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never";
         let args = parsed(&line.split(' ').collect::<Vec<_>>()).unwrap();
         assert_eq!(args.source(), NativeSource::Kernel { name: "rgm".to_owned(), n: Some(5_000) });
         let plan = args.plan();
@@ -161,7 +178,15 @@ mod tests {
             (plan.machine.as_deref(), plan.pin.map(|pin| pin.name())),
             (Some("pu:4"), Some("never"))
         );
-        assert_eq!((plan.sigma, plan.mu), (Some(1.0), Some(0.1)));
+    }
+
+    #[test]
+    fn each_option_reaches_the_plan_and_no_other_is_chosen() {
+        for (arguments, expected) in each_option() {
+            let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+            let plan = parsed(&[&["rrm"], &arguments[..]].concat()).unwrap().plan();
+            assert_eq!(plan.options, expected);
+        }
     }
 
     #[test]
