@@ -14,7 +14,6 @@ use crate::{
     fail::Failure,
     options::{PolicyArgs, count},
     output::OutputArgs,
-    progress::Display,
     record::SourceArgs,
 };
 
@@ -27,9 +26,8 @@ Examples:
   befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures \
-are medians over
-them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used again.";
+Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are
+medians over them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]
@@ -48,12 +46,10 @@ impl CompareArgs {
         let source = self.source.source(shrink);
         source.check()?;
         let (plan, costs) = self.plan.at(shrink)?;
-        let destination = self.output.open()?;
-        let display = Display::new();
-        let program = befit_lab::record(&source, self.source.fresh, &display)?;
-        let results = plan.simulate_at(costs, &program, &display)?;
-        drop(display);
-        destination.write(&render(&results, self.output.format())?)
+        self.output.write(|display, format| {
+            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
+        })
     }
 }
 
@@ -80,11 +76,9 @@ impl SimArgs {
         let program = Program::load(&self.file).map_err(|e| {
             Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
         })?;
-        let destination = self.output.open()?;
-        let display = Display::new();
-        let results = plan.simulate_at(costs, &program, &display)?;
-        drop(display);
-        destination.write(&render(&results, self.output.format())?)
+        self.output.write(|display, format| {
+            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what went wrong to one line on stderr and an exit code.
 
-use std::{fmt::Display, io, process::ExitCode};
+use std::{fmt::Display, process::ExitCode};
 
 use befit_lab::LabError;
 use befit_report::ReportError;
@@ -49,26 +49,17 @@ impl Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        if matches!(error, LabError::Interrupted) {
-            return Self::Interrupted;
+        match error {
+            LabError::Interrupted => Self::Interrupted,
+            error if error.is_usage() => Self::usage(error),
+            error => Self::other(error),
         }
-        if error.is_usage() { Self::Usage(error.to_string()) } else { Self::other(error) }
     }
 }
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
         Self::other(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
-        } else {
-            Self::other(error)
-        }
     }
 }
 
@@ -88,15 +79,11 @@ pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
 
 /// Joins the lines of clap's message, without the usage that follows it.
 fn one_line(message: &str) -> String {
-    let mut paragraphs: Vec<String> = Vec::new();
-    for paragraph in
-        message.split("\n\n").take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more"))
-    {
-        paragraphs.push(paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "));
-    }
-    let text = paragraphs.join("; ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    format!("{text}; try '--help'")
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let ours = |p: &&str| !p.starts_with("Usage:") && !p.starts_with("For more");
+    let paragraphs = message.split("\n\n").take_while(ours);
+    let lines = paragraphs.map(|p| p.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::{
     fail::Failure,
     options::count,
     output::{OutputArgs, PageFile},
-    progress::Display,
     record::SourceArgs,
 };
 
@@ -22,9 +21,8 @@ Examples:
   befit footprint bst:lookups=random --machine xeon-7560 --level 2 --tasks 32 --html bst.html
   befit footprint --manifest-path ../mine/Cargo.toml --bin mine --format csv -- input.txt
 
-For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right \
-after the first.
-docs/footprint.md explains the six numbers.";
+For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right
+after the first. docs/footprint.md explains the six numbers.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -54,17 +52,14 @@ impl FootprintArgs {
         source.check()?;
         let level = self.level.map(Level);
         Pairs::check(&self.machine, level).map_err(LabError::from)?;
-        let destination = self.output.open()?;
-        let display = Display::new();
-        let page = PageFile::open(self.html.as_deref(), &display)?;
-        let program = befit_lab::record_all_lines(&source, self.source.fresh, &display)?;
-        let tasks = Tasks::of(&program);
-        let pairs = Pairs::of(&tasks, &self.machine, level, self.tasks.get() as usize);
-        let pairs = pairs.map_err(LabError::from)?;
-        drop(display);
-        if let Some(page) = page {
-            page.write(&footprint_page(&pairs))?;
-        }
-        destination.write(&render_footprint(&pairs, self.output.format())?)
+        self.output.write(|display, format| {
+            let page = PageFile::open(self.html.as_deref(), display)?;
+            let program = befit_lab::record_all_lines(&source, self.source.fresh, display)?;
+            let tasks = Tasks::of(&program);
+            let pairs = Pairs::of(&tasks, &self.machine, level, self.tasks.get() as usize);
+            let pairs = pairs.map_err(LabError::from)?;
+            page.map_or(Ok(()), |page| page.write(&footprint_page(&pairs)))?;
+            Ok(render_footprint(&pairs, format)?)
+        })
     }
 }

@@ -9,7 +9,7 @@ use befit_lab::{Drawer, OutputFile, Progress};
 use befit_page::Part;
 use clap::{Args, ValueEnum};
 
-use crate::fail::Failure;
+use crate::{fail::Failure, progress::Display};
 
 /// Where results go, and how they look.
 #[derive(Args, Debug)]
@@ -36,6 +36,18 @@ enum Format {
 impl OutputArgs {
     pub(crate) fn open(&self) -> Result<Destination<'_>, Failure> {
         Destination::open(self.output.as_deref())
+    }
+
+    /// Writes what `work` returns, and shows its progress until then.
+    pub(crate) fn write(
+        &self,
+        work: impl FnOnce(&Display, befit_report::Format) -> Result<String, Failure>,
+    ) -> Result<(), Failure> {
+        let destination = self.open()?;
+        let display = Display::new();
+        let text = work(&display, self.format())?;
+        drop(display);
+        destination.write(&text)
     }
 
     pub(crate) fn format(&self) -> befit_report::Format {

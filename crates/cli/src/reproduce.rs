@@ -11,7 +11,6 @@ use crate::{
     fail::Failure,
     options::count,
     output::{OutputArgs, PageFile},
-    progress::Display,
 };
 
 const EXAMPLES: &str = "\
@@ -20,7 +19,7 @@ Examples:
   befit reproduce space-bounded --html study.html --format json --output study.json
   befit reproduce space-bounded --machine epyc-9654
 
-Each figure stands beside what the paper reported, with a verdict; one that is out of range says \
+Each figure stands beside what the paper reported, with a verdict; one that is out of range says
 why.";
 
 #[derive(Args, Debug)]
@@ -47,16 +46,12 @@ pub(crate) struct ReproduceArgs {
 
 impl ReproduceArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let destination = self.output.open()?;
-        let Self { study, quick, machine, seeds, .. } = self;
-        let request = Request { study, quick, machine, seeds };
-        let display = Display::new();
-        let page = PageFile::open(self.html.as_deref(), &display)?;
-        let reproduction = request.run(&display)?;
-        drop(display);
-        if let Some(page) = page {
-            page.write(&reproduction_page(&reproduction))?;
-        }
-        destination.write(&render_reproduction(&reproduction, self.output.format())?)
+        let Self { study, quick, machine, seeds, html, output } = self;
+        output.write(|display, format| {
+            let page = PageFile::open(html.as_deref(), display)?;
+            let reproduction = Request { study, quick, machine, seeds }.run(display)?;
+            page.map_or(Ok(()), |page| page.write(&reproduction_page(&reproduction)))?;
+            Ok(render_reproduction(&reproduction, format)?)
+        })
     }
 }

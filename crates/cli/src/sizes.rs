@@ -7,9 +7,7 @@ use befit_report::render_sizes;
 use befit_sched::Options;
 use clap::Args;
 
-use crate::{
-    fail::Failure, options::sigma, output::OutputArgs, progress::Display, record::SourceArgs,
-};
+use crate::{fail::Failure, options::sigma, output::OutputArgs, record::SourceArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +15,7 @@ Examples:
   befit sizes quicksort --shrink 64 --machine epyc-9654
   befit sizes --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Tasks are named by their paths: which child of which, from the root down, counted from 0 in the \
+Tasks are named by their paths: which child of which, from the root down, counted from 0 in the
 order of forks.";
 
 #[derive(Args, Debug)]
@@ -49,11 +47,10 @@ impl SizesArgs {
         let source = self.source.source(shrink);
         source.check()?;
         let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
-        let destination = self.output.open()?;
-        let display = Display::new();
-        let program = befit_lab::record(&source, self.source.fresh, &display)?;
-        let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, &display);
-        drop(display);
-        destination.write(&render_sizes(&sizes, self.output.format())?)
+        self.output.write(|display, format| {
+            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
+            Ok(render_sizes(&sizes, format)?)
+        })
     }
 }

@@ -3,12 +3,12 @@
 mod commands;
 mod end_to_end;
 mod errors;
-mod rayon;
 mod run;
 #[path = "../../../lab/src/testing.rs"]
 #[allow(dead_code, reason = "only the program is used here")]
 mod testing;
 mod tiers;
+mod users;
 
 use std::{
     path::Path,
@@ -35,22 +35,30 @@ fn befit(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the binary starts")
 }
 
-/// Asserts that it failed with exit code `code`, nothing on stdout, and one line on stderr that has
-/// all of `words`.
-fn assert_fails(output: &Output, code: i32, words: &[&str]) {
-    let stderr = String::from_utf8_lossy(&output.stderr);
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Asserts that it ended with exit code `code`, and that its stderr has all of `words`.
+fn assert_ends(output: &Output, code: i32, words: &[&str]) {
+    let stderr = stderr(output);
     assert_eq!(output.status.code(), Some(code), "{stderr}");
-    assert!(output.stdout.is_empty());
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.starts_with("befit: "), "{stderr}");
     for word in words {
         assert!(stderr.contains(word), "'{word}' is not in: {stderr}");
     }
 }
 
+/// The same, with nothing on stdout and one line on stderr.
+fn assert_fails(output: &Output, code: i32, words: &[&str]) {
+    assert_ends(output, code, words);
+    let stderr = stderr(output);
+    assert!(output.stdout.is_empty());
+    assert!(stderr.starts_with("befit: ") && stderr.lines().count() == 1, "{stderr}");
+}
+
 /// Asserts that it went well, and returns what it printed.
 fn printed(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{assert_fails, befit, command, printed, words};
+use crate::{assert_ends, assert_fails, befit, command, printed, stderr, words};
 
 /// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an
 /// L3: what befits it goes to the scheduler whatever the other thread does.
@@ -114,48 +114,34 @@ fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     let report = json(&printed(&run(&["--scheduler", "ws"])));
     assert!(report["notes"][0].as_str().unwrap().contains("under ws"), "{report}");
     // What it writes is shown on request only.
-    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!said(&output).contains("the result is right"));
+    assert!(!stderr(&output).contains("the result is right"));
     let shown = befit(&words(&format!("run --sched ws --show-output {line}"), &[]));
-    assert!(said(&shown).contains("the result is right"), "{}", said(&shown));
+    assert!(stderr(&shown).contains("the result is right"), "{}", stderr(&shown));
 }
 
 #[test]
 fn a_command_that_fails_is_an_error_after_its_own_words() {
     let output = befit(&["run", "--", "sh", "-c", "echo oh no >&2; exit 3"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
     let lines: Vec<_> = stderr.lines().collect();
     let last = "befit: sh -c echo oh no >&2; exit 3 failed under ws (exit status: 3)";
     assert_eq!(lines[lines.len() - 2..], ["oh no", last], "{stderr}");
     let killed = befit(&["run", "--sched", "sb", "--", "sh", "-c", "kill -9 $$"]);
-    let stderr = String::from_utf8_lossy(&killed.stderr);
-    assert!(
-        killed.status.code() == Some(1) && stderr.contains("failed under sb (signal: 9"),
-        "{stderr}"
-    );
+    assert_ends(&killed, 1, &["failed under sb (signal: 9"]);
 }
 
 #[test]
 fn a_command_without_befit_is_an_error() {
-    let output = befit(&["run", "--", "true"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() == Some(1) && stderr.contains("true left no statistics"),
-        "{stderr}"
-    );
+    assert_ends(&befit(&["run", "--", "true"]), 1, &["true left no statistics"]);
 }
 
 #[test]
 fn a_bad_variable_in_the_environment_is_named() {
     let output =
         command(&["run", "rrm", "--n", "1000"]).env("BEFIT_PIN", "sometimes").output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(
-        stderr.contains("BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never"),
-        "{stderr}"
-    );
+    let said = "BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never";
+    assert_ends(&output, 1, &[said]);
 }
 
 #[test]
@@ -175,12 +161,8 @@ fn what_cannot_be_is_refused_in_one_line() {
     }
     let unwritable = befit(&words("run rrm --output /nowhere/results", &[]));
     assert_fails(&unwritable, 1, &["/nowhere/results"]);
-    let output = befit(&["run", "--", "/nowhere/program", "x"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() == Some(2) && stderr.contains("cannot start /nowhere/program x: "),
-        "{stderr}"
-    );
+    let unknown = befit(&["run", "--", "/nowhere/program", "x"]);
+    assert_ends(&unknown, 2, &["cannot start /nowhere/program x: "]);
 }
 
 #[test]
@@ -208,10 +190,8 @@ fn an_interrupt_leaves_nothing_behind() {
     let sleeper = fs::read_to_string(&started).unwrap();
     let lives = || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
-        !stat
-            .rsplit(')')
-            .next()
-            .is_none_or(|state| state.trim().is_empty() || state.trim().starts_with('Z'))
+        let state = stat.rsplit(')').next().unwrap_or_default().trim();
+        !(state.is_empty() || state.starts_with('Z'))
     };
     while lives() {
         assert!(start.elapsed() < Duration::from_secs(20), "{sleeper} is still there");
