@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, OptionChoices, Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     GLOBAL, ThreadPool, max_num_threads,
@@ -13,8 +13,12 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS,
-    error::ThreadPoolBuildError, machine::PoolMachine, stats,
+    DefaultSpawn, Pin, WaitPolicy,
+    engine::{AnyPolicy, Engine},
+    environment::PROCESS,
+    error::ThreadPoolBuildError,
+    machine::PoolMachine,
+    stats,
 };
 
 /// Sets up a [`ThreadPool`].
@@ -55,6 +59,7 @@ use crate::{
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: Option<SchedulerKind>,
+    policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
     options: OptionChoices,
     wait_policy: WaitPolicy,
@@ -73,6 +78,7 @@ impl Default for ThreadPoolBuilder {
         Self {
             num_threads: 0,
             scheduler: None,
+            policy: None,
             machine: None,
             options: OptionChoices::default(),
             wait_policy: WaitPolicy::default(),
@@ -99,11 +105,14 @@ impl ThreadPoolBuilder {
 impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
-        let Self { num_threads, scheduler, machine, options, wait_policy, pin, timed, .. } = self;
+        let Self {
+            num_threads, scheduler, policy, machine, options, wait_policy, pin, timed, ..
+        } = self;
         let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
             num_threads,
             scheduler,
+            policy,
             machine,
             options,
             wait_policy,
@@ -132,6 +141,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// The scheduler; [`SchedulerKind::Ws`] by default.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.scheduler = Some(scheduler);
+        self
+    }
+
+    /// A policy of the program's own, in place of the built-in ones: `docs/your-own-scheduler.md`
+    /// shows how to write one.
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policy = Some(Box::new(policy));
         self
     }
 
@@ -344,8 +360,16 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let scheduler = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
-        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or(usual_pin(scheduler));
+        let (kind, policy) = match self.policy.take() {
+            Some(policy) => (None, policy),
+            None => {
+                let kind = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
+                (Some(kind), Box::new(kind) as Box<dyn AnyPolicy>)
+            }
+        };
+        // Only policies that mind places gain what pinning costs on a machine with other programs.
+        let usual_pin = if policy.minds_places() { Pin::Auto } else { Pin::Never };
+        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or(usual_pin);
         let wanted = stats::process::wanted()?;
         let given = decided(self.machine.take(), || PROCESS.machine())?;
         let asked_for = match self.num_threads {
@@ -364,9 +388,9 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place =
             Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
-        let engine = Engine::new(scheduler, machine, options, self.wait_policy, threads);
+        let engine = Engine::new(kind, &*policy, machine, options, self.wait_policy, threads);
         if !engine.can_wait_as_asked() {
-            return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
+            return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
         }
         let timed = self.timed.unwrap_or(wanted);
         let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
@@ -438,12 +462,6 @@ impl Drop for Starting {
     }
 }
 
-/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with
-/// other programs.
-fn usual_pin(scheduler: SchedulerKind) -> Pin {
-    if scheduler.minds_places() { Pin::Auto } else { Pin::Never }
-}
-
 /// What the program has decided, else what the environment says.
 fn decided<T>(
     by_program: Option<T>,
@@ -460,6 +478,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
             .field("scheduler", &self.scheduler)
+            .field("policy", &self.policy)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
             .field("options", &self.options)
             .field("wait_policy", &self.wait_policy)
