@@ -148,9 +148,9 @@ mod tests {
     fn each_option_reaches_the_plan() {
         for (arguments, expected) in each_option() {
             for command in ["compare", "sim"] {
-                let line = ["befit", command, "rrm"].map(str::to_owned);
-                let plan = match Cli::try_parse_from(line.iter().chain(&arguments)).unwrap().command
-                {
+                let line = ["befit", command, "rrm"].into_iter().map(str::to_owned);
+                let cli = Cli::try_parse_from(line.chain(arguments.clone())).unwrap();
+                let plan = match cli.command {
                     Command::Compare(args) => args.plan,
                     Command::Sim(args) => args.plan,
                     other => panic!("{other:?}"),

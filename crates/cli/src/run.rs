@@ -133,73 +133,82 @@ fn machine_name(text: &str) -> Result<String, MachineError> {
 
 #[cfg(test)]
 mod tests {
+    use befit_sched::{OptionChoices, SchedulerKind};
     use clap::Parser;
 
     use super::*;
     use crate::{Cli, Command, options::tests::each_option};
 
-    fn parsed(line: &[&str]) -> Result<RunArgs, String> {
-        match Cli::try_parse_from([&["befit", "run"], line].concat())
-            .map_err(|error| error.to_string())?
-            .command
-        {
+    fn parsed(line: &str) -> Result<RunArgs, String> {
+        let words = ["befit", "run"].into_iter().chain(line.split_whitespace());
+        match Cli::try_parse_from(words).map_err(|error| error.to_string())?.command {
             Command::Run(args) => Ok(args),
             other => Err(format!("{other:?}")),
         }
     }
 
-    #[test]
-    fn a_kernel_has_its_defaults() {
-        let args = parsed(&["rrm"]).unwrap();
-        assert_eq!(args.source(), NativeSource::Kernel { name: "rrm".to_owned(), n: None });
-        let plan = args.plan();
-        let names: Vec<_> = plan.schedulers.iter().map(|scheduler| scheduler.name()).collect();
-        assert_eq!((names, plan.repeats.get()), (vec!["ws", "pws", "sb", "sb-d"], 7));
-        assert!(
-            plan.threads.is_none()
-                && plan.machine.is_none()
-                && plan.pin.is_none()
-                && plan.options.chosen().count() == 0
-        );
+    fn schedulers<const N: usize>(names: [&str; N]) -> Vec<SchedulerKind> {
+        names.map(|name| name.parse().unwrap()).to_vec()
     }
 
-    #[test]
-    fn options_are_taken() {
-        let line = "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never";
-        let args = parsed(&line.split(' ').collect::<Vec<_>>()).unwrap();
-        assert_eq!(args.source(), NativeSource::Kernel { name: "rgm".to_owned(), n: Some(5_000) });
-        let plan = args.plan();
-        assert_eq!(
-            (plan.schedulers[0].name(), plan.repeats.get(), plan.threads.unwrap().get()),
-            ("sb", 3, 2)
-        );
-        assert_eq!(
-            (plan.machine.as_deref(), plan.pin.map(|pin| pin.name())),
-            (Some("pu:4"), Some("never"))
-        );
-    }
-
-    #[test]
-    fn each_option_reaches_the_plan_and_no_other_is_chosen() {
-        for (arguments, expected) in each_option() {
-            let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-            let plan = parsed(&[&["rrm"], &arguments[..]].concat()).unwrap().plan();
-            assert_eq!(plan.options, expected);
+    fn defaults() -> NativePlan {
+        NativePlan {
+            schedulers: schedulers(["ws", "pws", "sb", "sb-d"]),
+            repeats: 7.try_into().unwrap(),
+            threads: None,
+            machine: None,
+            pin: None,
+            options: OptionChoices::default(),
+            show_output: false,
         }
     }
 
     #[test]
-    fn what_follows_two_dashes_is_the_command_whatever_it_looks_like() {
-        let args = parsed(&["--repeats", "1", "--", "./mine", "--n", "5", "--", "-x"]).unwrap();
+    fn a_line_gives_its_source_and_its_plan() {
+        let kernel = |name: &str, n| NativeSource::Kernel { name: name.to_owned(), n };
         let arguments = ["--n", "5", "--", "-x"].map(Into::into).to_vec();
-        assert_eq!(args.source(), NativeSource::Command { program: "./mine".into(), arguments });
+        let all = NativePlan {
+            schedulers: schedulers(["sb", "ws"]),
+            repeats: 3.try_into().unwrap(),
+            threads: 2.try_into().ok(),
+            machine: Some("pu:4".to_owned()),
+            pin: Some(Pinning::Never),
+            show_output: true,
+            ..defaults()
+        };
+        for (line, source, plan) in [
+            ("rrm", kernel("rrm", None), defaults()),
+            (
+                "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never \
+                 --show-output",
+                kernel("rgm", Some(5_000)),
+                all,
+            ),
+            // What follows two dashes is the command, whatever it looks like.
+            (
+                "--repeats 7 -- ./mine --n 5 -- -x",
+                NativeSource::Command { program: "./mine".into(), arguments },
+                defaults(),
+            ),
+        ] {
+            let args = parsed(line).unwrap();
+            assert_eq!((args.source(), args.plan()), (source, plan));
+        }
+    }
+
+    #[test]
+    fn each_option_reaches_the_plan_and_no_other_is_chosen() {
+        for (arguments, options) in each_option() {
+            let plan = parsed(&format!("rrm {}", arguments.join(" "))).unwrap().plan();
+            assert_eq!(plan, NativePlan { options, ..defaults() });
+        }
     }
 
     #[test]
     fn a_kernel_and_a_command_exclude_each_other() {
-        assert!(parsed(&["rrm", "--", "./mine"]).is_err());
-        assert!(parsed(&["--n", "5", "--", "./mine"]).is_err());
-        assert!(parsed(&[]).unwrap_err().contains("KERNEL"));
-        assert!(parsed(&["--"]).is_err());
+        assert!(parsed("rrm -- ./mine").is_err());
+        assert!(parsed("--n 5 -- ./mine").is_err());
+        assert!(parsed("").unwrap_err().contains("KERNEL"));
+        assert!(parsed("--").is_err());
     }
 }

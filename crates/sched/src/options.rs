@@ -1,7 +1,8 @@
 //! What a user may set on a policy.
 //!
 //! Each front (command line, environment, pool builder) reads, checks and prints options by their
-//! table, [`Options::TABLE`]. A new option is a field, its default, and an entry there.
+//! table, [`Options::TABLE`]. A new option is a field, its default, and an entry there; only the
+//! pool builder has a method for each besides.
 
 use std::{fmt, str::FromStr};
 

@@ -4,9 +4,7 @@
 
 use std::{io::Read, process::Stdio};
 
-use serde_json::Value;
-
-use crate::{MACHINE, befit, command, printed, recording, words};
+use crate::{MACHINE, befit, command, printed, recording, report, words};
 
 #[test]
 fn json_has_one_result_per_machine_and_scheduler() {
@@ -15,9 +13,8 @@ fn json_has_one_result_per_machine_and_scheduler() {
     let machines = ["--machine", MACHINE, "--machine", "xeon-7560"];
     let line = format!("sim {path} --sched sb,ws --format json");
     let output = befit(&words(&line, &machines));
-    let report: Value = serde_json::from_str(&printed(&output)).unwrap();
+    let (report, results) = report(&output);
     assert_eq!(report["schema"], "befit.compare/1");
-    let results = report["results"].as_array().unwrap();
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["sb", "ws", "sb", "ws"]);
     assert_eq!(results[3]["machine"], "xeon-7560");

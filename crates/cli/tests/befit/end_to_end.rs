@@ -3,9 +3,7 @@
 
 use std::{fs, path::Path, process::Output};
 
-use serde_json::Value;
-
-use crate::{MACHINE, assert_ends, assert_fails, command, printed, stderr, words};
+use crate::{MACHINE, assert_ends, assert_fails, command, printed, report, stderr, words};
 
 /// `befit arguments…`, which keeps its recordings in `cache`.
 fn befit_with_cache(cache: &Path, arguments: &[&str]) -> Output {
@@ -20,10 +18,9 @@ fn a_kernel_is_recorded_once_and_compared_with_equal_bytes_each_time() {
     let run = |more: &[&str]| befit_with_cache(cache.path(), &[&arguments[..], more].concat());
     let first = run(&[]);
     let text = printed(&first);
+    let (_, results) = report(&first);
     assert_ends(&first, 0, &["recording rrm --n 40000"]);
 
-    let report: Value = serde_json::from_str(&text).unwrap();
-    let results = report["results"].as_array().unwrap();
     assert_eq!(results.len(), 4);
     // Two arrays of 40,000 doubles: 10,000 lines, each missed at least once.
     assert!(results.iter().all(|r| r["misses"]["L3"]["min"].as_u64().unwrap() >= 10_000), "{text}");

@@ -15,6 +15,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use serde_json::Value;
+
 /// Two sockets of two cores with small caches, so that small inputs do not fit.
 const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(size=16384) pu:1";
 
@@ -60,6 +62,13 @@ fn assert_fails(output: &Output, code: i32, words: &[&str]) {
 fn printed(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The same of JSON: the report, and its results.
+fn report(output: &Output) -> (Value, Vec<Value>) {
+    let report: Value = serde_json::from_str(&printed(output)).unwrap();
+    let results = report["results"].as_array().unwrap().clone();
+    (report, results)
 }
 
 /// A recording in `folder` of a program of 17 tasks; its path as text.

@@ -10,15 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{assert_ends, assert_fails, befit, command, printed, stderr, words};
-
-/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an
-/// L3: what befits it goes to the scheduler whatever the other thread does.
-const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
+use crate::{MACHINE, assert_ends, assert_fails, befit, command, printed, report, stderr, words};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -27,13 +19,13 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
     let line = "run rrm --n 200000 --threads 2 --repeats 1 --format json --machine";
-    let report = json(&printed(&befit(&words(line, &[MACHINE]))));
+    // Two threads share an L3: what befits it goes to the scheduler whatever the other does.
+    let (report, results) = report(&befit(&words(line, &[MACHINE])));
     assert_eq!(report["schema"], "befit.run/1");
-    let results = report["results"].as_array().unwrap();
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);
     assert_eq!(number(&results[0]["ratio"]), 1.0);
-    for result in results {
+    for result in &results {
         assert_eq!((&result["program"], &result["measured"]), (&"rrm".into(), &"pools".into()));
         assert_eq!(result["command"], "rrm --n 200000");
         let pools = number(&result["pools_seconds"]["median"]);
@@ -80,8 +72,8 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
 fn a_machine_may_be_a_file_that_lstopo_wrote() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
     let line = "run rrm --n 50000 --sched sb --repeats 1 --threads 2 --format json --machine";
-    let report = json(&printed(&befit(&words(line, &[file.to_str().unwrap()]))));
-    assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
+    let (report, results) = report(&befit(&words(line, &[file.to_str().unwrap()])));
+    assert!(results[0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
 }
 
 /// Where cargo puts the kernels' binary, built if need be.
@@ -102,17 +94,17 @@ fn a_command_is_run_as_it_is_and_timed_as_a_process() {
         befit(&words(&format!("{first} {line}"), more))
     };
     let output = run(&[]);
-    let report = json(&printed(&output));
-    let result = &report["results"][0];
+    let (document, results) = report(&output);
+    let result = &results[0];
     assert_eq!(
         (&result["measured"], &result["seconds"]),
         (&"process".into(), &result["process_seconds"])
     );
     assert_eq!((&result["scheduler"], &result["threads"]), (&"sb-d".into(), &1.into()));
-    assert!(report["notes"].as_array().unwrap().is_empty());
+    assert!(document["notes"].as_array().unwrap().is_empty());
     // What a program decides itself is not overruled, but said.
-    let report = json(&printed(&run(&["--scheduler", "ws"])));
-    assert!(report["notes"][0].as_str().unwrap().contains("under ws"), "{report}");
+    let (document, _) = report(&run(&["--scheduler", "ws"]));
+    assert!(document["notes"][0].as_str().unwrap().contains("under ws"), "{document}");
     // What it writes is shown on request only.
     assert!(!stderr(&output).contains("the result is right"));
     let shown = befit(&words(&format!("run --sched ws --show-output {line}"), &[]));

@@ -8,9 +8,7 @@ use std::{
     process::Output,
 };
 
-use serde_json::Value;
-
-use crate::{MACHINE, assert_ends, command, printed, words};
+use crate::{MACHINE, assert_ends, command, report, words};
 
 const USES_BEFIT: &str = r#"
 fn sum(numbers: &[u64]) -> u64 {
@@ -95,12 +93,6 @@ fn compare(folder: &Path, manifest: &str, target: &str, line: &str) -> Output {
         .expect("the binary starts")
 }
 
-/// The results of it.
-fn results(output: &Output) -> Vec<Value> {
-    let report: Value = serde_json::from_str(&printed(output)).unwrap();
-    report["results"].as_array().unwrap().clone()
-}
-
 #[test]
 fn a_users_own_crate_is_compared() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,7 +106,7 @@ fn a_users_own_crate_is_compared() {
     );
     let run = |line: &str| compare(&users, "Cargo.toml", "users-crate", line);
     let commands = |output: &Output| -> Vec<String> {
-        results(output).iter().map(|r| r["command"].as_str().unwrap().to_owned()).collect()
+        report(output).1.iter().map(|r| r["command"].as_str().unwrap().to_owned()).collect()
     };
     let output = run("-- 20000");
     assert_eq!(commands(&output), ["sum 20000"; 4]);
@@ -158,7 +150,7 @@ fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
     );
     let before = files(&users);
     let output = compare(&users, "app/Cargo.toml", "users-rayon", "--sched ws,pws -- 30000");
-    let results = results(&output);
+    let (_, results) = report(&output);
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["ws", "pws"]);
     for result in results {
