@@ -263,14 +263,15 @@ impl OptionChoices {
 
     /// The options that are chosen, each with its value as text.
     pub fn chosen(&self) -> impl Iterator<Item = (&'static PolicyOption, String)> {
-        let each = Options::TABLE.iter().zip(self.chosen);
+        let chosen = Options::TABLE.iter().zip(self.chosen).filter(|(_, chosen)| *chosen);
         let options = self.options;
-        each.filter_map(move |(option, is)| is.then(|| (option, option.print(&options))))
+        chosen.map(move |(option, _)| (option, option.print(&options)))
     }
 
     /// The options that nobody has chosen.
     pub fn open(&self) -> impl Iterator<Item = &'static PolicyOption> + use<> {
-        Options::TABLE.iter().zip(self.chosen).filter_map(|(option, is)| (!is).then_some(option))
+        let open = Options::TABLE.iter().zip(self.chosen).filter(|(_, chosen)| !chosen);
+        open.map(|(option, _)| option)
     }
 
     /// What is chosen, and defaults.
