@@ -27,7 +27,8 @@ Examples:
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
 Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are
-medians over them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used again.";
+medians over them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used
+again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]

@@ -148,7 +148,8 @@ mod tests {
     fn a_bad_value_is_an_error_that_names_the_variable_and_what_is_known() {
         assert_eq!(
             message(with("cilk").scheduler()),
-            "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, cats-s, cab, hws, mts"
+            "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, \
+             cats-s, cab, hws, mts"
         );
         let machine = message(with("xeon").machine());
         assert!(

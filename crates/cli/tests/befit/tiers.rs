@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::{MACHINE, befit, command, printed, report, words};
 
-/// 1.5 MiB of data for heat, half for sor. The sizes lie well between the machine's shared cache and
-/// halves of it, so that no scheduler cuts differently because of a few lines.
+/// 1.5 MiB of data for heat, half for sor. The sizes lie well between the machine's shared cache
+/// and halves of it, so that no scheduler cuts differently because of a few lines.
 const ROWS: &str = "192";
 
 fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {

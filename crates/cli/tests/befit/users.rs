@@ -1,5 +1,5 @@
-//! Crates as users have them, outside of this workspace: one that uses befit, and one that uses rayon
-//! and knows nothing of befit.
+//! Crates as users have them, outside of this workspace: one that uses befit, and one that uses
+//! rayon and knows nothing of befit.
 
 use std::{
     collections::BTreeMap,
