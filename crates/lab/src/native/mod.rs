@@ -21,7 +21,7 @@ use std::{
 };
 
 use befit_counters::Event;
-use befit_sched::{Counting, SchedulerKind};
+use befit_sched::{OptionChoices, SchedulerKind};
 
 pub use interrupt::Interrupt;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
@@ -84,12 +84,8 @@ pub struct NativePlan {
     /// Whether threads are pinned; [`Pinning::Auto`] under all schedulers where neither this nor the
     /// environment says anything.
     pub pin: Option<Pinning>,
-    /// Dilation σ.
-    pub sigma: Option<f64>,
-    /// μ.
-    pub mu: Option<f64>,
-    /// How strands count that pass through a cache.
-    pub counting: Option<Counting>,
+    /// The options that are set on the policies.
+    pub options: OptionChoices,
     /// The program's output goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
@@ -232,9 +228,7 @@ impl NativePlan {
         // Under all schedulers alike, whatever a pool would choose for each.
         let pin = self.pin.or(env::var_os("BEFIT_PIN").is_none().then_some(Pinning::Auto));
         set("BEFIT_PIN", pin.map(|pin| pin.name().to_owned()));
-        set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
-        set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
-        set("BEFIT_COUNTING", self.counting.map(|counting| counting.name().to_owned()));
+        command.envs(self.options.chosen().map(|(option, value)| (option.variable, value)));
         command
     }
 }
