@@ -23,9 +23,6 @@ pub enum CountersError {
         "no hardware counters: this machine offers some, but they count nothing (usual in virtual machines)"
     )]
     StandStill,
-    /// Hardware counters are there, but none for cache misses.
-    #[error("no cache-miss counters: this machine counts other hardware events only")]
-    NoMisses,
     /// The processor lacks the event, or counts it for all its cores together only.
     #[error("cannot count {what}: this processor has no event for it that belongs to one thread")]
     NoEvent {
@@ -78,7 +75,7 @@ pub enum CountersError {
     Open {
         /// What was to be counted.
         what: String,
-        /// What the kernel answered.
+        /// The kernel's own error.
         source: io::Error,
     },
     /// Counters that were opened cannot be read.

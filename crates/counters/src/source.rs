@@ -10,9 +10,6 @@ use crate::{CountersError, Counts};
 ///
 /// A source belongs to the thread that opened it, and is read by that thread.
 pub trait Source {
-    /// Where the counts come from.
-    fn kind(&self) -> SourceKind;
-
     /// What is counted, and by which event exactly. A quantity that is not listed is `None` in
     /// every [`Counts`].
     fn events(&self) -> &[Event];
@@ -20,34 +17,9 @@ pub trait Source {
     /// What the thread did since the last read; the first time, since the source was opened.
     ///
     /// # Errors
-    /// [`CountersError::Read`] if the kernel does not answer. The next read then covers the lost
+    /// [`CountersError::Read`] if the kernel refuses. The next read then covers the lost
     /// interval too.
     fn read(&mut self) -> Result<Counts, CountersError>;
-}
-
-/// Where counts come from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum SourceKind {
-    /// Counters of the processor.
-    Hardware,
-    /// Counters of the kernel.
-    Software,
-    /// What the program says of itself.
-    Declared,
-    /// Counters of simulated caches.
-    Simulated,
-}
-
-impl fmt::Display for SourceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Hardware => "hardware counters",
-            Self::Software => "software counters",
-            Self::Declared => "declared sizes",
-            Self::Simulated => "simulated caches",
-        })
-    }
 }
 
 /// What can be counted: one for each field of [`Counts`].

@@ -1,6 +1,7 @@
-//! What the kernel counts of a thread, checked against what the thread is known to do.
+//! What is counted of a thread, checked with the kernel's events against what the thread is known to
+//! do; and hardware counters, or their refusal.
 //!
-//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then
+//! A kernel that forbids even its own counters (containers) leaves nothing to check: the tests then
 //! only look at the message.
 #![cfg(target_os = "linux")]
 
@@ -10,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_counters::{CountersError, Counts, Quantity, Software, Source};
+use befit_counters::{CountersError, Counts, Hardware, Quantity, Software, Source};
 
 /// The thread's counters, or nothing where they are not permitted.
 fn open() -> Option<Software> {
@@ -118,8 +119,7 @@ fn the_task_clock_grows_with_work_and_stands_still_in_sleep() {
 }
 
 /// Work that the compiler cannot shorten, in registers only: a xorshift generator's state after
-/// some rounds, never 0. (With a `black_box` in the loop it was through memory, and five times
-/// slower at some times than at others.)
+/// some rounds, never 0. A `black_box` in the loop would go through memory, whose speed varies.
 fn generate(rounds: u64) -> u64 {
     (0..rounds).fold(std::hint::black_box(1), |mut state, _| {
         state ^= state << 13;
@@ -159,7 +159,7 @@ fn waiting_gives_the_processor_away() {
 fn software_events_need_no_turns() {
     let Some(mut software) = open() else { return };
     let counts = counted(&mut software, || spin(Duration::from_millis(2)));
-    assert!(counts.coverage.is_complete());
+    assert_eq!(counts.coverage.share(), 1.0);
     assert!(counts.coverage.wanted > Duration::ZERO);
 }
 
@@ -171,5 +171,39 @@ fn closing_gives_the_descriptors_back() {
     // Six descriptors each: were they kept, the usual limit of 1,024 would end this.
     for _ in 0..1_000 {
         drop(Software::open().unwrap());
+    }
+}
+
+/// Some work with a known least number of instructions.
+fn million() {
+    for n in 0..1_000_000 {
+        std::hint::black_box(n);
+    }
+}
+
+#[test]
+fn hardware_counts_or_says_in_one_line_why_not() {
+    match Hardware::open() {
+        Ok(mut hardware) => {
+            assert!(!hardware.events().is_empty());
+            hardware.read().unwrap();
+            million();
+            let counts = hardware.read().unwrap();
+            let listed =
+                |quantity| hardware.events().iter().any(|event| event.quantity == quantity);
+            assert_eq!(counts.private_misses.is_some(), listed(Quantity::PrivateMisses));
+            if listed(Quantity::Instructions) && counts.coverage.share() == 1.0 {
+                assert!(counts.instructions >= Some(1_000_000), "{counts:?}");
+            }
+        }
+        Err(why) => {
+            let message = why.to_string();
+            eprintln!("here: {message}");
+            assert!(!message.is_empty() && !message.contains('\n'), "{message}");
+            assert!(
+                !matches!(why, CountersError::Open { .. }),
+                "a refusal without advice: {message}"
+            );
+        }
     }
 }
