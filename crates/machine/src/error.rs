@@ -8,7 +8,8 @@ use std::path::PathBuf;
 pub enum MachineError {
     /// The text is neither a preset's name, nor a file, nor a synthetic string.
     #[error(
-        "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` wrote, and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
+        "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` wrote, \
+         and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
     )]
     Unknown {
         /// What was asked for.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{Bytes, ClusterId, Cycles, Level, WorkerId};
 
 /// How a cache picks the line that makes room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Replacement {
     /// The least recently used line of the set.
     #[default]
@@ -17,7 +17,7 @@ pub enum Replacement {
 }
 
 /// What a cache promises about the lines of the caches below (nearer to the cores).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Inclusion {
     /// Holds every line that a cache below holds; evicting one here evicts it there.
     Inclusive,
@@ -29,7 +29,7 @@ pub enum Inclusion {
 }
 
 /// One cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: Level,
@@ -185,5 +185,55 @@ impl Machine {
         levels.sort();
         levels.dedup();
         levels
+    }
+}
+
+/// What holds for every machine; tests of every source check it.
+#[cfg(test)]
+pub(crate) mod invariants {
+    use crate::{ClusterId, Machine, WorkerId};
+
+    /// Panics where `machine` is not a proper tree.
+    pub(crate) fn check(machine: &Machine) {
+        let clusters = machine.clusters();
+        let workers = machine.workers().len() as u32;
+        assert!(workers > 0);
+        assert_eq!(machine.cluster(ClusterId::ROOT).workers, 0..workers);
+        assert_eq!(machine.cluster(ClusterId::ROOT).depth, 0);
+        for (at, cluster) in clusters.iter().enumerate() {
+            let id = ClusterId(at as u32);
+            assert_eq!(cluster.cache.is_none(), id == ClusterId::ROOT);
+            assert_eq!(cluster.parent.is_none(), id == ClusterId::ROOT);
+            assert!(cluster.worker_count() > 0, "{id:?} is empty");
+            let mut next = cluster.workers.start;
+            for child in &cluster.children {
+                let child_at = machine.cluster(*child);
+                assert!(child.0 > id.0, "parents stand before their children");
+                assert_eq!(child_at.parent, Some(id));
+                assert_eq!(child_at.depth, cluster.depth + 1);
+                assert!(child_at.workers.start >= next, "children stand from left to right");
+                assert!(child_at.size() <= cluster.size(), "sizes ascend towards memory");
+                if let (Some(inner), Some(outer)) = (child_at.cache, cluster.cache) {
+                    assert!(inner.level < outer.level, "levels fall towards the cores");
+                }
+                next = child_at.workers.end;
+            }
+            assert!(next <= cluster.workers.end);
+            if let Some(cache) = cluster.cache {
+                assert!(cache.line.0.is_power_of_two());
+                assert_eq!(cache.size.0 % (cache.line.0 * u64::from(cache.ways.max(1))), 0);
+            }
+        }
+        let mut cores = 0;
+        for w in (0..workers).map(WorkerId) {
+            let path: Vec<ClusterId> = machine.path(w).collect();
+            assert_eq!(path.last(), Some(&ClusterId::ROOT));
+            assert!(path.iter().all(|c| machine.cluster(*c).has(w)), "the path holds the worker");
+            assert_eq!(path.len() as u32, machine.cluster(path[0]).depth + 1);
+            let worker = &machine.workers()[w.index()];
+            assert!((1..=100).contains(&worker.speed));
+            assert!(worker.core <= cores, "cores are numbered from left to right");
+            cores = cores.max(worker.core + 1);
+        }
     }
 }

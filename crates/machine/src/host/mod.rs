@@ -16,8 +16,6 @@
 //! gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and the machine's name says `caches
 //! assumed`. No shared cache is assumed, since schedulers would place tasks by it.
 
-mod clock;
-mod list;
 mod quota;
 mod sysfs;
 #[cfg(test)]
@@ -28,7 +26,7 @@ use std::path::PathBuf;
 
 use crate::{Machine, MachineError, MachineSpec};
 #[cfg(feature = "xml")]
-pub(crate) use clock::in_model_name;
+pub(crate) use sysfs::in_model_name;
 use sysfs::{Cpu, Files};
 
 /// Where, and within which limits, to detect a machine.
@@ -78,7 +76,7 @@ impl Host {
         let assumed =
             cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
         let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
-        if let Some(mhz) = clock::mhz(&files, &cpus) {
+        if let Some(mhz) = sysfs::mhz(&files, &cpus) {
             spec.mhz = mhz;
         }
         spec.memory.controllers = files.controllers(&cpus)?;

@@ -1,6 +1,6 @@
 //! What each attribute of a synthetic string means.
 
-use super::scan::Attribute;
+use super::Attribute;
 use crate::{
     Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement,
 };
@@ -32,7 +32,8 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         _ => {
             return other(
                 a,
-                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, operation, instructions, issue",
+                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, \
+                 operation, instructions, issue",
             );
         }
     }
@@ -75,15 +76,6 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
     Ok(())
 }
 
-/// Applies an attribute of a core to its speed.
-pub(super) fn core(a: &Attribute, speed: &mut u32) -> Result<(), MachineError> {
-    match a.key {
-        "speed" => *speed = number(a)?,
-        _ => return other(a, "speed"),
-    }
-    Ok(())
-}
-
 /// An attribute that belongs to no object of ours: ignored if hwloc has it.
 pub(super) fn other(a: &Attribute, known: &str) -> Result<(), MachineError> {
     if IGNORED.contains(&a.key) || (a.key == "size" && !known.starts_with("size")) {
@@ -93,7 +85,7 @@ pub(super) fn other(a: &Attribute, known: &str) -> Result<(), MachineError> {
     Err(a.token.error(format!("unknown attribute `{}`{known}", a.key)))
 }
 
-fn number<N: std::str::FromStr>(a: &Attribute) -> Result<N, MachineError> {
+pub(super) fn number<N: std::str::FromStr>(a: &Attribute) -> Result<N, MachineError> {
     a.value.parse().map_err(|_| a.token.error(format!("`{}` needs a number in range", a.key)))
 }
 

@@ -1,6 +1,6 @@
 //! What each element of the file means.
 
-use super::bitmap::Bitmap;
+use super::Bitmap;
 use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
 
 /// The attributes of an element.
