@@ -1,10 +1,10 @@
-//! What a thread did in an interval.
+//! Counts of an interval.
 
 use std::time::Duration;
 
 use befit_machine::{Cycles, Lines};
 
-/// What one thread did between two reads of a [`Source`](crate::Source). A field is `None` where
+/// Counts of one thread between two reads of a [`Source`](crate::Source). A field is `None` where
 /// nothing counts it. [`Counts::beside`] joins two sources' counts of the same interval.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counts {

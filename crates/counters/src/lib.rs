@@ -24,11 +24,10 @@
 //! | [`Hardware`] | misses of the last private and of the last-level cache, instructions, cycles | Linux with a PMU, where the kernel permits it |
 //! | [`Software`] | time on a processor, page faults, context switches, migrations | Linux, virtual machines included |
 //!
-//! [`Children`] counts whole processes, with the same events: what a command did, from its start to
-//! its end.
+//! [`Children`] counts a command from its start to its end, with the same events.
 //!
-//! [`Hardware`] and [`Software`] are groups of the kernel's perf events that the same code reads, so
-//! that the code is tested on machines that have no hardware events.
+//! [`Hardware`] and [`Software`] are groups of the kernel's perf events that the same code reads,
+//! so that the code is tested on machines that have no hardware events.
 
 mod counts;
 #[cfg(not(target_os = "linux"))]

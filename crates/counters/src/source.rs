@@ -1,4 +1,4 @@
-//! What all sources of counts have in common.
+//! The interface of all sources of counts.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use befit_machine::Level;
 
 use crate::{CountersError, Counts};
 
-/// Something that counts what one thread does.
+/// A source of counts of one thread.
 ///
 /// A source belongs to the thread that opened it, and is read by that thread.
 pub trait Source {
-    /// What is counted, and by which event exactly. A quantity that is not listed is `None` in
+    /// The quantities counted, each with its event. A quantity that is not listed is `None` in
     /// every [`Counts`].
     fn events(&self) -> &[Event];
 
-    /// What the thread did since the last read; the first time, since the source was opened.
+    /// Counts since the last read; the first time, since the source was opened.
     ///
     /// # Errors
     /// [`CountersError::Read`] if the kernel refuses. The next read then covers the lost
@@ -22,7 +22,7 @@ pub trait Source {
     fn read(&mut self) -> Result<Counts, CountersError>;
 }
 
-/// What can be counted: one for each field of [`Counts`].
+/// A figure that can be counted: one for each field of [`Counts`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Quantity {
@@ -62,7 +62,7 @@ impl fmt::Display for Quantity {
 /// How one quantity is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// What is counted.
+    /// The quantity counted.
     pub quantity: Quantity,
     /// For misses: of the caches of which level, if that is known.
     pub level: Option<Level>,

@@ -1,5 +1,5 @@
-//! What is counted of a thread, checked with the kernel's events against what the thread is known to
-//! do; and hardware counters, or their refusal.
+//! What is counted of a thread, checked with the kernel's events against what the thread is known
+//! to do; and hardware counters, or their refusal.
 //!
 //! A kernel that forbids even its own counters (containers) leaves nothing to check: the tests then
 //! only look at the message.

@@ -9,7 +9,7 @@ use std::{collections::HashMap, fmt::Write};
 
 use crate::{Cache, ClusterId, Inclusion, Machine, Placement, Replacement, WorkerId};
 
-/// One line: what the tree shows, then columns.
+/// One line: its part of the tree, then columns.
 struct Line {
     tree: String,
     columns: [String; 3],
@@ -154,7 +154,7 @@ fn cache_line(tree: String, cache: &Cache) -> Line {
     Line { tree, columns, rest: rest.join(", ") }
 }
 
-/// What stands directly under a cluster.
+/// A cluster or worker directly under a cluster.
 #[derive(Clone, Copy)]
 enum Item {
     Cluster(ClusterId),
@@ -164,7 +164,7 @@ enum Item {
 /// Per cluster, a number that equal subtrees share.
 struct Shapes(Vec<usize>);
 
-/// What makes a subtree look as it does. (Bandwidths and the like belong to the machine.)
+/// The looks of a subtree. (Bandwidths and the like belong to the machine.)
 #[derive(PartialEq, Eq, Hash)]
 struct Look {
     cache: Option<Cache>,
@@ -203,8 +203,8 @@ impl Shapes {
     }
 }
 
-/// What stands directly under `cluster`, from left to right; with `shapes`, runs of what looks the
-/// same are one, counted.
+/// The items directly under `cluster`, from left to right; with `shapes`, runs of equal items are
+/// one, counted.
 fn items(machine: &Machine, cluster: ClusterId, shapes: Option<&Shapes>) -> Vec<(usize, Item)> {
     let cluster_at = machine.cluster(cluster);
     let mut all = Vec::new();

@@ -16,7 +16,7 @@ pub enum Replacement {
     Random,
 }
 
-/// What a cache promises about the lines of the caches below (nearer to the cores).
+/// The relation of a cache's lines to those of the caches below (nearer to the cores).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Inclusion {
     /// Holds every line that a cache below holds; evicting one here evicts it there.
@@ -24,7 +24,7 @@ pub enum Inclusion {
     /// Filled together with the caches below, but evicts independently.
     #[default]
     NonInclusive,
-    /// A victim cache: filled only by what the caches below evict.
+    /// A victim cache: filled only by the victims of the caches below.
     Exclusive,
 }
 
@@ -41,7 +41,7 @@ pub struct Cache {
     pub ways: u32,
     /// Which line makes room.
     pub replacement: Replacement,
-    /// What it promises about the caches below.
+    /// Relation to the caches below.
     pub inclusion: Inclusion,
     /// From the load's issue to its data when it hits here.
     pub latency: Cycles,
@@ -151,7 +151,7 @@ pub struct Machine {
     /// Average cycles that one recorded operation (load, store or basic block) costs beyond the
     /// caches.
     pub cycles_per_operation: f64,
-    /// What that follows from, where it is known.
+    /// The figures that this cost follows from, where they are known.
     pub issue: Option<Issue>,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) workers: Vec<Worker>,
@@ -188,7 +188,7 @@ impl Machine {
     }
 }
 
-/// What holds for every machine; tests of every source check it.
+/// The invariants of every machine; tests of every source check them.
 #[cfg(test)]
 pub(crate) mod invariants {
     use crate::{ClusterId, Machine, WorkerId};

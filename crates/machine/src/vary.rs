@@ -55,7 +55,7 @@ impl Machine {
         if count == all {
             return Ok(self);
         }
-        // What stands directly under memory, beside the sockets, goes too.
+        // Workers directly under memory, beside the sockets, go too.
         let kept = &sockets[..count as usize];
         let keeps = |w| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w)));
         let keep: Vec<bool> = (0..self.workers().len() as u32).map(keeps).collect();

@@ -61,10 +61,9 @@ impl Geometry {
             lru: cache.replacement == Replacement::Lru,
         };
         if geometry.end() > u64::from(u32::MAX - 64) {
-            return Err(bad(
-                "makes the machine's caches too large together to be modelled: more than 2³² lines"
-                    .into(),
-            ));
+            return Err(bad("makes the machine's caches too large together to be modelled: \
+                 more than 2³² lines"
+                .into()));
         }
         Ok(geometry)
     }

@@ -11,8 +11,8 @@ use super::{
 use crate::{CountersError, Counts, Event, Quantity};
 
 /// Counts the next program that the calling thread starts, with all its threads and all that it
-/// starts itself, from its exec on. The calling thread itself is not counted, nor what it started
-/// before. Open another for another program.
+/// starts itself, from its exec on. The calling thread and programs started before are not counted.
+/// Open another for another program.
 ///
 /// ```
 /// use std::process::Command;
@@ -88,7 +88,7 @@ impl Children {
         &self.left_out
     }
 
-    /// What the program has done so far. What has ended and been waited for is in it to the last.
+    /// Counts of the program so far: complete for processes that ended and have been waited for.
     ///
     /// # Errors
     /// [`CountersError::Read`] if the kernel refuses; [`CountersError::StandStill`] if the

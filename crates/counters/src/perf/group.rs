@@ -45,7 +45,7 @@ pub(super) struct PerfGroup {
     events: Vec<Event>,
     mapping: Mapping,
     last: Reading,
-    /// Read in user space, a counter shows what the *calling* thread did: the group must stay with
+    /// Read in user space, a counter shows the *calling* thread's count: the group must stay with
     /// its thread.
     of_one_thread: PhantomData<*const ()>,
 }
@@ -100,19 +100,19 @@ impl PerfGroup {
         self.events.push(event);
     }
 
-    /// Starts counting. The first [`PerfGroup::read`] covers what follows.
+    /// Starts counting: the first [`PerfGroup::read`] covers the time from here on.
     pub(super) fn start(&mut self) -> io::Result<()> {
         self.leader.enable()?;
         self.last = self.through_the_kernel()?;
         Ok(())
     }
 
-    /// What is counted.
+    /// The events, in the order in which they were added.
     pub(super) fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// What the thread did since the last read.
+    /// Counts of the thread since the last read.
     pub(super) fn read(&mut self) -> Result<Counts, CountersError> {
         let now = match self.in_user_space() {
             Some(reading) => reading,

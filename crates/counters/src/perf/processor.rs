@@ -91,15 +91,15 @@ const fn last_level(name: &'static str, code: u64, mask: u64) -> RawEvent {
     RawEvent { event, config: code | mask << 8 }
 }
 
-// Intel: lines filled into L2, those that its prefetchers asked for included: what a task's data
-// amounts to. L2_RQSTS.MISS would be nearer by name, but does not exist on Ice Lake.
+// Intel: lines filled into L2, those that its prefetchers asked for included: the amount of a
+// task's data. L2_RQSTS.MISS would be nearer by name, but does not exist on Ice Lake.
 const L2_LINES_IN_ANY: RawEvent = private("L2_LINES_IN.ANY", 0xf1, 0x07); // Nehalem, Westmere
 const L2_LINES_IN_TO_BROADWELL: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x07);
 const L2_LINES_IN_TO_TIGER_LAKE: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x1f);
 const L2_LINES_IN_SINCE_GOLDEN_COVE: RawEvent = private("L2_LINES_IN.ALL", 0x25, 0x1f);
 
-// AMD: data-cache requests that miss L2. What L2's own prefetchers bring in is left out: streams
-// come out too small.
+// AMD: data-cache requests that miss L2. Lines that L2's own prefetchers bring in are left out:
+// streams come out too small.
 const L2_MISS_K10: RawEvent = private("L2 Cache Misses: DC fill", 0x7e, 0x02);
 const L2_MISS_ZEN: RawEvent = private("l2_cache_req_stat.ls_rd_blk_c", 0x64, 0x08);
 // The counters of AMD's L3 belong to no thread. Fills of the data cache from beyond the core's own
@@ -173,9 +173,11 @@ mod tests {
 
     #[test]
     fn x86_processors_are_known_by_family_and_model() {
-        let intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon\n";
+        let intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\
+                     model name\t: Xeon\n";
         assert_eq!(Processor::parse(intel), Some(Processor::Intel { family: 6, model: 143 }));
-        let amd = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\n";
+        let amd = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n\n\
+                   vendor_id\t: AuthenticAMD\ncpu family\t: 25\n";
         assert_eq!(Processor::parse(amd), Some(Processor::Amd { family: 25 }));
     }
 
@@ -187,7 +189,8 @@ mod tests {
 
     #[test]
     fn cores_of_several_kinds_are_no_one_processor() {
-        let mixed = "CPU implementer\t: 0x41\nCPU part\t: 0xd05\n\nCPU implementer\t: 0x41\nCPU part\t: 0xd0a\n";
+        let mixed = "CPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n\
+                     CPU implementer\t: 0x41\nCPU part\t: 0xd0a\n";
         assert_eq!(Processor::parse(mixed), None);
     }
 

@@ -9,11 +9,11 @@ use crate::{Counts, Coverage, Quantity};
 /// The most events in one group.
 pub(super) const MOST: usize = 4;
 
-/// Bytes of the longest group: the number of counters and two times, then value and id of each event
-/// and of the leader.
+/// Bytes of the longest group: the number of counters and two times, then value and id of each
+/// event and of the leader.
 pub(super) const LONGEST: usize = 8 * (3 + 2 * (MOST + 1));
 
-/// What the counters of a group show: totals since they were opened.
+/// Totals of a group's counters since they were opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Reading {
     /// Nanoseconds for which the thread ran with the group enabled.
@@ -47,7 +47,7 @@ impl Reading {
         (found == ids.len()).then_some(reading)
     }
 
-    /// What happened between `earlier` and this reading, the values being of `quantities`.
+    /// Counts between `earlier` and this reading, the values being of `quantities`.
     pub(super) fn since(
         &self,
         earlier: &Self,

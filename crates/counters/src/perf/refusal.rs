@@ -15,7 +15,7 @@ const EMFILE: i32 = 24;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// What was asked for.
+/// The kind of counter asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
     /// Counters of the processor, in user space.

@@ -1,4 +1,4 @@
-//! What a machine must satisfy; each check names the object that fails it.
+//! The conditions that a machine must satisfy; each check names the object that fails it.
 
 use std::collections::HashSet;
 
@@ -73,7 +73,7 @@ pub(super) fn core(
     Ok(())
 }
 
-/// Whether `cache` can stand under `above`; else what is wrong with it.
+/// Whether `cache` can stand under `above`; the error is its fault.
 pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> {
     let Cache { level, size, line, ways, .. } = *cache;
     let ways = ways.max(1);

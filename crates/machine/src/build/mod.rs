@@ -1,7 +1,7 @@
-//! Turns a nested description into a [`Machine`] and refuses what cannot be a machine.
+//! Turns a nested description into a [`Machine`], and refuses impossible ones.
 //!
-//! Every source (a synthetic string, an XML file, the host) only says what stands under what, with
-//! [`Part`]s; numbering, depths, worker ranges and all checks happen here, once.
+//! Every source (a synthetic string, an XML file, the host) only nests [`Part`]s; numbering,
+//! depths, worker ranges and all checks happen here, once.
 //!
 //! ```
 //! use befit_machine::{Bytes, MachineSpec, Part};
@@ -41,11 +41,11 @@ pub struct MachineSpec {
     pub cycles_per_operation: f64,
     /// As in [`Machine::issue`]; where it is given, `cycles_per_operation` follows from it.
     pub issue: Option<Issue>,
-    /// What stands directly under memory, from left to right.
+    /// The parts directly under memory, from left to right.
     pub parts: Vec<Part>,
 }
 
-/// What a machine is made of.
+/// A part of a machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
     /// A data or unified cache.
@@ -54,7 +54,7 @@ pub enum Part {
         label: String,
         /// Its parameters.
         cache: Cache,
-        /// What stands under it.
+        /// The parts under it.
         parts: Vec<Part>,
     },
     /// A core: its hardware threads, and the caches that stand between it and them in the
@@ -64,7 +64,7 @@ pub enum Part {
         label: String,
         /// As in [`Worker::speed`].
         speed: u32,
-        /// What stands under it.
+        /// The parts under it.
         parts: Vec<Part>,
     },
     /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the

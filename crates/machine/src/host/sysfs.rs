@@ -1,4 +1,4 @@
-//! Reads what Linux tells of one CPU:
+//! Linux's description of one CPU:
 //! `/sys/devices/system/cpu/cpuN/{topology,cache,cpufreq,cpu_capacity}` (Linux's
 //! Documentation/ABI/testing/sysfs-devices-system-cpu).
 
@@ -229,8 +229,9 @@ pub(super) fn print_list(numbers: &[u32]) -> String {
     text.collect::<Vec<_>>().join(",")
 }
 
-/// In MHz: the base clock where the driver tells it, else the highest, else what /proc/cpuinfo says
-/// of the model, else of the moment (to the nearest 100, so that it is the same from run to run).
+/// In MHz: the base clock where the driver tells it, else the highest, else the model's in
+/// /proc/cpuinfo, else the present one (to the nearest 100, so that it is the same from run to
+/// run).
 pub(super) fn mhz(files: &Files, cpus: &[Cpu]) -> Option<u32> {
     for file in ["base_frequency", "cpuinfo_max_freq"] {
         let path = |cpu: &Cpu| format!("sys/devices/system/cpu/cpu{}/cpufreq/{file}", cpu.number);

@@ -6,7 +6,7 @@
 use super::sysfs::{Cpu, print_list};
 use crate::{Cache, Level, MachineError, Part, assumed};
 
-/// What a node of the tree is. Two CPUs mean the same node if they agree on all of it.
+/// A node's identity. Two CPUs mean the same node if they agree on all of it.
 #[derive(Clone, PartialEq)]
 struct Key {
     /// None for a core.

@@ -100,8 +100,8 @@ pub(super) const GEMS_SPARC: Preset = Preset {
 /// | parallelism | 22 | 24 | the cores' miss buffers (the guides) |
 /// | window | 112 operations | 160 operations | 224 and 320 macro-ops in flight (the guides), at about two an operation |
 ///
-/// An L3 belongs to 4 cores (7742) or 8 (9654) and is filled by what their L2s evict: close to a
-/// victim cache. It is non-inclusive here for the reason given at `opteron-8380`. Operations cost
+/// An L3 belongs to 4 cores (7742) or 8 (9654) and is filled by the victims of their L2s: close to
+/// a victim cache. It is non-inclusive here for the reason given at `opteron-8380`. Operations cost
 /// the assumed 1 cycle ([`crate::assumed`]) on Zen 2, and 0.8 on Zen 4, whose front and back ends
 /// are six instructions wide.
 ///

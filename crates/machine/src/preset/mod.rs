@@ -1,13 +1,12 @@
 //! Machines known by name.
 //!
-//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures; to add one,
-//! write a file like its neighbours and list it in [`ALL`].
+//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures, in
+//! [`known`]. To add one, write it like its neighbours and list it in [`ALL`].
 //!
-//! Where a source is a manual, a datasheet or Molka et al., its figure was written down from memory
-//! and has not been compared with the text again; the web pages were. A correction is a one-line
-//! change.
+//! Figures whose source is a manual, a datasheet or Molka et al. were written down from memory and
+//! not compared with the text again; those of web pages were.
 //!
-//! Clocks are base clocks: what a machine keeps up with all cores at work. Times published in
+//! Clocks are base clocks, which a machine keeps up with all cores at work. Times published in
 //! nanoseconds are turned into cycles of that clock, and bandwidths into bytes per such cycle.
 
 mod known;
@@ -40,8 +39,7 @@ const HOST: (&str, &str) =
 /// The machine known as `name`; `host` is the machine that this runs on ([`crate::Host`]).
 ///
 /// # Errors
-/// [`MachineError::Unknown`], listing the known names; for `host`, what [`crate::Host::detect`]
-/// gives.
+/// [`MachineError::Unknown`], listing the known names; for `host`, as [`crate::Host::detect`].
 pub fn preset(name: &str) -> Result<Machine, MachineError> {
     if name == HOST.0 {
         return crate::Host::here().detect();

@@ -1,4 +1,4 @@
-//! What each attribute of a synthetic string means.
+//! The meaning of each attribute of a synthetic string.
 
 use super::Attribute;
 use crate::{
@@ -40,7 +40,7 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
     Ok(())
 }
 
-/// What is not told of it is one: an instruction an operation, an instruction a cycle.
+/// Figures that are not told are 1: an instruction an operation, an instruction a cycle.
 fn issue(spec: &mut MachineSpec) -> &mut Issue {
     spec.issue.get_or_insert(Issue { instructions: 1.0, width: 1.0 })
 }

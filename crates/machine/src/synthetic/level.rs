@@ -4,7 +4,7 @@ use super::{Scan, Token, attribute};
 use crate::build::MOST_OBJECTS;
 use crate::{Cache, Level, MachineError, Part, assumed};
 
-/// What stands at one level.
+/// The kind of object at one level.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
     /// A number without a type.

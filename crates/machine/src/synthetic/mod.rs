@@ -13,7 +13,7 @@
 //!
 //! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no
 //! trace; the memory controllers are as many as NUMA nodes (`numa:2`, or attached in brackets),
-//! else as packages, else one. What is not said is as in [`crate::assumed`].
+//! else as packages, else one. All else is as in [`crate::assumed`].
 
 mod attribute;
 mod level;
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
         Ok(found)
     }
 
-    /// What stands between `open` and `close`, if `open` comes next. Takes nested parentheses as
+    /// The text between `open` and `close`, if `open` comes next. Takes nested parentheses as
     /// part of it.
     fn inside(&mut self, open: char, close: char) -> Result<Option<Token<'a>>, MachineError> {
         if self.peek() != Some(open) {

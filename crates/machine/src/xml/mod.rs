@@ -2,7 +2,7 @@
 //! old names).
 //!
 //! The file is not trusted: its size, depth and number of objects are bounded, and every mistake is
-//! an error that says where.
+//! an error with its place.
 //!
 //! hwloc describes no speeds: latencies and bandwidth are as in [`crate::assumed`]. A cache of size
 //! 0 (unknown to hwloc) gets an assumed size, and the machine's name then says so. PUs that were

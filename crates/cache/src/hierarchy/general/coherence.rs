@@ -1,4 +1,4 @@
-//! What an access does to other workers' copies of its line.
+//! Coherence: an access invalidates or cleans other workers' copies of its line.
 
 use super::General;
 use crate::{
@@ -23,8 +23,7 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
 }
 
 impl General {
-    /// A write takes the line away from the chains `others`. What was modified there goes to the
-    /// writer.
+    /// A write takes the line away from the chains `others`. A modified copy goes to the writer.
     #[inline(always)]
     pub(super) fn invalidate<L: Lanes, const H: usize>(
         &mut self,
@@ -50,7 +49,7 @@ impl General {
     /// A read of a line that some of the chains `others` may hold modified: that copy is written
     /// back to the smallest cache common to both, or to memory, and stays where it is, clean.
     ///
-    /// `on_no_path`: no cache of the path had the line. Answers how many lines were written to
+    /// `on_no_path`: no cache of the path had the line. Returns how many lines were written to
     /// memory, and whether the common cache had to take the line in.
     #[inline(never)]
     pub(super) fn downgrade<L: Lanes, const H: usize>(
@@ -96,7 +95,7 @@ impl General {
         (self.evict::<L, H>(layout, lanes, common, evicted), true)
     }
 
-    /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Answers
+    /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Returns
     /// whether some copy was dirty.
     #[inline(always)]
     pub(super) fn remove_below<L: Lanes, const H: usize>(

@@ -1,22 +1,24 @@
-//! Any machine: what each cache is, and who is above and below whom, is looked up on the way.
+//! Any machine: the kind and the neighbours of each cache are looked up on the way.
 //!
-//! [`access`] is the way of one access through the caches, [`coherence`] what it does to other
-//! workers' copies, [`evict`] where the lines go that make room; [`directory`] knows who has which
-//! line; [`prefetch`] brings near what a later access will look at.
+//! - [`access`] takes one access through the caches.
+//! - [`coherence`] invalidates or cleans other workers' copies.
+//! - [`evict`] hands on the lines that make room.
+//! - [`directory`] knows which chains of caches have a line.
 
 mod access;
 mod coherence;
 mod directory;
 mod evict;
-mod prefetch;
 
-use befit_machine::Lines;
+use befit_machine::{Lines, WorkerId};
 
-use super::layout::Layout;
+use super::{LineAccess, layout::Layout};
 use crate::{ClusterCounts, sets::Store};
+use coherence::bits;
 use directory::Directory;
 
-/// What accesses change. (The layout is apart so that the access path can hold on to parts of it.)
+/// The state that accesses change. The layout is apart, so that the access path can hold on to
+/// parts of it.
 #[derive(Clone, Debug)]
 pub(super) struct General {
     pub(super) store: Store,
@@ -29,7 +31,7 @@ pub(super) struct General {
     pub(super) sibling_hits: u64,
 }
 
-/// What is counted of one cache while it runs.
+/// Counts of one cache while it runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     /// Accesses of workers that stand directly under it; the others are its children's misses.
@@ -70,5 +72,52 @@ impl General {
             writebacks: Lines(tally.writebacks),
             invalidations: Lines(tally.invalidations),
         })
+    }
+
+    /// Brings near the sets and the row of a line.
+    ///
+    /// An access to a random line looks at some six places that the host's own caches do not hold:
+    /// the line's row, its set in the last-level cache, the rows of the lines that make room in the
+    /// outer caches and, for a write, the sets of other copies. Waiting for them one after another
+    /// would be most of the time.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn prefetch(&self, layout: &Layout, access: &LineAccess) {
+        let LineAccess { worker, line, .. } = *access;
+        let Some(path) = layout.paths.get(worker.index()) else { return };
+        self.directory.prefetch(line);
+        for step in &layout.steps[path.far()] {
+            self.store.prefetch(&step.geometry, line);
+        }
+    }
+
+    /// Brings near the rows of the lines that will make room and, for a write, the sets of other
+    /// copies, once [`Self::prefetch`] has brought the line's own sets near.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn prepare(&self, layout: &Layout, access: &LineAccess) {
+        let LineAccess { worker, line, write } = *access;
+        let Some(path) = layout.paths.get(worker.index()) else { return };
+        if path.private > 0 && self.directory.glance(line, layout.steps[path.start as usize].chain)
+        {
+            // It will be found near, and little will have to make room.
+            return;
+        }
+        for step in &layout.steps[path.far()] {
+            self.directory.prefetch(Store::line_of(self.store.last_in(&step.geometry, line)));
+        }
+        if write && line < self.lines {
+            self.prefetch_others(layout, worker, line);
+        }
+    }
+
+    /// The set of the outermost cache of each chain that holds a copy.
+    fn prefetch_others(&self, layout: &Layout, worker: WorkerId, line: u32) {
+        let row = self.directory.row(line);
+        let others = &layout.others[worker.index() * layout.words..][..layout.words];
+        for (h, (word, mask)) in row.iter().zip(others).enumerate() {
+            for bit in bits([word & mask]) {
+                let chain = &layout.chains[h * 64 + bit as usize];
+                self.store.prefetch(&chain.outermost, line);
+            }
+        }
     }
 }

@@ -5,11 +5,11 @@ use befit_machine::{
 };
 use proptest::prelude::*;
 
-use super::{
-    super::{Hierarchy, Model, Touch},
-    reference::Reference,
+use super::reference::Reference;
+use crate::{
+    hierarchy::{Hierarchy, LineAccess, Model},
+    lanes::Host,
 };
-use crate::lanes::Host;
 
 const LINE: u64 = 64;
 
@@ -93,7 +93,7 @@ fn machine() -> impl Strategy<Value = Machine> {
 }
 
 /// The machines that have a model of their own, now and then with workers that share an L1.
-fn usual() -> impl Strategy<Value = Machine> {
+fn inclusive() -> impl Strategy<Value = Machine> {
     let shapes = ((0u32..=2, 1u32..=3), (0u32..=3, 1u32..=4), (1u64..=30, 1u32..=8));
     (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
         "a cache is larger than the one above it",
@@ -108,7 +108,7 @@ fn usual() -> impl Strategy<Value = Machine> {
             };
             let socket =
                 || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
-            MachineSpec::new("usual", (0..sockets).map(|_| socket()).collect()).build().ok()
+            MachineSpec::new("inclusive", (0..sockets).map(|_| socket()).collect()).build().ok()
         },
     )
 }
@@ -144,9 +144,13 @@ fn same(
     let mut on_all_lanes: Vec<Hierarchy> =
         Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
     let workers = machine.workers().len() as u32;
-    let touches: Vec<Touch> = trace
+    let touches: Vec<LineAccess> = trace
         .iter()
-        .map(|(w, line, write)| Touch { worker: WorkerId(w % workers), line: *line, write: *write })
+        .map(|(w, line, write)| LineAccess {
+            worker: WorkerId(w % workers),
+            line: *line,
+            write: *write,
+        })
         .collect();
     let mut in_batches = on_all_lanes.clone();
     let mut outcomes = Vec::new();
@@ -172,7 +176,7 @@ fn same(
         let mut outcomes = touches.iter().zip(&outcomes);
         // (In two runs, so that the second finds what the first has left.)
         let (first, second) = touches.split_at(touches.len() / 3);
-        let mut each = |touch: &Touch, access| {
+        let mut each = |touch: &LineAccess, access| {
             assert_eq!(Some((touch, &access)), outcomes.next(), "in batches");
         };
         same.run(first, &mut each);
@@ -202,13 +206,20 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
     #[test]
-    fn the_fast_model_does_what_the_obvious_model_does(machine in machine(), trace in trace(48), seed: u64) {
+    fn the_fast_model_does_what_the_obvious_model_does(
+        machine in machine(),
+        trace in trace(48),
+        seed: u64,
+    ) {
         same(&machine, 48, &trace, seed)?;
     }
 
     #[test]
-    fn the_model_of_usual_machines_does_what_the_obvious_model_does(machine in usual(), trace in trace(96)) {
-        prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Usual(_)));
+    fn the_inclusive_model_does_what_the_obvious_model_does(
+        machine in inclusive(),
+        trace in trace(96),
+    ) {
+        prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Inclusive(_)));
         same(&machine, 96, &trace, 0)?;
     }
 }

@@ -1,15 +1,15 @@
-//! The way of one access through the caches of the usual machine.
+//! The way of one access through the caches of the inclusive machine.
 //!
-//! The last-level cache aside, everything is written for the case that nothing is where it is
-//! looked for: an access of a large working set misses everywhere, and is the dearest.
+//! The last-level cache aside, everything is written for the case that the line is nowhere: an
+//! access of a large working set misses everywhere, and is the dearest.
 
 use std::hint::select_unpredictable;
 
 use super::{
-    Caches, PENDING, Plan, Shape, Usual,
-    ahead::Planned,
+    Caches, Inclusive, PENDING, PrefetchPlan, Shape,
+    plan::Planned,
     rows::{CORES, MODIFIED, MOST_WORKERS, place},
-    seats::{INNER, LAST, OUTER, REMOTE, Seat},
+    worker::{INNER, LAST, OUTER, REMOTE, WorkerState},
 };
 use crate::{
     Access,
@@ -17,8 +17,8 @@ use crate::{
     sets::{DIRTY, ORPHAN},
 };
 
-impl Usual {
-    /// One access, on `lanes`; says in `outcome` what it did.
+impl Inclusive {
+    /// One access, on `lanes`; writes its effects to `outcome`.
     #[inline(always)]
     pub(in crate::hierarchy) fn access<L: Short>(
         &mut self,
@@ -28,19 +28,20 @@ impl Usual {
         outcome: &mut Access,
     ) {
         let (line, dirty) = (plan.line(), plan.dirty());
-        let Self { seats, caches, .. } = self;
-        let seat = &mut seats[plan.worker() as usize % MOST_WORKERS];
+        let Self { workers, caches, .. } = self;
+        let worker = &mut workers[plan.worker() as usize % MOST_WORKERS];
 
         let inner = at(&mut caches.inner, plan.inner());
         let hits = lanes.find(inner, line);
         if hits != 0 {
             let old = lanes.to_front(inner, hits, dirty);
-            seat.found[INNER] += 1;
-            *outcome = Access { found: seat.answers[INNER], invalidated: false, written_back: 0 };
-            // What is dirty in a private cache is nobody else's, and what is read there needs no
+            worker.found[INNER] += 1;
+            *outcome =
+                Access { found: worker.outcomes[INNER], invalidated: false, written_back: 0 };
+            // A line that is dirty in a private cache has no other sharers, and a read needs no
             // leave.
             if dirty & !old != 0 {
-                outcome.invalidated = caches.claim(lanes, seat, plan.all());
+                outcome.invalidated = caches.claim(lanes, worker, plan.all());
             }
             return;
         }
@@ -52,24 +53,25 @@ impl Usual {
         let hits = lanes.find(outer, line);
         if hits != 0 {
             let old = lanes.to_front(outer, hits, pending);
-            seat.found[OUTER] += 1;
-            *outcome = Access { found: seat.answers[OUTER], invalidated: false, written_back: 0 };
+            worker.found[OUTER] += 1;
+            *outcome =
+                Access { found: worker.outcomes[OUTER], invalidated: false, written_back: 0 };
             if old & PENDING != 0 {
                 // The inner cache has written it back since.
                 outer.0[0] = line | DIRTY | pending;
             } else if dirty & !old != 0 {
-                outcome.invalidated = caches.claim(lanes, seat, plan.all());
+                outcome.invalidated = caches.claim(lanes, worker, plan.all());
             }
             if a & ORPHAN == 0 {
-                seat.writebacks[INNER] += u64::from(a >> 31);
+                worker.writebacks[INNER] += u64::from(a >> 31);
             } else {
-                outcome.written_back = caches.make_room(lanes, seat, [a, EMPTY], None);
+                outcome.written_back = caches.evict(lanes, worker, [a, EMPTY], None);
             }
             return;
         }
         let b = lanes.push(outer, &shape.outer_ways, line | pending);
-        // What makes room in the outer cache would be in the same set of the inner one. (Or has
-        // just made room there, too.)
+        // The outer cache's victim would be in the same set of the inner one, unless it has just
+        // been evicted there, too.
         let inside = lanes.find(&inner_before, b & LINE);
         let unusual = a & ORPHAN | inside != 0;
 
@@ -80,51 +82,51 @@ impl Usual {
 
         let row = caches.rows.at(plan.row());
         let before = row[0];
-        let others = before & seat.others;
+        let others = before & worker.others;
         let written = u64::from(dirty) << 32;
-        // What is modified but not here another socket has modified: a reader shares it, with
-        // memory too.
+        // A line that is modified, but not here, is another socket's: a reader shares it, and it is
+        // written to memory.
         let shared = before & !written & u64::from(!hit) << 63;
-        row[0] = (before & !(seat.lost | shared)) | seat.held | written;
-        let lost = row[1] & seat.private_lost;
-        seat.coherence_misses[LAST] += u64::from(before & seat.lost != 0);
+        row[0] = (before & !(worker.lost | shared)) | worker.held | written;
+        let lost = row[1] & worker.private_lost;
+        worker.coherence_misses[LAST] += u64::from(before & worker.lost != 0);
         let nearest = LAST + usize::from(!hit) * (REMOTE - LAST + usize::from(others == 0));
-        seat.found[nearest % seat.found.len()] += 1;
-        seat.shared += shared >> 63;
-        let found = seat.answers[nearest % seat.answers.len()];
+        worker.found[nearest % worker.found.len()] += 1;
+        worker.shared += shared >> 63;
+        let found = worker.outcomes[nearest % worker.outcomes.len()];
         *outcome = Access { found, invalidated: false, written_back: (shared >> 63) as u8 };
         let cleaned = if others & 0u64.wrapping_sub(written >> 63) != 0 {
             caches.invalidate(lanes, plan.all(), others);
             outcome.invalidated = true;
             0
         } else {
-            // A reader's, or of nobody.
+            // A reader shares the line; else there are no others.
             others & CORES & 0u64.wrapping_sub(before >> 63)
         };
         if cleaned | lost != 0 {
             caches.clean(lanes, line, cleaned);
-            caches.was_lost(seat, line);
+            caches.was_lost(worker, line);
         }
 
         // No copy below the last-level cache's victim.
-        let common = |row: &&mut [u64; 2]| row[0] & seat.below == 0;
+        let common = |row: &&mut [u64; 2]| row[0] & worker.below == 0;
         let Some(row) = caches.rows.get(place_of_c).filter(common) else {
-            outcome.written_back += caches.make_room(lanes, seat, [a, b], Some(c));
+            outcome.written_back += caches.evict(lanes, worker, [a, b], Some(c));
             return;
         };
         let modified = row[0] >> 63;
-        row[0] &= seat.without_last;
-        seat.writebacks[LAST] += modified;
-        seat.writebacks[INNER] += u64::from(a >> 31);
+        row[0] &= worker.without_last;
+        worker.writebacks[LAST] += modified;
+        worker.writebacks[INNER] += u64::from(a >> 31);
         outcome.written_back += modified as u8;
         if let Some(row) = caches.rows.get(place(u64::from(b & LINE))) {
-            row[0] &= seat.without_core;
-            seat.writebacks[OUTER] += u64::from(b & (DIRTY | PENDING) != 0);
+            row[0] &= worker.without_core;
+            worker.writebacks[OUTER] += u64::from(b & (DIRTY | PENDING) != 0);
         }
     }
 }
 
-/// The set at this place, which a plan has found.
+/// The set that a plan has found.
 #[inline(always)]
 fn at<T>(sets: &mut [T], place: u32) -> &mut T {
     match sets.get_mut(place as usize) {
@@ -140,13 +142,13 @@ fn beyond() -> ! {
 }
 
 impl Caches {
-    /// A write to a line that is clean in a cache of the worker's pair. Answers whether others had
+    /// A write to a line that is clean in a cache of the worker's pair. Returns whether others had
     /// it.
     #[inline(never)]
-    fn claim<L: Short>(&mut self, lanes: L, seat: &Seat, plan: Plan) -> bool {
-        lanes.flag(self.private(seat.core, OUTER, plan.line), plan.line, PENDING);
+    fn claim<L: Short>(&mut self, lanes: L, worker: &WorkerState, plan: PrefetchPlan) -> bool {
+        lanes.flag(self.private(worker.core, OUTER, plan.line), plan.line, PENDING);
         let row = self.rows.at(plan.row);
-        let others = row[0] & seat.others;
+        let others = row[0] & worker.others;
         row[0] |= MODIFIED;
         if others != 0 {
             self.invalidate(lanes, plan, others);

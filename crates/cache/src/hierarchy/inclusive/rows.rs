@@ -1,4 +1,4 @@
-//! Who has which line: two words per line, found by the line's number.
+//! The directory: two words per line, found by the line's number, that name its sharers.
 //!
 //! | first word | |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! |---|---|
 //! | 0 to 31, 32 to 63 | the core's inner, outer cache had the line until another worker's write took it away |
 //!
-//! All of it is exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
+//! All bits are exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
 
 use crate::{
     hint::{on_huge_pages, prefetch},
