@@ -5,11 +5,12 @@
 //! assert!(drawing.contains("4 × L3"));
 //! ```
 
-use std::{collections::HashMap, fmt::Write};
+use std::fmt::Write;
 
 use crate::{Cache, ClusterId, Inclusion, Machine, Placement, Replacement, WorkerId};
 
 /// One line: its part of the tree, then columns.
+#[derive(PartialEq)]
 struct Line {
     tree: String,
     columns: [String; 3],
@@ -18,7 +19,7 @@ struct Line {
 
 impl Machine {
     /// The tree of caches with equal neighbours drawn once (`4 × L3`), one line a level.
-    /// O(clusters).
+    /// O(clusters × depth).
     ///
     /// ```text
     /// xeon-7560: 32 workers on 32 cores, 2266 MHz
@@ -29,61 +30,51 @@ impl Machine {
     ///          └─ worker
     /// ```
     pub fn draw(&self) -> String {
-        let shapes = Shapes::new(self);
         let mut lines = vec![self.memory_line()];
-        self.draw_under(ClusterId::ROOT, "", Some(&shapes), &mut lines);
+        lines.extend(self.draw_under(ClusterId::ROOT));
         self.print(&lines)
     }
 
-    /// The same with each cache and worker on a line of its own, and the number that the operating
-    /// system gives the worker.
-    pub fn draw_full(&self) -> String {
-        let mut lines = vec![self.memory_line()];
-        self.draw_under(ClusterId::ROOT, "", None, &mut lines);
-        self.print(&lines)
-    }
-
-    fn draw_under(
-        &self,
-        cluster: ClusterId,
-        indent: &str,
-        collapse: Option<&Shapes>,
-        lines: &mut Vec<Line>,
-    ) {
-        let items = items(self, cluster, collapse);
-        for (at, (count, item)) in items.iter().enumerate() {
-            let last = at + 1 == items.len();
-            let (branch, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            let times = if *count > 1 { format!("{count} × ") } else { String::new() };
-            match *item {
-                Item::Cluster(id) => {
-                    let cluster = self.cluster(id);
-                    // Only the root has none, and it is nobody's child.
-                    let Some(cache) = &cluster.cache else { continue };
-                    lines
-                        .push(cache_line(format!("{indent}{branch}{times}{}", cache.level), cache));
-                    self.draw_under(id, &format!("{indent}{below}"), collapse, lines);
-                }
-                Item::Worker(id) => {
-                    let name = if collapse.is_some() {
-                        format!("{times}worker")
-                    } else {
-                        self.worker_name(id)
-                    };
-                    let speed = match self.workers()[id.index()].speed {
-                        100 => String::new(),
-                        percent => format!(" at {percent} % speed"),
-                    };
-                    lines.push(Line::new(format!("{indent}{branch}{name}{speed}")));
-                }
+    /// The drawing of everything under a cluster, from left to right.
+    fn draw_under(&self, cluster: ClusterId) -> Vec<Line> {
+        let cluster = self.cluster(cluster);
+        let mut runs: Vec<(usize, Vec<Line>)> = Vec::new();
+        let mut add = |drawing: Vec<Line>| match runs.last_mut() {
+            Some((count, last)) if *last == drawing => *count += 1,
+            _ => runs.push((1, drawing)),
+        };
+        let mut next = cluster.workers.start;
+        for child in &cluster.children {
+            let child_at = self.cluster(*child);
+            // Workers between the children stand directly here.
+            (next..child_at.workers.start).for_each(|w| add(vec![self.worker_line(WorkerId(w))]));
+            let cache = child_at.cache.iter().map(cache_line);
+            add(cache.chain(self.draw_under(*child)).collect());
+            next = child_at.workers.end;
+        }
+        (next..cluster.workers.end).for_each(|w| add(vec![self.worker_line(WorkerId(w))]));
+        let last = runs.len();
+        let mut lines = Vec::new();
+        for ((count, drawing), nth) in runs.into_iter().zip(1..) {
+            let times = if count > 1 { format!("{count} × ") } else { String::new() };
+            let (branch, below) =
+                if nth == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            for (at, line) in drawing.into_iter().enumerate() {
+                let tree = match at {
+                    0 => format!("{branch}{times}{}", line.tree),
+                    _ => format!("{below}{}", line.tree),
+                };
+                lines.push(Line { tree, ..line });
             }
         }
+        lines
     }
 
-    fn worker_name(&self, id: WorkerId) -> String {
-        let worker = &self.workers()[id.index()];
-        let cpu = worker.os_index.map_or(String::new(), |n| format!(" = cpu {n}"));
-        format!("worker {}{cpu}, core {}", id.0, worker.core)
+    fn worker_line(&self, id: WorkerId) -> Line {
+        Line::new(match self.workers()[id.index()].speed {
+            100 => "worker".to_owned(),
+            percent => format!("worker at {percent} % speed"),
+        })
     }
 
     fn memory_line(&self) -> Line {
@@ -129,7 +120,7 @@ impl Line {
     }
 }
 
-fn cache_line(tree: String, cache: &Cache) -> Line {
+fn cache_line(cache: &Cache) -> Line {
     let ways = match cache.ways {
         0 => "full".to_owned(),
         1 => "direct".to_owned(),
@@ -151,84 +142,7 @@ fn cache_line(tree: String, cache: &Cache) -> Line {
         rest.push(format!("lines of {}", cache.line));
     }
     let columns = [cache.size.to_string(), ways, format!("{} cycles", cache.latency.0)];
-    Line { tree, columns, rest: rest.join(", ") }
-}
-
-/// A cluster or worker directly under a cluster.
-#[derive(Clone, Copy)]
-enum Item {
-    Cluster(ClusterId),
-    Worker(WorkerId),
-}
-
-/// Per cluster, a number that equal subtrees share.
-struct Shapes(Vec<usize>);
-
-/// The looks of a subtree. (Bandwidths and the like belong to the machine.)
-#[derive(PartialEq, Eq, Hash)]
-struct Look {
-    cache: Option<Cache>,
-    items: Vec<(usize, Seen)>,
-}
-
-/// How an item looks, from outside.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Seen {
-    Cluster(usize),
-    Worker { speed: u32 },
-}
-
-impl Shapes {
-    /// Numbers all subtrees, from the leaves up. O(clusters + workers).
-    fn new(machine: &Machine) -> Self {
-        let mut known: HashMap<Look, usize> = HashMap::new();
-        let mut shapes = Self(vec![0; machine.clusters().len()]);
-        // Parents stand before their children, so backwards every child is known before its parent.
-        for at in (0..machine.clusters().len()).rev() {
-            let id = ClusterId(at as u32);
-            let items = items(machine, id, Some(&shapes)).into_iter();
-            let items = items.map(|(count, item)| (count, shapes.seen(machine, item))).collect();
-            let look = Look { cache: machine.cluster(id).cache, items };
-            let next = known.len();
-            shapes.0[at] = *known.entry(look).or_insert(next);
-        }
-        shapes
-    }
-
-    fn seen(&self, machine: &Machine, item: Item) -> Seen {
-        match item {
-            Item::Cluster(id) => Seen::Cluster(self.0[id.index()]),
-            Item::Worker(id) => Seen::Worker { speed: machine.workers()[id.index()].speed },
-        }
-    }
-}
-
-/// The items directly under `cluster`, from left to right; with `shapes`, runs of equal items are
-/// one, counted.
-fn items(machine: &Machine, cluster: ClusterId, shapes: Option<&Shapes>) -> Vec<(usize, Item)> {
-    let cluster_at = machine.cluster(cluster);
-    let mut all = Vec::new();
-    let mut next = cluster_at.workers.start;
-    for child in &cluster_at.children {
-        let range = machine.cluster(*child).workers.clone();
-        // Workers between the children stand directly here.
-        all.extend((next..range.start).map(|w| Item::Worker(WorkerId(w))));
-        all.push(Item::Cluster(*child));
-        next = range.end;
-    }
-    all.extend((next..cluster_at.workers.end).map(|w| Item::Worker(WorkerId(w))));
-    let mut runs: Vec<(usize, Item)> = Vec::new();
-    for item in all {
-        match (runs.last_mut(), shapes) {
-            (Some((count, first)), Some(shapes))
-                if shapes.seen(machine, *first) == shapes.seen(machine, item) =>
-            {
-                *count += 1;
-            }
-            _ => runs.push((1, item)),
-        }
-    }
-    runs
+    Line { tree: cache.level.to_string(), columns, rest: rest.join(", ") }
 }
 
 #[cfg(test)]
@@ -276,21 +190,6 @@ memory                           250 cycles  1 controller of 40 bytes/cycle
          └─ worker at 70 % speed
 ";
         assert_eq!(m.draw(), expected);
-    }
-
-    #[test]
-    fn the_full_form_lists_every_worker() {
-        let l1 = |n| Part::cache(1, Bytes::kib(48), 12, vec![Part::worker(Some(n))]);
-        let m = MachineSpec::new("two", vec![l1(4), l1(7)]).build().unwrap();
-        let expected = "\
-two: 2 workers on 2 cores, 2500 MHz
-memory                  250 cycles  1 controller of 40 bytes/cycle
-├─ L1   48 KiB  12-way    4 cycles
-│  └─ worker 0 = cpu 4, core 0
-└─ L1   48 KiB  12-way    4 cycles
-   └─ worker 1 = cpu 7, core 1
-";
-        assert_eq!(m.draw_full(), expected);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{Bytes, ClusterId, Cycles, Level, WorkerId};
 
 /// How a cache picks the line that makes room.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Replacement {
     /// The least recently used line of the set.
     #[default]
@@ -17,7 +17,7 @@ pub enum Replacement {
 }
 
 /// The relation of a cache's lines to those of the caches below (nearer to the cores).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Inclusion {
     /// Holds every line that a cache below holds; evicting one here evicts it there.
     Inclusive,
@@ -29,7 +29,7 @@ pub enum Inclusion {
 }
 
 /// One cache.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: Level,

@@ -64,6 +64,15 @@ enum Model {
     Inclusive(Box<Inclusive>),
 }
 
+/// Counts of the whole machine: see the methods of [`Hierarchy`] of these names.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    memory_reads: Lines,
+    memory_writes: Lines,
+    remote_hits: Lines,
+    sibling_hits: Lines,
+}
+
 /// One worker reads or writes one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineAccess {
@@ -179,38 +188,32 @@ impl Hierarchy {
         counts.unwrap_or_default()
     }
 
-    /// Lines read from memory. O(caches), as those below.
+    /// Lines read from memory. O(workers), as those below.
     pub fn memory_reads(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Inclusive(inclusive) => inclusive.memory_reads(),
-            Model::General(general) => general.memory_reads,
-        })
+        self.totals().memory_reads
     }
 
     /// Lines written to memory.
     pub fn memory_writes(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Inclusive(inclusive) => inclusive.memory_writes(),
-            Model::General(general) => general.memory_writes,
-        })
+        self.totals().memory_writes
     }
 
     /// Accesses that found their line under another child of the root only.
     pub fn remote_hits(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Inclusive(inclusive) => inclusive.remote_hits(),
-            Model::General(general) => general.remote_hits,
-        })
+        self.totals().remote_hits
     }
 
     /// Accesses that found their line only in another worker's cache under a common cache that did
     /// not have it.
     pub fn sibling_hits(&self) -> Lines {
-        Lines(match &self.model {
-            // The last-level cache has all that is below it.
-            Model::Inclusive(_) => 0,
-            Model::General(general) => general.sibling_hits,
-        })
+        self.totals().sibling_hits
+    }
+
+    fn totals(&self) -> Totals {
+        match &self.model {
+            Model::Inclusive(inclusive) => inclusive.totals(),
+            Model::General(general) => general.totals,
+        }
     }
 
     /// Whether the cache of `cluster` holds `line`; not a use. False for the root. O(ways).
@@ -242,4 +245,17 @@ fn seed_of(seed: u64, i: u64) -> u64 {
 #[inline(always)]
 fn cluster_of(cache: u32) -> ClusterId {
     ClusterId(cache + 1)
+}
+
+/// The numbers of the bits that are set.
+#[inline(always)]
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        // Clears the lowest bit.
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit
+        })
+    })
 }

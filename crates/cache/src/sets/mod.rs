@@ -87,14 +87,12 @@ impl Store {
 
     #[inline(always)]
     fn set(&self, of: &Geometry, line: u32) -> &[u32] {
-        let start = of.start(line);
-        &self.entries[start..][..of.stride as usize]
+        &self.entries[of.start(line)..][..of.stride as usize]
     }
 
     #[inline(always)]
     fn set_mut(&mut self, of: &Geometry, line: u32) -> &mut [u32] {
-        let start = of.start(line);
-        &mut self.entries[start..][..of.stride as usize]
+        &mut self.entries[of.start(line)..][..of.stride as usize]
     }
 
     /// Uses `line` in cache number `cache`: a hit adds `on_hit` to its flags, a miss takes it in
@@ -261,7 +259,8 @@ mod tests {
     use super::*;
     use crate::lanes::Portable;
 
-    fn shape(size: u64, ways: u32, replacement: Replacement) -> Cache {
+    /// An L2 of `size` bytes, in lines of 64.
+    pub(super) fn shape(size: u64, ways: u32, replacement: Replacement) -> Cache {
         Cache {
             level: Level(2),
             size: Bytes(size),
@@ -327,20 +326,11 @@ mod tests {
 
     #[test]
     fn a_shape_that_cannot_be_says_why() {
+        use Replacement::{Lru, TreePlru};
         for (size, ways, replacement, why) in [
-            (100, 1, Replacement::Lru, "has 100 B, not a multiple of its line of 64 B"),
-            (
-                640,
-                4,
-                Replacement::Lru,
-                "has 10 lines, which 4 ways do not divide: change its size or its ways",
-            ),
-            (
-                768,
-                12,
-                Replacement::TreePlru,
-                "has 12 ways: tree-PLRU needs a power of two, at most 64",
-            ),
+            (100, 1, Lru, "has 100 B, not a multiple of its line of 64 B"),
+            (640, 4, Lru, "has 10 lines, which 4 ways do not divide: change its size or its ways"),
+            (768, 12, TreePlru, "has 12 ways: tree-PLRU needs a power of two, at most 64"),
         ] {
             let error = Store::geometries(&[shape(size, ways, replacement)], |_| "it".into());
             assert_eq!(error.unwrap_err().to_string(), format!("it {why}"));

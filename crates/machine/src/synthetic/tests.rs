@@ -127,7 +127,6 @@ proptest! {
         let machine: Machine = text.parse().unwrap();
         invariants::check(&machine);
         machine.draw();
-        machine.draw_full();
     }
 
     #[test]

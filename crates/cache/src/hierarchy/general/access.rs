@@ -54,8 +54,8 @@ impl General {
         let mut way = Way { found: steps.steps.len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
         if let Some(step) = steps.steps.first() {
             let dirty = if write { DIRTY } else { 0 };
-            let tally = &mut self.tallies[step.cache as usize];
-            tally.direct += 1;
+            let counts = &mut self.counts[step.cache as usize];
+            counts.accesses.0 += 1;
             let cache = (step.cache, &step.geometry);
             let lookup = self.store.touch(lanes, cache, line, dirty, dirty | step.fill);
             if lookup.hit {
@@ -65,7 +65,7 @@ impl General {
                 way.found = 0;
                 way.entry = lookup.old;
             } else {
-                tally.misses += 1;
+                counts.misses.0 += 1;
                 way.victims[0] = lookup.old;
                 self.climb(lanes, steps, line, &mut way);
             }
@@ -118,7 +118,7 @@ impl General {
                 }
                 way.victims[i % MAX_DEPTH] = lookup.old;
             }
-            self.tallies[step.cache as usize].misses += 1;
+            self.counts[step.cache as usize].misses.0 += 1;
         }
     }
 
@@ -145,7 +145,7 @@ impl General {
         for (i, step) in steps.steps.iter().enumerate() {
             if i < way.found {
                 let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
-                self.tallies[step.cache as usize].coherence_misses += u64::from(lost);
+                self.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
             }
         }
         if depth > 0 {
@@ -167,7 +167,7 @@ impl General {
         } else if any != 0 {
             access.found = self.elsewhere(steps, &others);
         } else {
-            self.memory_reads += 1;
+            self.totals.memory_reads.0 += 1;
         }
         if any != 0 && write {
             self.invalidate(layout, lanes, line, &others);
@@ -184,7 +184,7 @@ impl General {
             }
         }
         if write && depth == 0 {
-            self.memory_writes += 1;
+            self.totals.memory_writes.0 += 1;
             access.written_back += 1;
         }
         access
@@ -195,11 +195,11 @@ impl General {
     fn elsewhere<const H: usize>(&mut self, steps: Steps, others: &[u64; H]) -> Found {
         match steps.common(others) {
             Some(cache) => {
-                self.sibling_hits += 1;
+                self.totals.sibling_hits.0 += 1;
                 Found::Sibling(cluster_of(cache))
             }
             None => {
-                self.remote_hits += 1;
+                self.totals.remote_hits.0 += 1;
                 Found::Remote
             }
         }

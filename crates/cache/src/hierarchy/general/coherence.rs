@@ -2,7 +2,10 @@
 
 use super::General;
 use crate::{
-    hierarchy::layout::{Layout, NONE, Steps},
+    hierarchy::{
+        self,
+        layout::{Layout, NONE, Steps},
+    },
     lanes::Lanes,
     sets::DIRTY,
 };
@@ -10,16 +13,8 @@ use crate::{
 /// The numbers of the bits that are set.
 #[inline(always)]
 pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32> {
-    words.into_iter().enumerate().flat_map(|(h, mut word)| {
-        std::iter::from_fn(move || {
-            let bit = word.trailing_zeros();
-            // Clears the lowest bit.
-            (word != 0).then(|| {
-                word &= word - 1;
-                h as u32 * 64 + bit
-            })
-        })
-    })
+    let bits_of = |(h, word)| hierarchy::bits(word).map(move |bit| h as u32 * 64 + bit);
+    words.into_iter().enumerate().flat_map(bits_of)
 }
 
 impl General {
@@ -36,7 +31,7 @@ impl General {
             for cache in &layout.chains[chain as usize].caches {
                 let info = &layout.caches[*cache as usize];
                 if self.store.remove(lanes, &info.geometry, line).is_some() {
-                    self.tallies[*cache as usize].invalidations += 1;
+                    self.counts[*cache as usize].invalidations.0 += 1;
                     self.directory.set(line, info.lost);
                 }
             }
@@ -84,7 +79,7 @@ impl General {
         }
         let Some(common) = steps.common(&dirty) else {
             self.directory.set_modified(line, false);
-            self.memory_writes += 1;
+            self.totals.memory_writes.0 += 1;
             return (1, false);
         };
         let info = &layout.caches[common as usize];

@@ -28,14 +28,14 @@ impl General {
             Role::Inner if entry & ORPHAN == 0 => {
                 if entry & DIRTY != 0 {
                     self.store.flag(lanes, &step.neighbour, line, DIRTY, 0);
-                    self.tallies[step.cache as usize].writebacks += 1;
+                    self.counts[step.cache as usize].writebacks.0 += 1;
                 }
                 0
             }
             Role::Outer => {
                 // The cache above is inclusive, so it has the line, and the directory knows whether
                 // it is modified.
-                self.tallies[step.cache as usize].writebacks += u64::from(entry >> 31);
+                self.counts[step.cache as usize].writebacks.0 += u64::from(entry >> 31);
                 if self.store.flag(lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
                     self.directory.clear(line, step.chain);
                 }
@@ -53,8 +53,8 @@ impl General {
                 take(&mut row[(step.chain / 64) as usize], step.chain);
                 let bit = layout.modified;
                 let dirty = take(&mut row[(bit / 64) as usize], bit);
-                self.tallies[step.cache as usize].writebacks += u64::from(dirty);
-                self.memory_writes += u64::from(dirty);
+                self.counts[step.cache as usize].writebacks.0 += u64::from(dirty);
+                self.totals.memory_writes.0 += u64::from(dirty);
                 u8::from(dirty)
             }
             _ => self.evict::<L, H>(layout, lanes, step.cache, entry),
@@ -122,10 +122,10 @@ impl General {
     ) -> u32 {
         let info = &layout.caches[cache as usize];
         if dirty {
-            self.tallies[cache as usize].writebacks += 1;
+            self.counts[cache as usize].writebacks.0 += 1;
         }
         if info.parent == NONE {
-            self.memory_writes += u64::from(dirty);
+            self.totals.memory_writes.0 += u64::from(dirty);
             return EMPTY;
         }
         let above = &layout.caches[info.parent as usize];

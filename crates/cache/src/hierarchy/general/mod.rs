@@ -10,9 +10,9 @@ mod coherence;
 mod directory;
 mod evict;
 
-use befit_machine::{Lines, WorkerId};
+use befit_machine::WorkerId;
 
-use super::{LineAccess, layout::Layout};
+use super::{LineAccess, Totals, layout::Layout};
 use crate::{ClusterCounts, sets::Store};
 use coherence::bits;
 use directory::Directory;
@@ -23,23 +23,11 @@ use directory::Directory;
 pub(super) struct General {
     pub(super) store: Store,
     pub(super) directory: Directory,
-    pub(super) tallies: Vec<Tally>,
+    /// Per cache. Its accesses are those of workers directly under it; the others are its children's
+    /// misses.
+    pub(super) counts: Vec<ClusterCounts>,
+    pub(super) totals: Totals,
     pub(super) lines: u32,
-    pub(super) memory_reads: u64,
-    pub(super) memory_writes: u64,
-    pub(super) remote_hits: u64,
-    pub(super) sibling_hits: u64,
-}
-
-/// Counts of one cache while it runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    /// Accesses of workers that stand directly under it; the others are its children's misses.
-    pub(super) direct: u64,
-    pub(super) misses: u64,
-    pub(super) coherence_misses: u64,
-    pub(super) writebacks: u64,
-    pub(super) invalidations: u64,
 }
 
 impl General {
@@ -47,31 +35,20 @@ impl General {
     pub(super) fn new(layout: &Layout, store: Store, lines: u32) -> Self {
         Self {
             directory: Directory::new(layout, lines),
-            tallies: vec![Tally::default(); layout.caches.len()],
+            counts: vec![ClusterCounts::default(); layout.caches.len()],
+            totals: Totals::default(),
             store,
             lines,
-            memory_reads: 0,
-            memory_writes: 0,
-            remote_hits: 0,
-            sibling_hits: 0,
         }
     }
 
     /// The counts of cache number `cache`. O(caches).
     pub(super) fn counts(&self, layout: &Layout, cache: usize) -> Option<ClusterCounts> {
-        let tally = self.tallies.get(cache)?;
-        let children = layout
-            .caches
-            .iter()
-            .zip(&self.tallies)
-            .filter(|(info, _)| info.parent as usize == cache);
-        Some(ClusterCounts {
-            accesses: Lines(tally.direct + children.map(|(_, child)| child.misses).sum::<u64>()),
-            misses: Lines(tally.misses),
-            coherence_misses: Lines(tally.coherence_misses),
-            writebacks: Lines(tally.writebacks),
-            invalidations: Lines(tally.invalidations),
-        })
+        let counts = *self.counts.get(cache)?;
+        let below = layout.caches.iter().zip(&self.counts);
+        let children = below.filter(|(info, _)| info.parent as usize == cache);
+        let accesses = counts.accesses + children.map(|(_, child)| child.misses).sum();
+        Some(ClusterCounts { accesses, ..counts })
     }
 
     /// Brings near the sets and the row of a line.

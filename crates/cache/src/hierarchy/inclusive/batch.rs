@@ -128,7 +128,7 @@ impl Batch {
     #[inline(always)]
     pub(in crate::hierarchy) fn prepare<L: Short>(&mut self, model: &Inclusive, lanes: L) {
         let Inclusive { starts, caches: Caches { shape, outer, last, rows, .. }, .. } = model;
-        let words = rows.words(lanes, &self.row);
+        let words = lanes.words(rows.all(), &self.row);
         let entries = lanes.entries(outer, &self.outer, shape.outer_ways.last());
         let tags = lanes.tags(last, &self.last, shape.last_way);
         let [core, socket] = [&starts.core, &starts.socket].map(|s| lanes.pick(s, &self.worker));

@@ -2,10 +2,11 @@
 
 use super::{
     Caches, PENDING, PrefetchPlan,
-    rows::{CORES, MOST_CORES, SOCKETS, TO_LOST, bits},
+    rows::{CORES, MOST_CORES, SOCKETS, TO_LOST},
     worker::{INNER, LAST, OUTER, WorkerState},
 };
 use crate::{
+    hierarchy::bits,
     lanes::{EMPTY, Entries, LINE, Short},
     sets::{DIRTY, ORPHAN},
 };

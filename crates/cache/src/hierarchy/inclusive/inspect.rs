@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     ClusterCounts,
+    hierarchy::Totals,
     lanes::{EMPTY, Entries, LINE, NO_TAG, Portable, Short, Tags},
 };
 
@@ -35,19 +36,20 @@ impl Inclusive {
         })
     }
 
-    /// Lines read from memory.
-    pub(in crate::hierarchy) fn memory_reads(&self) -> u64 {
-        self.workers().iter().map(|w| w.found[MEMORY]).sum()
-    }
-
-    /// Lines written to memory.
-    pub(in crate::hierarchy) fn memory_writes(&self) -> u64 {
-        self.workers().iter().map(|w| w.writebacks[LAST] + w.shared).sum()
-    }
-
-    /// Accesses that found their line with another socket only.
-    pub(in crate::hierarchy) fn remote_hits(&self) -> u64 {
-        self.workers().iter().map(|w| w.found[REMOTE]).sum()
+    /// Counts of the whole machine. O(workers).
+    pub(in crate::hierarchy) fn totals(&self) -> Totals {
+        let found = |at: usize| self.workers().iter().map(|w| Lines(w.found[at])).sum();
+        Totals {
+            memory_reads: found(MEMORY),
+            memory_writes: self
+                .workers()
+                .iter()
+                .map(|w| Lines(w.writebacks[LAST] + w.shared))
+                .sum(),
+            remote_hits: found(REMOTE),
+            // The last-level cache has all that is below it.
+            sibling_hits: Lines(0),
+        }
     }
 
     fn workers(&self) -> &[WorkerState] {

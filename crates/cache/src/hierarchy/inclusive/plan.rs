@@ -137,7 +137,7 @@ impl Inclusive {
     #[inline(always)]
     pub(in crate::hierarchy) fn prefetch(&self, plan: &PrefetchPlan) {
         let Caches { outer, last, rows, .. } = &self.caches;
-        rows.prefetch(plan.row as usize);
+        prefetch(rows.all(), plan.row as usize);
         prefetch(last, plan.last as usize);
         prefetch(outer, plan.outer as usize);
     }
@@ -149,15 +149,15 @@ impl Inclusive {
         let Caches { shape, inner, outer, last, rows, .. } = &self.caches;
         let worker = &self.workers[plan.worker as usize % MOST_WORKERS];
         prefetch(inner, plan.inner as usize);
-        let word = rows.word(plan.row);
+        let [word, _] = rows.all()[plan.row as usize];
         if word & worker.core_bit != 0 {
             // It will be found near, and little will have to make room.
             return;
         }
         let out = outer[plan.outer as usize].0[shape.outer_ways.last()];
-        rows.prefetch(rows.place(u64::from(out & LINE)));
+        prefetch(rows.all(), rows.place(u64::from(out & LINE)));
         let out = last[plan.last as usize].0[shape.last_way % TAGS];
-        rows.prefetch(rows.place(shape.line(out, plan.number)));
+        prefetch(rows.all(), rows.place(shape.line(out, plan.number)));
         let others = word & worker.other_sockets;
         let copy = (others.trailing_zeros().wrapping_sub(32))
             .wrapping_mul(shape.last_stride())
