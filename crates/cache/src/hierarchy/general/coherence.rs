@@ -59,7 +59,7 @@ impl General {
         let mut dirty = [0u64; H];
         for chain in bits(*others) {
             let chain_info = &layout.chains[chain as usize];
-            // A tracked cache of another domain that has the line has it modified: nobody else can.
+            // A tracked cache of another domain that has the line has it modified: no other can.
             let mut was_dirty = chain_info.tracked;
             if !chain_info.tracked {
                 for cache in &chain_info.caches {

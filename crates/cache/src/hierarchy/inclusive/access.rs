@@ -46,7 +46,7 @@ impl Inclusive {
             return;
         }
         let inner_before = *inner;
-        let a = lanes.push(inner, &shape.inner_ways, line | dirty);
+        let inner_out = lanes.push(inner, &shape.inner_ways, line | dirty);
 
         let pending = dirty / (DIRTY / PENDING);
         let outer = at(&mut caches.outer, plan.outer());
@@ -62,23 +62,23 @@ impl Inclusive {
             } else if dirty & !old != 0 {
                 outcome.invalidated = caches.claim(lanes, worker, plan.all());
             }
-            if a & ORPHAN == 0 {
-                worker.writebacks[INNER] += u64::from(a >> 31);
+            if inner_out & ORPHAN == 0 {
+                worker.writebacks[INNER] += u64::from(inner_out >> 31);
             } else {
-                outcome.written_back = caches.evict(lanes, worker, [a, EMPTY], None);
+                outcome.written_back = caches.evict(lanes, worker, [inner_out, EMPTY], None);
             }
             return;
         }
-        let b = lanes.push(outer, &shape.outer_ways, line | pending);
-        // The outer cache's victim would be in the same set of the inner one, unless it has just
-        // been evicted there, too.
-        let inside = lanes.find(&inner_before, b & LINE);
-        let unusual = a & ORPHAN | inside != 0;
+        let outer_out = lanes.push(outer, &shape.outer_ways, line | pending);
+        // If the inner cache has the outer one's victim, or has just evicted it too, it was in this
+        // set.
+        let inside = lanes.find(&inner_before, outer_out & LINE);
+        let unusual = inner_out & ORPHAN | inside != 0;
 
         let (hit, old) = lanes.touch(at(&mut caches.last, plan.last()), shape.last_way, plan.tag());
         // A way is often empty, as its line was taken away by a write.
-        let c = shape.line(select_unpredictable(hit, NO_TAG, old), plan.number());
-        let place_of_c = select_unpredictable(unusual, usize::MAX, caches.rows.place(c));
+        let last_out = shape.line(select_unpredictable(hit, NO_TAG, old), plan.number());
+        let row_out = select_unpredictable(unusual, usize::MAX, caches.rows.place(last_out));
 
         let row = caches.rows.at(plan.row());
         let before = row[0];
@@ -110,18 +110,19 @@ impl Inclusive {
 
         // No copy below the last-level cache's victim.
         let common = |row: &&mut [u64; 2]| row[0] & worker.below == 0;
-        let Some(row) = caches.rows.get(place_of_c).filter(common) else {
-            outcome.written_back += caches.evict(lanes, worker, [a, b], Some(c));
+        let Some(row) = caches.rows.get(row_out).filter(common) else {
+            outcome.written_back +=
+                caches.evict(lanes, worker, [inner_out, outer_out], Some(last_out));
             return;
         };
         let modified = row[0] >> 63;
         row[0] &= worker.without_last;
         worker.writebacks[LAST] += modified;
-        worker.writebacks[INNER] += u64::from(a >> 31);
+        worker.writebacks[INNER] += u64::from(inner_out >> 31);
         outcome.written_back += modified as u8;
-        if let Some(row) = caches.rows.get(place(u64::from(b & LINE))) {
+        if let Some(row) = caches.rows.get(place(u64::from(outer_out & LINE))) {
             row[0] &= worker.without_core;
-            worker.writebacks[OUTER] += u64::from(b & (DIRTY | PENDING) != 0);
+            worker.writebacks[OUTER] += u64::from(outer_out & (DIRTY | PENDING) != 0);
         }
     }
 }

@@ -95,25 +95,25 @@ impl Caches {
         &mut self,
         lanes: L,
         worker: &mut WorkerState,
-        [mut a, mut b]: [u32; 2],
+        [mut inner, mut outer]: [u32; 2],
         last: Option<u64>,
     ) -> u8 {
         let last = last.filter(|line| *line < u64::from(self.shape.lines)).map(|line| line as u32);
         // Several caches may evict the same line at once. It leaves the last-level cache but once,
         // and when it has left the outer cache, that cache does not have it.
-        if (a ^ b) & LINE == 0 {
-            a |= ORPHAN;
-            b &= if b == EMPTY { EMPTY } else { !PENDING };
+        if (inner ^ outer) & LINE == 0 {
+            inner |= ORPHAN;
+            outer &= if outer == EMPTY { EMPTY } else { !PENDING };
         }
         let mut written = 0;
         if let Some(line) = last {
             let gone = |entry: u32| if entry & LINE == line { EMPTY } else { entry };
-            (a, b) = (gone(a), gone(b));
+            (inner, outer) = (gone(inner), gone(outer));
             written = self.evict_last(lanes, worker, line);
         }
-        self.evict_outer(lanes, worker, b);
-        if a != EMPTY {
-            let next = self.evict_inner(lanes, worker, a);
+        self.evict_outer(lanes, worker, outer);
+        if inner != EMPTY {
+            let next = self.evict_inner(lanes, worker, inner);
             self.evict_outer(lanes, worker, next);
         }
         written
@@ -151,8 +151,8 @@ impl Caches {
         lanes.push(set, &self.shape.outer_ways, line | DIRTY)
     }
 
-    /// `entry` has left the outer cache. The last-level cache has it, and the directory
-    /// knows whether it is modified.
+    /// `entry` has left the outer cache. The last-level cache has it, and the directory knows whether
+    /// it is modified.
     fn evict_outer<L: Short>(&mut self, lanes: L, worker: &mut WorkerState, entry: u32) {
         if entry == EMPTY {
             return;
