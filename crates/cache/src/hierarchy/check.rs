@@ -1,6 +1,6 @@
 //! The invariants that hold between accesses.
 
-use super::{Hierarchy, Model, layout::NONE};
+use super::{Hierarchy, Model, layout};
 use crate::{
     lanes::Portable,
     sets::{DIRTY, ORPHAN, Store},
@@ -107,9 +107,6 @@ impl Hierarchy {
 
     /// The caches above `cache`.
     fn above(&self, cache: usize) -> impl Iterator<Item = usize> + '_ {
-        let parent = |c: usize| {
-            Some(self.layout.caches[c].parent).filter(|p| *p != NONE).map(|p| p as usize)
-        };
-        std::iter::successors(parent(cache), move |c| parent(*c))
+        layout::above(&self.layout.caches, cache as u32).map(|c| c as usize)
     }
 }

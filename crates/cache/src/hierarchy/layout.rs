@@ -222,11 +222,9 @@ impl Layout {
 
     fn mark_below(&mut self) {
         for (i, chain) in self.chains.iter().enumerate() {
-            let mut above = chain.caches.last().map_or(NONE, |c| self.caches[*c as usize].parent);
-            while above != NONE {
-                let info = self.caches[above as usize];
-                set(&mut self.below[info.chain as usize * self.words..], i);
-                above = info.parent;
+            for above in above(&self.caches, chain.caches[chain.caches.len() - 1]) {
+                let chain = self.caches[above as usize].chain as usize;
+                set(&mut self.below[chain * self.words..], i);
             }
         }
         for (i, chain) in self.chains.iter_mut().enumerate() {
@@ -318,6 +316,12 @@ impl Layout {
         self.others.extend(others);
         Ok(())
     }
+}
+
+/// The caches above `cache`, the nearest first.
+pub(super) fn above(caches: &[CacheInfo], cache: u32) -> impl Iterator<Item = u32> + '_ {
+    let parent = |c: u32| Some(caches[c as usize].parent).filter(|p| *p != NONE);
+    std::iter::successors(parent(cache), move |c| parent(*c))
 }
 
 fn set(words: &mut [u64], bit: usize) {

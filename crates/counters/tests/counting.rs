@@ -1,22 +1,26 @@
-//! What is counted of a thread, checked with the kernel's events against what the thread is known
-//! to do; and hardware counters, or their refusal.
+//! Counts of a thread and of the programs that it starts, checked with the kernel's events against
+//! known work; and hardware counters, or their refusal.
 //!
 //! A kernel that forbids even its own counters (containers) leaves nothing to check: the tests then
 //! only look at the message.
 #![cfg(target_os = "linux")]
 
 use std::{
+    process::Command,
     sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
 
-use befit_counters::{CountersError, Counts, Hardware, Quantity, Software, Source};
+use befit_counters::{Children, CountersError, Counts, Hardware, Quantity, Software, Source};
 
-/// The thread's counters, or nothing where they are not permitted.
-fn open() -> Option<Software> {
-    match Software::open() {
-        Ok(software) => Some(software),
+/// Set for a test that runs again as a program.
+const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
+
+/// The counters, or nothing where they are not permitted.
+fn permitted<T>(opened: Result<T, CountersError>) -> Option<T> {
+    match opened {
+        Ok(counters) => Some(counters),
         Err(
             why @ (CountersError::Forbidden { .. }
             | CountersError::Blocked
@@ -27,6 +31,14 @@ fn open() -> Option<Software> {
         }
         Err(why) => panic!("{why}"),
     }
+}
+
+fn open() -> Option<Software> {
+    permitted(Software::open())
+}
+
+fn open_children() -> Option<Children> {
+    permitted(Children::software())
 }
 
 /// Counts `work`, after a read that has the code of reading itself brought in.
@@ -205,5 +217,66 @@ fn hardware_counts_or_says_in_one_line_why_not() {
                 "a refusal without advice: {message}"
             );
         }
+    }
+}
+
+/// Runs the test `name` again, as a program.
+fn again(name: &str) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1").output().unwrap();
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_program_is_counted_with_all_its_threads_and_what_it_starts() {
+    if std::env::var_os(PROGRAM).is_some() {
+        thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| Fresh::new(2_000).touch()))));
+        assert!(Command::new("true").status().unwrap().success());
+        return;
+    }
+    let Some(mut children) = open_children() else { return };
+    again("a_program_is_counted_with_all_its_threads_and_what_it_starts");
+    let counts = children.read().unwrap();
+    let faults = counts.page_faults.unwrap();
+    assert!((6_000..12_000).contains(&faults), "{faults}");
+    assert!(counts.task_clock.unwrap() > Duration::ZERO);
+    assert!(counts.instructions.is_none());
+}
+
+#[test]
+fn what_the_calling_thread_does_itself_is_not_counted() {
+    let Some(mut children) = open_children() else { return };
+    Fresh::new(10_000).touch();
+    spin(Duration::from_millis(50));
+    assert_eq!(children.read().unwrap().page_faults, Some(0));
+    assert!(Command::new("true").status().unwrap().success());
+    let counts = children.read().unwrap();
+    assert!((1..5_000).contains(&counts.page_faults.unwrap()), "{counts:?}");
+    assert!(counts.task_clock.unwrap() < Duration::from_millis(50), "{counts:?}");
+}
+
+/// Counters that had counted one program sometimes missed the next: the kernel had given them away
+/// with the first.
+#[test]
+fn regression_each_program_is_counted_by_counters_of_its_own() {
+    for _ in 0..30 {
+        let Some(mut children) = open_children() else { return };
+        assert!(Command::new("true").status().unwrap().success());
+        let faults = children.read().unwrap().page_faults.unwrap();
+        assert!(faults > 0);
+    }
+}
+
+#[test]
+fn hardware_counts_a_program_or_says_in_one_line_why_not() {
+    match Children::hardware() {
+        Ok(mut children) => {
+            assert!(Command::new("true").status().unwrap().success());
+            match children.read() {
+                Ok(counts) => assert!(counts.instructions.is_none_or(|n| n > 10_000), "{counts:?}"),
+                Err(why) => assert!(matches!(why, CountersError::StandStill), "{why}"),
+            }
+        }
+        Err(why) => assert!(!why.to_string().contains('\n')),
     }
 }
