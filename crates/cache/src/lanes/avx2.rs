@@ -57,7 +57,7 @@ impl Lanes for Avx2 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(from: &[u32; WIDTH]) -> __m256i {
+pub(super) fn load(from: &[u32; WIDTH]) -> __m256i {
     // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
     // alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
@@ -65,7 +65,7 @@ fn load(from: &[u32; WIDTH]) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(to: &mut [u32; WIDTH], v: __m256i) {
+pub(super) fn store(to: &mut [u32; WIDTH], v: __m256i) {
     // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
     // asks for no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }

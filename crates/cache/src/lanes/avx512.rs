@@ -3,13 +3,15 @@
 
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_alignr_epi32, _mm256_and_si256, _mm256_cmpeq_epi32_mask,
-    _mm256_loadu_si256, _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
-    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask,
-    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_blend_epi32, _mm512_set1_epi32,
-    _mm512_storeu_si512,
+    _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm512_alignr_epi32, _mm512_and_si512,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_inserti64x4, _mm512_loadu_si512,
+    _mm512_mask_blend_epi32, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-use super::{Avx2, EMPTY, LINE, Lanes, Lookup, WIDTH};
+use super::{
+    Avx2, EMPTY, LINE, Lanes, Lookup, WIDTH,
+    avx2::{load as load_8, store as store_8},
+};
 
 /// Proof that the processor has AVX-512 (F, VL and BW) and the features of [`Avx2`]: only
 /// [`Avx512::detect`] makes one.
@@ -127,22 +129,6 @@ fn store_16(to: &mut [u32; 16], v: __m512i) {
     // SAFETY: `to` is borrowed mutably and valid for writes of its 64 bytes; the unaligned store
     // asks for no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load_8(from: &[u32; WIDTH]) -> __m256i {
-    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
-    // alignment.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store_8(to: &mut [u32; WIDTH], v: __m256i) {
-    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
-    // asks for no alignment.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
 }
 
 /// Bit i is set where lane i is of `line`.
