@@ -23,8 +23,8 @@ use directory::Directory;
 pub(super) struct General {
     pub(super) store: Store,
     pub(super) directory: Directory,
-    /// Per cache. Its accesses are those of workers directly under it; the others are its children's
-    /// misses.
+    /// Per cache. Its accesses are those of workers directly under it; the others are its
+    /// children's misses.
     pub(super) counts: Vec<ClusterCounts>,
     pub(super) totals: Totals,
     pub(super) lines: u32,

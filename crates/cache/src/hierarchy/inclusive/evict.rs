@@ -151,8 +151,8 @@ impl Caches {
         lanes.push(set, &self.shape.outer_ways, line | DIRTY)
     }
 
-    /// `entry` has left the outer cache. The last-level cache has it, and the directory knows whether
-    /// it is modified.
+    /// `entry` has left the outer cache. The last-level cache has it, and the directory knows
+    /// whether it is modified.
     fn evict_outer<L: Short>(&mut self, lanes: L, worker: &mut WorkerState, entry: u32) {
         if entry == EMPTY {
             return;
