@@ -24,6 +24,14 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Whether a result that is one number is `expected`; `index` says which one it is.
+pub(crate) fn check_number(index: usize, found: f64, expected: f64) -> Result<(), KernelError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(KernelError::WrongResult { index, found, expected })
+}
+
 /// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's
 /// splitmix64 (public domain).
 pub(crate) fn mixed(x: u64) -> u64 {

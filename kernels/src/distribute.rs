@@ -8,7 +8,7 @@
 use befit::{fit, join};
 use smallvec::{SmallVec, smallvec};
 
-use crate::sizes;
+use crate::BOOKKEEPING;
 
 /// Elements that go through a small array at once.
 const BLOCK: usize = 128;
@@ -177,7 +177,7 @@ impl<F> Distribution<F> {
     /// The most that a strand touches of a task of `bytes` bytes on `from`: all of it, or the
     /// `table` bytes of counts that it sums.
     fn strand<T>(&self, from: &[T], bytes: usize, table: usize) -> usize {
-        if from.len() <= self.part { bytes } else { sizes::BOOKKEEPING + table }
+        if from.len() <= self.part { bytes } else { BOOKKEEPING + table }
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn each_class_stands_together() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         for n in [0, 1, 7, 8, 9, 1000] {
             for classes in [2, 3, 4, 7] {
                 let from: Vec<usize> = (0..n).map(|i| i * 7919 % 1009).collect();

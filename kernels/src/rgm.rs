@@ -31,27 +31,11 @@ const LINE: usize = 64;
 
 /// Where elements are gathered from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
+pub(crate) enum Source {
     /// The whole range that the recursive task works on.
     Range,
     /// The serial leaf's own part of it.
     Leaf,
-}
-
-/// Runs `rgm` on `input.n` elements with random indices from the seed.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run_in_range(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    run(pool, input, Source::Range)
-}
-
-/// Runs `rgm-leaf` on `input.n` elements with random indices from the seed.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run_in_leaf(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    run(pool, input, Source::Leaf)
 }
 
 /// Where elements are gathered from, and where parallelism and recursion end.
@@ -68,7 +52,8 @@ impl Shape {
     }
 }
 
-fn run(pool: &ThreadPool, input: Input, source: Source) -> Result<(), KernelError> {
+/// Runs `rgm` or `rgm-leaf` on `input.n` elements with random indices from the seed.
+pub(crate) fn run(pool: &ThreadPool, input: Input, source: Source) -> Result<(), KernelError> {
     let (Input { n, seed, .. }, shape) = (input, Shape::new(source, input));
     let mut random = fastrand::Rng::with_seed(seed);
     let a = array::filled(n, |i| i as f64)?;
@@ -182,25 +167,8 @@ fn last_source(i: usize, n: usize, shape: Shape) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    fn pool() -> ThreadPool {
-        befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
-    }
-
     fn shape(source: Source) -> Shape {
         Shape::new(source, Input { shrink: 1, ..Input::default() })
-    }
-
-    #[test]
-    fn every_element_is_gathered_from_its_last_range_whatever_the_length() {
-        let pool = pool();
-        for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
-            for source in [Source::Range, Source::Leaf] {
-                for shrink in [1, 64] {
-                    let input = Input { n, seed: 7, shrink, ..Input::default() };
-                    assert_eq!(run(&pool, input, source), Ok(()), "n = {n}, {source:?}, {shrink}");
-                }
-            }
-        }
     }
 
     #[test]

@@ -25,10 +25,7 @@ const SERIAL_BELOW: usize = 1 << 14;
 const ENDS_AT: usize = 1 << 13;
 
 /// Runs it on `input.n` elements; the seed makes no difference.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let a = array::filled(input.n, |i| i as f64)?;
     let mut b = array::filled(input.n, |_| 0.0)?;
     let cut_offs =
@@ -79,24 +76,5 @@ impl CutOffs {
         let (a1, a2) = a.split_at(a.len() / 2);
         let (b1, b2) = b.split_at_mut(a1.len());
         join(fit(bytes(a1, b1), || self.map(a1, b1)), fit(bytes(a2, b2), || self.map(a2, b2)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_element_is_mapped_whatever_the_length() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
-            for shrink in [1, 64] {
-                assert_eq!(
-                    run(&pool, Input { n, seed: 0, shrink, ..Input::default() }),
-                    Ok(()),
-                    "n = {n}, {shrink}"
-                );
-            }
-        }
     }
 }

@@ -25,10 +25,7 @@ use tree::Tree;
 use word::Word;
 
 /// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     match settings.get("node") {
         "24" => look_up::<4>(pool, input, settings),
         _ => look_up::<3>(pool, input, settings),
@@ -62,14 +59,7 @@ fn look_up<const FOURS: usize>(
             }
         });
     });
-    match missing.into_inner() {
-        0 => Ok(()),
-        lost => Err(KernelError::WrongResult {
-            index: 0,
-            found: (input.n - lost) as f64,
-            expected: input.n as f64,
-        }),
-    }
+    array::check_number(0, (input.n - missing.into_inner()) as f64, input.n as f64)
 }
 
 /// 0..n in the order of their numbers with the bits reversed. O(n).
@@ -86,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_word_is_found_whatever_the_layout_and_order() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let [node, layout, lookups] = Kernel::find("bst").unwrap().settings else {
             panic!("three settings")
         };

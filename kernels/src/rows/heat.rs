@@ -9,27 +9,11 @@
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
-use crate::{
-    ElementSize, Input, KernelError, array,
-    element::{Element, Wide},
-};
+use super::{Branching, COLUMNS, Element, Pass, Plate, Program, default_iterations};
+use crate::{Input, KernelError, array};
 
-/// Runs `heat`, halving the rows.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    sized(pool, input, Branching::Two)
-}
-
-/// Runs `heat-ub`, halving and quartering the rows by turns.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    sized(pool, input, Branching::TwoAndFour)
-}
+/// `heat` and `heat-ub`.
+pub(crate) struct Heat;
 
 /// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the
 /// inner elements' means of neighbours in `from`; its edge stays. What is beyond the shorter of the
@@ -38,39 +22,34 @@ pub fn jacobi(from: &[f64], to: &mut [f64]) {
     pass(from, to, Branching::Two);
 }
 
-fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
-    match input.element {
-        ElementSize::Eight => solve::<f64>(pool, input, branching),
-        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
+impl Program for Heat {
+    fn solve<E: Element>(
+        pool: &ThreadPool,
+        input: Input,
+        branching: Branching,
+    ) -> Result<(), KernelError> {
+        let rows = input.n;
+        let iterations = input.iterations.unwrap_or(default_iterations(rows));
+        let mode = Plate { rows: rows.max(2) };
+        let begin = |i: usize| {
+            let (row, column) = (i / COLUMNS, i % COLUMNS);
+            E::new(Plate::plane(row, column) + mode.wave(row, column))
+        };
+        let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
+        let mut from = array::filled(elements, begin)?;
+        let mut to = array::filled(elements, begin)?;
+        pool.install(fit(2 * size_of_val(&from[..]), || {
+            for _ in 0..iterations {
+                pass(&from, &mut to, branching);
+                std::mem::swap(&mut from, &mut to);
+            }
+        }));
+        let left = mode.factor().powi(iterations as i32);
+        array::check_near(from.iter().map(|e| e.get()), |i| {
+            let (row, column) = (i / COLUMNS, i % COLUMNS);
+            Plate::plane(row, column) + left * mode.wave(row, column)
+        })
     }
-}
-
-fn solve<E: Element>(
-    pool: &ThreadPool,
-    input: Input,
-    branching: Branching,
-) -> Result<(), KernelError> {
-    let rows = input.n;
-    let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Mode { rows: rows.max(2) };
-    let begin = |i: usize| {
-        let (row, column) = (i / COLUMNS, i % COLUMNS);
-        E::new(Mode::plane(row, column) + mode.wave(row, column))
-    };
-    let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
-    let mut from = array::filled(elements, begin)?;
-    let mut to = array::filled(elements, begin)?;
-    pool.install(fit(2 * size_of_val(&from[..]), || {
-        for _ in 0..iterations {
-            pass(&from, &mut to, branching);
-            std::mem::swap(&mut from, &mut to);
-        }
-    }));
-    let left = mode.factor().powi(iterations as i32);
-    array::check_near(from.iter().map(|e| e.get()), |i| {
-        let (row, column) = (i / COLUMNS, i % COLUMNS);
-        Mode::plane(row, column) + left * mode.wave(row, column)
-    })
 }
 
 fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
@@ -79,7 +58,8 @@ fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
             average(from, first + i, row);
         }
     };
-    Pass::new(branching, COLUMNS, 2 * COLUMNS * size_of::<E>(), &leaf).over(0, to);
+    let row_bytes = 2 * COLUMNS * size_of::<E>();
+    Pass { branching, width: COLUMNS, row_bytes, leaf: &leaf }.over(to);
 }
 
 /// Row `at` of the next pass.
@@ -95,30 +75,5 @@ fn average<E: Element>(from: &[E], at: usize, row: &mut [E]) {
         row[j] = E::new(
             0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()),
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_wave_fades_at_the_known_rate_whatever_the_rows_the_branching_and_the_element() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, 2, 3, 65, 130] {
-            for element in [ElementSize::Eight, ElementSize::Sixteen] {
-                let input = Input { n, iterations: Some(7), element, ..Input::default() };
-                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
-                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn many_passes_reach_the_steady_state() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        // Of 20 rows the wave loses 1.4 % in a pass: nothing is left of it but the plane.
-        assert!(Mode { rows: 20 }.factor().powi(3000) < 1e-8);
-        assert_eq!(run(&pool, Input { n: 20, iterations: Some(3000), ..Input::default() }), Ok(()));
     }
 }

@@ -6,16 +6,77 @@
 //! its `-ub` form (for *unbalanced* trees) halves and quarters them by turns. The matrices have 512
 //! columns, the number of rows is the input size; `ge` is square.
 
-pub mod ge;
+mod ge;
 pub mod heat;
-pub mod sor;
+mod sor;
 
-use befit::{fit, join, scope};
+use befit::{ThreadPool, fit, join, scope};
 use befit_catalog::Settings;
 
-use crate::{ElementSize, Input};
+pub(crate) use self::{ge::Ge, heat::Heat, sor::Sor};
+use crate::{Input, KernelError};
 
-/// `input` with what is set.
+/// The size of a matrix's elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ElementSize {
+    /// A double.
+    #[default]
+    Eight,
+    /// A double that takes the room of a `long double`.
+    Sixteen,
+}
+
+/// An element of a matrix.
+pub(crate) trait Element: Copy + Send + Sync {
+    fn new(value: f64) -> Self;
+    fn get(self) -> f64;
+}
+
+impl Element for f64 {
+    fn new(value: f64) -> Self {
+        value
+    }
+    fn get(self) -> f64 {
+        self
+    }
+}
+
+/// A double with as many bytes of padding.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+pub(crate) struct Wide(f64);
+
+impl Element for Wide {
+    fn new(value: f64) -> Self {
+        Self(value)
+    }
+    fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// A program on a matrix of `E`, which makes its input, works on it in `pool` and checks the result.
+pub(crate) trait Program {
+    fn solve<E: Element>(
+        pool: &ThreadPool,
+        input: Input,
+        branching: Branching,
+    ) -> Result<(), KernelError>;
+}
+
+/// Runs a program with elements of the input's size.
+pub(crate) fn run<P: Program>(
+    pool: &ThreadPool,
+    input: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => P::solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => P::solve::<Wide>(pool, input, branching),
+    }
+}
+
+/// `input` with the settings of these kernels.
 pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
     let iterations = settings.get("iterations").parse().ok().or(input.iterations);
     let element =
@@ -30,7 +91,7 @@ const LEAF: usize = 8;
 
 /// Into how many parts a task cuts its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Branching {
+pub(crate) enum Branching {
     Two,
     /// The tasks of even depth cut in two, those of odd depth in four.
     TwoAndFour,
@@ -62,17 +123,12 @@ struct Pass<'a, L> {
     leaf: &'a L,
 }
 
-impl<'a, L: Sync> Pass<'a, L> {
-    fn new(branching: Branching, width: usize, row_bytes: usize, leaf: &'a L) -> Self {
-        Self { branching, width, row_bytes, leaf }
-    }
-
-    /// Works on `rows`, the first of which is number `first`.
-    fn over<E: Send>(&self, first: usize, rows: &mut [E])
+impl<L: Sync> Pass<'_, L> {
+    fn over<E: Send>(&self, rows: &mut [E])
     where
         L: Fn(usize, &mut [E]),
     {
-        self.cut(0, first, rows);
+        self.cut(0, 0, rows);
     }
 
     fn cut<E: Send>(&self, depth: u32, first: usize, rows: &mut [E])
@@ -111,11 +167,11 @@ impl<'a, L: Sync> Pass<'a, L> {
 /// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one
 /// that it maps to a multiple of itself (half a wave in each direction). What stencils make of
 /// their sum is known without running them.
-struct Mode {
+struct Plate {
     rows: usize,
 }
 
-impl Mode {
+impl Plate {
     fn plane(row: usize, column: usize) -> f64 {
         0.25 * row as f64 + 0.5 * column as f64
     }
@@ -142,19 +198,26 @@ mod tests {
 
     #[test]
     fn every_row_is_worked_on_once_whatever_the_branching() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         for branching in [Branching::Two, Branching::TwoAndFour] {
             for rows in [0, 1, 8, 9, 17, 64, 101] {
                 let mut matrix = vec![0usize; rows * 3];
                 let leaf = |first: usize, rows: &mut [usize]| {
                     rows.iter_mut().enumerate().for_each(|(i, x)| *x += 1 + first + i / 3);
                 };
-                pool.install(|| Pass::new(branching, 3, 8, &leaf).over(0, &mut matrix));
+                pool.install(|| {
+                    Pass { branching, width: 3, row_bytes: 8, leaf: &leaf }.over(&mut matrix)
+                });
                 assert!(
                     matrix.iter().enumerate().all(|(i, x)| *x == 1 + i / 3),
                     "{branching:?}, {rows}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_small_plates_wave_after_many_passes() {
+        assert!(Plate { rows: 20 }.factor().powi(3000) < 1e-8);
     }
 }

@@ -11,39 +11,16 @@
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
-use crate::{
-    ElementSize, Input, KernelError, array,
-    element::{Element, Wide},
-};
+use super::{Branching, COLUMNS, Element, Pass, Plate, Program, default_iterations};
+use crate::{Input, KernelError, array};
 
 /// Elements of one colour in a row.
 const WIDTH: usize = COLUMNS / 2;
 /// How far beyond the mean: 1 to 2.
 const OMEGA: f64 = 1.5;
 
-/// Runs `sor`, halving the rows.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    sized(pool, input, Branching::Two)
-}
-
-/// Runs `sor-ub`, halving and quartering the rows by turns.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    sized(pool, input, Branching::TwoAndFour)
-}
-
-fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
-    match input.element {
-        ElementSize::Eight => solve::<f64>(pool, input, branching),
-        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
-    }
-}
+/// `sor` and `sor-ub`.
+pub(crate) struct Sor;
 
 /// Red where row and column have an even sum.
 #[derive(Clone, Copy)]
@@ -65,40 +42,42 @@ impl Colour {
     }
 }
 
-fn solve<E: Element>(
-    pool: &ThreadPool,
-    input: Input,
-    branching: Branching,
-) -> Result<(), KernelError> {
-    let rows = input.n;
-    let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Mode { rows: rows.max(2) };
-    let begin = |colour: Colour| {
-        array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
-            let (row, column) = colour.place(i);
-            E::new(Mode::plane(row, column) + mode.wave(row, column))
-        })
-    };
-    let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
-    pool.install(fit(2 * size_of_val(&red[..]), || {
+impl Program for Sor {
+    fn solve<E: Element>(
+        pool: &ThreadPool,
+        input: Input,
+        branching: Branching,
+    ) -> Result<(), KernelError> {
+        let rows = input.n;
+        let iterations = input.iterations.unwrap_or(default_iterations(rows));
+        let mode = Plate { rows: rows.max(2) };
+        let begin = |colour: Colour| {
+            array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
+                let (row, column) = colour.place(i);
+                E::new(Plate::plane(row, column) + mode.wave(row, column))
+            })
+        };
+        let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
+        pool.install(fit(2 * size_of_val(&red[..]), || {
+            for _ in 0..iterations {
+                pass(Colour::Red, &mut red, &black, branching);
+                pass(Colour::Black, &mut black, &red, branching);
+            }
+        }));
+        let (mut of_red, mut of_black) = (1.0, 1.0);
         for _ in 0..iterations {
-            pass(Colour::Red, &mut red, &black, branching);
-            pass(Colour::Black, &mut black, &red, branching);
+            of_red += OMEGA * (mode.factor() * of_black - of_red);
+            of_black += OMEGA * (mode.factor() * of_red - of_black);
         }
-    }));
-    let (mut of_red, mut of_black) = (1.0, 1.0);
-    for _ in 0..iterations {
-        of_red += OMEGA * (mode.factor() * of_black - of_red);
-        of_black += OMEGA * (mode.factor() * of_red - of_black);
+        let check = |colour: Colour, found: &[E], height: f64| {
+            array::check_near(found.iter().map(|e| e.get()), |i| {
+                let (row, column) = colour.place(i);
+                Plate::plane(row, column) + height * mode.wave(row, column)
+            })
+        };
+        check(Colour::Red, &red, of_red)?;
+        check(Colour::Black, &black, of_black)
     }
-    let check = |colour: Colour, found: &[E], height: f64| {
-        array::check_near(found.iter().map(|e| e.get()), |i| {
-            let (row, column) = colour.place(i);
-            Mode::plane(row, column) + height * mode.wave(row, column)
-        })
-    };
-    check(Colour::Red, &red, of_red)?;
-    check(Colour::Black, &black, of_black)
 }
 
 fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branching) {
@@ -107,7 +86,8 @@ fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branc
             relax(colour, first + i, row, other);
         }
     };
-    Pass::new(branching, WIDTH, 2 * WIDTH * size_of::<E>(), &leaf).over(0, own);
+    let row_bytes = 2 * WIDTH * size_of::<E>();
+    Pass { branching, width: WIDTH, row_bytes, leaf: &leaf }.over(own);
 }
 
 /// Row `at` of one colour.
@@ -127,22 +107,5 @@ fn relax<E: Element>(colour: Colour, at: usize, row: &mut [E], other: &[E]) {
         let sides = here[j + shift - 1].get() + here[j + shift].get();
         let mean = 0.25 * (above[j].get() + below[j].get() + sides);
         row[j] = E::new(row[j].get() + OMEGA * (mean - row[j].get()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_wave_follows_its_two_numbers_whatever_the_rows_the_branching_and_the_element() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, 2, 3, 65, 130] {
-            for element in [ElementSize::Eight, ElementSize::Sixteen] {
-                let input = Input { n, iterations: Some(7), element, ..Input::default() };
-                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
-                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
-            }
-        }
     }
 }

@@ -8,10 +8,8 @@
 //! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array
 //! and the pivots.
 
-use befit::ThreadPool;
-
-use super::{Place, SERIAL_BELOW, sample, samplesort::sort_buckets};
-use crate::{Input, KernelError, cut_off, distribute::Distribution};
+use super::{SERIAL_BELOW, SortedIn, sample, samplesort::sort_buckets};
+use crate::{cut_off, distribute::Distribution};
 
 /// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB
 /// at σ = 0.5.
@@ -23,24 +21,16 @@ const OVERSAMPLING: usize = 32;
 /// must have room in its cache at once.
 const LARGER: usize = 8;
 
-/// Sorts `input.n` random doubles.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
-    super::run(pool, input, whole)
-}
-
 /// As [`super::Sort`].
-pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {
     sort(data, spare, cut_off(SERIAL_BELOW, shrink), cut_off(BUCKET, shrink))
 }
 
-fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Place {
+fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> SortedIn {
     let buckets = data.len().div_ceil(bucket);
     if buckets < 2 {
-        super::quicksort::sort(data, spare, part, Place::Data);
-        return Place::Data;
+        super::quicksort::sort(data, spare, part, SortedIn::Data);
+        return SortedIn::Data;
     }
     let pivots = pivots(data, buckets, part);
     let class = |x: &f64| pivots.partition_point(|pivot| pivot <= x);
@@ -48,7 +38,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Plac
     let counts = distribution.count(data);
     distribution.copy(data, &counts, spare);
     sort_buckets(spare, data, &counts.totals, part);
-    Place::Spare
+    SortedIn::Spare
 }
 
 /// The elements at which buckets begin, but the first.
@@ -63,11 +53,11 @@ mod tests {
 
     #[test]
     fn many_buckets_and_equal_elements_are_sorted() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let mut data: Vec<f64> = (0..50_000).map(|i| f64::from(i * 7919 % 100)).collect();
-        let before = super::super::fingerprint(&data);
+        let before = crate::sort::fingerprint(&data);
         let mut spare = vec![0.0; data.len()];
-        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 500, 3000)), Place::Spare);
-        assert_eq!(super::super::check(&spare, before), Ok(()));
+        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 500, 3000)), SortedIn::Spare);
+        assert_eq!(crate::sort::check(&spare, before), Ok(()));
     }
 }
