@@ -3,10 +3,10 @@
 //! Each makes its input, is timed from the call into the pool to its return, and checks its result
 //! outside that time.
 //!
-//! What a leaf does that takes a program's time is one function, never inlined, so that all
-//! runtimes run the same machine code there: a copy for each may be laid out better for one than
-//! for another, which has made up to a tenth of nqueens' time. (T. Mytkowicz et al., *Producing
-//! wrong data without doing anything obviously wrong!*, ASPLOS 2009.)
+//! The leaves, in which a program's time goes, are functions that are never inlined. So all runtimes
+//! run the same machine code there: one of several copies may be laid out better than another, and
+//! the difference can be a tenth of the time. (T. Mytkowicz et al., *Producing wrong data without
+//! doing anything obviously wrong!*, ASPLOS 2009.)
 
 mod fib;
 mod heat;
@@ -71,20 +71,21 @@ impl Program {
         Self::Heat,
     ];
 
-    /// As users type it.
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name, the size of its input unless another is asked for, and the size of the untimed run
+    /// before the timed one, which starts the runtime's threads.
+    fn facts(self) -> (&'static str, usize, usize) {
         match self {
-            Self::Fib => "fib",
-            Self::FibSized => "fib-sized",
-            Self::FibTask => "fib-task",
-            Self::Fib100ns => "fib-100ns",
-            Self::Skynet => "skynet",
-            Self::Spawn => "spawn",
-            Self::Nqueens => "nqueens",
-            Self::Matmul => "matmul",
-            Self::Rrm => "rrm",
-            Self::Quicksort => "quicksort",
-            Self::Heat => "heat",
+            Self::Fib => ("fib", 38, 25),
+            Self::FibSized => ("fib-sized", 38, 25),
+            Self::FibTask => ("fib-task", 38, 25),
+            Self::Fib100ns => ("fib-100ns", 30, 18),
+            Self::Skynet => ("skynet", 1_000_000, 10_000),
+            Self::Spawn => ("spawn", 1 << 20, 1 << 12),
+            Self::Nqueens => ("nqueens", 13, 9),
+            Self::Matmul => ("matmul", 1024, 128),
+            Self::Rrm => ("rrm", 10_000_000, 1 << 18),
+            Self::Quicksort => ("quicksort", 10_000_000, 1 << 18),
+            Self::Heat => ("heat", 8192, 128),
         }
     }
 
@@ -111,32 +112,19 @@ impl Program {
         }
     }
 
-    /// The size of its input unless another is asked for.
-    pub(crate) fn default_n(self) -> usize {
-        match self {
-            Self::Fib | Self::FibSized | Self::FibTask => 38,
-            Self::Fib100ns => 30,
-            Self::Skynet => 1_000_000,
-            Self::Spawn => 1 << 20,
-            Self::Nqueens => 13,
-            Self::Matmul => 1024,
-            Self::Rrm | Self::Quicksort => 10_000_000,
-            Self::Heat => 8192,
-        }
+    /// As users type it.
+    pub(crate) fn name(self) -> &'static str {
+        self.facts().0
     }
 
-    /// The size of the untimed run before the timed one, which starts the runtime's threads.
+    /// The size of its input unless another is asked for.
+    pub(crate) fn default_n(self) -> usize {
+        self.facts().1
+    }
+
+    /// The size of the untimed run.
     pub(crate) fn warm_up_n(self) -> usize {
-        match self {
-            Self::Fib | Self::FibSized | Self::FibTask => 25,
-            Self::Fib100ns => 18,
-            Self::Skynet => 10_000,
-            Self::Spawn => 1 << 12,
-            Self::Nqueens => 9,
-            Self::Matmul => 128,
-            Self::Rrm | Self::Quicksort => 1 << 18,
-            Self::Heat => 128,
-        }
+        self.facts().2
     }
 
     /// Whether its data is larger than caches and its tasks say how much they touch.
@@ -149,7 +137,7 @@ impl Program {
         matches!(self, Self::Skynet | Self::Nqueens)
     }
 
-    /// Runs it on `runtime`, first small and then of size `n`; how long the latter took.
+    /// Runs it on `runtime`, first small and then of size `n`; returns the time of the latter.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Memory`] or [`Error::WrongResult`].
@@ -185,19 +173,18 @@ impl FromStr for Program {
     }
 }
 
-/// Times `work` in the pool; `bytes` is what it touches.
-fn timed<R, W, T>(runtime: &R, bytes: Option<usize>, work: W) -> (Duration, T)
-where
-    R: Runtime,
-    W: FnOnce(&mut R::Context<'_>) -> T + Send,
-    T: Send,
-{
+/// Times `work`, which touches `bytes`, in the pool.
+fn timed<R: Runtime, T: Send>(
+    runtime: &R,
+    bytes: Option<usize>,
+    work: impl FnOnce(&mut R::Context<'_>) -> T + Send,
+) -> (Duration, T) {
     let start = Instant::now();
     let result = runtime.install(bytes, work);
     (start.elapsed(), result)
 }
 
-/// `time`, if what was found is what must be.
+/// Returns `time` if the result is right.
 fn checked<T: PartialEq + std::fmt::Display>(
     time: Duration,
     found: T,

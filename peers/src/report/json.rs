@@ -7,25 +7,18 @@ use crate::contest::{Results, Spread};
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    results: Vec<Row<'a>>,
+    results: Vec<PeersRow<'a>>,
     not_built: Vec<Missing<'a>>,
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct PeersRow<'a> {
     program: &'a str,
     runtime: String,
     threads: usize,
     n: usize,
     repeats: usize,
-    seconds: Seconds,
-}
-
-#[derive(Serialize)]
-struct Seconds {
-    min: f64,
-    median: f64,
-    max: f64,
+    seconds: Spread,
 }
 
 #[derive(Serialize)]
@@ -40,13 +33,13 @@ pub(super) fn render(results: &Results) -> String {
     for entry in &results.entries {
         let runtime = entry.runtime.to_string();
         match &entry.outcome {
-            Ok(Spread { min, median, max }) => document.results.push(Row {
+            Ok(seconds) => document.results.push(PeersRow {
                 program: results.program,
                 threads: if entry.runtime.is_serial() { 1 } else { results.threads },
                 runtime,
                 n: results.n,
                 repeats: results.repeats,
-                seconds: Seconds { min: *min, median: *median, max: *max },
+                seconds: *seconds,
             }),
             Err(reason) => document.not_built.push(Missing { runtime, reason }),
         }
@@ -57,7 +50,7 @@ pub(super) fn render(results: &Results) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example;
+    use crate::report::example;
 
     #[test]
     fn the_document_is_the_documented_one() {

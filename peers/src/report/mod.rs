@@ -1,4 +1,4 @@
-//! Results as people and scripts read them.
+//! The forms in which results are printed.
 
 mod json;
 mod table;

@@ -1,4 +1,4 @@
-//! The results as a table: a row per runtime, with what its median is of that of others.
+//! The results as a table: a row per runtime, with the ratios of its median to those of others.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
@@ -31,10 +31,9 @@ pub(super) fn render(results: &Results) -> String {
         }
     }
     let Results { program, n, threads, repeats, .. } = results;
-    format!(
-        "{program}, n = {n}, threads = {threads}, medians of {repeats} interleaved runs\n\n{}\n{missing}",
-        table.trim_fmt()
-    )
+    let title = format!("{program}, n = {n}, threads = {threads}");
+    let table = table.trim_fmt();
+    format!("{title}, medians of {repeats} interleaved runs\n\n{table}\n{missing}")
 }
 
 /// The medians that others are compared with.
@@ -80,7 +79,8 @@ fn cells(row: impl IntoIterator<Item = String>) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::example, *};
+    use super::*;
+    use crate::report::example;
 
     #[test]
     fn ratios_stand_beside_the_times_and_what_is_missing_below() {

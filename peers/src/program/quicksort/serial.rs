@@ -1,5 +1,5 @@
-//! What one thread does. Written out rather than taken from the standard library, so that the
-//! programs in C++ do the same.
+//! The work of one thread. It is written out rather than taken from the standard library or from
+//! befit's kernels, so that the programs in C++ do the same, line by line.
 
 /// Fewer are sorted by insertion.
 const INSERTION_BELOW: usize = 24;
