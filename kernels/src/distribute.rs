@@ -13,12 +13,12 @@ use crate::BOOKKEEPING;
 /// Elements that go through a small array at once.
 const BLOCK: usize = 128;
 
-/// How elements are moved.
+/// The way in which elements are moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distribution<F> {
     /// Elements of a part: one thread counts and copies them.
     pub(crate) part: usize,
-    /// How many classes there are.
+    /// The number of classes.
     pub(crate) classes: usize,
     /// An element's class, below `classes`.
     pub(crate) class: F,
@@ -27,11 +27,11 @@ pub(crate) struct Distribution<F> {
 /// One of something for each class: on the stack where they are as few as in most kernels.
 type PerClass<T> = SmallVec<[T; 4]>;
 
-/// How many elements of each class the parts have, part by part.
+/// The number of elements of each class in each part.
 pub(crate) struct Counts {
     /// `classes` numbers for each part.
     table: PerClass<usize>,
-    /// How many elements of each class there are.
+    /// The number of elements of each class in all parts.
     pub(crate) totals: PerClass<usize>,
 }
 
@@ -56,7 +56,7 @@ impl<F> Distribution<F> {
         Counts { table, totals }
     }
 
-    /// Fills the table; answers its sums.
+    /// Fills the table; returns its sums.
     fn count_parts<T>(&self, from: &[T], table: &mut [usize]) -> PerClass<usize>
     where
         T: Sync,
@@ -139,7 +139,7 @@ impl<F> Distribution<F> {
     where
         F: Fn(&T) -> usize,
     {
-        // No branch depends on the data: which class comes next cannot be predicted.
+        // No branch depends on the data, as the next class cannot be predicted.
         if let [first, second] = to {
             return self.copy_two(from, first, second);
         }
@@ -210,7 +210,7 @@ mod tests {
                     counts.totals
                 });
                 let of_class = |class| from.iter().copied().filter(move |x| x % classes == class);
-                // Order within a class is nobody's business.
+                // The order within a class is free.
                 let mut rest = &mut to[..];
                 for class in 0..classes {
                     let (of_it, after) = rest.split_at_mut(counts[class]);

@@ -1,5 +1,5 @@
-//! The benchmark programs of befit: ordinary Rust on its public API. Nothing in them knows whether
-//! it is run, timed or recorded.
+//! The benchmark programs of befit: ordinary Rust on its public API. They do not know whether they
+//! are run, timed or recorded.
 //!
 //! ```
 //! use befit_kernels::{Input, Variant, run};
@@ -9,10 +9,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each kernel is a module, with its source, its sizes and what it declares to size-aware
-//! schedulers; it makes its input, runs in the given pool, and checks its own result. Their names,
-//! default sizes and settings are in `befit-catalog`. The binary `befit-kernels` runs one by its
-//! name.
+//! Each kernel is a module, which documents its source, its sizes and the sizes that it declares to
+//! size-aware schedulers. It makes its input, runs in the given pool, and checks its own result.
+//! Their names, default sizes and settings are in `befit-catalog`. The binary `befit-kernels` runs
+//! one by its name.
 
 mod array;
 mod bst;
@@ -54,9 +54,9 @@ pub enum KernelError {
     WrongResult {
         /// Where.
         index: usize,
-        /// What is there.
+        /// The result.
         found: f64,
-        /// What must be there.
+        /// The right one.
         expected: f64,
     },
     /// The sorted elements are not those of the input: the scheduler, or befit, has a defect.
@@ -81,8 +81,8 @@ pub struct Input {
     /// model of a large run: with n and the caches divided by it too, the task tree is that of the
     /// large run.
     pub shrink: usize,
-    /// How often it goes over its data, for kernels that may do so any number of times; without it,
-    /// their own number.
+    /// The number of passes over the data, for kernels that can make any number; without it, their
+    /// own number.
     pub iterations: Option<usize>,
     /// The size of its elements, for kernels that have them in several sizes.
     pub element: ElementSize,

@@ -1,4 +1,4 @@
-//! Runs one kernel, and says whether its result is right.
+//! Runs one kernel and checks its result.
 
 use std::{error::Error, fmt, process::ExitCode};
 
@@ -6,7 +6,7 @@ use befit::{SchedulerKind, ThreadPoolBuilder};
 use befit_kernels::{Input, Kernel, Variant, run as run_kernel};
 use lexopt::{Arg, Parser, ValueExt};
 
-/// What the command line asks for.
+/// The request of the command line.
 struct Run {
     kernel: Variant,
     input: Input,
@@ -14,7 +14,7 @@ struct Run {
     scheduler: Option<SchedulerKind>,
 }
 
-/// What `--help` prints.
+/// The text of `--help`.
 struct Help;
 
 impl fmt::Display for Help {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn the_message_for_an_unknown_name_lists_the_known_ones() {
         let error = parsed("rrn").err().unwrap();
         assert!(error.contains("rrn") && error.contains("rrm, rgm, rgm-leaf"), "{error}");
         let error = parsed("rrm --scheduler x").err().unwrap();

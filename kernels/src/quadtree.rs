@@ -154,8 +154,8 @@ fn fingerprint(points: &[Point]) -> u64 {
     points.iter().fold(0, |sum: u64, point| sum.wrapping_add(of(point)))
 }
 
-/// Whether the points of each square stand quadrant by quadrant. `first` is the index of the first
-/// of `points`.
+/// Checks that the points of each square stand quadrant by quadrant. `first` is the index of the
+/// first of `points`.
 fn check(square: Square, points: &[Point], first: usize) -> Result<(), KernelError> {
     if square.is_leaf(points.len()) {
         return Ok(());

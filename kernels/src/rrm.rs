@@ -6,9 +6,9 @@
 //! doubles in each of two arrays, three repeats, cut in the middle. The parallel map splits in two
 //! and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
 //!
-//! It is all bandwidth: each level of the recursion streams both arrays three times and computes
-//! next to nothing. A level whose ranges fit a cache costs that cache one pass instead of three,
-//! for a scheduler that keeps a range's tasks together.
+//! Bandwidth decides its time: each level of the recursion streams both arrays three times and
+//! computes next to nothing. If a scheduler keeps a range's tasks together, a level whose ranges
+//! fit a cache costs that cache one pass instead of three.
 //!
 //! Declared sizes: a task of m elements touches m of each array, 2 · 8m bytes, whether it maps or
 //! recurses.
@@ -34,7 +34,7 @@ pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     array::check(&b, |i| if input.n > cut_offs.ends_at { mapped(a[i]) } else { 0.0 })
 }
 
-/// What each element is mapped to.
+/// The image of an element.
 fn mapped(x: f64) -> f64 {
     x + 1.0
 }
@@ -43,7 +43,7 @@ fn bytes(a: &[f64], b: &[f64]) -> usize {
     size_of_val(a) + size_of_val(b)
 }
 
-/// Where parallelism and recursion end.
+/// The sizes at which parallelism and recursion end.
 #[derive(Clone, Copy)]
 struct CutOffs {
     serial_below: usize,

@@ -1,11 +1,11 @@
 //! Tasks that each sum column 0 of a window of an array's rows: `array-abc` and `array-windows`.
 //!
-//! Source: the first experiment (arrays) of de Kruijf and Stockman: 512 × 16 `i32`, a row a cache
-//! line of 64 bytes; task A works on rows 0–255, B on 128–383, C on 256–511. Schedule 1 runs each
-//! task N times in turn (A…AB…BC…C), schedule 2 all of them once, N times (ABCABC…). One pass over
-//! the tasks comes before, to warm the caches. The rows of a task fill the L1 of 16 KiB there: under
-//! schedule 1 all runs of a task but the first hit, under schedule 2 each run misses the rows that
-//! do not overlap with the task before.
+//! Source: the first experiment (arrays) of de Kruijf and Stockman (2007): 512 × 16 `i32`, a row a
+//! cache line of 64 bytes; task A works on rows 0–255, B on 128–383, C on 256–511. Schedule 1 runs
+//! each task N times in turn (A…AB…BC…C), schedule 2 all of them once, N times (ABCABC…). One pass
+//! over the tasks comes before, to warm the caches. The rows of a task fill the L1 of 16 KiB there:
+//! under schedule 1 all runs of a task but the first hit, under schedule 2 each run misses the rows
+//! that do not overlap with the task before.
 //!
 //! `array-abc` spawns one task for each run, in the order of the schedule; each sums 256 loads. The
 //! scheduler is free to run them in another order.

@@ -1,7 +1,8 @@
 //! The runtimes in C++: a CMake project in `cpp/` beside this crate's sources, built when it is
 //! first asked for.
 //!
-//! The rest needs none of it: without CMake, a compiler or a library, its rows name what is missing.
+//! The rest needs none of it: without CMake, a compiler or a library, its rows name what is
+//! missing.
 
 use std::{
     path::{Path, PathBuf},

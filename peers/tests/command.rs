@@ -79,8 +79,8 @@ fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
     assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
 }
 
-/// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not,
-/// the rest is printed all the same.
+/// With CMake, a compiler and the libraries the programs in C++ are right; without, the rest is
+/// printed all the same.
 #[test]
 fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
     let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, \

@@ -17,7 +17,7 @@ use std::{
 
 use crate::{Walk, WalkStep};
 
-/// How many tasks are in flight by default: about as many lines as a recent core keeps on the way
+/// The default number of tasks in flight: about as many lines as a recent core keeps on the way
 /// to its second cache. The state of more tasks still fits in the first cache, so more cost little.
 pub(crate) const IN_FLIGHT: usize = 32;
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn each_walk_ends_once_and_its_answer_goes_to_its_place() {
+    fn each_walk_ends_once_and_its_result_goes_to_its_place() {
         for count in [0, 1, 3, 100] {
             for in_flight in [0, 1, 2, 32, 200] {
                 let mut results = vec![None; count];

@@ -5,10 +5,10 @@ use crate::MemorySpan;
 /// Gives each task a place in an order in which neighbours touch the same or near memory. The
 /// queue's `by_…` functions make the implementations; there is no reason to implement it elsewhere.
 pub trait Hint<T>: Sync {
-    /// Whether there is an order other than arrival.
+    /// True if there is an order other than arrival.
     const ORDERS: bool;
 
-    /// Whether [`learn`](Self::learn) gains anything.
+    /// True if [`learn`](Self::learn) gains anything.
     const LEARNS: bool = false;
 
     /// The task's place in the order.
@@ -51,11 +51,7 @@ impl<T, F: Fn(&T) -> u64 + Sync> Hint<T> for ByKey<F> {
 #[derive(Clone, Copy, Debug)]
 pub struct ByPlaces<F>(pub(crate) F);
 
-impl<T, F, I> Hint<T> for ByPlaces<F>
-where
-    F: Fn(&T) -> I + Sync,
-    I: IntoIterator<Item = MemorySpan>,
-{
+impl<T, F: Fn(&T) -> I + Sync, I: IntoIterator<Item = MemorySpan>> Hint<T> for ByPlaces<F> {
     const ORDERS: bool = true;
 
     #[inline(always)]
@@ -76,7 +72,7 @@ pub struct ByClass<F> {
 /// The queue's knowledge of a class.
 #[derive(Clone, Debug, Default)]
 struct Class {
-    /// Where its tasks ended, the latest few.
+    /// The places where its latest tasks ended.
     seen: Vec<u64>,
     /// The middle one of them, in lines.
     place: u64,

@@ -78,7 +78,7 @@ impl Digits {
 struct Chunk {
     tasks: Range<usize>,
     records: Vec<Record>,
-    /// Where each bucket starts in `records`, and where the last one ends.
+    /// The starts of the buckets in `records`, and the end of the last one.
     starts: Vec<u32>,
 }
 

@@ -44,7 +44,7 @@ impl Caches {
         Self { first, private, last: sizes(false).last().unwrap_or(1 << 20).max(private) }
     }
 
-    /// Whether all data stays in a worker's own cache anyway, so that no order can gain anything.
+    /// True if all data stays in a worker's own cache anyway, so that no order gains anything.
     pub(crate) fn holds(&self, data: usize) -> bool {
         data as f64 <= SHARE * self.private as f64
     }

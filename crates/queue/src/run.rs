@@ -1,5 +1,4 @@
-//! How a task is run: as a plain call, and, where the program says how, in steps of which many are
-//! in flight.
+//! The ways to run a task: as a plain call or, if the program gives the steps, with many in flight.
 
 use std::future::Future;
 
@@ -14,7 +13,7 @@ pub trait Run<T>: Sync {
     /// The result of a task.
     type Output: Send;
 
-    /// Whether tasks can be in flight.
+    /// True if tasks can be in flight.
     const STEPS: bool;
 
     /// Runs one task.

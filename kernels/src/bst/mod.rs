@@ -1,11 +1,11 @@
 //! Look-ups of words in a large binary search tree, in a good, a random and a bad order.
 //!
-//! Source: the study of footprint-based scheduling, second experiment (tree): 2¹⁸ − 1 nodes, each a
-//! word and two 4-byte links, and every word is looked up once, each look-up a task. In order, two
+//! Source: the second experiment (tree) of de Kruijf and Stockman (2007): 2¹⁸ − 1 nodes, each a
+//! word and two 4-byte links. Every word is looked up once, each look-up a task. In order, two
 //! look-ups after one another share their way but for its end; at random they share the first few
 //! nodes; in the worst order they part at the root.
 //!
-//! The study does not give the words, the size of a node, or where in memory nodes lie. Here words
+//! The words, the size of a node, and the places of nodes in memory are not given there. Here words
 //! have 12 letters (`node=20`) or 16 (`node=24`; 24 bytes a node let nodes fall onto the same
 //! places of a direct-mapped cache), and nodes lie in one of four orders (`layout`): sorted,
 //! preorder, by levels, or at random, as after insertions in random order. The worst order of

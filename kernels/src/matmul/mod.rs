@@ -3,7 +3,7 @@
 //!
 //! Source: H. V. Simhadri, G. E. Blelloch, J. T. Fineman, P. B. Gibbons, A. Kyrola, "Experimental
 //! analysis of space-bounded schedulers", SPAA 2014, section 5.1 (MatMul), with its sizes: 5120 ×
-//! 5120 doubles, one thread for 128 rows or fewer. The study's leaf is Intel MKL's; ours is in
+//! 5120 doubles, one thread for 128 rows or fewer. Their leaf is that of Intel MKL; ours is in
 //! `leaf.rs`.
 //!
 //! Each level does eight products of half the order, so a cache of size M saves all but n³ / √M of
@@ -43,7 +43,7 @@ pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     check(&a, &b, &c, leaf, &mut random)
 }
 
-/// How a matrix is cut.
+/// The cuts of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Leaf {
     /// Rows of a leaf.
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_studys_order_is_kept_as_it_is() {
+    fn an_order_that_can_be_halved_often_enough_is_kept() {
         assert_eq!(leaf_order(5120, 128), Leaf { rows: 80, order: 5120 });
         assert_eq!(leaf_order(129, 128), Leaf { rows: 65, order: 130 });
         assert_eq!(leaf_order(0, 128), Leaf { rows: 1, order: 1 });

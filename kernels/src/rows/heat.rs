@@ -2,7 +2,7 @@
 //!
 //! Each pass gives every inner element the mean of its four neighbours in the other matrix; the
 //! edge is fixed. It begins with a plane, which stays, and half a wave on top, which becomes
-//! smaller by a known factor with each pass: so the result is known for any number of passes.
+//! smaller by a known factor with each pass. So the result is known for any number of passes.
 //!
 //! Declared sizes: a task of m rows touches m rows of both matrices (and two rows of its
 //! neighbours, left out).
@@ -16,8 +16,8 @@ use crate::{Input, KernelError, array};
 pub(crate) struct Heat;
 
 /// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the
-/// inner elements' means of neighbours in `from`; its edge stays. What is beyond the shorter of the
-/// two stays as well.
+/// inner elements' means of neighbours in `from`. Its edge stays, as do rows beyond the shorter of
+/// the two.
 pub fn jacobi(from: &[f64], to: &mut [f64]) {
     pass(from, to, Branching::Two);
 }

@@ -55,7 +55,7 @@ impl Element for Wide {
     }
 }
 
-/// A program on a matrix of `E`, which makes its input, works on it in `pool` and checks the result.
+/// A program on matrices, which makes its input, works on it in `pool` and checks the result.
 pub(crate) trait Program {
     fn solve<E: Element>(
         pool: &ThreadPool,
@@ -89,7 +89,7 @@ const COLUMNS: usize = 512;
 /// So many rows or fewer are one serial leaf.
 const LEAF: usize = 8;
 
-/// Into how many parts a task cuts its rows.
+/// The number of parts into which a task cuts its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Branching {
     Two,
@@ -106,13 +106,13 @@ impl Branching {
     }
 }
 
-/// How often heat and sor go over n rows unless told: 200 times for 1024, and fewer for more, as
-/// each takes longer.
+/// The default number of passes of heat and sor over n rows: 200 for 1024, and fewer for more rows,
+/// as each takes longer.
 fn default_iterations(n: usize) -> usize {
     (200 * 1024 / n.max(1)).clamp(8, 200)
 }
 
-/// What all tasks of one pass over a matrix have in common.
+/// One pass over a matrix; its tasks share this.
 struct Pass<'a, L> {
     branching: Branching,
     /// Elements in a row of the matrix that is written.
@@ -165,8 +165,8 @@ impl<L: Sync> Pass<'_, L> {
 }
 
 /// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one
-/// that it maps to a multiple of itself (half a wave in each direction). What stencils make of
-/// their sum is known without running them.
+/// that it maps to a multiple of itself (half a wave in each direction). So the effect of a stencil
+/// on their sum is known without running it.
 struct Plate {
     rows: usize,
 }
@@ -185,7 +185,7 @@ impl Plate {
         (down * row as f64).sin() * (across * column as f64).sin()
     }
 
-    /// What averaging multiplies the wave with.
+    /// Averaging multiplies the wave with this.
     fn factor(&self) -> f64 {
         let [down, across] = self.angles();
         (down.cos() + across.cos()) / 2.0

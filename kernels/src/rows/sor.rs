@@ -4,8 +4,8 @@
 //! neighbours, which are of the other colour; an iteration is a pass over the red elements and one
 //! over the black ones. The colours are arrays of their own, so that a pass reads one and writes
 //! the other. As in [`super::heat`] it begins with a plane, which stays, and half a wave. The
-//! wave's height differs between the colours, and two numbers say what each iteration makes of it:
-//! so the result is known for any number of iterations.
+//! wave's height differs between the colours. Each iteration changes the two heights in a known
+//! way, so the result is known for any number of iterations.
 //!
 //! Declared sizes: a task of m rows touches m rows of both colours.
 
@@ -16,7 +16,7 @@ use crate::{Input, KernelError, array};
 
 /// Elements of one colour in a row.
 const WIDTH: usize = COLUMNS / 2;
-/// How far beyond the mean: 1 to 2.
+/// The factor of relaxation, 1 to 2: elements move so far beyond the mean.
 const OMEGA: f64 = 1.5;
 
 /// `sor` and `sor-ub`.
@@ -30,7 +30,7 @@ enum Colour {
 }
 
 impl Colour {
-    /// Whether the first element of this colour in `row` stands in column 1.
+    /// The column, 0 or 1, of the first element of this colour in `row`.
     fn shift(self, row: usize) -> usize {
         (row + self as usize) % 2
     }

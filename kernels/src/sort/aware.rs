@@ -1,9 +1,9 @@
 //! Samplesort with buckets that fit a last-level cache: see [`crate::sort`] for its source.
 //!
-//! A sorted sample gives pivots for buckets of about 700,000 elements (the study's figure for a
-//! cache of 24 MiB); all elements are moved to their buckets in the second array in one step; each
-//! bucket is sorted by [`quicksort`](super::quicksort). It is given a cache's size, and in return
-//! moves each element only once outside of it.
+//! A sorted sample gives pivots for buckets of about 700,000 elements (the figure of Simhadri et
+//! al. for a cache of 24 MiB); all elements are moved to their buckets in the second array in one
+//! step; each bucket is sorted by [`quicksort`](super::quicksort). As it knows the size of a cache,
+//! it moves each element only once outside of it.
 //!
 //! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array
 //! and the pivots.

@@ -46,22 +46,22 @@ pub(crate) fn run(pool: &ThreadPool, input: Input, name: &str) -> Result<(), Ker
     check(if place == SortedIn::Data { &data } else { &spare }, before)
 }
 
-/// In which of its two arrays a sort leaves its result.
+/// The array in which a sort leaves its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SortedIn {
-    /// Where the input was.
+    /// In the array of the input.
     Data,
-    /// In the other.
+    /// In the other array.
     Spare,
 }
 
-/// What sorting `data` touches: it, and as much of the other array.
+/// Bytes that sorting `data` touches: it, and as much of the other array.
 fn bytes(data: &[f64]) -> usize {
     2 * size_of_val(data)
 }
 
-/// A sorted sample of `len` elements of `data`, evenly spaced; in parallel, for each is a cache
-/// miss.
+/// A sorted sample of `len` elements of `data`, evenly spaced. It is taken in parallel, as each
+/// element is a cache miss.
 fn sample(data: &[f64], len: usize, part: usize) -> Vec<f64> {
     let step = (data.len() / len.max(1)).max(1);
     let mut sample = vec![0.0; data.len().div_ceil(step)];
@@ -78,8 +78,8 @@ fn serially(data: &mut [f64]) {
     data.sort_unstable_by(ascending);
 }
 
-/// The order of numbers. That of `f64::total_cmp`, which has places for every NaN and for −0 too,
-/// takes nearly twice the time; the inputs have none.
+/// The order of numbers. The inputs have no NaN and no −0, for which `f64::total_cmp` takes nearly
+/// twice the time.
 #[must_use]
 pub fn ascending(a: &f64, b: &f64) -> Ordering {
     a.partial_cmp(b).unwrap_or(Ordering::Equal)
@@ -92,7 +92,7 @@ fn fingerprint(data: &[f64]) -> u64 {
 
 fn check(sorted: &[f64], fingerprint_before: u64) -> Result<(), KernelError> {
     if let Some(index) = sorted.windows(2).position(|pair| pair[0] > pair[1]) {
-        // What must be there at least.
+        // The element must be at least the one before it.
         return Err(KernelError::WrongResult {
             index: index + 1,
             found: sorted[index + 1],

@@ -4,8 +4,8 @@
 //!
 //! The input is cut into rows of 8√n elements. Each row is sorted; a sorted sample of all gives √n
 //! − 1 pivots; each row is cut at the pivots; the rows' pieces of one bucket, about a cache line
-//! each, are brought together in the second array; each bucket is sorted. It knows no cache size,
-//! and moves each element twice, however many there are.
+//! each, are brought together in the second array; each bucket is sorted. It knows no
+//! cache size and moves each element twice, whatever their number.
 //!
 //! Declared sizes: a part of a step touches its elements in both arrays, 2 · 8 bytes each, and its
 //! part of the table of cuts, 4 bytes each. Bringing a piece together reads whole lines where the
@@ -16,7 +16,7 @@ use befit::{fit, join};
 use super::{SERIAL_BELOW, SortedIn, bytes, quicksort, sample, serially};
 use crate::{BOOKKEEPING, cut_off};
 
-/// How many times longer a row is than there are buckets: the elements of a piece, on average.
+/// A row has so many times the elements that there are buckets: the average elements of a piece.
 const PIECE: usize = 8;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 8;
@@ -34,7 +34,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> SortedIn {
     }
     let row = PIECE * buckets;
     let pivots = pivots(data, buckets, part);
-    // Where each row's pieces end, row by row.
+    // The ends of each row's pieces, row by row.
     let mut ends = vec![0_u32; data.len().div_ceil(row) * buckets];
     let rows = Rows { row, buckets, part, pivots: &pivots };
     rows.sort_and_cut(data, spare, &mut ends);
@@ -52,7 +52,7 @@ fn pivots(data: &[f64], buckets: usize, part: usize) -> Vec<f64> {
     (1..buckets).map(|i| sample[(i as f64 * every) as usize]).collect()
 }
 
-/// How the input is cut.
+/// The cuts of the input.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     /// Elements of a row.

@@ -1,4 +1,4 @@
-//! What the programs work on. The C++ programs make the same.
+//! The input of the programs. The C++ programs make the same.
 
 use crate::error::Error;
 

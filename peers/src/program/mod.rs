@@ -3,10 +3,10 @@
 //! Each makes its input, is timed from the call into the pool to its return, and checks its result
 //! outside that time.
 //!
-//! The leaves, in which a program's time goes, are functions that are never inlined. So all runtimes
-//! run the same machine code there: one of several copies may be laid out better than another, and
-//! the difference can be a tenth of the time. (T. Mytkowicz et al., *Producing wrong data without
-//! doing anything obviously wrong!*, ASPLOS 2009.)
+//! The leaves, in which a program's time goes, are functions that are never inlined. So all
+//! runtimes run the same machine code there: one of several copies may be laid out better than
+//! another, and the difference can be a tenth of the time. (T. Mytkowicz et al., *Producing wrong
+//! data without doing anything obviously wrong!*, ASPLOS 2009.)
 
 mod fib;
 mod heat;
@@ -127,12 +127,12 @@ impl Program {
         self.facts().2
     }
 
-    /// Whether its data is larger than caches and its tasks say how much they touch.
+    /// True if its data is larger than caches and its tasks declare sizes.
     pub(crate) fn has_large_data(self) -> bool {
         matches!(self, Self::Matmul | Self::Rrm | Self::Quicksort | Self::Heat)
     }
 
-    /// Whether it forks by [`Runtime::sum`].
+    /// True if it forks by [`Runtime::sum`].
     pub(crate) fn sums(self) -> bool {
         matches!(self, Self::Skynet | Self::Nqueens)
     }

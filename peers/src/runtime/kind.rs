@@ -56,7 +56,7 @@ impl RuntimeKind {
         Self::all().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it runs programs on one thread, whatever is asked for.
+    /// True if it runs programs on one thread, whatever the command line says.
     pub(crate) fn is_serial(self) -> bool {
         matches!(self, Self::Serial | Self::Cpp(CppRuntime::Serial))
     }

@@ -83,7 +83,7 @@ pub(crate) trait Runtime {
     }
 }
 
-/// A scope that tasks are spawned into; what they borrow lives for `'s` at least.
+/// A scope that tasks are spawned into; their borrows live for `'s` at least.
 trait TaskScope<'s>: Sized {
     fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W);
 }
@@ -122,8 +122,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    /// Dependencies are built with little optimisation unless the workspace says otherwise: once,
-    /// rayon and chili were, and looked slow.
+    /// With little optimisation rayon and chili would look slow.
     #[test]
     fn regression_the_peers_are_optimised_as_befit_is() {
         let manifest = include_str!("../../../Cargo.toml");

@@ -14,7 +14,7 @@ const CHILDREN: usize = KEYS + 1;
 struct Node([u64; KEYS]);
 
 impl Node {
-    /// How many keys are below `key`.
+    /// The number of keys below `key`.
     #[inline(always)]
     fn below(&self, key: u64) -> usize {
         // Halving, without a branch that could be predicted wrongly.

@@ -15,7 +15,7 @@ pub(crate) struct Hash {
 }
 
 impl Hash {
-    /// Where `key` is looked for first: Fibonacci hashing (Knuth, "The Art of Computer
+    /// The first slot to look at for `key`: Fibonacci hashing (Knuth, "The Art of Computer
     /// Programming", vol. 3, 6.4).
     #[inline(always)]
     fn first(&self, key: u64) -> usize {

@@ -1,7 +1,8 @@
 //! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
 //!
 //! ```text
-//! cargo run -p befit-queue --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
+//! cargo run -p befit-queue --release --example lookups -- \
+//!     [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
 //! ```
 //! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The
 //! keys come as one batch and the results must be in the keys' order: putting keys in order and
@@ -38,7 +39,7 @@ const WAYS: [Way; 9] = [
     ("both, as coroutines", Some((Mode::Both, 1 << 20))),
 ];
 
-/// Where `automatic` stands; the coroutines behind it are none of the ways that it chooses from.
+/// The place of `automatic`; it does not choose from the coroutines behind it.
 const AUTOMATIC: usize = 6;
 
 struct Options {
@@ -83,7 +84,7 @@ async fn as_coroutine<W: Walk>(mut search: W) -> W::Output {
     }
 }
 
-/// Runs all look-ups; results the values, the seconds that it took, and what the queue found.
+/// Runs all look-ups; returns the values, the seconds, and the queue's report.
 fn timed<R: Run<u64> + Send, H: Hint<u64> + Send>(
     options: &Options,
     mut queue: Queue<u64, R, H>,

@@ -40,12 +40,12 @@ impl Mode {
         }
     }
 
-    /// Whether windows are sorted.
+    /// True if windows are sorted.
     pub(crate) fn ordered(self) -> bool {
         matches!(self, Self::Ordered | Self::Both)
     }
 
-    /// Whether many tasks are in flight.
+    /// True if many tasks are in flight.
     pub(crate) fn flight(self) -> bool {
         matches!(self, Self::Interleaved | Self::Both)
     }
@@ -84,7 +84,7 @@ const DEARER: f64 = 1.5;
 /// fill larger windows.
 const LARGER: usize = 4;
 
-/// What to run next.
+/// A part of a batch, and how it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Portion {
     pub(crate) tasks: usize,
@@ -116,7 +116,7 @@ enum Stage {
     Settled,
 }
 
-/// What a stage has measured.
+/// The measurements of a stage.
 #[derive(Clone, Debug, Default)]
 struct Measured {
     pieces: Pieces,
@@ -141,7 +141,7 @@ pub(crate) struct Choice {
     search: (f64, usize),
     /// Nanoseconds that the settled way still runs before the next search.
     rest: f64,
-    /// How many times in a row the search found the same.
+    /// The number of searches in a row with the same result.
     same: u32,
     /// The largest batch that the search has seen, and whether a larger one would have shown more.
     batch: usize,
@@ -153,12 +153,12 @@ impl Choice {
         Self { steps, orders, threads, largest, ..Self::default() }
     }
 
-    /// What was found; none before the first search is over.
+    /// The way that was found; none before the first search is over.
     pub(crate) fn settled(&self) -> Option<Way> {
         (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
     }
 
-    /// What was measured, of the current or the last search.
+    /// The measurements of the current or the last search.
     pub(crate) fn costs(&self) -> &[Cost] {
         &self.costs
     }
@@ -171,7 +171,7 @@ impl Choice {
         Way { mode: Mode::Arrival, window: self.largest }
     }
 
-    /// What to run next, of `left` tasks.
+    /// The next portion of `left` tasks.
     pub(crate) fn next(&mut self, left: usize) -> Portion {
         if self.stage == Stage::Settled && self.short && left >= LARGER * self.batch {
             self.search_again();
@@ -201,7 +201,7 @@ impl Choice {
         Portion { tasks: tasks.min(left).min(self.largest), ordered, flights }
     }
 
-    /// What a portion cost.
+    /// Takes note of the cost of a portion.
     pub(crate) fn record(&mut self, portion: Portion, pieces: Pieces) {
         if !self.alternatives() {
             return;
@@ -244,7 +244,7 @@ impl Choice {
         (FIRST_WINDOW * self.threads).min(self.largest)
     }
 
-    /// Whether interleaving was the cheaper one where it was last compared.
+    /// True if interleaving was cheaper in the last comparison.
     fn favourite(&self) -> bool {
         let last = self.costs.last().map(|cost| cost.way);
         let of_last =

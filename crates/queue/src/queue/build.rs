@@ -1,4 +1,4 @@
-//! What a program says of its tasks.
+//! The settings of a queue.
 
 use std::{fmt, future::Future, marker::PhantomData};
 
@@ -8,11 +8,7 @@ use crate::{
     flight::IN_FLIGHT,
 };
 
-impl<T, O, F> Queue<T, Plain<F>>
-where
-    O: Send,
-    F: Fn(&T) -> O + Sync,
-{
+impl<T, O: Send, F: Fn(&T) -> O + Sync> Queue<T, Plain<F>> {
     /// A queue of tasks that `call` runs.
     pub fn new(call: F) -> Self {
         let settings = Settings {
@@ -26,11 +22,7 @@ where
     }
 }
 
-impl<T, O, F, H> Queue<T, Plain<F>, H>
-where
-    O: Send,
-    F: Fn(&T) -> O + Sync,
-{
+impl<T, O: Send, F: Fn(&T) -> O + Sync, H> Queue<T, Plain<F>, H> {
     /// Says how a task is run in steps: `start` makes a [`Walk`] with the result of the plain call.
     /// Then many tasks can be in flight. The plain call stays in use where it is faster.
     pub fn in_steps<W, S>(self, start: S) -> Queue<T, InSteps<F, S>, H>
@@ -145,9 +137,8 @@ impl<T, R, H> Queue<T, R, H> {
         self
     }
 
-    /// Runs tasks this way always, and measures nothing. For comparison, or for programs that know.
-    /// What the queue has no means for is left out: without steps nothing is in flight, and without
-    /// a hint nothing is put in order.
+    /// Runs tasks always this way, and measures nothing: for comparison, or if the program knows
+    /// best. Without steps nothing is in flight, and without a hint nothing is put in order.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.settings.mode = Some(mode);
         self

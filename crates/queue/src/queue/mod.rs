@@ -40,7 +40,7 @@ pub struct Queue<T, R, H = NoHint> {
     run: R,
     hint: H,
     settings: Settings,
-    /// What follows from the settings, the machine and the types; made for the first batch.
+    /// It follows from the settings, the machine and the types; made for the first batch.
     state: Option<State>,
     tasks: PhantomData<fn(&T)>,
 }
@@ -56,7 +56,7 @@ struct Settings {
     age: usize,
 }
 
-/// What a queue keeps between batches.
+/// The knowledge and the buffers that a queue keeps between batches.
 #[derive(Debug)]
 struct State {
     caches: Caches,
@@ -68,7 +68,7 @@ struct State {
     watch: usize,
 }
 
-/// What a [`Queue`] has found out; see [`Queue::report`].
+/// The findings of a [`Queue`]; see [`Queue::report`].
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct QueueReport {
@@ -86,7 +86,7 @@ const WATCH: usize = 1024;
 const WATCH_AGAIN: usize = 1 << 20;
 
 impl<T, R, H> Queue<T, R, H> {
-    /// What the queue has found out; none before the first batch.
+    /// The queue's findings; none before the first batch.
     ///
     /// ```
     /// let mut queue = befit_queue::Queue::new(|x: &u32| x + 1);
@@ -107,12 +107,7 @@ impl<T, R, H> Queue<T, R, H> {
     }
 }
 
-impl<T, R, H> Queue<T, R, H>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-{
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
     /// Runs `tasks` and returns their results, in the tasks' order.
     ///
     /// It runs them in windows, one after another: every task of a window has ended before the
@@ -205,9 +200,9 @@ impl State {
         Self { caches, window, choice, buffers: Window::default(), watch }
     }
 
-    /// What to run next of `left` tasks.
+    /// The next portion of `left` tasks.
     fn next(&mut self, left: usize, mode: Option<Mode>) -> Portion {
-        // A recording must not depend on clocks, and records what tasks do one after another.
+        // A recording must not depend on clocks, and its tasks run one after another.
         let mode = if cfg!(befit_record) { mode.or(Some(Mode::Arrival)) } else { mode };
         match mode {
             None => self.choice.next(left),

@@ -12,12 +12,7 @@ pub struct Stream<'q, T, R: Run<T>, H, S> {
     sink: S,
 }
 
-impl<T, R, H> Queue<T, R, H>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-{
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
     /// Takes tasks one by one and runs them window by window, as they fill. `sink` gets each task
     /// with its result, in the order of arrival.
     ///
@@ -43,13 +38,7 @@ where
     }
 }
 
-impl<T, R, H, S> Stream<'_, T, R, H, S>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-    S: FnMut(T, R::Output),
-{
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send, S: FnMut(T, R::Output)> Stream<'_, T, R, H, S> {
     /// Takes a task; runs the window, if it is full with it.
     ///
     /// # Panics

@@ -75,7 +75,7 @@ impl Drop for Token<'_> {
 }
 
 #[test]
-fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
+fn each_task_runs_once_and_its_result_comes_out_in_its_place_in_every_mode() {
     on_pools(|| {
         for count in [0, 1, 100, 70_000] {
             let keys = keys(count);
