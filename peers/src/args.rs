@@ -4,7 +4,12 @@ use std::{ffi::OsString, num::NonZero, thread};
 
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
-use crate::{contest::TimedRun, error::Error, program::Program, runtime::RuntimeKind};
+use crate::{
+    contest::TimedRun,
+    error::Error,
+    program::{self, Program},
+    runtime::RuntimeKind,
+};
 
 /// The command line's request.
 #[derive(Debug)]
@@ -31,6 +36,7 @@ pub(crate) enum Format {
 #[command(name = "peers", after_help = after_help())]
 struct Arguments {
     /// What to run; see below
+    #[arg(value_parser = program::parse, hide_possible_values = true)]
     program: Program,
     /// Size of its input [default: see below]
     #[arg(long)]
@@ -53,9 +59,9 @@ struct Arguments {
 }
 
 fn after_help() -> String {
-    let programs =
-        Program::ALL.map(|p| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n()));
-    format!("Programs:\n{}\nRuntimes: {}", programs.concat(), RuntimeKind::names())
+    let line = |p: &Program| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n());
+    let programs: String = Program::value_variants().iter().map(line).collect();
+    format!("Programs:\n{programs}\nRuntimes: {}", RuntimeKind::names())
 }
 
 /// Reads the command line, the program's name included.
@@ -143,7 +149,7 @@ mod tests {
     #[test]
     fn help_lists_every_program_and_runtime() {
         let Ok(Command::Help(help)) = parsed("--help") else { panic!() };
-        assert!(Program::ALL.iter().all(|p| help.contains(p.name())));
+        assert!(Program::value_variants().iter().all(|p| help.contains(&p.name())));
         assert!(RuntimeKind::all().iter().all(|r| help.contains(&r.to_string())));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Entry {
 /// The outcome of all runtimes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Results {
-    pub(crate) program: &'static str,
+    pub(crate) program: String,
     pub(crate) n: usize,
     pub(crate) threads: usize,
     pub(crate) repeats: usize,
@@ -95,14 +95,14 @@ pub(crate) fn hold(
 /// The process that runs `timed` on `runtime`.
 fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command {
     let mut command = Command::new(program);
-    let (n, threads) = (timed.n.to_string(), timed.threads.to_string());
+    let (name, n, threads) = (timed.program.name(), timed.n.to_string(), timed.threads.to_string());
     match runtime {
         RuntimeKind::Cpp(_) => {
             let warm_up = timed.program.warm_up_n().to_string();
-            command.args([timed.program.name(), &n, &threads, &warm_up])
+            command.args([&name, &n, &threads, &warm_up])
         }
         _ => command
-            .args([timed.program.name(), "--n", &n, "--threads", &threads, "--once"])
+            .args([&name, "--n", &n, "--threads", &threads, "--once"])
             .arg(runtime.to_string()),
     };
     command

@@ -46,20 +46,11 @@ impl<T, F: Fn(&T) -> u64 + Sync> Hint<T> for ByKey<F> {
     }
 }
 
-/// The program knows addresses: the order is that of memory, by the largest piece that a task
-/// touches.
-#[derive(Clone, Copy, Debug)]
-pub struct ByPlaces<F>(pub(crate) F);
-
-impl<T, F: Fn(&T) -> I + Sync, I: IntoIterator<Item = MemorySpan>> Hint<T> for ByPlaces<F> {
-    const ORDERS: bool = true;
-
-    #[inline(always)]
-    fn key(&self, task: &T) -> u64 {
-        // Of equally large ones the first.
-        let larger = |a: MemorySpan, b: MemorySpan| if b.bytes() > a.bytes() { b } else { a };
-        (self.0)(task).into_iter().reduce(larger).map_or(0, |place| place.address() as u64)
-    }
+/// The address of the largest of `places`; of equally large ones the first.
+#[inline(always)]
+pub(crate) fn largest(places: impl IntoIterator<Item = MemorySpan>) -> u64 {
+    let larger = |a: MemorySpan, b: MemorySpan| if b.bytes() > a.bytes() { b } else { a };
+    places.into_iter().reduce(larger).map_or(0, |place| place.address() as u64)
 }
 
 /// The program knows which tasks are alike; the queue learns where the memory of each class lies.
@@ -126,12 +117,9 @@ mod tests {
     #[test]
     fn the_largest_place_decides() {
         let memory = [0u8; 4096];
-        let hint = ByPlaces(|_: &()| {
-            [MemorySpan::of(&memory[3000..3010]), MemorySpan::of(&memory[100..200])]
-        });
-        assert_eq!(hint.key(&()), memory.as_ptr().addr() as u64 + 100);
-        let none = ByPlaces(|_: &()| None);
-        assert_eq!(none.key(&()), 0);
+        let places = [MemorySpan::of(&memory[3000..3010]), MemorySpan::of(&memory[100..200])];
+        assert_eq!(largest(places), memory.as_ptr().addr() as u64 + 100);
+        assert_eq!(largest(None), 0);
     }
 
     #[test]

@@ -88,7 +88,7 @@ mod walk;
 pub use self::{
     choice::Mode,
     flight::{interleaved, interleaved_async},
-    hint::{ByClass, ByKey, ByPlaces, Hint, NoHint},
+    hint::{ByClass, ByKey, Hint, NoHint},
     queue::{Queue, QueueReport, Stream},
     run::{InCoroutines, InSteps, Plain, Run},
     walk::{MemorySpan, Prefetch, Walk, WalkStep, prefetch},

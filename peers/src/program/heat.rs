@@ -11,7 +11,7 @@
 
 use std::{array, f64::consts::PI, mem, time::Duration};
 
-use super::{input::filled, timed};
+use super::{filled, timed};
 use crate::{error::Error, runtime::Runtime};
 
 const COLUMNS: usize = 512;

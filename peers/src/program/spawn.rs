@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{checked, input::filled, timed};
+use super::{checked, filled, timed};
 use crate::{error::Error, runtime::Runtime};
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {

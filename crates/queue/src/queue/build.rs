@@ -4,8 +4,8 @@ use std::{fmt, future::Future, marker::PhantomData};
 
 use super::*;
 use crate::{
-    ByClass, ByKey, ByPlaces, InCoroutines, InSteps, MemorySpan, NoHint, Plain, Walk,
-    flight::IN_FLIGHT,
+    ByClass, ByKey, InCoroutines, InSteps, MemorySpan, NoHint, Plain, Walk, flight::IN_FLIGHT,
+    hint::largest,
 };
 
 impl<T, O: Send, F: Fn(&T) -> O + Sync> Queue<T, Plain<F>> {
@@ -62,12 +62,11 @@ impl<T, R: Run<T>> Queue<T, R> {
     /// let mut queue = Queue::new(sum).by_places(|row| Some(MemorySpan::of(&rows[*row])));
     /// assert_eq!(queue.run(&[999, 0, 5]), [64.0; 3]);
     /// ```
-    pub fn by_places<F, I>(self, places: F) -> Queue<T, R, ByPlaces<F>>
-    where
-        F: Fn(&T) -> I + Sync,
-        I: IntoIterator<Item = MemorySpan>,
-    {
-        self.with(|run, _| (run, ByPlaces(places)))
+    pub fn by_places<I: IntoIterator<Item = MemorySpan>>(
+        self,
+        places: impl Fn(&T) -> I + Sync,
+    ) -> Queue<T, R, ByKey<impl Fn(&T) -> u64 + Sync>> {
+        self.by_key(move |task| largest(places(task)))
     }
 
     /// Tasks of one class touch much the same memory, in an unknown place. If tasks run [in

@@ -17,6 +17,11 @@ use crate::{MemorySpan, Prefetch, Walk, WalkStep, prefetch};
 
 const MODES: [Mode; 4] = [Mode::Arrival, Mode::Ordered, Mode::Interleaved, Mode::Both];
 
+/// Each mode, and the queue's own choice.
+fn modes() -> impl Iterator<Item = Option<Mode>> {
+    MODES.map(Some).into_iter().chain([None])
+}
+
 /// Keys without a pattern.
 fn keys(count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect()
@@ -65,6 +70,11 @@ fn on_pools(test: impl Fn() + Sync) {
     watchdog.join().unwrap();
 }
 
+/// Calls `test` in a pool of one thread.
+fn on_one(test: impl FnOnce() + Send) {
+    pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1).install(test);
+}
+
 /// Counts where it is dropped.
 struct Token<'a>(&'a AtomicUsize);
 
@@ -79,7 +89,7 @@ fn each_task_runs_once_and_its_result_comes_out_in_its_place_in_every_mode() {
     on_pools(|| {
         for count in [0, 1, 100, 70_000] {
             let keys = keys(count);
-            for mode in MODES.map(Some).into_iter().chain([None]) {
+            for mode in modes() {
                 let runs: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
                 let run = |i: usize| {
                     runs[i].fetch_add(1, SeqCst);
@@ -109,7 +119,7 @@ fn each_task_runs_once_and_its_result_comes_out_in_its_place_in_every_mode() {
 fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
     on_pools(|| {
         for age in [0, 1, 10, 1000, 30_000] {
-            for mode in MODES.map(Some).into_iter().chain([None]) {
+            for mode in modes() {
                 let clock = AtomicUsize::new(0);
                 let tick = || clock.fetch_add(1, SeqCst);
                 // Those that take many steps end late: within their window still.
@@ -128,8 +138,7 @@ fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
 
 #[test]
 fn sorted_windows_run_in_the_order_of_their_keys() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
-    pool.install(|| {
+    on_one(|| {
         let clock = AtomicUsize::new(0);
         let queue =
             Queue::new(|_: &u64| clock.fetch_add(1, SeqCst)).by_key(|key| *key).mode(Mode::Ordered);
@@ -180,8 +189,7 @@ fn coroutines_return_what_calls_do() {
 
 #[test]
 fn classes_that_are_learned_run_one_after_another() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
-    pool.install(|| {
+    on_one(|| {
         let memory = vec![0u8; 1 << 20];
         let clock = AtomicUsize::new(0);
         let tick = || clock.fetch_add(1, SeqCst);
@@ -248,9 +256,8 @@ fn a_stream_returns_in_the_order_of_arrival_and_no_later_than_its_age() {
 
 #[test]
 fn data_that_a_core_keeps_anyway_is_not_put_in_order() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=1MiB) pu:1", 1);
-    pool.install(|| {
-        let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(500 << 10);
+    on_one(|| {
+        let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(125 << 10);
         queue.run(&keys(100_000));
         assert_eq!(queue.report().unwrap().mode, Some(Mode::Arrival));
     });

@@ -8,10 +8,7 @@ mod serial;
 
 use std::time::Duration;
 
-use super::{
-    input::{filled, random},
-    timed,
-};
+use super::{filled, random, timed};
 use crate::{error::Error, runtime::Runtime};
 
 /// Elements of a part of the partition; fewer are sorted by one thread.
