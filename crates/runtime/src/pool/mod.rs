@@ -327,9 +327,12 @@ impl ThreadPool {
         self.own_worker(Worker::thread)
     }
 
-    /// Its scheduler.
+    /// Its scheduler, one of the built-in ones.
+    ///
+    /// # Panics
+    /// Where the pool runs a policy of the program's own ([`ThreadPoolBuilder::policy`]).
     pub fn scheduler(&self) -> SchedulerKind {
-        self.registry.engine().kind()
+        self.registry.engine().kind().expect("the pool runs a built-in policy")
     }
 
     /// The machine that its scheduler schedules on.
