@@ -8,8 +8,10 @@
 //! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array
 //! and the pivots.
 
+use befit::ThreadPool;
+
 use super::{SERIAL_BELOW, SortedIn, sample, samplesort::sort_buckets};
-use crate::{cut_off, distribute::Distribution};
+use crate::{Input, KernelError, cut_off, distribute::Distribution};
 
 /// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB
 /// at σ = 0.5.
@@ -20,6 +22,11 @@ const OVERSAMPLING: usize = 32;
 /// and a place for each bucket. No larger: a part is one strand, and those of all cores of a socket
 /// must have room in its cache at once.
 const LARGER: usize = 8;
+
+/// Sorts `input.n` random doubles.
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    super::run(pool, input, whole)
+}
 
 /// As [`super::Sort`].
 pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {

@@ -4,9 +4,9 @@
 //! analysis of space-bounded schedulers", SPAA 2014, section 5.1, with its sizes: 100M doubles,
 //! serial below 16 Ki elements. All three use a second array of n doubles.
 
-mod aware;
-mod quicksort;
-mod samplesort;
+pub(crate) mod aware;
+pub(crate) mod quicksort;
+pub(crate) mod samplesort;
 
 use std::cmp::Ordering;
 
@@ -31,10 +31,8 @@ pub const SORTS: [(&str, Sort); 3] = [
     ("aware-samplesort", aware::whole),
 ];
 
-/// Sorts `input.n` random doubles by the sort of this name, and checks the result.
-pub(crate) fn run(pool: &ThreadPool, input: Input, name: &str) -> Result<(), KernelError> {
-    let sort = SORTS.into_iter().find(|(of, _)| *of == name);
-    let (_, sort) = sort.unwrap_or_else(|| unreachable!("{name} is no sort"));
+/// Sorts `input.n` random doubles by `sort`, and checks the result.
+fn run(pool: &ThreadPool, input: Input, sort: Sort) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     let mut data = array::filled(input.n, |_| random.f64())?;
     let mut spare = array::filled(input.n, |_| 0.0)?;

@@ -7,10 +7,15 @@
 //! Declared sizes: sorting m elements touches m of each array, 2 · 8m bytes. A strand either sorts,
 //! counts or copies a part, or looks at a few elements and the parts' counts.
 
-use befit::{fit, join};
+use befit::{ThreadPool, fit, join};
 
 use super::{SERIAL_BELOW, SortedIn, bytes, serially};
-use crate::{BOOKKEEPING, cut_off, distribute::Distribution};
+use crate::{BOOKKEEPING, Input, KernelError, cut_off, distribute::Distribution};
+
+/// Sorts `input.n` random doubles.
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    super::run(pool, input, whole)
+}
 
 /// As [`super::Sort`].
 pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {

@@ -11,15 +11,20 @@
 //! part of the table of cuts, 4 bytes each. Bringing a piece together reads whole lines where the
 //! piece has parts of them.
 
-use befit::{fit, join};
+use befit::{ThreadPool, fit, join};
 
 use super::{SERIAL_BELOW, SortedIn, bytes, quicksort, sample, serially};
-use crate::{BOOKKEEPING, cut_off};
+use crate::{BOOKKEEPING, Input, KernelError, cut_off};
 
 /// A row has so many times the elements that there are buckets: the average elements of a piece.
 const PIECE: usize = 8;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 8;
+
+/// Sorts `input.n` random doubles.
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    super::run(pool, input, whole)
+}
 
 /// As [`super::Sort`].
 pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {
