@@ -15,24 +15,24 @@
 //! one by its name.
 
 mod array;
+pub mod array_abc;
+pub mod array_windows;
 mod bst;
 mod compute;
 mod distribute;
+mod element;
 mod matmul;
 mod quadtree;
 mod rgm;
+mod row;
 pub mod rows;
 mod rrm;
 pub mod sort;
-mod windows;
 
 use befit::ThreadPool;
 
-pub use self::rows::ElementSize;
-use self::{
-    compute::{fft, ga, knapsack, mandelbrot, queens},
-    rows::{Branching, Ge, Heat, Sor},
-};
+use self::compute::{fft, ga, knapsack, mandelbrot, queens};
+pub use self::element::ElementSize;
 pub use befit_catalog::{CatalogError, Kernel, Setting, Variant};
 
 /// The most that a strand touches that only cuts its task's input in two, or puts results together:
@@ -116,20 +116,20 @@ pub fn run(variant: &Variant, pool: &ThreadPool, input: Input) -> Result<(), Ker
         "rrm" => rrm::run(pool, input),
         "rgm" => rgm::run(pool, input, rgm::Source::Range),
         "rgm-leaf" => rgm::run(pool, input, rgm::Source::Leaf),
-        "array-abc" => windows::abc(pool, input, settings),
-        "array-windows" => windows::windows(pool, input, settings),
+        "array-abc" => array_abc::run(pool, input, settings),
+        "array-windows" => array_windows::run(pool, input, settings),
         "bst" => bst::run(pool, input, settings),
         "quicksort" => sort::quicksort::run(pool, input),
         "samplesort" => sort::samplesort::run(pool, input),
         "aware-samplesort" => sort::aware::run(pool, input),
         "quadtree" => quadtree::run(pool, input),
         "matmul" => matmul::run(pool, input),
-        "heat" => rows::run::<Heat>(pool, input, Branching::Two),
-        "heat-ub" => rows::run::<Heat>(pool, input, Branching::TwoAndFour),
-        "sor" => rows::run::<Sor>(pool, input, Branching::Two),
-        "sor-ub" => rows::run::<Sor>(pool, input, Branching::TwoAndFour),
-        "ge" => rows::run::<Ge>(pool, input, Branching::Two),
-        "ge-ub" => rows::run::<Ge>(pool, input, Branching::TwoAndFour),
+        "heat" => rows::heat::run(pool, input),
+        "heat-ub" => rows::heat::run_unbalanced(pool, input),
+        "sor" => rows::sor::run(pool, input),
+        "sor-ub" => rows::sor::run_unbalanced(pool, input),
+        "ge" => rows::ge::run(pool, input),
+        "ge-ub" => rows::ge::run_unbalanced(pool, input),
         "mandelbrot" => mandelbrot::run(pool, input),
         "queens" => queens::run(pool, input),
         "fft" => fft::run(pool, input),

@@ -9,35 +9,50 @@
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, Element, Pass, Program};
-use crate::{Input, KernelError, array};
+use super::{Branching, Pass};
+use crate::{
+    ElementSize, Input, KernelError, array,
+    element::{Element, Wide},
+};
 
-/// `ge` and `ge-ub`.
-pub(crate) struct Ge;
+/// Runs `ge`, halving the rows.
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::Two)
+}
 
-impl Program for Ge {
-    fn solve<E: Element>(
-        pool: &ThreadPool,
-        Input { n, seed, .. }: Input,
-        branching: Branching,
-    ) -> Result<(), KernelError> {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut sums = array::filled(n, |_| 0.0)?;
-        let elements = n.checked_mul(n).ok_or(KernelError::TooLarge { n })?;
-        let mut a = array::filled(elements, |i| {
-            let (row, column) = (i / n, i % n);
-            let value = random.f64() - 0.5 + if row == column { n as f64 } else { 0.0 };
-            // The right-hand side that all ones solve.
-            sums[row] += value;
-            E::new(value)
-        })?;
-        pool.install(fit(size_of_val(&a[..]), || {
-            for column in 0..n {
-                eliminate(&mut a, n, column, branching);
-            }
-        }));
-        array::check_near(substitute(&a, n, sums).into_iter(), |_| 1.0)
+/// Runs `ge-ub`, halving and quartering the rows by turns.
+pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::TwoAndFour)
+}
+
+fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
     }
+}
+
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    Input { n, seed, .. }: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut sums = array::filled(n, |_| 0.0)?;
+    let elements = n.checked_mul(n).ok_or(KernelError::TooLarge { n })?;
+    let mut a = array::filled(elements, |i| {
+        let (row, column) = (i / n, i % n);
+        let value = random.f64() - 0.5 + if row == column { n as f64 } else { 0.0 };
+        // The right-hand side that all ones solve.
+        sums[row] += value;
+        E::new(value)
+    })?;
+    pool.install(fit(size_of_val(&a[..]), || {
+        for column in 0..n {
+            eliminate(&mut a, n, column, branching);
+        }
+    }));
+    array::check_near(substitute(&a, n, sums).into_iter(), |_| 1.0)
 }
 
 /// Makes the column zero below the diagonal, and leaves the factors there.
@@ -53,8 +68,7 @@ fn eliminate<E: Element>(a: &mut [E], n: usize, column: usize, branching: Branch
             }
         }
     };
-    let row_bytes = (n - column) * size_of::<E>();
-    Pass { branching, width: n, row_bytes, leaf: &leaf }.over(below);
+    Pass::new(branching, n, (n - column) * size_of::<E>(), &leaf).over(0, below);
 }
 
 /// Solves LUx = b. Time O(n²).

@@ -9,11 +9,21 @@
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Element, Pass, Plate, Program, default_iterations};
-use crate::{Input, KernelError, array};
+use super::{Branching, COLUMNS, Pass, Plate, default_iterations};
+use crate::{
+    ElementSize, Input, KernelError, array,
+    element::{Element, Wide},
+};
 
-/// `heat` and `heat-ub`.
-pub(crate) struct Heat;
+/// Runs `heat`, halving the rows.
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::Two)
+}
+
+/// Runs `heat-ub`, halving and quartering the rows by turns.
+pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::TwoAndFour)
+}
 
 /// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the
 /// inner elements' means of neighbours in `from`. Its edge stays, as do rows beyond the shorter of
@@ -22,34 +32,39 @@ pub fn jacobi(from: &[f64], to: &mut [f64]) {
     pass(from, to, Branching::Two);
 }
 
-impl Program for Heat {
-    fn solve<E: Element>(
-        pool: &ThreadPool,
-        input: Input,
-        branching: Branching,
-    ) -> Result<(), KernelError> {
-        let rows = input.n;
-        let iterations = input.iterations.unwrap_or(default_iterations(rows));
-        let mode = Plate { rows: rows.max(2) };
-        let begin = |i: usize| {
-            let (row, column) = (i / COLUMNS, i % COLUMNS);
-            E::new(Plate::plane(row, column) + mode.wave(row, column))
-        };
-        let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
-        let mut from = array::filled(elements, begin)?;
-        let mut to = array::filled(elements, begin)?;
-        pool.install(fit(2 * size_of_val(&from[..]), || {
-            for _ in 0..iterations {
-                pass(&from, &mut to, branching);
-                std::mem::swap(&mut from, &mut to);
-            }
-        }));
-        let left = mode.factor().powi(iterations as i32);
-        array::check_near(from.iter().map(|e| e.get()), |i| {
-            let (row, column) = (i / COLUMNS, i % COLUMNS);
-            Plate::plane(row, column) + left * mode.wave(row, column)
-        })
+fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
     }
+}
+
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    input: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
+    let rows = input.n;
+    let iterations = input.iterations.unwrap_or(default_iterations(rows));
+    let mode = Plate { rows: rows.max(2) };
+    let begin = |i: usize| {
+        let (row, column) = (i / COLUMNS, i % COLUMNS);
+        E::new(Plate::plane(row, column) + mode.wave(row, column))
+    };
+    let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
+    let mut from = array::filled(elements, begin)?;
+    let mut to = array::filled(elements, begin)?;
+    pool.install(fit(2 * size_of_val(&from[..]), || {
+        for _ in 0..iterations {
+            pass(&from, &mut to, branching);
+            std::mem::swap(&mut from, &mut to);
+        }
+    }));
+    let left = mode.factor().powi(iterations as i32);
+    array::check_near(from.iter().map(|e| e.get()), |i| {
+        let (row, column) = (i / COLUMNS, i % COLUMNS);
+        Plate::plane(row, column) + left * mode.wave(row, column)
+    })
 }
 
 fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
@@ -58,8 +73,7 @@ fn pass<E: Element>(from: &[E], to: &mut [E], branching: Branching) {
             average(from, first + i, row);
         }
     };
-    let row_bytes = 2 * COLUMNS * size_of::<E>();
-    Pass { branching, width: COLUMNS, row_bytes, leaf: &leaf }.over(to);
+    Pass::new(branching, COLUMNS, 2 * COLUMNS * size_of::<E>(), &leaf).over(0, to);
 }
 
 /// Row `at` of the next pass.

@@ -6,77 +6,16 @@
 //! its `-ub` form (for *unbalanced* trees) halves and quarters them by turns. The matrices have 512
 //! columns, the number of rows is the input size; `ge` is square.
 
-mod ge;
+pub mod ge;
 pub mod heat;
-mod sor;
+pub mod sor;
 
-use befit::{ThreadPool, fit, join, scope};
+use befit::{fit, join, scope};
 use befit_catalog::Settings;
 
-pub(crate) use self::{ge::Ge, heat::Heat, sor::Sor};
-use crate::{Input, KernelError};
+use crate::{ElementSize, Input};
 
-/// The size of a matrix's elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ElementSize {
-    /// A double.
-    #[default]
-    Eight,
-    /// A double that takes the room of a `long double`.
-    Sixteen,
-}
-
-/// An element of a matrix.
-pub(crate) trait Element: Copy + Send + Sync {
-    fn new(value: f64) -> Self;
-    fn get(self) -> f64;
-}
-
-impl Element for f64 {
-    fn new(value: f64) -> Self {
-        value
-    }
-    fn get(self) -> f64 {
-        self
-    }
-}
-
-/// A double with as many bytes of padding.
-#[derive(Clone, Copy)]
-#[repr(align(16))]
-pub(crate) struct Wide(f64);
-
-impl Element for Wide {
-    fn new(value: f64) -> Self {
-        Self(value)
-    }
-    fn get(self) -> f64 {
-        self.0
-    }
-}
-
-/// A program on matrices, which makes its input, works on it in `pool` and checks the result.
-pub(crate) trait Program {
-    fn solve<E: Element>(
-        pool: &ThreadPool,
-        input: Input,
-        branching: Branching,
-    ) -> Result<(), KernelError>;
-}
-
-/// Runs a program with elements of the input's size.
-pub(crate) fn run<P: Program>(
-    pool: &ThreadPool,
-    input: Input,
-    branching: Branching,
-) -> Result<(), KernelError> {
-    match input.element {
-        ElementSize::Eight => P::solve::<f64>(pool, input, branching),
-        ElementSize::Sixteen => P::solve::<Wide>(pool, input, branching),
-    }
-}
-
-/// `input` with the settings of these kernels.
+/// `input` with what is set.
 pub(crate) fn with_settings(input: Input, settings: &Settings) -> Input {
     let iterations = settings.get("iterations").parse().ok().or(input.iterations);
     let element =
@@ -91,7 +30,7 @@ const LEAF: usize = 8;
 
 /// The number of parts into which a task cuts its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Branching {
+enum Branching {
     Two,
     /// The tasks of even depth cut in two, those of odd depth in four.
     TwoAndFour,
@@ -123,12 +62,17 @@ struct Pass<'a, L> {
     leaf: &'a L,
 }
 
-impl<L: Sync> Pass<'_, L> {
-    fn over<E: Send>(&self, rows: &mut [E])
+impl<'a, L: Sync> Pass<'a, L> {
+    fn new(branching: Branching, width: usize, row_bytes: usize, leaf: &'a L) -> Self {
+        Self { branching, width, row_bytes, leaf }
+    }
+
+    /// Works on `rows`, the first of which is number `first`.
+    fn over<E: Send>(&self, first: usize, rows: &mut [E])
     where
         L: Fn(usize, &mut [E]),
     {
-        self.cut(0, 0, rows);
+        self.cut(0, first, rows);
     }
 
     fn cut<E: Send>(&self, depth: u32, first: usize, rows: &mut [E])
@@ -205,9 +149,7 @@ mod tests {
                 let leaf = |first: usize, rows: &mut [usize]| {
                     rows.iter_mut().enumerate().for_each(|(i, x)| *x += 1 + first + i / 3);
                 };
-                pool.install(|| {
-                    Pass { branching, width: 3, row_bytes: 8, leaf: &leaf }.over(&mut matrix)
-                });
+                pool.install(|| Pass::new(branching, 3, 8, &leaf).over(0, &mut matrix));
                 assert!(
                     matrix.iter().enumerate().all(|(i, x)| *x == 1 + i / 3),
                     "{branching:?}, {rows}"

@@ -11,16 +11,33 @@
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Element, Pass, Plate, Program, default_iterations};
-use crate::{Input, KernelError, array};
+use super::{Branching, COLUMNS, Pass, Plate, default_iterations};
+use crate::{
+    ElementSize, Input, KernelError, array,
+    element::{Element, Wide},
+};
 
 /// Elements of one colour in a row.
 const WIDTH: usize = COLUMNS / 2;
 /// The factor of relaxation, 1 to 2: elements move so far beyond the mean.
 const OMEGA: f64 = 1.5;
 
-/// `sor` and `sor-ub`.
-pub(crate) struct Sor;
+/// Runs `sor`, halving the rows.
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::Two)
+}
+
+/// Runs `sor-ub`, halving and quartering the rows by turns.
+pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+    sized(pool, input, Branching::TwoAndFour)
+}
+
+fn sized(pool: &ThreadPool, input: Input, branching: Branching) -> Result<(), KernelError> {
+    match input.element {
+        ElementSize::Eight => solve::<f64>(pool, input, branching),
+        ElementSize::Sixteen => solve::<Wide>(pool, input, branching),
+    }
+}
 
 /// Red where row and column have an even sum.
 #[derive(Clone, Copy)]
@@ -42,42 +59,40 @@ impl Colour {
     }
 }
 
-impl Program for Sor {
-    fn solve<E: Element>(
-        pool: &ThreadPool,
-        input: Input,
-        branching: Branching,
-    ) -> Result<(), KernelError> {
-        let rows = input.n;
-        let iterations = input.iterations.unwrap_or(default_iterations(rows));
-        let mode = Plate { rows: rows.max(2) };
-        let begin = |colour: Colour| {
-            array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
-                let (row, column) = colour.place(i);
-                E::new(Plate::plane(row, column) + mode.wave(row, column))
-            })
-        };
-        let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
-        pool.install(fit(2 * size_of_val(&red[..]), || {
-            for _ in 0..iterations {
-                pass(Colour::Red, &mut red, &black, branching);
-                pass(Colour::Black, &mut black, &red, branching);
-            }
-        }));
-        let (mut of_red, mut of_black) = (1.0, 1.0);
+fn solve<E: Element>(
+    pool: &ThreadPool,
+    input: Input,
+    branching: Branching,
+) -> Result<(), KernelError> {
+    let rows = input.n;
+    let iterations = input.iterations.unwrap_or(default_iterations(rows));
+    let mode = Plate { rows: rows.max(2) };
+    let begin = |colour: Colour| {
+        array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
+            let (row, column) = colour.place(i);
+            E::new(Plate::plane(row, column) + mode.wave(row, column))
+        })
+    };
+    let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
+    pool.install(fit(2 * size_of_val(&red[..]), || {
         for _ in 0..iterations {
-            of_red += OMEGA * (mode.factor() * of_black - of_red);
-            of_black += OMEGA * (mode.factor() * of_red - of_black);
+            pass(Colour::Red, &mut red, &black, branching);
+            pass(Colour::Black, &mut black, &red, branching);
         }
-        let check = |colour: Colour, found: &[E], height: f64| {
-            array::check_near(found.iter().map(|e| e.get()), |i| {
-                let (row, column) = colour.place(i);
-                Plate::plane(row, column) + height * mode.wave(row, column)
-            })
-        };
-        check(Colour::Red, &red, of_red)?;
-        check(Colour::Black, &black, of_black)
+    }));
+    let (mut of_red, mut of_black) = (1.0, 1.0);
+    for _ in 0..iterations {
+        of_red += OMEGA * (mode.factor() * of_black - of_red);
+        of_black += OMEGA * (mode.factor() * of_red - of_black);
     }
+    let check = |colour: Colour, found: &[E], height: f64| {
+        array::check_near(found.iter().map(|e| e.get()), |i| {
+            let (row, column) = colour.place(i);
+            Plate::plane(row, column) + height * mode.wave(row, column)
+        })
+    };
+    check(Colour::Red, &red, of_red)?;
+    check(Colour::Black, &black, of_black)
 }
 
 fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branching) {
@@ -86,8 +101,7 @@ fn pass<E: Element>(colour: Colour, own: &mut [E], other: &[E], branching: Branc
             relax(colour, first + i, row, other);
         }
     };
-    let row_bytes = 2 * WIDTH * size_of::<E>();
-    Pass { branching, width: WIDTH, row_bytes, leaf: &leaf }.over(own);
+    Pass::new(branching, WIDTH, 2 * WIDTH * size_of::<E>(), &leaf).over(0, own);
 }
 
 /// Row `at` of one colour.
