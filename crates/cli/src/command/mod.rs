@@ -10,7 +10,7 @@ mod sim;
 mod sizes;
 mod topo;
 
-use befit_lab::Plan;
+use befit_lab::SimulationPlan;
 use befit_machine::{Machine, MachineError};
 use befit_report::Format;
 use befit_sched::Options;
@@ -37,7 +37,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 /// What to simulate, and at what costs, as a model `shrink` times smaller.
-fn plan(args: PlanArgs, shrink: u32) -> Result<(Plan, Costs), Failure> {
+fn plan(args: PlanArgs, shrink: u32) -> Result<(SimulationPlan, Costs), Failure> {
     let options = Options {
         sigma: args.sigma,
         mu: args.mu,
@@ -60,7 +60,7 @@ fn plan(args: PlanArgs, shrink: u32) -> Result<(Plan, Costs), Failure> {
     };
     let machines: Result<_, MachineError> = args.machines.into_iter().map(vary).collect();
     let machines = machines.map_err(Failure::usage)?;
-    let plan = Plan { machines, schedulers: args.schedulers, seeds: args.seeds, options };
+    let plan = SimulationPlan { machines, schedulers: args.schedulers, seeds: args.seeds, options };
     Ok((plan, Costs::default().shrunk(shrink)))
 }
 

@@ -2,14 +2,15 @@
 //! verdict.
 //!
 //! ```text
-//! Request ──study's module: records kernels, simulates──► Reproduction: figures with verdicts, tables, plots ──► report
+//! Request ──study's module: records kernels, simulates──► Reproduction ──► report
+//!                                                 figures with verdicts, tables, plots
 //! ```
 //!
 //! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it.
-//! Its verdict is computed, so no study can hand one out, and a figure that is out of range says
-//! why, in words found by looking: nothing is hidden, and no parameter is set per program to bring
-//! a figure into range. Each study has its folder here; to add one, write the folder and name it in
-//! [`Study`].
+//! Its verdict is computed, so no study can hand one out. A figure that is out of range says why, in
+//! words calculated from the run that made it, or that it is not explained. No parameter is set per
+//! program to bring a figure into range. Each study has its folder here; to add one, write the
+//! folder and name it in [`Study`].
 
 mod cats;
 mod figure;
@@ -114,6 +115,30 @@ impl Request {
             Study::SpaceBounded => space_bounded::run(self, progress),
             Study::Cats => cats::run(self, progress),
             Study::Footprint => footprint::run(self, progress),
+        }
+    }
+
+    /// The machine that was asked for, or the preset `usual`.
+    fn machine_or(&self, usual: &str) -> Result<Machine, LabError> {
+        Ok(self.machine.clone().map_or_else(|| Machine::find(usual), Ok)?)
+    }
+
+    /// How many seeds were asked for, or so many in the `quick` and in the `long` form.
+    fn seeds_or(&self, quick: u32, long: u32) -> NonZeroU32 {
+        let usual = NonZeroU32::new(if self.quick { quick } else { long });
+        self.seeds.or(usual).unwrap_or(NonZeroU32::MIN)
+    }
+
+    /// A reproduction that has no figures yet.
+    fn reproduction(&self, machine: String, notes: Vec<String>) -> Reproduction {
+        Reproduction {
+            study: self.study,
+            machine,
+            quick: self.quick,
+            notes,
+            figures: Vec::new(),
+            tables: Vec::new(),
+            plots: Vec::new(),
         }
     }
 }
