@@ -1,9 +1,9 @@
 //! Builds a program from what a recorder sees of a serial run.
 
 use crate::codec::{Encoded, Encoder};
-use crate::intern::Interner;
 use crate::lines::{LINE_LIMIT, Spans};
-use crate::program::{BlobTable, Cost, Strand};
+use crate::program::{Cost, Strand};
+use crate::tables::{BlobTable, Interner};
 use crate::tree::{ScopeNumbers, TreeBuilder};
 use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
 
@@ -24,7 +24,10 @@ pub enum BuildError {
     #[error("cannot record this program: it touches line {0:#x}, which no address has")]
     Line(u64),
     /// [`Meta::name`] is too long.
-    #[error("cannot record this program: its name is {0} bytes long, more than {max}", max = Meta::NAME_LIMIT)]
+    #[error(
+        "cannot record this program: its name is {0} bytes long, more than {max}",
+        max = Meta::NAME_LIMIT
+    )]
     Name(usize),
 }
 
@@ -38,7 +41,8 @@ pub enum BuildError {
 /// use befit_program::{Declared, Meta, Op, ProgramBuilder, ScopeId, StrandId, TaskId};
 ///
 /// // join(|| touch line 100, || touch line 200)
-/// let mut builder = ProgramBuilder::new(Meta { name: "join".into(), line_size: Bytes(64), filter: 2 });
+/// let meta = Meta { name: "join".into(), line_size: Bytes(64), filter: 2 };
+/// let mut builder = ProgramBuilder::new(meta);
 /// for line in [100, 200] {
 ///     builder.fork(ScopeId(1), Declared::default())?;
 ///     builder.touch(line, true, false);

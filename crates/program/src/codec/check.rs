@@ -8,7 +8,7 @@ use super::code::{
     FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
     recent_slot, recent_step, slot, step,
 };
-use super::slots::{KEPT, Slots};
+use super::{KEPT, Slots};
 use crate::lines::Spans;
 use crate::varint::{Cursor, unzigzag};
 

@@ -4,7 +4,7 @@ use super::code::{
     FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot,
     recent_step, slot, step,
 };
-use super::slots::{KEPT, Slots};
+use super::{KEPT, Slots};
 use crate::Touch;
 use crate::lines::Spans;
 use crate::varint::{Cursor, unzigzag};
@@ -30,7 +30,8 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 /// use befit_program::{Meta, ProgramBuilder, StrandId, Touch};
 /// # use befit_machine::Bytes;
 ///
-/// let mut builder = ProgramBuilder::new(Meta { name: "sweep".into(), line_size: Bytes(64), filter: 2 });
+/// let meta = Meta { name: "sweep".into(), line_size: Bytes(64), filter: 2 };
+/// let mut builder = ProgramBuilder::new(meta);
 /// (1000..2000).for_each(|line| builder.touch(line, false, false));
 /// let program = builder.finish()?;
 ///

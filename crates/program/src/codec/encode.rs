@@ -1,10 +1,10 @@
 //! From touches to blobs.
 
+use super::Slots;
 use super::code::{
     FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
     recent_slot, recent_step, slot, step,
 };
-use super::slots::Slots;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, PageSet};
 use crate::varint::{self, zigzag};
 

@@ -10,8 +10,8 @@ use std::io::{self, Read, Write};
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::error::ReadError;
-use super::sections::Section;
+use super::ReadError;
+use super::Section;
 
 /// Most bytes of a chunk before compression.
 pub(super) const RAW_LIMIT: usize = 1 << 20;

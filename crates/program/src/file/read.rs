@@ -7,13 +7,14 @@ use std::path::Path;
 
 use befit_machine::Bytes;
 
+use super::ReadError;
+use super::Section;
 use super::chunk::ChunkReader;
-use super::error::ReadError;
-use super::sections::Section;
 use super::{MAGIC, VERSION};
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Blob, Blobs, Cost, Program, Strand};
+use crate::program::{Cost, Program, Strand};
+use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
 use crate::{Declared, Meta, ScopeId};

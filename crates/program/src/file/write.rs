@@ -3,9 +3,9 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use super::Section;
+use super::WriteError;
 use super::chunk::{ChunkWriter, RAW_LIMIT};
-use super::error::WriteError;
-use super::sections::Section;
 use super::{MAGIC, VERSION};
 use crate::lines::PAGE_LINES;
 use crate::program::{Cost, Program, Strand};

@@ -184,6 +184,3 @@ fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeErro
     }
     Ok(&mut scopes[scope.0 as usize])
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,14 @@
 //! A recorded program.
 
-mod blobs;
-
 use std::io::{Read, Write};
 use std::path::Path;
 
 use crate::codec::Touches;
 use crate::file;
 use crate::lines::Spans;
+use crate::tables::Blobs;
 use crate::tree::{Serial, Tree};
 use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
-
-pub(crate) use blobs::{Blob, BlobTable, Blobs};
 
 /// What a strand cost, but for its touches, which its blob knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

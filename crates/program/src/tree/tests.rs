@@ -1,8 +1,6 @@
 //! Which steps make a tree.
 
 use super::*;
-use crate::Step;
-use crate::tree::Serial;
 
 enum Do {
     Fork(u32),
