@@ -28,7 +28,8 @@ impl Drawer {
         let manifest = checkout("crates/page").join("Cargo.toml");
         if !manifest.is_file() {
             return Err(draw(format!(
-                "the sources of what draws it are gone from {}, where this befit was built; run befit from a checkout",
+                "the sources of what draws it are gone from {}, where this befit was built; run \
+                 befit from a checkout",
                 manifest.display()
             )));
         }

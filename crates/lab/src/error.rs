@@ -42,7 +42,9 @@ pub enum LabError {
     /// The kernels' sources, which are built anew with instrumentation, are not where this command
     /// was built from.
     #[error(
-        "the kernels' sources are gone from {}, where this befit was built; run befit from a checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path", folder.display()
+        "the kernels' sources are gone from {}, where this befit was built; run befit from a \
+         checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path",
+        folder.display()
     )]
     SourcesGone {
         /// Where they were.
@@ -93,7 +95,8 @@ pub enum LabError {
     },
     /// A program ended well but left no statistics.
     #[error(
-        "{name} left no statistics: it uses no befit of this version, runs nothing in a pool, or ends without exit handlers (_exit)"
+        "{name} left no statistics: it uses no befit of this version, runs nothing in a \
+         pool, or ends without exit handlers (_exit)"
     )]
     NoStatistics {
         /// The command.

@@ -4,7 +4,7 @@ use crate::codec::{Encoded, Encoder};
 use crate::lines::{LINE_LIMIT, Spans};
 use crate::program::{Cost, Strand};
 use crate::tables::{BlobTable, Interner};
-use crate::tree::{ScopeNumbers, TreeBuilder};
+use crate::tree::TreeBuilder;
 use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
 
 /// Why what was recorded is no program.
@@ -62,7 +62,8 @@ pub struct ProgramBuilder {
     meta: Meta,
     root_declared: Declared,
     tree: TreeBuilder,
-    scopes: ScopeNumbers,
+    /// The recorder's scopes, numbered densely in the order in which they are first seen.
+    scopes: Interner<u32>,
     declared: Interner<Declared>,
     encoder: Encoder,
     cost: Cost,
@@ -74,11 +75,14 @@ pub struct ProgramBuilder {
 impl ProgramBuilder {
     /// Begins in the root task.
     pub fn new(meta: Meta) -> Self {
+        let mut scopes = Interner::new();
+        // Scope 0 is the whole program's.
+        scopes.intern(0);
         Self {
             meta,
             root_declared: Declared::default(),
             tree: TreeBuilder::new(),
-            scopes: ScopeNumbers::new(),
+            scopes,
             declared: Interner::new(),
             encoder: Encoder::new(),
             cost: Cost::default(),
@@ -107,7 +111,8 @@ impl ProgramBuilder {
         self.end_strand()?;
         let declared =
             self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
-        Ok(self.tree.fork(ScopeId(self.scopes.number(scope.0)), declared)?)
+        let scope = self.scope(scope)?;
+        Ok(self.tree.fork(scope, declared)?)
     }
 
     /// The task that runs ends; its parent goes on.
@@ -126,7 +131,13 @@ impl ProgramBuilder {
     /// When one of them does not descend from it: it might wait for ever.
     pub fn sync(&mut self, scope: ScopeId) -> Result<(), BuildError> {
         self.end_strand()?;
-        Ok(self.tree.sync(ScopeId(self.scopes.number(scope.0)))?)
+        let scope = self.scope(scope)?;
+        Ok(self.tree.sync(scope)?)
+    }
+
+    /// The dense number of a scope of the recorder's.
+    fn scope(&mut self, scope: ScopeId) -> Result<ScopeId, BuildError> {
+        self.scopes.intern(scope.0).map(ScopeId).ok_or(BuildError::TooMany("scopes"))
     }
 
     /// The strand that runs touches `line`: an address divided by 64 or, for the stack, lines below

@@ -9,7 +9,8 @@
 
 use befit_machine::Lines;
 
-use crate::{Program, Step, TaskId};
+use crate::tree::Step;
+use crate::{Program, TaskId};
 
 /// What one task was found to touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -53,4 +53,4 @@ pub use footprints::Footprint;
 pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use stats::Stats;
-pub use tree::{Serial, Step, TreeError};
+pub use tree::TreeError;

@@ -61,8 +61,8 @@ impl Spans {
         &self.table
     }
 
-    /// The span that holds `line`. `hint` is the place of the span found last: constant time when the
-    /// line is there again, else logarithmic in the number of spans.
+    /// The span that holds `line`. `hint` is the place of the span found last: constant time when
+    /// the line is there again, else logarithmic in the number of spans.
     #[inline]
     pub(crate) fn find(&self, line: u64, hint: &mut u32) -> Option<&Span> {
         match self.table.get(*hint as usize) {

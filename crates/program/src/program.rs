@@ -62,12 +62,12 @@ impl Program {
 
     /// Number of strands.
     pub fn strands(&self) -> u32 {
-        self.tree.strands()
+        self.tree.strands
     }
 
     /// Number of scopes, scope 0 included.
     pub fn scopes(&self) -> u32 {
-        self.tree.scopes()
+        self.tree.scopes
     }
 
     /// What a task does, in order. Constant time.
@@ -84,12 +84,7 @@ impl Program {
         }
     }
 
-    /// Says what the root task declares, which a recorder may not know.
-    pub fn set_root_declared(&mut self, declared: Declared) {
-        self.root_declared = declared;
-    }
-
-    /// Who forked a task; nobody forked the root. Constant time.
+    /// The task that forked a task; none forked the root. Constant time.
     pub fn parent(&self, task: TaskId) -> Option<TaskId> {
         (task != TaskId(0)).then(|| self.tree.parent(task))
     }
@@ -126,7 +121,7 @@ impl Program {
     }
 
     /// The serial execution, step by step.
-    pub fn serial(&self) -> Serial<'_> {
+    pub(crate) fn serial(&self) -> Serial<'_> {
         Serial::new(&self.tree)
     }
 

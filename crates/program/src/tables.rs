@@ -106,3 +106,18 @@ impl BlobTable {
         Blobs { bytes, table: self.table }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_numbered_in_the_order_first_seen() {
+        let mut numbers = Interner::new();
+        let given = [0, 7, 0, u32::MAX, 7, 3_000_000, 9, u32::MAX, 3_000_000, 1];
+        let dense: Vec<u32> = given.iter().map(|&n| numbers.intern(n).unwrap()).collect();
+        assert_eq!(dense, [0, 1, 0, 2, 1, 3, 4, 2, 3, 5]);
+        (100..10_000).for_each(|n| assert_eq!(numbers.intern(n), Some(n - 94)));
+        assert_eq!(numbers.intern(u32::MAX), Some(2));
+    }
+}

@@ -58,7 +58,8 @@ fn damage_names_its_section_and_offset() {
     bad[begin + 40] ^= 1;
     let error = Program::read(&bad[..]).unwrap_err().to_string();
     let expected = format!(
-        "the program is damaged in its tree section, in the chunk at byte {begin}: its stored bytes do not match their checksum"
+        "the program is damaged in its tree section, in the chunk at byte {begin}: \
+         its stored bytes do not match their checksum"
     );
     assert_eq!(error, expected);
 }
@@ -168,7 +169,10 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_after_a_good_beginning_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300), keep: prop::sample::Index) {
+    fn random_bytes_after_a_good_beginning_are_an_error(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        keep: prop::sample::Index,
+    ) {
         let good = file(&small());
         let keep = 12 + keep.index(good.len() - 12);
         let random = [&good[..keep], &bytes].concat();

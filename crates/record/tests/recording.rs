@@ -201,10 +201,11 @@ fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
     assert_eq!(shape(&program, 0), "fs", "the region is a child of the root");
     let ops = program.ops(TaskId(1));
     let fork = ops.iter().position(|op| matches!(op, Op::Fork { .. })).unwrap();
-    assert!(
-        matches!(ops[fork..], [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(c), ..] if a == b && b == c),
-        "{ops:?}"
-    );
+    let [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(c), ..] = ops[fork..]
+    else {
+        panic!("{ops:?}")
+    };
+    assert!(a == b && b == c, "{ops:?}");
     let declared = |task| program.declared(TaskId(task));
     let numbers = |task| (declared(task).size.map(|b| b.0), declared(task).strand.map(|b| b.0));
     assert_eq!(

@@ -121,7 +121,8 @@ fn record_filtered(
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
-            "{} parallel regions of {name} ran on threads of their own beside a recorded one and are missing in the recording",
+            "{} parallel regions of {name} ran on threads of their own beside a recorded one \
+             and are missing in the recording",
             recording.skipped_regions
         ));
     } else {

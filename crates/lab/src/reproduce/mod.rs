@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it.
-//! Its verdict is computed, so no study can hand one out. A figure that is out of range says why, in
-//! words calculated from the run that made it, or that it is not explained. No parameter is set per
-//! program to bring a figure into range. Each study has its folder here; to add one, write the
-//! folder and name it in [`Study`].
+//! Its verdict is computed, so no study can hand one out. A figure that is out of range gives a
+//! reason calculated from the run that made it, or says that it is not explained. No parameter is
+//! set per program to bring a figure into range. Each study has its folder here; to add one, write
+//! the folder and name it in [`Study`].
 
 mod cats;
 mod figure;

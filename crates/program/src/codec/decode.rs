@@ -1,13 +1,12 @@
 //! From blobs to touches.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot,
-    recent_step, slot, step,
+    self, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot, recent_step, slot, step,
 };
 use super::{KEPT, Slots};
 use crate::Touch;
 use crate::lines::Spans;
-use crate::varint::{Cursor, unzigzag};
+use crate::varint::Cursor;
 
 /// Added to the dense numbers of stack lines while they stand in slots.
 const ON_STACK: u64 = 1 << 32;
@@ -128,47 +127,27 @@ impl<'a> Touches<'a> {
 
     #[inline]
     fn literal(&mut self, code: u8) -> Touch {
-        let write = code & 1;
-        match code {
-            ..NEAR_END => self.near(code),
-            FAR2..FAR1 => {
-                let high = u64::from((code - FAR2) >> 1) << 16;
-                let number = high | self.cursor.little::<2>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR1..FAR3 => {
-                let high = u64::from((code - FAR1) >> 1) << 8;
-                let number = high | self.cursor.little::<1>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR3..FAR => {
-                let high = u64::from((code - FAR3) >> 1) << 24;
-                let number = high | self.cursor.little::<3>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR..STACK => {
-                let number = self.cursor.varint().unwrap_or(0);
-                self.far(code, unzigzag(number) as u64)
-            }
-            RECENTLY.. => {
-                let number = self.cursor.byte().unwrap_or(0);
-                self.recent(code, number.into())
-            }
-            _ => {
-                let number = self.cursor.varint().unwrap_or(0);
-                self.stack(code, number)
-            }
+        if code < NEAR_END {
+            return self.near(code);
         }
+        // Never the other case: the blob was made, or checked.
+        let (code, number) = code::read(&mut self.cursor, code).unwrap_or((STACK, 0));
+        self.apply(code, number)
     }
 
     /// The token `period` places back once more.
     fn again(&mut self) -> Touch {
         let from = self.at - self.period as u64;
-        match self.history.code(from) {
-            code @ ..NEAR_END => self.near(code),
-            code @ ..STACK => self.far(code, self.history.number(from)),
-            code @ RECENTLY.. => self.recent(code, self.history.number(from)),
-            code => self.stack(code, self.history.number(from)),
+        self.apply(self.history.code(from), self.history.number(from))
+    }
+
+    #[inline]
+    fn apply(&mut self, code: u8, number: u64) -> Touch {
+        match code {
+            ..NEAR_END => self.near(code),
+            ..STACK => self.far(code, number),
+            RECENTLY.. => self.recent(code, number),
+            _ => self.stack(code, number),
         }
     }
 

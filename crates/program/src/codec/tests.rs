@@ -109,7 +109,11 @@ proptest! {
     }
 
     #[test]
-    fn a_blob_with_a_byte_changed_is_refused_or_stays_inside(strand in strand(), at: prop::sample::Index, xor in 1..=255u8) {
+    fn a_blob_with_a_byte_changed_is_refused_or_stays_inside(
+        strand in strand(),
+        at: prop::sample::Index,
+        xor in 1..=255u8,
+    ) {
         let mut done = encode(&[strand]);
         let mut blob = done.blobs.remove(0);
         if !blob.is_empty() {
@@ -120,7 +124,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_stay_inside(blob in prop::collection::vec(prop_oneof![any::<u8>(), 0..34u8, Just(REPEAT)], 0..60)) {
+    fn any_bytes_are_refused_or_stay_inside(
+        blob in prop::collection::vec(prop_oneof![any::<u8>(), 0..34u8, Just(REPEAT)], 0..60),
+    ) {
         let done = encode(&[vec![(64, false, false), (1000, true, false), (3, true, true)]]);
         decode_what_checks(&blob, &done.spans, done.stack_lines);
         // Begun with a line that exists, the rest has a better chance.

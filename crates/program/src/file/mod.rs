@@ -42,12 +42,14 @@ pub enum ReadError {
     },
     /// It does not begin as a program does.
     #[error(
-        "this is not a recorded program: it does not begin with befit's mark; record one with `befit record`"
+        "this is not a recorded program: it does not begin with befit's mark; \
+         record one with `befit record`"
     )]
     NotAProgram,
     /// It is of another version.
     #[error(
-        "the program is in version {found} of the file format; this befit reads version {VERSION}: record it again, or use a newer befit"
+        "the program is in version {found} of the file format; this befit reads version \
+         {VERSION}: record it again, or use a newer befit"
     )]
     Version {
         /// Its version.

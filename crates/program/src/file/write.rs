@@ -7,10 +7,11 @@ use super::Section;
 use super::WriteError;
 use super::chunk::{ChunkWriter, RAW_LIMIT};
 use super::{MAGIC, VERSION};
+use crate::Declared;
 use crate::lines::PAGE_LINES;
 use crate::program::{Cost, Program, Strand};
+use crate::tree::Step;
 use crate::varint::{self, LONGEST};
-use crate::{Declared, Step};
 
 /// No record is longer.
 const RECORD: usize = 4 * LONGEST;

@@ -4,13 +4,11 @@
 //! from a file, and refuses those that make no tree. [`Serial`] gives the same steps back.
 
 mod build;
-mod scopes;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use build::TreeBuilder;
 pub use build::TreeError;
-pub(crate) use scopes::ScopeNumbers;
 
 use crate::{Op, ScopeId, StrandId, TaskId};
 
@@ -24,21 +22,13 @@ pub(crate) struct Tree {
     /// What each task declares, as an index into the program's table.
     declared: Vec<u32>,
     ops: Vec<Op>,
-    scopes: u32,
-    strands: u32,
+    pub(crate) scopes: u32,
+    pub(crate) strands: u32,
 }
 
 impl Tree {
     pub(crate) fn tasks(&self) -> u32 {
         self.parents.len() as u32
-    }
-
-    pub(crate) fn strands(&self) -> u32 {
-        self.strands
-    }
-
-    pub(crate) fn scopes(&self) -> u32 {
-        self.scopes
     }
 
     pub(crate) fn parent(&self, task: TaskId) -> TaskId {
@@ -57,14 +47,9 @@ impl Tree {
 
 /// A step of the serial execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// The task that runs forks `child`, and the child begins.
-    Fork {
-        /// The child.
-        child: TaskId,
-        /// Whose sync waits for it.
-        scope: ScopeId,
-    },
+    Fork { child: TaskId, scope: ScopeId },
     /// The task that runs, this one, ends; its parent goes on.
     End(TaskId),
     /// The task that runs waits for a scope.
@@ -75,7 +60,7 @@ pub enum Step {
 
 /// The steps of the serial execution, the root's end the last. Memory is proportional to the depth.
 #[derive(Clone, Debug)]
-pub struct Serial<'a> {
+pub(crate) struct Serial<'a> {
     tree: &'a Tree,
     /// The open tasks, with the operations that they have left.
     open: Vec<(TaskId, std::slice::Iter<'a, Op>)>,

@@ -10,8 +10,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
+    Tail,
     overlay::{Overlay, Workspace},
-    tail::Tail,
 };
 
 /// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and
@@ -96,7 +96,11 @@ pub enum BuildError {
     #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
     /// Befit's form of rayon-core is not where it should be.
-    #[error("the program uses rayon, and befit's rayon-core is gone from {}, where this befit was built; run befit from a checkout", folder.display())]
+    #[error(
+        "the program uses rayon, and befit's rayon-core is gone from {}, where this befit was \
+         built; run befit from a checkout",
+        folder.display()
+    )]
     NoRayonCore {
         /// Where it was.
         folder: PathBuf,
@@ -344,9 +348,15 @@ mod tests {
 
     #[test]
     fn one_binary_is_found_among_cargos_messages() {
-        let library = r#"{"reason":"compiler-artifact","target":{"name":"l","kind":["lib"]},"executable":null}"#;
-        let one = r#"{"reason":"compiler-artifact","target":{"name":"one","kind":["bin"]},"executable":"/t/one"}"#;
-        let two = r#"{"reason":"compiler-artifact","target":{"name":"two","kind":["bin"]},"executable":"/t/two"}"#;
+        let artifact = |name: &str, executable: Value| {
+            let target = serde_json::json!({"name": name});
+            let reason = "compiler-artifact";
+            serde_json::json!({"reason": reason, "target": target, "executable": executable})
+                .to_string()
+        };
+        let library = &artifact("l", Value::Null);
+        let one = &artifact("one", "/t/one".into());
+        let two = &artifact("two", "/t/two".into());
         let end = r#"{"reason":"build-finished","success":true}"#;
         let of = |lines: &[&str]| binary_in(&lines.join("\n"));
         assert_eq!(of(&[library, one, end]).unwrap(), Path::new("/t/one"));

@@ -19,7 +19,8 @@ pub enum StreamError {
     Io(#[from] io::Error),
     /// Nothing was written.
     #[error(
-        "it wrote no recording: was it built with instrumentation (`befit record` does so), and does it use befit?"
+        "it wrote no recording: was it built with instrumentation (`befit record` does so), and \
+         does it use befit?"
     )]
     Empty,
     /// It ran, but entered no region.
@@ -30,7 +31,8 @@ pub enum StreamError {
     NotARecording,
     /// It was built with another version of befit.
     #[error(
-        "it was built with a befit that writes version {found} of the stream, and this one reads version {VERSION}: build it again"
+        "it was built with a befit that writes version {found} of the stream, and this one reads \
+         version {VERSION}: build it again"
     )]
     Version {
         /// That version.
@@ -38,7 +40,8 @@ pub enum StreamError {
     },
     /// The process ended in the middle of a region, or of a word.
     #[error(
-        "the recording ends too early, after word {word}: the process ended before its parallel part did"
+        "the recording ends too early, after word {word}: the process ended before its \
+         parallel part did"
     )]
     Truncated {
         /// Where.

@@ -13,7 +13,7 @@ use rustix::{
     pipe::fcntl_setpipe_size,
 };
 
-use super::{StreamError, reader, tail::Tail};
+use super::{StreamError, Tail, reader};
 
 /// How a program is recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,10 +88,8 @@ impl fmt::Display for Said<'_> {
 /// was last told.
 ///
 /// # Errors
-/// [`RecordError`]: it cannot be started, it fails, or it writes no good recording; in the last case it is stopped at once.
-///
-/// # Examples
-/// See the crate's first page.
+/// [`RecordError`]: it cannot be started, it fails, or it writes no good recording. In the last
+/// case it is stopped at once.
 pub fn record(
     mut command: Command,
     name: &str,

@@ -1,6 +1,6 @@
-//! The CATS study: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in
-//! multi-socket multi-core architectures* (ICS 2012): `cats`, the paper's policy taken literally,
-//! and `cats-s`, which keeps subtrees on their socket, against `cilk-a`.
+//! The CATS study: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online
+//! profiling in multi-socket multi-core architectures* (ICS 2012). `cats`, the paper's policy taken
+//! literally, and `cats-s`, which keeps subtrees on their socket, are compared with `cilk-a`.
 
 mod figures;
 mod identity;

@@ -69,7 +69,8 @@ mod tests {
 
     fn lock(packages: &[(&str, &str)]) -> String {
         let packages = packages.iter().map(|(name, version)| {
-            format!("\n{PACKAGE}name = \"{name}\"\nversion = \"{version}\"\ndependencies = [\n \"rayon-core\",\n]\n")
+            let dependencies = "dependencies = [\n \"rayon-core\",\n]\n";
+            format!("\n{PACKAGE}name = \"{name}\"\nversion = \"{version}\"\n{dependencies}")
         });
         format!("# made by cargo\nversion = 4\n{}", packages.collect::<String>())
     }
