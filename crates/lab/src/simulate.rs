@@ -12,16 +12,16 @@ use crate::{
     parallel::{self, threads},
 };
 
-/// What to simulate a program on.
+/// The machines, schedulers and seeds to simulate a program with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SimulationPlan {
     /// The machines.
     pub machines: Vec<Machine>,
     /// The policies; the first is the baseline of tables.
     pub schedulers: Vec<SchedulerKind>,
-    /// How many seeds: 1, 2, … up to this number.
+    /// The number of seeds: 1, 2, … up to it.
     pub seeds: NonZeroU32,
-    /// What is set on the policies.
+    /// The policies' options.
     pub options: Options,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn simulate_once(
     })
 }
 
-/// What is simulated, for people.
+/// A title of a simulation, for people.
 pub(crate) fn title(program: &Program, machines: &[Machine]) -> String {
     let machines = match machines {
         [machine] => machine.name.clone(),

@@ -1,4 +1,4 @@
-//! Builds a program from what a recorder sees of a serial run.
+//! Builds a program from the events of a serial run.
 
 use crate::codec::{Encoded, Encoder};
 use crate::lines::{LINE_LIMIT, Spans};
@@ -7,7 +7,7 @@ use crate::tables::{BlobTable, Interner};
 use crate::tree::TreeBuilder;
 use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
 
-/// Why what was recorded is no program.
+/// Why the recorded events make no program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -75,30 +75,30 @@ pub struct ProgramBuilder {
 impl ProgramBuilder {
     /// Begins in the root task.
     pub fn new(meta: Meta) -> Self {
-        let mut scopes = Interner::new();
-        // Scope 0 is the whole program's.
-        scopes.intern(0);
-        Self {
+        let mut builder = Self {
             meta,
             root_declared: Declared::default(),
-            tree: TreeBuilder::new(),
-            scopes,
-            declared: Interner::new(),
+            tree: TreeBuilder::default(),
+            scopes: Interner::default(),
+            declared: Interner::default(),
             encoder: Encoder::new(),
             cost: Cost::default(),
-            costs: Interner::new(),
+            costs: Interner::default(),
             strands: Vec::new(),
-            blobs: BlobTable::new(),
-        }
+            blobs: BlobTable::default(),
+        };
+        // Scope 0 is the whole program's.
+        builder.scopes.intern(0);
+        builder
     }
 
-    /// Says what the root task declares; at any time.
+    /// Sets the sizes that the root task declares; at any time.
     pub fn declare_root(&mut self, declared: Declared) {
         self.root_declared = declared;
     }
 
-    /// The task that runs forks a child into `scope`: what follows is the child's, until its
-    /// [`end`](Self::end).
+    /// The task that runs forks a child into `scope`: the events that follow are the child's, until
+    /// its [`end`](Self::end).
     ///
     /// Scopes go by the recorder's own numbers, the first mention makes one; 0 is the whole
     /// program's. Any task may fork into a scope that an ancestor will wait for. Expected constant
@@ -157,7 +157,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// Adds to what the strand that runs has cost.
+    /// Adds to the cost of the strand that runs.
     #[inline]
     pub fn work(&mut self, loads: u64, stores: u64, blocks: u64) {
         self.cost.loads = self.cost.loads.saturating_add(loads);

@@ -1,11 +1,11 @@
-//! What a nested-parallel program did: its task tree and its memory accesses.
+//! A recorded nested-parallel program: its task tree and its memory accesses.
 //!
 //! A recorder runs the program once, serially, and tells a [`ProgramBuilder`] of each fork, end,
 //! sync, line touch and piece of work. The [`Program`] that comes out is all that a simulator needs
 //! to run it again on any machine under any scheduler:
 //!
 //! - a tree of tasks; each is a list of [`Op`]s, which are strands, forks and syncs;
-//! - per strand what it cost ([`Work`]) and which lines it touched, in order ([`Touches`]), packed
+//! - per strand its cost ([`Work`]) and the lines that it touched, in order ([`Touches`]), packed
 //!   into a fraction of a byte per touch where it walks along arrays.
 //!
 //! Programs are kept in files ([`Program::save`], [`Program::load`]; FORMAT.md beside this crate's

@@ -10,12 +10,12 @@ pub struct TaskId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StrandId(pub u32);
 
-/// Names a scope: what a [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks
+/// Names a scope, which an [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks
 /// belong to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ScopeId(pub u32);
 
-/// What a task does next.
+/// An operation of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Runs a strand.
@@ -25,14 +25,14 @@ pub enum Op {
     Fork {
         /// The child.
         child: TaskId,
-        /// Whose `Sync` waits for it.
+        /// The scope whose `Sync` waits for it.
         scope: ScopeId,
     },
     /// Goes on when every task forked in the scope so far has ended.
     Sync(ScopeId),
 }
 
-/// What a task declares of itself.
+/// The sizes that a task declares.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Declared {
     /// Task size S: distinct bytes that it touches, descendants included.
@@ -41,7 +41,7 @@ pub struct Declared {
     pub strand: Option<Bytes>,
 }
 
-/// What a strand cost to run, counted while it was recorded.
+/// The cost of a strand, counted while it was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Loads that it issued.
@@ -62,7 +62,7 @@ pub struct Touch {
     pub line: u32,
     /// A store.
     pub write: bool,
-    /// On the stack of whoever runs the strand, private to it.
+    /// On the stack of the worker that runs the strand, private to it.
     pub stack: bool,
     /// The neighbour (next or previous) of a line touched shortly before: a prefetcher would have
     /// seen it coming.
@@ -91,20 +91,20 @@ impl RawTouch {
         self.0 >> 2
     }
 
-    /// Whether it is a store.
+    /// True for a store.
     #[inline]
     pub const fn write(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Whether the line is on the stack.
+    /// True if the line is on the stack.
     #[inline]
     pub const fn stack(self) -> bool {
         self.0 & 2 != 0
     }
 }
 
-/// What is known of a recording as a whole.
+/// The properties of a recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meta {
     /// The command that was recorded, for people: `rrm --n 10000000`. At most [`Meta::NAME_LIMIT`]
@@ -112,7 +112,7 @@ pub struct Meta {
     pub name: String,
     /// Size of the lines that touches are counted in: 64 B.
     pub line_size: Bytes,
-    /// How many of the lines touched last the recorder remembered; an access to one of them is no
+    /// The recorder remembered so many of the lines touched last; an access to one of them is no
     /// touch.
     pub filter: u32,
 }

@@ -10,7 +10,7 @@ use crate::tables::Blobs;
 use crate::tree::{Serial, Tree};
 use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
 
-/// What a strand cost, but for its touches, which its blob knows.
+/// The cost of a strand, without its touches, which its blob knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) loads: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Strand {
     pub(crate) cost: u32,
 }
 
-/// What a nested-parallel program did: its task tree, and what each strand cost and touched.
+/// A recorded nested-parallel program: its task tree, and the cost and the touches of each strand.
 ///
 /// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
 /// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
@@ -40,7 +40,7 @@ pub struct Program {
     pub(crate) meta: Meta,
     pub(crate) root_declared: Declared,
     pub(crate) tree: Tree,
-    /// What tasks other than the root declare; each different one once.
+    /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) costs: Vec<Cost>,
@@ -50,7 +50,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What is known of the recording as a whole.
+    /// The properties of the recording as a whole.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
@@ -70,12 +70,12 @@ impl Program {
         self.tree.scopes
     }
 
-    /// What a task does, in order. Constant time.
+    /// The operations of a task, in order. Constant time.
     pub fn ops(&self, task: TaskId) -> &[Op] {
         self.tree.ops(task)
     }
 
-    /// What a task declares of itself. Constant time.
+    /// The sizes that a task declares. Constant time.
     pub fn declared(&self, task: TaskId) -> Declared {
         if task == TaskId(0) {
             self.root_declared
@@ -89,14 +89,14 @@ impl Program {
         (task != TaskId(0)).then(|| self.tree.parent(task))
     }
 
-    /// What a strand cost. Constant time.
+    /// The cost of a strand. Constant time.
     pub fn work(&self, strand: StrandId) -> Work {
         let Strand { blob, cost } = self.strands[strand.0 as usize];
         let Cost { loads, stores, blocks } = self.costs[cost as usize];
         Work { loads, stores, blocks, touches: self.blobs.table[blob as usize].touches }
     }
 
-    /// What a strand touched, in order. Constant time; a decoder is about 1.5 KiB.
+    /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
     pub fn touches(&self, strand: StrandId) -> Touches<'_> {
         let (blob, touches) = self.blobs.get(self.strands[strand.0 as usize].blob);
         Touches::new(blob, touches, &self.spans)
@@ -146,8 +146,8 @@ impl Program {
         file::save(self, path.as_ref())
     }
 
-    /// Reads what [`write`](Self::write) has written, trusting nothing: memory grows only as what
-    /// was read proves good.
+    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
+    /// grows only as the bytes read prove good.
     ///
     /// # Errors
     /// When it is no program, is damaged or cut off, or is of another version; the error says

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Gives equal values the same index, in the order in which they were first seen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Interner<T> {
     table: Vec<T>,
     index: HashMap<T, u32>,
@@ -14,10 +14,6 @@ pub(crate) struct Interner<T> {
 }
 
 impl<T: Copy + Eq + Hash> Interner<T> {
-    pub(crate) fn new() -> Self {
-        Self { table: Vec::new(), index: HashMap::new(), last: None }
-    }
-
     /// The index of `value`; none when 2^32 different values are in. Expected constant time.
     pub(crate) fn intern(&mut self, value: T) -> Option<u32> {
         if let Some((last, index)) = self.last
@@ -43,7 +39,7 @@ impl<T: Copy + Eq + Hash> Interner<T> {
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     pub(crate) bytes: Vec<u8>,
-    /// Where each ends in `bytes`, and how many touches it holds.
+    /// The end of each in `bytes`, and its number of touches.
     pub(crate) table: Vec<Blob>,
 }
 
@@ -67,7 +63,7 @@ impl Blobs {
 }
 
 /// Finds equal blobs while a program is built.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BlobTable {
     table: Vec<Blob>,
     /// By content hash; of blobs with equal hashes but different content, the first.
@@ -75,11 +71,7 @@ pub(crate) struct BlobTable {
 }
 
 impl BlobTable {
-    pub(crate) fn new() -> Self {
-        Self { table: Vec::new(), index: HashMap::new() }
-    }
-
-    /// Where the last blob ends.
+    /// The end of the last blob.
     pub(crate) fn end(&self) -> usize {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }
@@ -113,7 +105,7 @@ mod tests {
 
     #[test]
     fn values_are_numbered_in_the_order_first_seen() {
-        let mut numbers = Interner::new();
+        let mut numbers = Interner::default();
         let given = [0, 7, 0, u32::MAX, 7, 3_000_000, 9, u32::MAX, 3_000_000, 1];
         let dense: Vec<u32> = given.iter().map(|&n| numbers.intern(n).unwrap()).collect();
         assert_eq!(dense, [0, 1, 0, 2, 1, 3, 4, 2, 3, 5]);

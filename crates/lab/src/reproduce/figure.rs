@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where a paper's figure lies: both ends belong to it.
+/// The range of a paper's figure: both ends belong to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range {
     /// The smallest value that agrees with the paper.
@@ -33,13 +33,13 @@ impl Range {
         Self { low: value - give, high: value + give }
     }
 
-    /// Whether `value` lies in it.
+    /// True if `value` lies in it.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// Whether what is measured agrees with the paper.
+/// The agreement of a measured value with the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It lies in the range.
@@ -97,8 +97,8 @@ impl Figure {
         Self { spread: Some((low, high)), ..self }
     }
 
-    /// Why it is where it is, calculated from the run that made it: needed where it is out of
-    /// range, welcome elsewhere.
+    /// Gives the reason for its value, calculated from the run that made it: needed where it is out
+    /// of range, welcome elsewhere.
     #[must_use]
     pub fn because(self, why: impl Into<String>) -> Self {
         Self { why: Some(why.into()), ..self }
@@ -120,22 +120,22 @@ impl Figure {
         &self.id
     }
 
-    /// What is measured.
+    /// The measured quantity, in words.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// What the paper says.
+    /// The paper's figure as it stands there.
     pub fn reported(&self) -> &str {
         &self.reported
     }
 
-    /// What counts as agreeing with it.
+    /// The values that agree with it.
     pub fn range(&self) -> Range {
         self.range
     }
 
-    /// What was measured, in [`unit`](Self::unit).
+    /// The measured value, in [`unit`](Self::unit).
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -145,7 +145,7 @@ impl Figure {
         self.unit
     }
 
-    /// What was measured, as people read it.
+    /// The measured value as people read it, with its range over the seeds.
     pub fn measured(&self) -> String {
         let shown = |value: f64| {
             // Three digits are more than the spread allows for; signs matter for changes only.
@@ -165,13 +165,13 @@ impl Figure {
         }
     }
 
-    /// Whether it agrees with the paper: nobody may say otherwise.
+    /// The verdict, which follows from value and range.
     pub fn verdict(&self) -> Verdict {
         if self.range.contains(self.value) { Verdict::InRange } else { Verdict::OutOfRange }
     }
 
-    /// Why it is where it is. A figure that is out of range always says something, if only
-    /// that nobody knows it.
+    /// The reason for its value, or that it is not explained. A figure that is out of range always
+    /// has one of them.
     pub fn why(&self) -> Option<&str> {
         let needed = self.verdict() == Verdict::OutOfRange;
         self.why.as_deref().or(needed.then_some(UNEXPLAINED))

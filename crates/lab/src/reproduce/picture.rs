@@ -1,11 +1,11 @@
-//! What a study shows beside its figures: tables and plots.
+//! Tables and plots of a study, beside its figures.
 
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
 
-/// A table of all that was measured.
+/// A table of measured values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The columns' names, with units.
     pub columns: Vec<String>,

@@ -12,7 +12,7 @@ use super::{KEPT, Slots};
 use crate::lines::Spans;
 use crate::varint::Cursor;
 
-/// What is wrong with a blob, and after how many of its bytes that showed.
+/// A fault of a blob, and the number of its bytes after which it showed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,

@@ -39,7 +39,7 @@ pub(super) const HISTORY: usize = 64;
 /// to check a file proportional to its size.
 pub(super) const STEPPED_LIMIT: u64 = 1024;
 
-/// What a near token's step adds to its slot's line.
+/// The numbers that a near token's step adds to its slot's line.
 pub(super) const STEPS: [u64; 4] = [0, 1, u64::MAX, 0];
 
 /// The token that begins with `code`, which is neither near nor a repeat: its code, reduced to
@@ -64,7 +64,7 @@ pub(super) const fn slot(code: u8) -> usize {
     (code >> 1 & 15) as usize
 }
 
-/// What a near token adds (wrapping) to its slot's line.
+/// The number that a near token adds (wrapping) to its slot's line.
 #[inline]
 pub(super) const fn step(code: u8) -> u64 {
     STEPS[(code >> 5 & 3) as usize]
@@ -76,7 +76,7 @@ pub(super) const fn recent_slot(number: u64) -> usize {
     (number & 63) as usize
 }
 
-/// What a recent token adds (wrapping) to its slot's line.
+/// The number that a recent token adds (wrapping) to its slot's line.
 #[inline]
 pub(super) const fn recent_step(number: u64) -> u64 {
     STEPS[(number >> 6 & 3) as usize]
@@ -117,7 +117,7 @@ impl History {
         self.numbers[at as usize % HISTORY] = number;
     }
 
-    /// Whether the `period` tokens before `at` are near tokens.
+    /// True if the `period` tokens before `at` are near tokens.
     pub(super) fn is_plain(&self, at: u64, period: u64) -> bool {
         (1..=period).all(|back| self.code(at - back) < NEAR_END)
     }

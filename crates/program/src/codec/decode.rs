@@ -11,7 +11,7 @@ use crate::varint::Cursor;
 /// Added to the dense numbers of stack lines while they stand in slots.
 const ON_STACK: u64 = 1 << 32;
 
-/// What one token of a plain repeat makes: a touch that moves on by `step` each period.
+/// The touch that one token of a plain repeat makes; it moves on by `step` each period.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     touch: Touch,
@@ -51,7 +51,7 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 pub struct Touches<'a> {
     cursor: Cursor<'a>,
     spans: &'a Spans,
-    /// Where in the spans the last far token was.
+    /// The place in the spans of the last far token.
     hint: u32,
     /// Dense lines.
     slots: Slots<u64>,
@@ -66,7 +66,7 @@ pub struct Touches<'a> {
     /// The current repeat is plain: its touches come from `lanes`, `lane` next.
     plain: bool,
     lane: usize,
-    /// How many lanes there are: the period, or a multiple of it when that is short.
+    /// The number of lanes: the period, or a multiple of a short period.
     width: usize,
     lanes: [Lane; HISTORY],
     /// Touches not yet given out.
@@ -95,9 +95,9 @@ impl<'a> Touches<'a> {
         }
     }
 
-    /// Fills `out` from its beginning with the next touches and says how many they are: fewer than
-    /// `out` holds only at the strand's end. Constant time per touch, about a nanosecond while the
-    /// touches repeat.
+    /// Fills `out` from its beginning with the next touches and returns their number, which is less
+    /// than the length of `out` only at the strand's end. Constant time per touch, about a
+    /// nanosecond while the touches repeat.
     pub fn next_batch(&mut self, out: &mut [Touch]) -> usize {
         let mut done = 0;
         while done < out.len() {

@@ -1,5 +1,5 @@
-//! How a strand's touches are kept: a *blob* of a few bytes per regular stretch, decoded when a
-//! simulator runs the strand.
+//! A strand's touches are kept as a *blob* of a few bytes per regular stretch, which is decoded
+//! when a simulator runs the strand.
 //!
 //! Loops walk along arrays, so most touches are on the line after one that was touched a little
 //! before, and the walks alternate: a map from A to B touches A's next line, B's next line, and so

@@ -1,4 +1,4 @@
-//! What goes into the encoder comes out of the decoder, in as few bytes as promised.
+//! The decoder gives back every touch that the encoder took, from as few bytes as promised.
 
 use proptest::prelude::*;
 

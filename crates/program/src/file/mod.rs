@@ -72,7 +72,7 @@ pub enum ReadError {
         section: &'static str,
         /// Where the chunk begins.
         offset: u64,
-        /// What shows it.
+        /// The sign of the damage.
         what: &'static str,
     },
     /// Bytes are as they were written, but mean nothing.
@@ -84,7 +84,7 @@ pub enum ReadError {
         section: &'static str,
         /// Where the chunk begins.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// Something follows its end.
@@ -112,16 +112,16 @@ pub enum WriteError {
     },
 }
 
-/// What a chunk belongs to.
+/// The section that a chunk belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Section {
     /// Name, line size, filter, what the root declares, counts.
     Meta,
     /// The touched stretches of the address space.
     Spans,
-    /// What tasks declare, each different pair once.
+    /// The sizes that tasks declare, each different pair once.
     Declared,
-    /// What strands cost, each different triple once.
+    /// The strands' costs, each different triple once.
     Costs,
     /// Length and touches of each blob.
     Index,

@@ -127,7 +127,7 @@ struct Numbers {
 
 impl Numbers {
     fn put(&mut self, program: &Program, out: &mut Vec<u8>, step: Step) {
-        /// How far below `next` it is; a new one counts `next` up.
+        /// The distance from `next` down to `number`; a new number counts `next` up.
         fn back(next: &mut u32, number: u32) -> u64 {
             let back = next.saturating_sub(number);
             *next = (*next).max(number + 1);

@@ -28,7 +28,7 @@ pub enum TreeError {
     Sync {
         /// The task that waits.
         task: u32,
-        /// What it waits for.
+        /// The scope that it waits for.
         scope: u32,
         /// A task in there.
         other: u32,
@@ -56,10 +56,10 @@ pub enum TreeError {
 
 /// No task.
 const NONE: u32 = u32::MAX;
-/// More than one line of descent has waited for the scope: nobody may fork into it any more.
+/// More than one line of descent has waited for the scope: no task may fork into it any more.
 const CLOSED: u32 = u32::MAX - 1;
 
-/// What is known of one scope while a tree is built.
+/// One scope while a tree is built.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     /// The first task forked in it.
@@ -103,7 +103,7 @@ impl Scope {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     task: u32,
-    /// Where its operations begin in `pending`.
+    /// The place in `pending` where its operations begin.
     first: usize,
 }
 
@@ -121,13 +121,13 @@ pub(crate) struct TreeBuilder {
     scopes: Vec<Scope>,
 }
 
-impl TreeBuilder {
+impl Default for TreeBuilder {
     /// In the root task.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         let tree = Tree {
             parents: vec![TaskId(0)],
             ranges: vec![(0, 0)],
-            // What the root declares is kept elsewhere.
+            // The program keeps the root's own sizes.
             declared: vec![0],
             ops: Vec::new(),
             scopes: 1,
@@ -140,7 +140,9 @@ impl TreeBuilder {
             scopes: vec![Scope::NEW],
         }
     }
+}
 
+impl TreeBuilder {
     /// The task that runs.
     pub(crate) fn task(&self) -> TaskId {
         TaskId(self.open.last().map_or(0, |open| open.task))

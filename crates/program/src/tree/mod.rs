@@ -1,4 +1,4 @@
-//! The task tree: what each task does, in order.
+//! The task tree: the operations of each task, in order.
 //!
 //! [`TreeBuilder`] takes the steps of the serial execution, whether they come from a recorder or
 //! from a file, and refuses those that make no tree. [`Serial`] gives the same steps back.
@@ -15,11 +15,11 @@ use crate::{Op, ScopeId, StrandId, TaskId};
 /// All tasks with their operations. 16 bytes a task and 12 an operation.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Who forked each task; the root itself.
+    /// The parent of each task; the root's is itself.
     parents: Vec<TaskId>,
-    /// Where each task's operations stand in `ops`.
+    /// The range of each task's operations in `ops`.
     ranges: Vec<(u32, u32)>,
-    /// What each task declares, as an index into the program's table.
+    /// The sizes that each task declares, as an index into the program's table.
     declared: Vec<u32>,
     ops: Vec<Op>,
     pub(crate) scopes: u32,

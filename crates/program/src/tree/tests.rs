@@ -11,7 +11,7 @@ enum Do {
 use Do::{End, Fork, Strand, Sync};
 
 fn build(steps: &[Do]) -> Result<Tree, TreeError> {
-    let mut builder = TreeBuilder::new();
+    let mut builder = TreeBuilder::default();
     for step in steps {
         match *step {
             Fork(scope) => builder.fork(ScopeId(scope), 0).map(drop)?,

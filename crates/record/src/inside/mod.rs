@@ -25,7 +25,7 @@ use std::{
 
 use hooks::{Paused, Resumed};
 
-/// What a task declares of itself, in bytes: its task size, and the size of its largest strand.
+/// The sizes that a task declares, in bytes: its task size, and the size of its largest strand.
 pub type Declared = (Option<usize>, Option<usize>);
 
 /// As the stream has it.
@@ -34,7 +34,7 @@ fn in_stream((size, strand): Declared) -> (u64, u64) {
     (word(size), word(strand))
 }
 
-/// Whether this thread is inside a region.
+/// True if this thread is inside a region.
 #[inline(always)]
 pub fn in_region() -> bool {
     hooks::in_region()

@@ -10,7 +10,7 @@ use super::stream::{Event, MAGIC, Stream, VERSION};
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with a stream. `word` counts its 64-bit words from 0.
+/// The fault of a stream. `word` counts its 64-bit words from 0.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -52,7 +52,7 @@ pub enum StreamError {
     UnknownEvent {
         /// Where.
         word: u64,
-        /// What stands there.
+        /// The word that stands there.
         found: u64,
     },
     /// Something that may not stand there.
@@ -60,7 +60,7 @@ pub enum StreamError {
     Damaged {
         /// Where.
         word: u64,
-        /// What.
+        /// The fault.
         what: &'static str,
     },
     /// The recorder gave up.
@@ -76,7 +76,7 @@ pub enum StreamError {
     },
 }
 
-/// What a stream held.
+/// The contents of a stream.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) program: Program,
@@ -171,7 +171,7 @@ fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
     Ok(ScopeId(id))
 }
 
-/// What a task declares; all ones stand for nothing.
+/// A size that a task declares; all ones stand for none.
 fn bytes(word: u64) -> Option<Bytes> {
     (word != u64::MAX).then_some(Bytes(word))
 }

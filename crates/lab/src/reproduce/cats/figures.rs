@@ -188,7 +188,7 @@ fn around(said: f64) -> Range {
     Range::new(said - GIVE, said + GIVE)
 }
 
-/// What the counts say about a change that is not the paper's.
+/// The counts that explain a change that is not the paper's.
 fn why(machine: &Machine, base: &Measured, of: &Measured) -> String {
     let workers = (0..machine.workers().len() as u32).map(WorkerId);
     let mut sockets: Vec<_> = workers.map(|worker| machine.last_level(worker)).collect();

@@ -18,13 +18,13 @@ use crate::{
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =
     [SchedulerKind::CilkA, SchedulerKind::Cats, SchedulerKind::CatsS];
 
-/// What one scheduler made of a program: medians over the seeds.
+/// A program under one scheduler: medians over the seeds.
 pub(super) struct Measured {
     pub(super) scheduler: SchedulerKind,
     /// Cycles.
     pub(super) time: f64,
-    /// Misses, in lines, by level from the innermost; of those of the last level, what a sibling's
-    /// private cache served is left out.
+    /// Misses, in lines, by level from the innermost; those of the last level
+    /// leave out lines that a sibling's private cache served.
     pub(super) misses: Vec<f64>,
     /// Lines served by the private cache of a worker under the same last-level cache.
     pub(super) siblings: f64,

@@ -114,7 +114,7 @@ fn notes(study: &Study<'_>) -> Vec<String> {
     ]
 }
 
-/// What is gathered on the way.
+/// The results gathered on the way.
 struct Study<'a> {
     machine: Machine,
     seeds: NonZeroU32,
@@ -220,9 +220,9 @@ impl Study<'_> {
     }
 }
 
-/// How often heat and sor go over their data. In the long form 200 times for what the paper gives
-/// figures of, and else as often as takes as long as 200 times over 1024 rows: the steady state is
-/// reached after a few.
+/// The number of times that heat and sor go over their data. In the long form that is 200 where the
+/// paper gives figures, and elsewhere as many as take as long as 200 times over 1024 rows: the
+/// steady state is reached after a few.
 fn iterations(rows: u64, element: u32, quick: bool) -> u64 {
     match (quick, element, rows) {
         (true, ..) => 24,

@@ -106,7 +106,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
     Ok(())
 }
 
-/// What the study says of the order of its curves, at each N.
+/// The study's claims about the order of its curves, at each N.
 fn orderings(cycles: &[Vec<[f64; 2]>], to: &mut Reproduction) {
     let [ac, ab, abc] = [0, 1, 2].map(|tasks: usize| &cycles[tasks]);
     for (at, n) in RUNS.iter().enumerate() {

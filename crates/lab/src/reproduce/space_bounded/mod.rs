@@ -50,7 +50,7 @@ const SHRINK: u32 = 64;
 /// Line touches above which the quick form simulates a program with one seed.
 const LONG: u64 = 10_000_000;
 
-/// What all comparisons share.
+/// The parts that all comparisons share.
 struct Lab<'a> {
     /// The machine in its full size.
     machine: Machine,
@@ -132,14 +132,14 @@ impl Lab<'_> {
         format!("{} seeds{but}", self.seeds)
     }
 
-    /// What a comparison that is about `essential` schedulers simulates: all of the study's where
+    /// The schedulers that a comparison of the `essential` ones simulates: all of the study's where
     /// there is time.
     fn schedulers(&self, essential: &'static [SchedulerKind]) -> &'static [SchedulerKind] {
         if self.quick { essential } else { &SCHEDULERS }
     }
 }
 
-/// What one of the comparisons gave.
+/// The results of one comparison.
 #[derive(Default)]
 struct Part {
     figures: Vec<Figure>,

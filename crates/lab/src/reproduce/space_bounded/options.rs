@@ -42,7 +42,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     Ok(part)
 }
 
-/// What varying one option showed.
+/// The results of varying one option.
 struct Sweep {
     table: ResultTable,
     lines: Vec<Series>,

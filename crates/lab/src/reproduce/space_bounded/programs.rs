@@ -16,8 +16,8 @@ use crate::{
     reproduce::{Axis, Figure, PlotKind, Point, Range, Series, picture::plot},
 };
 
-/// What Simhadri et al. report of a program against ws, each with the range that agrees with it:
-/// misses, and time.
+/// The changes against ws that Simhadri et al. report of a program, each with the range that agrees
+/// with it: misses, and time.
 fn reported(program: &str) -> [(&'static str, Range); 2] {
     let misses = match program {
         "rrm" => ("-42 to -44 %", Range::new(-65.0, -25.0)),

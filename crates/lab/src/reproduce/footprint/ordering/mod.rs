@@ -1,5 +1,5 @@
-//! What the algorithm that the study leaves as future work recovers of the way from random to
-//! sorted order: a [`Case`] is a set of tasks to order, a [`Trial`] one way to order them.
+//! The algorithm that the study leaves as future work: how much it recovers of the way from random
+//! to sorted order. A [`Case`] is a set of tasks to order, a [`Trial`] one way to order them.
 
 mod nothing;
 mod sweep;
@@ -39,7 +39,7 @@ pub(super) fn run(setup: &Setup, trees: Vec<Tree>, to: &mut Reproduction) -> Res
 
 /// One way to order the tasks of a case.
 struct Trial<'a> {
-    /// What it belongs to.
+    /// The series of results that it belongs to.
     series: &'static str,
     settings: Settings,
     how: How<'a>,
@@ -68,11 +68,11 @@ struct Case {
     given: Learned,
     /// One per seed.
     arrivals: Vec<Vec<u32>>,
-    /// Whether the tasks are look-ups.
+    /// True if the tasks are look-ups.
     is_tree: bool,
     /// Warmed by one pass.
     core: Core,
-    /// What orders that decide nothing cost.
+    /// The cost of orders that decide nothing.
     cost: Cost,
 }
 
@@ -149,7 +149,8 @@ impl Case {
     }
 }
 
-/// What is known of the tasks beforehand: of all pairs; the tasks' classes, and of pairs of these.
+/// The statistics that are known beforehand: affinities of all pairs of tasks, the tasks' classes,
+/// and affinities of pairs of classes.
 fn statistics(setup: &Setup, core: &Core, tasks: &Tasks) -> (Oracle, Vec<u32>, Learned) {
     let count = tasks.len();
     let oracle = Oracle::new(core, tasks, setup.innermost());

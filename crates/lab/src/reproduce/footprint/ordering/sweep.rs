@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What the trials gave.
+/// The trials, each with its run.
 type Results<'a> = [(&'a Trial<'a>, Ran)];
 
 const DECIDE: [usize; 8] = [8, 16, 64, 256, 1024, 4096, 16_384, 65_536];
@@ -32,7 +32,7 @@ fn contents_up_to(setup: &Setup, case: &Case) -> usize {
     if setup.quick && case.is_tree { 8 } else { usual().decide }
 }
 
-/// What is not varied.
+/// The settings that are not varied.
 fn usual() -> Settings {
     Settings::default()
 }
@@ -163,7 +163,7 @@ fn by_decide(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
     to.plots.push(plot(title, PlotKind::Lines, Axis::log("N_decide"), "%", lines));
 }
 
-/// What a series gave with N_decide = `decide`.
+/// The run of a series with N_decide = `decide`.
 fn find<'a>(results: &'a Results<'_>, series: &str, decide: usize) -> Option<&'a Ran> {
     let found =
         results.iter().find(|(trial, _)| trial.series == series && trial.settings.decide == decide);
@@ -223,7 +223,7 @@ fn figures(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
     } else {
         "future work".to_owned()
     };
-    // What the best order of a window could recover: keys are the sorted order.
+    // Keys are the sorted order, so a sort by key shows what any order of a window can recover.
     let by_key: Vec<_> = DECIDE
         .iter()
         .filter_map(|decide| {
