@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     GLOBAL, ThreadPool, max_num_threads,
@@ -13,8 +13,12 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    DefaultSpawn, Pin, WaitPolicy, engine::Engine, environment::PROCESS,
-    error::ThreadPoolBuildError, machine::PoolMachine, stats,
+    DefaultSpawn, Pin, WaitPolicy,
+    engine::{AnyPolicy, Engine},
+    environment::PROCESS,
+    error::ThreadPoolBuildError,
+    machine::PoolMachine,
+    stats,
 };
 
 /// Sets up a [`ThreadPool`].
@@ -52,6 +56,7 @@ use crate::{
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: Option<SchedulerKind>,
+    policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
     sigma: Option<f64>,
     mu: Option<f64>,
@@ -72,6 +77,7 @@ impl Default for ThreadPoolBuilder {
         Self {
             num_threads: 0,
             scheduler: None,
+            policy: None,
             machine: None,
             sigma: None,
             mu: None,
@@ -103,6 +109,7 @@ impl<S> ThreadPoolBuilder<S> {
         let Self {
             num_threads,
             scheduler,
+            policy,
             machine,
             sigma,
             mu,
@@ -116,6 +123,7 @@ impl<S> ThreadPoolBuilder<S> {
         ThreadPoolBuilder {
             num_threads,
             scheduler,
+            policy,
             machine,
             sigma,
             mu,
@@ -146,6 +154,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// The scheduler; [`SchedulerKind::Ws`] by default.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.scheduler = Some(scheduler);
+        self
+    }
+
+    /// A policy of the program's own, in place of the built-in ones: `docs/your-own-scheduler.md`
+    /// shows how to write one.
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.policy = Some(Box::new(policy));
         self
     }
 
@@ -332,8 +347,16 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let scheduler = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
-        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or(usual_pin(scheduler));
+        let (kind, policy) = match self.policy.take() {
+            Some(policy) => (None, policy),
+            None => {
+                let kind = decided(self.scheduler, || PROCESS.scheduler())?.unwrap_or_default();
+                (Some(kind), Box::new(kind) as Box<dyn AnyPolicy>)
+            }
+        };
+        // Only policies that mind places gain what pinning costs on a machine with other programs.
+        let usual_pin = if policy.minds_places() { Pin::Auto } else { Pin::Never };
+        let pin = decided(self.pin, || PROCESS.pin())?.unwrap_or(usual_pin);
         let wanted = stats::process::wanted()?;
         let given = decided(self.machine.take(), || PROCESS.machine())?;
         let asked_for = match self.num_threads {
@@ -352,9 +375,9 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place =
             Worker::with_current(|w| w.is_some_and(|w| w.registry().claim().is_some()));
-        let engine = Engine::new(scheduler, machine, options, self.wait_policy, threads);
+        let engine = Engine::new(kind, &*policy, machine, options, self.wait_policy, threads);
         if !engine.can_wait_as_asked() {
-            return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
+            return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
         }
         let timed = self.timed.unwrap_or(wanted);
         let registry = Arc::new(Registry::new(engine, self.seed, self.handlers, claim, timed));
@@ -441,12 +464,6 @@ impl Drop for Starting {
     }
 }
 
-/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with
-/// other programs.
-fn usual_pin(scheduler: SchedulerKind) -> Pin {
-    if scheduler.minds_places() { Pin::Auto } else { Pin::Never }
-}
-
 /// What the program has decided, else what the environment says.
 fn decided<T>(
     by_program: Option<T>,
@@ -463,6 +480,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.num_threads)
             .field("scheduler", &self.scheduler)
+            .field("policy", &self.policy)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
             .field("sigma", &self.sigma)
             .field("mu", &self.mu)

@@ -133,7 +133,7 @@ impl Registry {
     /// counts it.
     pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
         let given = || self.handlers.count.as_ref().map(|open| open(thread));
-        self.engine.wants_forks().then(|| Meter::open(given())).flatten()
+        self.engine.capabilities.sees_forks.then(|| Meter::open(given())).flatten()
     }
 
     pub(super) fn seed(&self) -> u64 {
@@ -345,7 +345,7 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("scheduler", &self.engine.kind())
+            .field("scheduler", &self.engine.name())
             .field("machine", &self.engine.known_machine().map(|machine| &machine.name))
             .field("threads", &self.engine.threads())
             .finish_non_exhaustive()

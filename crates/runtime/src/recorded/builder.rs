@@ -3,7 +3,7 @@
 use std::{any::Any, env, fmt, marker::PhantomData};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     SpawnThread, ThreadPool, max_num_threads,
@@ -86,6 +86,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// any.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.scheduler = scheduler;
+        self
+    }
+
+    /// Without effect: the recording can be simulated under any.
+    pub fn policy(self, _: impl Policy + 'static) -> Self {
         self
     }
 

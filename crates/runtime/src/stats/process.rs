@@ -143,7 +143,7 @@ impl State {
 fn show(pool: &Registry, ended: bool) -> String {
     let engine = pool.engine();
     let about = About {
-        scheduler: engine.kind(),
+        scheduler: engine.name(),
         machine: engine.machine(),
         options: engine.options(),
         threads: engine.threads(),
