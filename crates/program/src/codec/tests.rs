@@ -146,6 +146,11 @@ fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
     }
 }
 
+/// Streaming touches of the first strand.
+fn streaming(done: &Done, touches: usize) -> usize {
+    decode(&done.blobs[0], touches, &done.spans).iter().filter(|touch| touch.streaming).count()
+}
+
 #[test]
 fn a_long_map_takes_a_few_bytes_and_streams() {
     let map: Vec<Raw> = (0..100_000)
@@ -153,11 +158,7 @@ fn a_long_map_takes_a_few_bytes_and_streams() {
         .collect();
     let done = round_trip(std::slice::from_ref(&map));
     assert!(done.blobs[0].len() < 30, "{} bytes", done.blobs[0].len());
-    let streaming = decode(&done.blobs[0], map.len(), &done.spans)
-        .iter()
-        .filter(|touch| touch.streaming)
-        .count();
-    assert_eq!(streaming, map.len() - 2);
+    assert_eq!(streaming(&done, map.len()), map.len() - 2);
 }
 
 #[test]
@@ -207,10 +208,7 @@ fn a_gather_takes_three_bytes_a_touch_and_keeps_its_streams() {
         done.blobs[0].len(),
         gather.len()
     );
-    let streaming = decode(&done.blobs[0], gather.len(), &done.spans)
-        .iter()
-        .filter(|touch| touch.streaming)
-        .count();
+    let streaming = streaming(&done, gather.len());
     assert!((29_900..30_100).contains(&streaming), "{streaming}");
 }
 
