@@ -15,32 +15,15 @@
 //! program: the recorder's own work must not show. All functions here may be called paused or not,
 //! and leave it as it was.
 
+mod hooks;
+
 use std::{
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
 };
 
-/// The functions of the C half.
-mod c {
-    use std::ffi::{c_int, c_void};
-
-    unsafe extern "C" {
-        pub(super) safe fn befit_record_in_region() -> c_int;
-        pub(super) safe fn befit_record_pause() -> c_int;
-        pub(super) safe fn befit_record_resume();
-        pub(super) safe fn befit_record_scope() -> u32;
-        pub(super) safe fn befit_record_fork(scope: u32, size: u64, strand: u64);
-        pub(super) safe fn befit_record_end();
-        pub(super) safe fn befit_record_sync(scope: u32);
-        pub(super) fn befit_record_region(
-            size: u64,
-            strand: u64,
-            body: extern "C" fn(*mut c_void),
-            data: *mut c_void,
-        );
-    }
-}
+use hooks::{Paused, Resumed};
 
 /// The sizes that a task declares, in bytes: its task size, and the size of its largest strand.
 pub type Declared = (Option<usize>, Option<usize>);
@@ -54,46 +37,7 @@ fn in_stream((size, strand): Declared) -> (u64, u64) {
 /// True if this thread is inside a region.
 #[inline(always)]
 pub fn in_region() -> bool {
-    c::befit_record_in_region() != 0
-}
-
-/// Recording is paused until this is dropped; it then goes on if it had been going on.
-struct Paused {
-    was_active: bool,
-}
-
-impl Paused {
-    #[inline(always)]
-    fn new() -> Self {
-        Self { was_active: c::befit_record_pause() != 0 }
-    }
-}
-
-impl Drop for Paused {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if self.was_active {
-            c::befit_record_resume();
-        }
-    }
-}
-
-/// Recording goes on until this is dropped, inside a [`Paused`].
-struct Resumed;
-
-impl Resumed {
-    #[inline(always)]
-    fn new(_: &Paused) -> Self {
-        c::befit_record_resume();
-        Self
-    }
-}
-
-impl Drop for Resumed {
-    #[inline(always)]
-    fn drop(&mut self) {
-        c::befit_record_pause();
-    }
+    hooks::in_region()
 }
 
 /// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the
@@ -108,11 +52,10 @@ pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
     let mut call = Call { f: Some(f), result: None };
     let (size, strand) = in_stream(declared);
     let data: *mut Call<_, _> = &raw mut call;
-    // SAFETY: the C function calls `enter` with `data` exactly once, on this thread, before it
-    // returns, and has no other use of either pointer. `data` is a `Call` of the types that `enter`
-    // is instantiated with here; it outlives the call, and nothing else uses it meanwhile. `enter`
-    // does not unwind: it catches the panics of `f`, and does nothing else that panics.
-    unsafe { c::befit_record_region(size, strand, enter_of(data), data.cast()) }
+    // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
+    // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
+    // of `f`, and does nothing else that panics.
+    unsafe { hooks::run_region(size, strand, enter_of(data), data.cast()) }
     match call.result {
         Some(Ok(result)) => result,
         Some(Err(panic)) => resume_unwind(panic),
@@ -157,7 +100,7 @@ impl Scope {
     #[expect(clippy::new_without_default, reason = "it writes to the recording")]
     pub fn new() -> Self {
         let paused = Paused::new();
-        Self { id: c::befit_record_scope(), paused }
+        Self { id: paused.scope(), paused }
     }
 
     /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics
@@ -177,7 +120,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        c::befit_record_sync(self.id);
+        self.paused.sync(self.id);
     }
 }
 
@@ -196,11 +139,11 @@ pub fn unrecorded<R>(f: impl FnOnce() -> R) -> R {
 }
 
 /// Ends the task also when its closure unwinds.
-struct Ending;
+struct Ending<'a>(&'a Paused);
 
-impl Drop for Ending {
+impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        c::befit_record_end();
+        self.0.end();
     }
 }
 
@@ -208,8 +151,8 @@ impl Drop for Ending {
 fn task<R>(scope: u32, declared: Declared, f: impl FnOnce() -> R) -> R {
     let paused = Paused::new();
     let (size, strand) = in_stream(declared);
-    c::befit_record_fork(scope, size, strand);
-    let _ending = Ending;
+    paused.fork(scope, size, strand);
+    let _ending = Ending(&paused);
     let _resumed = Resumed::new(&paused);
     f()
 }

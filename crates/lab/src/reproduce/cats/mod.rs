@@ -200,9 +200,12 @@ impl Study<'_> {
             .filter_map(|of| of.tiers.as_ref())
             .max_by_key(|tiers| tiers.subtrees.len());
         let Some(tiers) = finest.filter(|tiers| tiers.partitions > 0) else { return };
+        let footprints = program.footprints(&|_| {});
         let mut worst = Sized { calculated: Bytes(1), real: Bytes(1) };
         for subtree in &tiers.subtrees {
-            let Some(real) = identity::involved(program, &subtree.path) else { continue };
+            let Some(task) = identity::task_at(program, &subtree.path) else { continue };
+            let lines = footprints[task.0 as usize].task;
+            let real = Bytes(lines.0 * program.meta().line_size.0);
             let sized = Sized { calculated: subtree.soid, real };
             if sized.off().abs() > worst.off().abs() {
                 worst = sized;
