@@ -116,7 +116,7 @@ impl Checker<'_> {
     fn apply(&mut self, code: u8, number: u64) -> Result<(), &'static str> {
         match code {
             ..NEAR_END => self.near(code),
-            ..STACK => self.far(code, number),
+            NEAR_END..STACK => self.far(code, number),
             RECENTLY.. => self.recent(code, number),
             _ => self.stack(code, number),
         }

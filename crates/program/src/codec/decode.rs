@@ -145,7 +145,7 @@ impl<'a> Touches<'a> {
     fn apply(&mut self, code: u8, number: u64) -> Touch {
         match code {
             ..NEAR_END => self.near(code),
-            ..STACK => self.far(code, number),
+            NEAR_END..STACK => self.far(code, number),
             RECENTLY.. => self.recent(code, number),
             _ => self.stack(code, number),
         }

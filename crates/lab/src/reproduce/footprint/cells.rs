@@ -18,8 +18,11 @@ const NAMES: [&str; 3] = ["A", "B", "C"];
 /// Look-ups that means are taken over.
 const LOOKUPS: usize = 20_000;
 
-/// The columns: the six cells, then what is derived from them.
-const COLUMNS: [(&str, fn(&Cells) -> u64); 11] = [
+/// A column: its heading, and its count.
+type Column = (&'static str, fn(&Cells) -> u64);
+
+/// The columns: the six cells, then the counts derived from them.
+const COLUMNS: [Column; 11] = [
     ("TH", |c| c.touched_hit),
     ("TM", |c| c.touched_missed),
     ("TU", |c| c.touched_untouched),
