@@ -69,7 +69,8 @@ pub enum Finds {
     Nothing,
     /// Whatever is ready and accepted, as far as there is room for it.
     IfThereIsRoom,
-    /// Whatever is ready and accepted.
+    /// Whatever is ready and accepted, also from where the worker is not under the task's anchor: a
+    /// worker that asks like this may take nothing else.
     Everything,
 }
 

@@ -3,7 +3,6 @@
 mod claims;
 mod costs;
 mod fidelity;
-mod random;
 mod tiers;
 
 use befit_machine::{Bytes, Machine};
