@@ -121,6 +121,34 @@ impl Default for Capabilities {
 ///   The engine need not ask again for it until a later `add`, `done` or `task_ended` names a
 ///   cluster that has it.
 /// - Several workers may call any method at once.
+///
+/// An engine of one worker, which runs a root task with two children:
+///
+/// ```
+/// use befit_machine::WorkerId;
+/// use befit_sched::{Ask, Options, Policy, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo};
+///
+/// let machine = "core:1 l1:1(size=32768) pu:1".parse()?;
+/// let scheduler = SchedulerKind::Ws.build(&machine, Options::default());
+/// let (w, mut env) = (WorkerId(0), QuietEnv(fastrand::Rng::with_seed(1)));
+/// let root = Ready { job: "root", task: TaskInfo::root(None, None), stage: Stage::Start };
+/// scheduler.add(w, root, &mut env);
+/// let mut ran = Vec::new();
+/// while let Some(ready) = scheduler.get(w, Ask::ANYTHING, &mut env) {
+///     ran.push(ready.job); // Here an engine runs the strand.
+///     scheduler.done(w, &ready.strand(), &mut env);
+///     if ready.job == "root" {
+///         for (index, job) in [(1, "right"), (0, "left")] {
+///             let task = ready.task.child(index, None, None);
+///             scheduler.add(w, Ready { job, task, stage: Stage::Start }, &mut env);
+///         }
+///     } else {
+///         scheduler.task_ended(w, &ready.task, &mut env);
+///     }
+/// }
+/// assert_eq!(ran, ["root", "left", "right"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Its name, as users type it.
     fn name(&self) -> &'static str;

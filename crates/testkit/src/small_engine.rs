@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use befit_machine::{Bytes, ClusterId, WorkerId};
-use befit_sched::{
-    Ask, Finds, ForkOrder, Policy, QuietEnv, Ready, Scheduler, Stage, Strand, TaskInfo,
-};
+use befit_sched::{Ask, Finds, ForkOrder, Policy, QuietEnv, Ready, Scheduler, Stage, TaskInfo};
 
 use crate::Case;
 
@@ -129,8 +127,7 @@ impl Engine {
     }
 
     fn end_strand(&mut self, w: WorkerId, ready: &Ready<usize>) {
-        let strand = Strand { task: ready.task, stage: ready.stage };
-        self.scheduler.done(w, &strand, &mut self.env);
+        self.scheduler.done(w, &ready.strand(), &mut self.env);
         let job = ready.job;
         if self.tasks[job].forks_left == 0 || self.tasks.len() >= MOST {
             return self.end_task(w, job);

@@ -92,7 +92,8 @@ mod tests {
     proptest! {
         #[test]
         fn in_any_stretch_what_is_spent_is_covered_by_32_steps_and_gains_and_a_share_of_the_time(
-            steps in prop::collection::vec((0..10_000u32, 0..65u64, -40..80i64), 1..200), from in 0..200usize,
+            steps in prop::collection::vec((0..10_000u32, 0..65u64, -40..80i64), 1..200),
+            from in 0..200usize,
         ) {
             let mut budget = Budget::new(PRICE, 64);
             let (mut covered, mut spent) = (32.0 * 64.0 * PRICE.look, 0.0);

@@ -2,7 +2,7 @@
 
 use befit_cache::footprint::Frames;
 use befit_machine::{ClusterId, Machine};
-use befit_sched::footprint::{Budget, Decision, Learned, Order, Price, Settings, Window};
+use befit_sched::footprint::{Budget, Learned, Order, Price, Settings, Window};
 
 use super::{Core, Oracle, Tasks};
 
@@ -123,17 +123,20 @@ impl Fbs<'_> {
         let mut previous: Option<Arrived> = None;
         let (mut now, mut place) = (Vec::new(), 0usize);
         while !window.is_empty() {
+            let before = previous.as_ref();
             let affinity = |a: &Arrived, b: &Arrived| self.affinity(&learned, *a, *b);
-            let decision = self.decide(
-                machine,
-                core,
-                tasks,
-                &mut window,
-                previous.as_ref(),
-                affinity,
-                budget.as_mut(),
-                &mut now,
-            );
+            let decision = match self.how {
+                How::Key => window.decide_by_key(before, |task| task.1, &mut now),
+                How::Contents => {
+                    let wait = |_: &Arrived, next: &Arrived| {
+                        -(core.would_wait(machine, tasks, next.1 as usize) as i64)
+                    };
+                    window.decide(before, Order::Greedy, wait, None, &mut now)
+                }
+                How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => {
+                    window.decide(before, order, affinity, budget.as_mut(), &mut now)
+                }
+            };
             ran.looks += decision.looks;
             ran.deciding += decision.looks as f64 * self.charge.look;
             let cycles = match (&mut frames, &self.how) {
@@ -163,38 +166,6 @@ impl Fbs<'_> {
             }
         }
         ran
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "all that a way to decide may look at")]
-    fn decide(
-        &self,
-        machine: &Machine,
-        core: &Core,
-        tasks: &Tasks,
-        window: &mut Window<Arrived>,
-        previous: Option<&Arrived>,
-        affinity: impl Fn(&Arrived, &Arrived) -> i64,
-        budget: Option<&mut Budget>,
-        now: &mut Vec<Arrived>,
-    ) -> Decision {
-        match (&self.how, budget) {
-            (How::Key, _) => window.decide_by_key(previous, |task| task.1, now),
-            (How::Contents, _) => {
-                let wait = |_: &Arrived, next: &Arrived| {
-                    -(core.would_wait(machine, tasks, next.1 as usize) as i64)
-                };
-                window.decide(previous, Order::Greedy, wait, now)
-            }
-            (
-                How::Oracle(_, Order::Greedy)
-                | How::Learned(_, _, Order::Greedy)
-                | How::Given(_, _, Order::Greedy),
-                Some(budget),
-            ) => window.decide_within(budget, previous, affinity, now),
-            (How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order), _) => {
-                window.decide(previous, *order, affinity, now)
-            }
-        }
     }
 
     fn affinity(&self, learned: &Learned, before: Arrived, next: Arrived) -> i64 {

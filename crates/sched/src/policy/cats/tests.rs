@@ -130,11 +130,7 @@ impl Engine {
             self.env.worker = w as usize;
             if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
                 let (_, ready) = self.running.swap_remove(at);
-                self.policy.done(
-                    WorkerId(w),
-                    &Strand { task: ready.task, stage: ready.stage },
-                    &mut self.env,
-                );
+                self.policy.done(WorkerId(w), &ready.strand(), &mut self.env);
                 let is_leaf = self.tasks[ready.job].path.len() == 3;
                 if !is_leaf && ready.stage == Stage::Start {
                     self.fork(w, ready.job);
