@@ -140,12 +140,12 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`; answers how long the worker waits for the bus, and how long
+    /// One touch, as planned, at `now`. Returns how long the worker waits for the bus, and how long
     /// the line then takes.
     fn touch(&mut self, worker: WorkerId, plan: &Plan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
-        // Lines that go out take their place on the bus; nobody waits for them.
+        // Lines that go out take their place on the bus; no worker waits for them.
         for _ in 0..access.written_back {
             self.memory.transfer(worker, line, now);
         }
@@ -181,7 +181,7 @@ pub(crate) struct Execution<'a> {
     filled: usize,
     /// Operations between two touches, in fractions of [`OPERATION`].
     stride: u64,
-    /// What is left of the strand's operations, in the same unit.
+    /// The strand's operations that are left, in the same unit.
     left: u64,
     stall: Stall,
     /// All of the strand's operations.
@@ -207,7 +207,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended.
-    /// Answers the clock, whether it ended, and how many touches were made.
+    /// Returns the clock, whether it ended, and how many touches were made.
     pub(crate) fn run(
         &mut self,
         hardware: &mut Hardware,
@@ -274,8 +274,7 @@ impl<'a> Execution<'a> {
         self.filled += count;
     }
 
-    /// What is left of the work when all touches are made: all of it, for a strand that touches
-    /// nothing.
+    /// Runs the operations after the last touch: all of them, for a strand that touches nothing.
     fn tail(&mut self, clock: Ticks, until: Ticks, ticks_per_op: f64) -> (Ticks, bool) {
         let rest = Ticks((self.left as f64 * ticks_per_op) as u64);
         let slice = until.since(clock) + Ticks(1);

@@ -33,8 +33,8 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::Policy;
 
-/// Runs `program` on `machine` as `settings` say. `progress` is told, from time to time, how many
-/// line touches were simulated since it was last told.
+/// Runs `program` on `machine` as `settings` say. From time to time `progress` is called with the
+/// number of line touches simulated since its last call.
 ///
 /// Takes time linear in the program's line touches, and memory linear in its tasks and distinct
 /// lines.

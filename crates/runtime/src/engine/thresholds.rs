@@ -5,15 +5,15 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 /// What befits which caches above one worker.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Thresholds {
-    /// σM of the largest cache that only this worker's thread uses: what is no larger befits a
-    /// private cache.
+    /// σM of the largest cache that only this worker's thread uses: a task of at most this size
+    /// befits a private cache.
     pub(crate) private: Bytes,
     /// σM of each cache that it shares, from the innermost out.
     shared: Vec<Bytes>,
 }
 
 impl Thresholds {
-    /// `threads_under` answers how many threads of the pool stand under a cluster.
+    /// `threads_under` returns how many threads of the pool stand under a cluster.
     pub(crate) fn new(
         machine: &Machine,
         worker: WorkerId,

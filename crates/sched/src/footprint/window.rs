@@ -101,7 +101,7 @@ impl<T> Window<T> {
     /// task that ran last.
     ///
     /// `affinity(before, next)` is what `next` gains from running right after `before`. Greedily,
-    /// a `budget` limits how many are looked at; what is left of the N_execute goes by arrival.
+    /// a `budget` limits how many are looked at; the rest of the N_execute goes by arrival.
     /// O(N_decide × N_execute) where the order is greedy.
     pub fn decide(
         &mut self,
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_latest_place_is_reached() {
-        // Nobody likes task 0; it runs when it is due, and last.
+        // Task 0 is liked least: it runs when it is due, and last.
         let settings = Settings { decide: 8, execute: 4, age: 3 };
         let mut window = Window::new(settings).unwrap();
         window.extend(0..100);

@@ -17,7 +17,7 @@
 //! per child cluster: a worker takes the newest of its own child cluster's, else the oldest of a
 //! random sibling's.
 //!
-//! # Readings, where the paper leaves a choice
+//! # Readings, where the source leaves a choice
 //! - Simhadri et al. lock a cluster at a time, from leaf to root, and hold each lock for what it
 //!   claims. Here the claims of all caches under one child of the root (a socket) are one ledger
 //!   behind one lock. A path is checked and claimed at once, so no claim is ever rolled back, and a
@@ -82,7 +82,7 @@ struct Buckets<T> {
     /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is
     /// the back.
     here: Vec<Vec<Ready<T>>>,
-    /// Of bucket 0, what is of unknown size, with who put it there.
+    /// Of bucket 0, what is of unknown size, with the worker that put it there.
     unknown: VecDeque<(WorkerId, Ready<T>)>,
     /// Bucket k at index k − 1.
     deeper: Vec<Vec<Ready<T>>>,

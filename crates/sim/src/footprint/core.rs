@@ -81,14 +81,13 @@ impl Core {
         &self.caches
     }
 
-    /// Runs task `task` of `tasks`; `frames` see its accesses, and it ends for them. Answers its
-    /// cycles. O(its touches).
+    /// Runs task `task` of `tasks`, whose accesses and end `frames` see. Returns its cycles. O(its touches).
     ///
     /// # Panics
     /// Where there is no such task, or `tasks` are not those that the core was made for.
     pub fn run(&mut self, tasks: &Tasks, task: usize, frames: Option<&mut Frames>) -> f64 {
         let touches = tasks.touches(task);
-        // What is no touch was an access to the line touched just before.
+        // The other accesses were to the line touched just before.
         let again = tasks.accesses(task) - touches.len() as u64;
         let mut waits = again * self.innermost;
         match frames {

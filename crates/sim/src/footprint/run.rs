@@ -43,7 +43,7 @@ pub enum How<'a> {
     Given(&'a [u32], &'a Learned, Order),
     /// By a key: the task's number.
     Key,
-    /// By what is in the caches at that moment, one task at a time (N_execute is 1): the upper
+    /// By the caches' contents at that moment, one task at a time (N_execute is 1): the upper
     /// reference.
     Contents,
 }
@@ -57,7 +57,7 @@ pub struct Fbs<'a> {
     pub how: How<'a>,
     /// What deciding costs.
     pub charge: Charge,
-    /// Whether a [`Budget`] limits what is looked at by affinity, greedily: the default.
+    /// Whether a [`Budget`] limits how many affinities are looked at, greedily: the default.
     pub budget: bool,
 }
 

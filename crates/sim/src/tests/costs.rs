@@ -121,7 +121,7 @@ fn a_contended_lock_is_waited_for() {
             .time
             .0
     };
-    // Each of the 2,000 tasks passes the root's lock twice, whoever runs it.
+    // Each of the 2,000 tasks passes the root's lock twice, whichever worker runs it.
     assert!(time(100) > 2000 * 2 * 100, "{}", time(100));
     assert!(time(0) < time(100));
 }

@@ -61,8 +61,8 @@ impl<T: Copy> Leaves<T> {
         })
     }
 
-    /// The one that would run here last, if others run here that it must wait for, or nobody is
-    /// there to run it (`staffed`).
+    /// The one that would run here last, if it must wait for others that run here, or if no worker
+    /// is there to run it (`staffed`).
     pub(super) fn steal(&self, staffed: bool, env: &mut dyn Env) -> Option<Waiting<T>> {
         self.waiting.with(env, |queued, _| {
             if staffed && queued.running == 0 {

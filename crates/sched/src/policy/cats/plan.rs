@@ -18,7 +18,7 @@ const FINEST: usize = 8;
 
 /// Cuts the tree below `root` into subtrees of at most `cap` bytes, at least one for each of
 /// `sockets` sockets, and further as long as they cannot be dealt out evenly; in serial order.
-/// `children` answers a task's children in serial order, none for a task that is not cut.
+/// `children` returns a task's children in serial order, none for a task that is not cut.
 ///
 /// Time O(p²) for p subtrees, of which there are at most max(8 · sockets, SOID of the root ÷ cap ·
 /// the largest number of children).

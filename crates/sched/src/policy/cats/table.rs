@@ -35,7 +35,7 @@ pub(super) enum Place {
 pub(super) struct Node {
     parent: u32,
     index: u32,
-    /// By index; 0 for none (node 0 is nobody's child).
+    /// By index; 0 for none (node 0 is no task's child).
     children: SmallVec<[u32; 4]>,
     /// Of its own strands, in bytes.
     own: u64,
