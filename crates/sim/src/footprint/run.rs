@@ -1,10 +1,11 @@
 //! What an order of tasks costs.
 
 use befit_cache::footprint::Frames;
-use befit_machine::{ClusterId, Machine};
+use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sched::footprint::{Budget, Learned, Order, Price, Settings, Window};
 
 use super::{Core, Oracle, Tasks};
+use crate::latency;
 
 /// What deciding costs, in cycles, charged to the core that runs the tasks.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,10 +22,7 @@ impl Charge {
     /// access to its innermost cache; a hit saves half of the way from the innermost cache to the
     /// next, as affinities count a hit as one and a miss as minus one.
     pub fn on(machine: &Machine, width: f64) -> Self {
-        let mut latencies = machine.path(befit_machine::WorkerId(0)).map(|c| {
-            machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
-                as f64
-        });
+        let mut latencies = machine.path(WorkerId(0)).map(|c| latency(machine, c) as f64);
         let inner = latencies.next().unwrap_or(0.0);
         let outer = latencies.next().unwrap_or(inner);
         Self { look: 4.0 / width + inner, saved: (outer - inner) / 2.0 }

@@ -1,9 +1,8 @@
 //! Small programs, built by hand, on small machines: what the engine must get right.
 
-mod claims;
 mod costs;
 mod fidelity;
-mod tiers;
+mod policies;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};

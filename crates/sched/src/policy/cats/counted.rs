@@ -22,12 +22,10 @@ pub(super) struct Meters(Vec<CachePadded<Meter>>);
 struct Meter {
     /// The source was asked where the strand that runs began, or the last one ended.
     begun: AtomicBool,
-    /// The task of a strand that has ended and is not entered in the table yet (0: none); then,
-    /// what the strand did.
+    /// The task of a strand that has ended and is not entered in the table yet (0: none).
     task: AtomicU32,
-    lines: AtomicU64,
-    llc_misses: AtomicU64,
-    instructions: AtomicU64,
+    /// Its private misses, last-level misses and instructions.
+    counts: [AtomicU64; 3],
 }
 
 impl Meters {
@@ -64,9 +62,8 @@ impl Meters {
     ) -> Option<(u32, WorkerCounts)> {
         let before = self.take(w);
         let meter = &self.0[w.index()];
-        meter.lines.store(counts.private_misses, Relaxed);
-        meter.llc_misses.store(counts.llc_misses, Relaxed);
-        meter.instructions.store(counts.instructions, Relaxed);
+        let counts = [counts.private_misses, counts.llc_misses, counts.instructions];
+        meter.counts.iter().zip(counts).for_each(|(kept, count)| kept.store(count, Relaxed));
         meter.task.store(task, Relaxed);
         before
     }
@@ -79,11 +76,8 @@ impl Meters {
             return None;
         }
         meter.task.store(0, Relaxed);
-        let counts = WorkerCounts {
-            private_misses: meter.lines.load(Relaxed),
-            llc_misses: meter.llc_misses.load(Relaxed),
-            instructions: meter.instructions.load(Relaxed),
-        };
-        Some((task, counts))
+        let [private_misses, llc_misses, instructions] =
+            meter.counts.each_ref().map(|kept| kept.load(Relaxed));
+        Some((task, WorkerCounts { private_misses, llc_misses, instructions }))
     }
 }
