@@ -36,7 +36,7 @@
 //! closures: then they cost what they cost without forks.
 //!
 //! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of
-//! their own: [`footprint`].
+//! their own, in the crate `befit-queue`.
 //!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open
@@ -60,7 +60,6 @@ mod engine;
 mod environment;
 mod error;
 mod fit;
-pub mod footprint;
 #[cfg(not(befit_record))]
 mod fork;
 #[cfg(not(befit_record))]
@@ -91,10 +90,6 @@ mod recorded;
 pub use befit_machine::{Level, Machine};
 pub use befit_sched::{CountSource, Counting, SchedulerKind, Subtree, Tiers, WorkerCounts};
 
-#[cfg(not(befit_record))]
-use self::pool::with_current_machine;
-#[cfg(befit_record)]
-use self::recorded::with_current_machine;
 #[cfg(befit_record)]
 pub use self::recorded::*;
 #[cfg(not(befit_record))]
@@ -103,8 +98,8 @@ pub use self::{
     fork::{FnContext, join, join_context},
     pool::{
         SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
-        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
-        yield_now,
+        current_thread_has_pending_tasks, current_thread_index, max_num_threads,
+        with_current_machine, yield_local, yield_now,
     },
     scope::{
         Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn,

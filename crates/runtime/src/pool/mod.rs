@@ -62,7 +62,14 @@ pub(crate) fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -
 }
 
 /// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
-pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+///
+/// ```
+/// let machine: befit::Machine = "pack:2 l3:1(size=8MiB) core:4 pu:1".parse().unwrap();
+/// let pool = befit::ThreadPoolBuilder::new().machine(machine).build().unwrap();
+/// let workers = pool.install(|| befit::with_current_machine(|machine| machine.workers().len()));
+/// assert_eq!(workers, 8);
+/// ```
+pub fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
     Registry::with_current(|registry| f(registry.engine().machine()))
 }
 

@@ -27,8 +27,9 @@ mod yields;
 pub use broadcast::{BroadcastContext, broadcast};
 pub use builder::ThreadPoolBuilder;
 pub use join::{FnContext, join, join_context};
-pub(crate) use pool::with_current_machine;
-pub use pool::{ThreadPool, current_num_threads, current_thread_index, max_num_threads};
+pub use pool::{
+    ThreadPool, current_num_threads, current_thread_index, max_num_threads, with_current_machine,
+};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_broadcast, spawn_fifo};
 pub use threads::{SpawnThread, ThreadBuilder};

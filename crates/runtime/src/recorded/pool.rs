@@ -55,7 +55,7 @@ pub fn current_num_threads() -> usize {
 }
 
 /// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
-pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+pub fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
     with_current(|pool| f(pool.machine()))
 }
 
