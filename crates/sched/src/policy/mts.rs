@@ -52,7 +52,7 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
             return None;
         }
         let own = self.sockets.of(w);
-        let found = self.stacks[own].pop_new(None, env);
+        let found = self.stacks[own].pop_new(env);
         if found.is_some() || ask.own_only {
             return found;
         }

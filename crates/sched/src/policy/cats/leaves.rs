@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::{Env, Guarded, LockId, Ready, policy::queue::Accepts};
+use crate::{Env, Guarded, LockId, Ready};
 
 /// A leaf inter-socket task that waits.
 #[derive(Clone, Copy, Debug)]
@@ -70,10 +70,12 @@ impl<T: Copy> Leaves<T> {
     /// The first that is accepted.
     pub(super) fn take_accepted(
         &self,
-        accepts: Accepts<'_, T>,
+        accepts: &dyn Fn(&T) -> bool,
         env: &mut dyn Env,
     ) -> Option<Waiting<T>> {
-        let accepts = accepts.filter(|_| !self.is_empty())?;
+        if self.is_empty() {
+            return None;
+        }
         self.take_by(env, |queued| queued.waiting.iter().position(|leaf| accepts(&leaf.ready.job)))
     }
 

@@ -255,8 +255,8 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let anywhere = ask.within == ClusterId::ROOT;
-        let found = if ask.accepts.is_some() {
-            self.find_accepted(w, ask, env)
+        let found = if let Some(accepts) = ask.accepts {
+            self.find_accepted(w, accepts, env)
         } else if ask.own_only && anywhere && self.plain.has_own(w) {
             return self.plain.get(w, ask, env);
         } else if anywhere {
