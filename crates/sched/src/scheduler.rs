@@ -149,6 +149,7 @@ impl Default for Capabilities {
 /// assert_eq!(ran, ["root", "left", "right"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Its name, as users type it.
     fn name(&self) -> &'static str;
@@ -160,7 +161,6 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
 
     /// Which goes on after `parent` forks. May be called several times for one fork.
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        let _ = parent;
         ForkOrder::ChildFirst
     }
 
@@ -173,28 +173,23 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Whether something seems to wait that `w` would find without stealing. This is a hint: others
     /// may take it at any moment, and `get` may refuse it.
     fn has_own(&self, w: WorkerId) -> bool {
-        let _ = w;
         false
     }
 
     /// Worker `w` goes on with a strand of `task` that `get` did not hand out: a thread returns to
     /// the closure that called `join`, when its children have ended. The policy accounts for it and
     /// cannot refuse.
-    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        let _ = (w, task, env);
-    }
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {}
 
     /// Worker `w` ran `strand`. Returns a cluster under which workers that found nothing should ask
     /// again, if any.
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
-        let _ = (w, strand, env);
         None
     }
 
     /// `task` has ended, with everything that it forked; `w` ran its last strand. Returns as
     /// `done`.
     fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
-        let _ = (w, task, env);
         None
     }
 
@@ -206,7 +201,6 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// How much of a cluster's cache is claimed at the moment. `None` from policies that claim
     /// nothing.
     fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
-        let _ = cluster;
         None
     }
 

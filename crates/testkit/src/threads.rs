@@ -46,8 +46,8 @@ fn run(pool: &ThreadPool, seed: u64) -> (usize, usize) {
     (ran.into_inner(), tasks)
 }
 
-/// A task of `size` bytes, all that it does given by `seed`. Returns how many tasks it makes, itself
-/// included.
+/// A task of `size` bytes, all that it does given by `seed`. Returns how many tasks it makes,
+/// itself included.
 fn task(seed: u64, depth: u32, size: usize, ran: &AtomicUsize) -> usize {
     ran.fetch_add(1, Relaxed);
     let mut random = fastrand::Rng::with_seed(seed);

@@ -14,8 +14,8 @@ impl Ancestor {
 }
 
 /// A job that is running, or a scope that is open: where the jobs forked there descend from. It is
-/// on the stack of the thread that runs the job, or waits for the scope, and so outlives all that descends
-/// from it.
+/// on the stack of the thread that runs the job, or waits for the scope, and so outlives all that
+/// descends from it.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     of: Ancestor,

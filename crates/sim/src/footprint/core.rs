@@ -72,7 +72,8 @@ impl Core {
         &self.caches
     }
 
-    /// Runs task `task` of `tasks`, whose accesses and end `frames` see. Returns its cycles. O(its touches).
+    /// Runs task `task` of `tasks`, whose accesses and end `frames` see. Returns its cycles. O(its
+    /// touches).
     ///
     /// # Panics
     /// Where there is no such task, or `tasks` are not those that the core was made for.

@@ -64,8 +64,8 @@ impl<T: Handle> Cats<T> {
         None
     }
 
-    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks like
-    /// this may take nothing else.
+    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks
+    /// like this may take nothing else.
     pub(super) fn find_accepted(
         &self,
         w: WorkerId,

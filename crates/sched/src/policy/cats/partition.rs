@@ -181,8 +181,8 @@ impl<T: Handle> Cats<T> {
     }
 }
 
-/// The leaf inter-socket tasks of Chen et al., in serial order: no larger than a shared cache, children of
-/// tasks that are (the root always counts as one).
+/// The leaf inter-socket tasks of Chen et al., in serial order: no larger than a shared cache,
+/// children of tasks that are (the root always counts as one).
 fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
     let mut leaves = Vec::new();
     let mut left = vec![root];
