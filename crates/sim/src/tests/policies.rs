@@ -4,10 +4,8 @@ use befit_machine::Bytes;
 use befit_program::{Declared, Program, ScopeId};
 use befit_sched::{Counting, Options, SchedulerKind};
 
-use super::{machine, program, reader};
+use super::{TWO_SOCKETS, machine, program, reader};
 use crate::{Outcome, Settings, run};
-
-const LARGE_CACHES: &str = "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1";
 
 /// Eight tasks of 4,000 lines, four of 500 in each, that all declare `size` bytes.
 fn declaring(size: u64) -> Program {
@@ -33,12 +31,12 @@ fn declaring(size: u64) -> Program {
 fn claiming(size: u64, scheduler: SchedulerKind, counting: Counting) -> Outcome {
     let options = Options { counting, ..Options::default() };
     let settings = Settings { options, ..Settings::new(scheduler, 1) };
-    run(&declaring(size), &machine(LARGE_CACHES), &settings, &|_| {}).expect("it runs")
+    run(&declaring(size), &machine(TWO_SOCKETS), &settings, &|_| {}).expect("it runs")
 }
 
 #[test]
 fn a_wrong_size_breaks_neither_the_run_nor_the_bounded_property() {
-    let machine = machine(LARGE_CACHES);
+    let machine = machine(TWO_SOCKETS);
     for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
         for counting in [Counting::Capped, Counting::Full] {
             // Nothing, a line, far too little, right, just above what befits, far too much.
