@@ -56,7 +56,7 @@ mod broadcast;
 mod elision;
 #[cfg(not(befit_record))]
 mod engine;
-#[cfg(not(befit_record))]
+#[cfg_attr(befit_record, allow(dead_code, reason = "recordings look at rayon's variables only"))]
 mod environment;
 mod error;
 mod fit;
@@ -70,7 +70,6 @@ mod pin;
 mod pool;
 #[cfg(not(befit_record))]
 mod primitive;
-mod rayon_variables;
 #[cfg(not(befit_record))]
 mod scope;
 #[cfg(not(befit_record))]
@@ -88,7 +87,9 @@ mod yielded;
 mod recorded;
 
 pub use befit_machine::{Level, Machine};
-pub use befit_sched::{CountSource, Counting, SchedulerKind, Subtree, Tiers, WorkerCounts};
+pub use befit_sched::{
+    CountSource, Counting, OptionError, Options, SchedulerKind, Subtree, Tiers, WorkerCounts,
+};
 
 #[cfg(befit_record)]
 pub use self::recorded::*;

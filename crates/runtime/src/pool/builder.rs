@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, sync::Arc};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     GLOBAL, ThreadPool, max_num_threads,
@@ -51,6 +51,9 @@ use crate::{
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
 /// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
 /// | `BEFIT_COUNTING` | [`Self::counting`] | `capped`, `full` |
+/// | `BEFIT_NEARNESS` | [`Self::nearness`] | a whole number from 1 up |
+/// | `BEFIT_BRANCHING` | [`Self::branching`] | a whole number from 2 up |
+/// | `BEFIT_BOUNDARY` | [`Self::boundary`] | a whole number |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
@@ -58,9 +61,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     scheduler: Option<SchedulerKind>,
     policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
-    sigma: Option<f64>,
-    mu: Option<f64>,
-    counting: Option<Counting>,
+    options: OptionChoices,
     wait_policy: WaitPolicy,
     pin: Option<Pin>,
     timed: Option<bool>,
@@ -79,9 +80,7 @@ impl Default for ThreadPoolBuilder {
             scheduler: None,
             policy: None,
             machine: None,
-            sigma: None,
-            mu: None,
-            counting: None,
+            options: OptionChoices::default(),
             wait_policy: WaitPolicy::default(),
             pin: None,
             timed: None,
@@ -107,17 +106,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// The same, with its threads started by `spawn`.
     pub(super) fn with_spawn<T>(self, spawn: T) -> ThreadPoolBuilder<T> {
         let Self {
-            num_threads,
-            scheduler,
-            policy,
-            machine,
-            sigma,
-            mu,
-            counting,
-            wait_policy,
-            pin,
-            timed,
-            ..
+            num_threads, scheduler, policy, machine, options, wait_policy, pin, timed, ..
         } = self;
         let Self { seed, thread_name, stack_size, handlers, use_current_thread, .. } = self;
         ThreadPoolBuilder {
@@ -125,9 +114,7 @@ impl<S> ThreadPoolBuilder<S> {
             scheduler,
             policy,
             machine,
-            sigma,
-            mu,
-            counting,
+            options,
             wait_policy,
             pin,
             timed,
@@ -174,22 +161,48 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// All options of the scheduler, whatever the environment says. Each has a method of its own,
+    /// too.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options.into();
+        self
+    }
+
     /// Dilation σ, 0 < σ ≤ 1; 0.5 by default: a task befits the smallest cache M with size ≤ σM.
     pub fn sigma(mut self, sigma: f64) -> Self {
-        self.sigma = Some(sigma);
+        self.options.choose("sigma", |options| options.sigma = sigma);
         self
     }
 
     /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`,
     /// `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
-        self.mu = Some(mu);
+        self.options.choose("mu", |options| options.mu = mu);
         self
     }
 
     /// How strands count that pass through a cache (`sb`, `sb-d`); [`Counting::Capped`] by default.
     pub fn counting(mut self, counting: Counting) -> Self {
-        self.counting = Some(counting);
+        self.options.choose("counting", |options| options.counting = counting);
+        self
+    }
+
+    /// How many times likelier a victim under the same last-level cache is (`pws`), at least 1; 10 by
+    /// default.
+    pub fn nearness(mut self, nearness: u32) -> Self {
+        self.options.choose("nearness", |options| options.nearness = nearness);
+        self
+    }
+
+    /// How many children a task has (`cab`), at least 2; 2 by default.
+    pub fn branching(mut self, branching: u32) -> Self {
+        self.options.choose("branching", |options| options.branching = branching);
+        self
+    }
+
+    /// The depth at which subtrees begin (`hws`), in forks from the root; 4 by default.
+    pub fn boundary(mut self, boundary: u32) -> Self {
+        self.options.choose("boundary", |options| options.boundary = boundary);
         self
     }
 
@@ -339,11 +352,11 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool and starts its threads.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, a bad value in the environment, a wait policy that the scheduler cannot
-    /// follow, a thread that the system refuses to start, or a current thread that belongs to a
-    /// pool already.
+    /// [`ThreadPoolBuildError`]: an option out of range, a bad value in the environment, a wait
+    /// policy that the scheduler cannot follow, a thread that the system refuses to start, or a
+    /// current thread that belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let options = self.options()?;
+        let options = PROCESS.options(self.options)?;
         if self.use_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
@@ -414,21 +427,6 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         Ok(pool)
     }
 
-    /// The policies' options, from here or from the environment.
-    fn options(&self) -> Result<Options, ThreadPoolBuildError> {
-        let defaults = Options::default();
-        let sigma = decided(self.sigma, || PROCESS.sigma())?.unwrap_or(defaults.sigma);
-        let mu = decided(self.mu, || PROCESS.mu())?.unwrap_or(defaults.mu);
-        if !(sigma > 0.0 && sigma <= 1.0) {
-            return Err(ThreadPoolBuildError::Sigma(sigma));
-        }
-        if !(mu > 0.0 && mu <= 1.0) {
-            return Err(ThreadPoolBuildError::Mu(mu));
-        }
-        let counting = decided(self.counting, || PROCESS.counting())?.unwrap_or(defaults.counting);
-        Ok(Options { sigma, mu, counting, ..defaults })
-    }
-
     /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside
     /// a pool.
     ///
@@ -482,9 +480,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("scheduler", &self.scheduler)
             .field("policy", &self.policy)
             .field("machine", &self.machine.as_ref().map(|m| &m.name))
-            .field("sigma", &self.sigma)
-            .field("mu", &self.mu)
-            .field("counting", &self.counting)
+            .field("options", &self.options)
             .field("wait_policy", &self.wait_policy)
             .field("pin", &self.pin)
             .field("seed", &self.seed)

@@ -3,14 +3,15 @@
 use std::{any::Any, env, fmt, marker::PhantomData};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     SpawnThread, ThreadPool, max_num_threads,
     pool::{self, PanicHandler},
 };
 use crate::{
-    DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, machine::PoolMachine, rayon_variables,
+    DefaultSpawn, Pin, ThreadPoolBuildError, WaitPolicy, environment::rayon_threads,
+    machine::PoolMachine,
 };
 
 /// Sets up a [`ThreadPool`]. The environment is not looked at, for equal programs must give equal
@@ -21,7 +22,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     num_threads: usize,
     scheduler: SchedulerKind,
     machine: Option<Machine>,
-    options: Options,
+    options: OptionChoices,
     panic_handler: Option<PanicHandler>,
     use_current_thread: bool,
     #[expect(dead_code, reason = "nothing is started")]
@@ -36,7 +37,7 @@ impl Default for ThreadPoolBuilder {
             num_threads: 0,
             scheduler: SchedulerKind::default(),
             machine: None,
-            options: Options::default(),
+            options: OptionChoices::default(),
             panic_handler: None,
             use_current_thread: false,
             spawn: DefaultSpawn,
@@ -100,21 +101,45 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Dilation σ; only checked.
+    /// Only checked, as each option below: a recording can be simulated with any.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options.into();
+        self
+    }
+
+    /// Dilation σ.
     pub fn sigma(mut self, sigma: f64) -> Self {
-        self.options.sigma = sigma;
+        self.options.choose("sigma", |options| options.sigma = sigma);
         self
     }
 
-    /// μ; only checked.
+    /// μ.
     pub fn mu(mut self, mu: f64) -> Self {
-        self.options.mu = mu;
+        self.options.choose("mu", |options| options.mu = mu);
         self
     }
 
-    /// Without effect: a recording can be simulated with either.
+    /// How strands count that pass through a cache.
     pub fn counting(mut self, counting: Counting) -> Self {
-        self.options.counting = counting;
+        self.options.choose("counting", |options| options.counting = counting);
+        self
+    }
+
+    /// How many times likelier a near victim is.
+    pub fn nearness(mut self, nearness: u32) -> Self {
+        self.options.choose("nearness", |options| options.nearness = nearness);
+        self
+    }
+
+    /// How many children a task has.
+    pub fn branching(mut self, branching: u32) -> Self {
+        self.options.choose("branching", |options| options.branching = branching);
+        self
+    }
+
+    /// The depth at which subtrees begin.
+    pub fn boundary(mut self, boundary: u32) -> Self {
+        self.options.choose("boundary", |options| options.boundary = boundary);
         self
     }
 
@@ -196,15 +221,10 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// Builds the pool.
     ///
     /// # Errors
-    /// [`ThreadPoolBuildError`]: σ or μ out of range, or a current thread that belongs to a pool already.
+    /// [`ThreadPoolBuildError`]: an option out of range, or a current thread that belongs to a pool
+    /// already.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let Options { sigma, mu, .. } = self.options;
-        if !(sigma > 0.0 && sigma <= 1.0) {
-            return Err(ThreadPoolBuildError::Sigma(sigma));
-        }
-        if !(mu > 0.0 && mu <= 1.0) {
-            return Err(ThreadPoolBuildError::Mu(mu));
-        }
+        self.options.options().check()?;
         if self.use_current_thread && pool::current_thread_index().is_some() {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
@@ -212,7 +232,7 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
         let usable = here.workers();
         let machine = self.machine.unwrap_or_else(|| here.get().clone());
         let threads = match self.num_threads {
-            0 => rayon_variables::threads(|name| env::var_os(name))
+            0 => rayon_threads(|name| env::var_os(name))
                 .unwrap_or(usable.min(machine.workers().len())),
             threads => threads,
         };

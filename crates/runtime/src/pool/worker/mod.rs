@@ -24,7 +24,7 @@ use befit_sched::TaskInfo;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
-    engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv, Thresholds},
+    engine::{Engine, ForkThresholds, Lineage, Meter, NoUnwind, Random, ThreadEnv},
     fork::{ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread},
     latch::Latch,
     scope::HeldCredits,
@@ -61,7 +61,7 @@ pub(crate) struct Worker {
     /// jobs.
     task: Cell<*const Running<'static>>,
     /// Under schedulers that place by size.
-    thresholds: Option<Thresholds>,
+    thresholds: Option<ForkThresholds>,
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,

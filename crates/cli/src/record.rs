@@ -1,9 +1,17 @@
-//! Which program: a kernel of ours, or a crate of the user's.
+//! `befit record`: record a program into a file, and say what is in it. The program is a kernel of
+//! ours, or a crate of the user's.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU64, path::PathBuf};
 
 use befit_lab::{Source, Target};
 use clap::Args;
+
+use crate::{
+    fail::Failure,
+    options::count,
+    output::{Destination, print},
+    progress::Display,
+};
 
 /// Which program to record.
 #[derive(Args, Debug)]
@@ -13,8 +21,9 @@ pub(crate) struct SourceArgs {
     #[arg(required_unless_present = "manifest_path", conflicts_with = "manifest_path")]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
-    #[arg(long, value_name = "N", conflicts_with = "manifest_path", value_parser = super::values::count)]
-    n: Option<u64>,
+    #[arg(long, value_name = "N", conflicts_with = "manifest_path")]
+    #[arg(value_parser = count::<NonZeroU64>)]
+    n: Option<NonZeroU64>,
     /// Record a crate of yours that uses befit or rayon: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
@@ -49,7 +58,8 @@ impl SourceArgs {
     pub(crate) fn source(&self, shrink: u32) -> Source {
         let Some(manifest) = &self.manifest_path else {
             // clap requires one of the two.
-            let (name, n) = (self.kernel.clone().unwrap_or_default(), self.n);
+            let name = self.kernel.clone().unwrap_or_default();
+            let n = self.n.map(NonZeroU64::get);
             return if shrink > 1 {
                 Source::Model { name, n, shrink }
             } else {
@@ -67,5 +77,41 @@ impl SourceArgs {
             target,
             arguments: self.arguments.clone(),
         }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  befit record rrm --n 1000000 -o rrm.befit
+  befit record --manifest-path ../mine/Cargo.toml --example mine -o mine.befit -- input.txt";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Record a kernel K times smaller, with cut-offs K times smaller; give `befit sim` the same
+    #[arg(long, value_name = "K", default_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    shrink: u32,
+    /// The file to write; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl RecordArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let source = self.source.source(self.shrink);
+        source.check()?;
+        // That the file cannot be written is said now, and not after the recording.
+        drop(Destination::open(Some(&self.output))?);
+        let display = Display::new();
+        let program = befit_lab::record(&source, self.source.fresh, &display)?;
+        drop(display);
+        program
+            .save(&self.output)
+            .map_err(|e| Failure::other(format!("cannot write {}: {e}", self.output.display())))?;
+        let bytes = self.output.metadata().map_err(Failure::other)?.len();
+        print(&befit_report::recording(&program, bytes))
     }
 }
