@@ -32,7 +32,7 @@
 //!   anchor.
 //! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
-//!   for the sake of a size that nobody gave.
+//!   for the sake of a size that was never declared.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
 //!   all, as in work stealing. On one stack it would take the newest of another, which is the
 //!   smallest part of that one's work; and a search that ends at the first find may go on in both
@@ -124,7 +124,7 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
 
     fn capabilities(&self) -> Capabilities {
         // Once something has a size, a worker that may run only what it waits for could wait for
-        // room that nobody gives back.
+        // room that no task gives back.
         let sized = self.sized.load(Ordering::Relaxed);
         Capabilities {
             finds: if sized { Finds::IfThereIsRoom } else { Finds::Everything },
