@@ -7,7 +7,8 @@
 //! the socket has workers.
 //!
 //! Deviation: any worker that finds the queue empty steals, not only a head core while all others
-//! are idle. The stolen tasks go to the shared stack, so it makes no difference which worker it was.
+//! are idle. The stolen tasks go to the shared stack, so it makes no difference which worker it
+//! was.
 
 use std::fmt::Debug;
 
