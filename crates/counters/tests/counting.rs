@@ -1,21 +1,26 @@
-//! What the kernel counts of a thread, checked against what the thread is known to do.
+//! Counts of a thread and of the programs that it starts, checked with the kernel's events against
+//! known work; and hardware counters, or their refusal.
 //!
-//! A kernel that forbids even these counters (containers) leaves nothing to check: the tests then
+//! A kernel that forbids even its own counters (containers) leaves nothing to check: the tests then
 //! only look at the message.
 #![cfg(target_os = "linux")]
 
 use std::{
+    process::Command,
     sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
 
-use befit_counters::{CountersError, Counts, Quantity, Software, Source};
+use befit_counters::{Children, CountersError, Counts, Hardware, Quantity, Software, Source};
 
-/// The thread's counters, or nothing where they are not permitted.
-fn open() -> Option<Software> {
-    match Software::open() {
-        Ok(software) => Some(software),
+/// Set for a test that runs again as a program.
+const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
+
+/// The counters, or nothing where they are not permitted.
+fn permitted<T>(opened: Result<T, CountersError>) -> Option<T> {
+    match opened {
+        Ok(counters) => Some(counters),
         Err(
             why @ (CountersError::Forbidden { .. }
             | CountersError::Blocked
@@ -26,6 +31,14 @@ fn open() -> Option<Software> {
         }
         Err(why) => panic!("{why}"),
     }
+}
+
+fn open() -> Option<Software> {
+    permitted(Software::open())
+}
+
+fn open_children() -> Option<Children> {
+    permitted(Children::software())
 }
 
 /// Counts `work`, after a read that has the code of reading itself brought in.
@@ -118,8 +131,7 @@ fn the_task_clock_grows_with_work_and_stands_still_in_sleep() {
 }
 
 /// Work that the compiler cannot shorten, in registers only: a xorshift generator's state after
-/// some rounds, never 0. (With a `black_box` in the loop it was through memory, and five times
-/// slower at some times than at others.)
+/// some rounds, never 0. A `black_box` in the loop would go through memory, whose speed varies.
 fn generate(rounds: u64) -> u64 {
     (0..rounds).fold(std::hint::black_box(1), |mut state, _| {
         state ^= state << 13;
@@ -159,7 +171,7 @@ fn waiting_gives_the_processor_away() {
 fn software_events_need_no_turns() {
     let Some(mut software) = open() else { return };
     let counts = counted(&mut software, || spin(Duration::from_millis(2)));
-    assert!(counts.coverage.is_complete());
+    assert_eq!(counts.coverage.share(), 1.0);
     assert!(counts.coverage.wanted > Duration::ZERO);
 }
 
@@ -171,5 +183,100 @@ fn closing_gives_the_descriptors_back() {
     // Six descriptors each: were they kept, the usual limit of 1,024 would end this.
     for _ in 0..1_000 {
         drop(Software::open().unwrap());
+    }
+}
+
+/// Some work with a known least number of instructions.
+fn million() {
+    for n in 0..1_000_000 {
+        std::hint::black_box(n);
+    }
+}
+
+#[test]
+fn hardware_counts_or_says_in_one_line_why_not() {
+    match Hardware::open() {
+        Ok(mut hardware) => {
+            assert!(!hardware.events().is_empty());
+            hardware.read().unwrap();
+            million();
+            let counts = hardware.read().unwrap();
+            let listed =
+                |quantity| hardware.events().iter().any(|event| event.quantity == quantity);
+            assert_eq!(counts.private_misses.is_some(), listed(Quantity::PrivateMisses));
+            if listed(Quantity::Instructions) && counts.coverage.share() == 1.0 {
+                assert!(counts.instructions >= Some(1_000_000), "{counts:?}");
+            }
+        }
+        Err(why) => {
+            let message = why.to_string();
+            eprintln!("here: {message}");
+            assert!(!message.is_empty() && !message.contains('\n'), "{message}");
+            assert!(
+                !matches!(why, CountersError::Open { .. }),
+                "a refusal without advice: {message}"
+            );
+        }
+    }
+}
+
+/// Runs the test `name` again, as a program.
+fn again(name: &str) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1").output().unwrap();
+    assert!(output.status.success());
+}
+
+#[test]
+fn a_program_is_counted_with_all_its_threads_and_what_it_starts() {
+    if std::env::var_os(PROGRAM).is_some() {
+        thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| Fresh::new(2_000).touch()))));
+        assert!(Command::new("true").status().unwrap().success());
+        return;
+    }
+    let Some(mut children) = open_children() else { return };
+    again("a_program_is_counted_with_all_its_threads_and_what_it_starts");
+    let counts = children.read().unwrap();
+    let faults = counts.page_faults.unwrap();
+    assert!((6_000..12_000).contains(&faults), "{faults}");
+    assert!(counts.task_clock.unwrap() > Duration::ZERO);
+    assert!(counts.instructions.is_none());
+}
+
+#[test]
+fn what_the_calling_thread_does_itself_is_not_counted() {
+    let Some(mut children) = open_children() else { return };
+    Fresh::new(10_000).touch();
+    spin(Duration::from_millis(50));
+    assert_eq!(children.read().unwrap().page_faults, Some(0));
+    assert!(Command::new("true").status().unwrap().success());
+    let counts = children.read().unwrap();
+    assert!((1..5_000).contains(&counts.page_faults.unwrap()), "{counts:?}");
+    assert!(counts.task_clock.unwrap() < Duration::from_millis(50), "{counts:?}");
+}
+
+/// Counters that had counted one program sometimes missed the next: the kernel had given them away
+/// with the first.
+#[test]
+fn regression_each_program_is_counted_by_counters_of_its_own() {
+    for _ in 0..30 {
+        let Some(mut children) = open_children() else { return };
+        assert!(Command::new("true").status().unwrap().success());
+        let faults = children.read().unwrap().page_faults.unwrap();
+        assert!(faults > 0);
+    }
+}
+
+#[test]
+fn hardware_counts_a_program_or_says_in_one_line_why_not() {
+    match Children::hardware() {
+        Ok(mut children) => {
+            assert!(Command::new("true").status().unwrap().success());
+            match children.read() {
+                Ok(counts) => assert!(counts.instructions.is_none_or(|n| n > 10_000), "{counts:?}"),
+                Err(why) => assert!(matches!(why, CountersError::StandStill), "{why}"),
+            }
+        }
+        Err(why) => assert!(!why.to_string().contains('\n')),
     }
 }

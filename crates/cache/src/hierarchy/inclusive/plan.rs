@@ -1,32 +1,34 @@
-//! What can be done for an access before its turn: finding its places, and bringing near, on the
-//! host, what it will look at.
+//! Work for an access before its turn: finding where it will look, and bringing that near on the
+//! host.
 
 use std::hint::select_unpredictable;
 
 use befit_machine::WorkerId;
 
 use super::{
-    Caches, Usual,
+    Caches, Inclusive,
     rows::{MOST_WORKERS, place},
 };
 use crate::{
-    hierarchy::Touch,
+    hierarchy::LineAccess,
     hint::prefetch,
     lanes::{LINE, TAGS},
     sets::DIRTY,
 };
 
-/// What an access is, and the places that it will look at. They depend on the machine only, so that
-/// they can be found at any time before.
+/// An access, and where it will look: found once, for all that is done with it.
+///
+/// The figures depend on the machine only, so that they can be found at any time before the access.
+/// Of use only to the hierarchy that made it and its clones.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::hierarchy) struct Plan {
+pub struct PrefetchPlan {
     pub(super) worker: u32,
     pub(in crate::hierarchy) line: u32,
     /// [`DIRTY`] for a write.
     pub(super) dirty: u32,
     /// The line's row.
     pub(super) row: u32,
-    /// Its sets, as places in [`super::Caches::inner`], `outer` and `last`.
+    /// Its sets, as indices of [`super::Caches::inner`], `outer` and `last`.
     pub(super) inner: u32,
     pub(super) outer: u32,
     pub(super) last: u32,
@@ -35,11 +37,18 @@ pub(in crate::hierarchy) struct Plan {
     pub(super) tag: u16,
 }
 
-impl Plan {
-    /// The plan of an access, without the places.
+impl PrefetchPlan {
+    /// The line accessed.
+    #[inline]
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The plan of an access, without places to look at.
     #[inline(always)]
-    pub(in crate::hierarchy) fn nowhere(touch: &Touch) -> Self {
-        let Touch { worker, line, write } = *touch;
+    pub(in crate::hierarchy) fn nowhere(access: &LineAccess) -> Self {
+        let LineAccess { worker, line, write } = *access;
         Self {
             worker: worker.0,
             line,
@@ -48,14 +57,14 @@ impl Plan {
         }
     }
 
-    /// What was planned.
+    /// The access planned.
     #[inline(always)]
-    pub(in crate::hierarchy) fn touch(&self) -> Touch {
-        Touch { worker: WorkerId(self.worker), line: self.line, write: self.dirty != 0 }
+    pub(in crate::hierarchy) fn access(&self) -> LineAccess {
+        LineAccess { worker: WorkerId(self.worker), line: self.line, write: self.dirty != 0 }
     }
 }
 
-/// A plan, wherever it is. What an access looks at only once it then loads only then.
+/// A plan by itself or in a batch. An access loads each figure when it needs it.
 pub(in crate::hierarchy) trait Planned: Copy {
     fn worker(self) -> u32;
     fn line(self) -> u32;
@@ -67,10 +76,9 @@ pub(in crate::hierarchy) trait Planned: Copy {
     fn number(self) -> u32;
     fn tag(self) -> u16;
 
-    /// All of it.
     #[inline(always)]
-    fn all(self) -> Plan {
-        Plan {
+    fn all(self) -> PrefetchPlan {
+        PrefetchPlan {
             worker: self.worker(),
             line: self.line(),
             dirty: self.dirty(),
@@ -92,81 +100,82 @@ macro_rules! planned {
 }
 pub(super) use planned;
 
-impl Planned for Plan {
+impl Planned for PrefetchPlan {
     planned! { self =>
-        worker: u32 = self.worker, line: u32 = self.line, dirty: u32 = self.dirty, row: u32 = self.row, inner: u32 = self.inner,
-        outer: u32 = self.outer, last: u32 = self.last, number: u32 = self.number, tag: u16 = self.tag,
+        worker: u32 = self.worker, line: u32 = self.line, dirty: u32 = self.dirty,
+        row: u32 = self.row, inner: u32 = self.inner, outer: u32 = self.outer,
+        last: u32 = self.last, number: u32 = self.number, tag: u16 = self.tag,
     }
 }
 
-impl Usual {
-    /// Finds the places of an access.
+impl Inclusive {
+    /// Finds where an access will look.
     ///
     /// # Panics
     /// Where the worker or the line is not of the machine.
     #[inline(always)]
-    pub(in crate::hierarchy) fn plan(&self, touch: &Touch) -> Plan {
-        let Touch { worker, line, .. } = *touch;
+    pub(in crate::hierarchy) fn plan(&self, access: &LineAccess) -> PrefetchPlan {
+        let LineAccess { worker, line, .. } = *access;
         let shape = &self.caches.shape;
-        if worker.0 >= self.workers || line >= shape.lines {
-            self.beyond(*touch);
+        if worker.0 >= self.worker_count || line >= shape.lines {
+            self.beyond(*access);
         }
         let (tag, number) = shape.place(line);
-        let seat = &self.seats[worker.index() % MOST_WORKERS];
-        Plan {
+        let worker = &self.workers[worker.index() % MOST_WORKERS];
+        PrefetchPlan {
             row: place(u64::from(line)) as u32,
-            inner: seat.inner + (line & shape.inner_sets),
-            outer: seat.outer + (line & shape.outer_sets),
-            last: seat.last + number,
+            inner: worker.inner + (line & shape.inner_sets),
+            outer: worker.outer + (line & shape.outer_sets),
+            last: worker.last + number,
             number,
             tag,
-            ..Plan::nowhere(touch)
+            ..PrefetchPlan::nowhere(access)
         }
     }
 
     /// Asks for the row of the line, and its sets.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prefetch(&self, plan: &Plan) {
+    pub(in crate::hierarchy) fn prefetch(&self, plan: &PrefetchPlan) {
         let Caches { outer, last, rows, .. } = &self.caches;
-        rows.prefetch(plan.row as usize);
+        prefetch(rows.all(), plan.row as usize);
         prefetch(last, plan.last as usize);
         prefetch(outer, plan.outer as usize);
     }
 
     /// Asks for the rows of the lines that will make room and, for a write, the set of another
-    /// socket's copy. Looks at what [`Self::prefetch`] brought near.
+    /// socket's copy, once [`Self::prefetch`] has brought the line's own sets near.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prepare(&self, plan: &Plan) {
+    pub(in crate::hierarchy) fn prepare(&self, plan: &PrefetchPlan) {
         let Caches { shape, inner, outer, last, rows, .. } = &self.caches;
-        let seat = &self.seats[plan.worker as usize % MOST_WORKERS];
+        let worker = &self.workers[plan.worker as usize % MOST_WORKERS];
         prefetch(inner, plan.inner as usize);
-        let word = rows.word(plan.row);
-        if word & seat.core_bit != 0 {
+        let [word, _] = rows.all()[plan.row as usize];
+        if word & worker.core_bit != 0 {
             // It will be found near, and little will have to make room.
             return;
         }
         let out = outer[plan.outer as usize].0[shape.outer_ways.last()];
-        rows.prefetch(rows.place(u64::from(out & LINE)));
+        prefetch(rows.all(), rows.place(u64::from(out & LINE)));
         let out = last[plan.last as usize].0[shape.last_way % TAGS];
-        rows.prefetch(rows.place(shape.line(out, plan.number)));
-        let others = word & seat.other_sockets;
+        prefetch(rows.all(), rows.place(shape.line(out, plan.number)));
+        let others = word & worker.other_sockets;
         let copy = (others.trailing_zeros().wrapping_sub(32))
             .wrapping_mul(shape.last_stride())
             .wrapping_add(plan.number);
-        // (The set that is near already where there is nothing to take away: cheaper than a branch
-        // that goes either way.)
+        // Where there is nothing to take away, a set that is near already: cheaper than a branch
+        // that goes either way.
         let taken = plan.dirty != 0 && others != 0;
         prefetch(last, select_unpredictable(taken, copy, plan.last) as usize);
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn beyond(&self, Touch { worker, line, .. }: Touch) -> ! {
+    pub(super) fn beyond(&self, LineAccess { worker, line, .. }: LineAccess) -> ! {
         assert!(
-            worker.0 < self.workers,
+            worker.0 < self.worker_count,
             "worker {} is beyond the {} of the machine",
             worker.0,
-            self.workers
+            self.worker_count
         );
         panic!("line {line} is beyond the {} lines of the hierarchy", self.caches.shape.lines);
     }

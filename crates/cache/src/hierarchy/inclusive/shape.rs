@@ -1,14 +1,14 @@
-//! Which machines are usual.
+//! Which machines are inclusive.
 
 use super::rows::{MOST_CORES, MOST_SOCKETS, MOST_WORKERS};
 use crate::{
-    hierarchy::layout::{Layout, Role, Step},
+    hierarchy::layout::{Layout, PathStep, Role},
     lanes::{ENTRIES, LINE, NO_TAG, TAGS, Ways},
     sets::Geometry,
 };
 
-/// Sets left out between the caches of two cores, and of two sockets (192 bytes): equal sets of
-/// equal caches shall not all fall into the same set of the host's.
+/// Sets left out between the caches of two cores, and of two sockets (192 bytes), so that equal
+/// sets of equal caches do not all fall into the same set of the host's.
 const SKEW: u32 = 6;
 const SKEW_LAST: u32 = 3;
 
@@ -29,14 +29,16 @@ pub(in crate::hierarchy) struct Shape {
 }
 
 impl Shape {
-    /// The machine's shape, where it is the usual one: everything private is alike, with sets a
-    /// power of two and no more than eight ways; the last-level caches are alike, with no more than
-    /// 32 ways; and line numbers divided by their sets fit a tag.
+    /// The machine's shape, where the model can take it:
+    ///
+    /// - private caches are alike, with sets a power of two and no more than eight ways;
+    /// - last-level caches are alike, with no more than 32 ways;
+    /// - line numbers divided by the sets of the last-level cache fit a tag.
     pub(in crate::hierarchy) fn find(layout: &Layout, lines: u32) -> Option<Self> {
         let first = layout.paths.first()?;
         let [inner, outer, last] = &layout.steps[first.range()] else { return None };
         let alike = |a: &Geometry, b: &Geometry| (a.sets, a.ways, a.lru) == (b.sets, b.ways, true);
-        let usual = |steps: &[Step]| match steps {
+        let fits = |steps: &[PathStep]| match steps {
             [i, o, l] => {
                 [i.role, o.role, l.role] == [Role::Inner, Role::Outer, Role::Tracked]
                     && alike(&i.geometry, &inner.geometry)
@@ -45,7 +47,7 @@ impl Shape {
             }
             _ => false,
         };
-        if !layout.paths.iter().all(|p| p.private == 2 && usual(&layout.steps[p.range()])) {
+        if !layout.paths.iter().all(|p| p.private == 2 && fits(&layout.steps[p.range()])) {
             return None;
         }
         let sockets = layout.chains.iter().filter(|c| c.tracked).count();
@@ -53,11 +55,11 @@ impl Shape {
         let few =
             cores <= MOST_CORES && sockets <= MOST_SOCKETS && layout.paths.len() <= MOST_WORKERS;
         let private = |g: &Geometry| g.sets.is_power_of_two() && g.ways as usize <= ENTRIES;
-        // (No line has the number of an empty entry.)
+        // No line has the number of an empty entry.
         let tags = lines < LINE
             && lines / last.geometry.sets < u32::from(NO_TAG)
             && last.geometry.ways as usize <= TAGS;
-        // Every cache is on some worker's path: one that is on none would have no core or socket.
+        // Every cache must be on some worker's path, or it would have no core or socket.
         let all = layout.caches.len() == 2 * cores + sockets;
         // All lines of a set of the outer cache are then of one set of the inner one.
         let nested = inner.geometry.sets <= outer.geometry.sets;
@@ -112,10 +114,11 @@ fn inverse(sets: u32) -> (u32, u32) {
     ((1u64 << shift).div_ceil(u64::from(sets)) as u32, shift)
 }
 
-/// ⌊line / sets⌋ by a multiplication that a vector has, too. (Lemire, Kaser, Kurz: Faster remainder
-/// by direct computation, 2019, section 3. The factor is too large by less than 1/sets·2ˢ, so that
-/// the quotient's error is below line/2ˢ < 1/sets: exact, as lines are below 2³⁰ and 2ˢ is at least
-/// 2³¹·sets.)
+/// ⌊line / sets⌋ by a multiplication that vectors have, too (Lemire, Kaser, Kurz: Faster remainder
+/// by direct computation, 2019, section 3).
+///
+/// The factor is too large by less than 1/sets·2ˢ, so that the quotient's error is below line/2ˢ <
+/// 1/sets. It is exact, as lines are below 2³⁰ and 2ˢ is at least 2³¹·sets.
 #[inline(always)]
 fn quotient(line: u32, inverse: u32, shift: u32) -> u32 {
     ((u64::from(line) * u64::from(inverse)) >> shift) as u32
@@ -129,12 +132,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_tag_is_the_line_number_divided_by_the_sets(sets in 1u32..1 << 30, small in 1u32..100_000, line in 0u32..1 << 30) {
+        fn the_tag_is_the_line_number_divided_by_the_sets(
+            sets in 1u32..1 << 30,
+            small in 1u32..100_000,
+            line in 0u32..1 << 30,
+        ) {
             for sets in [sets, small, small.next_power_of_two()] {
                 let (inverse, shift) = inverse(sets);
                 let multiple = line / sets * sets;
                 for line in [line, multiple, multiple.saturating_sub(1)] {
-                    prop_assert_eq!(quotient(line, inverse, shift), line / sets, "{} / {}", line, sets);
+                    let quotient = quotient(line, inverse, shift);
+                    prop_assert_eq!(quotient, line / sets, "{} / {}", line, sets);
                 }
             }
         }

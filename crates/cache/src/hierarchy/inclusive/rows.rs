@@ -1,4 +1,4 @@
-//! Who has which line: two words per line, found by the line's number.
+//! The directory: two words per line, found by the line's number, that name its sharers.
 //!
 //! | first word | |
 //! |---|---|
@@ -11,12 +11,9 @@
 //! |---|---|
 //! | 0 to 31, 32 to 63 | the core's inner, outer cache had the line until another worker's write took it away |
 //!
-//! All of it is exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
+//! All bits are exact. A last-level cache needs no dirty flags: *modified* is its dirty flag.
 
-use crate::{
-    hint::{on_huge_pages, prefetch},
-    lanes::{BATCH, Short},
-};
+use crate::hint::on_huge_pages;
 
 /// Cores and sockets that a row has bits for.
 pub(super) const MOST_CORES: usize = 32;
@@ -48,19 +45,6 @@ pub(super) const fn lost_bit(socket: u32) -> u64 {
 /// In the second word.
 pub(super) const fn private_lost_bits(core: u32) -> u64 {
     1 << core | 1 << (32 + core)
-}
-
-/// The numbers of the bits that are set.
-#[inline(always)]
-pub(super) fn bits(mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = word.trailing_zeros();
-        // Clears the lowest bit.
-        (word != 0).then(|| {
-            word &= word - 1;
-            bit
-        })
-    })
 }
 
 /// The rows of all lines, and behind them one of no line, which stays 0.
@@ -101,28 +85,10 @@ impl Rows {
         &self.0[place(u64::from(line))]
     }
 
-    /// Asks the host to bring the row at this place near.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, place: usize) {
-        prefetch(&self.0, place);
-    }
-
-    /// All of them.
+    /// The rows at all places.
     #[inline(always)]
     pub(super) fn all(&self) -> &[[u64; 2]] {
         &self.0
-    }
-
-    /// The first words of the rows at these places.
-    #[inline(always)]
-    pub(super) fn words<L: Short>(&self, lanes: L, at: &[u32; BATCH]) -> [u64; BATCH] {
-        lanes.words(&self.0, at)
-    }
-
-    /// The first word of the row at this place.
-    #[inline(always)]
-    pub(super) fn word(&self, place: u32) -> u64 {
-        self.0[place as usize][0]
     }
 }
 

@@ -1,22 +1,22 @@
 //! Sixteen accesses planned at once, a lane for each.
 //!
-//! What can be done for an access before its turn is the same few steps for each, so a vector does
-//! them for all of a batch: [`Batch::plan`] finds the places, and [`Batch::prepare`], once these
-//! have been brought near, what the accesses will push out.
+//! The work for an access before its turn is the same few steps for each, so a vector does them for
+//! all of a batch: [`Batch::plan`] finds where the accesses look, and [`Batch::prepare`], once that
+//! has been brought near, the lines that they will evict.
 
 use super::{
-    Caches, Usual,
-    ahead::{Planned, planned},
+    Caches, Inclusive,
+    plan::{Planned, planned},
     rows::{MOST_WORKERS, SOCKETS, place},
 };
 use crate::{
-    hierarchy::Touch,
+    hierarchy::LineAccess,
     hint::prefetch_word,
     lanes::{BATCH, ENTRIES, LINE, Short},
     sets::DIRTY,
 };
 
-/// Plans of accesses (see [`super::Plan`]), figure by figure.
+/// Plans of accesses (see [`super::PrefetchPlan`]), figure by figure.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(in crate::hierarchy) struct Batch {
@@ -29,9 +29,9 @@ pub(in crate::hierarchy) struct Batch {
     last: [u32; BATCH],
     number: [u32; BATCH],
     tag: [u16; BATCH],
-    /// What to ask for first, in words of eight bytes.
+    /// Places to ask for first, in words of eight bytes.
     far: Far,
-    /// What to ask for once that is near, in the same unit.
+    /// Places to ask for once those are near, in the same unit.
     near: Near,
 }
 
@@ -53,7 +53,7 @@ struct Near {
     copy: [u32; BATCH],
 }
 
-/// Where each worker's caches are, figure by figure (see [`super::Seat`]).
+/// Where each worker's caches are, figure by figure (see [`super::WorkerState`]).
 #[derive(Clone, Debug)]
 pub(super) struct Starts {
     pub(super) inner: [u32; MOST_WORKERS],
@@ -69,36 +69,36 @@ const PRIVATE: u32 = ENTRIES as u32 / 2;
 const SHARED: u32 = 8;
 
 impl Batch {
-    /// Plans up to [`BATCH`] accesses. Where there are fewer, the others remain what they were:
-    /// plans of earlier accesses.
+    /// Plans up to [`BATCH`] accesses. Where there are fewer, the others remain plans of earlier
+    /// accesses.
     ///
     /// # Panics
     /// Where a worker or a line is not of the machine.
     #[inline(always)]
     pub(in crate::hierarchy) fn plan<L: Short>(
         &mut self,
-        usual: &Usual,
+        model: &Inclusive,
         lanes: L,
-        touches: &[Touch],
+        accesses: &[LineAccess],
     ) {
-        let Usual { starts, workers, caches: Caches { shape, .. }, .. } = usual;
-        let mut note = |i: usize, touch: &Touch| {
-            self.worker[i] = touch.worker.0;
-            self.line[i] = touch.line;
-            self.dirty[i] = u32::from(touch.write) << DIRTY.trailing_zeros();
+        let Inclusive { starts, worker_count, caches: Caches { shape, .. }, .. } = model;
+        let mut note = |i: usize, access: &LineAccess| {
+            self.worker[i] = access.worker.0;
+            self.line[i] = access.line;
+            self.dirty[i] = u32::from(access.write) << DIRTY.trailing_zeros();
         };
-        match touches.as_array::<BATCH>() {
+        match accesses.as_array::<BATCH>() {
             Some(all) => (0..BATCH).for_each(|i| note(i, &all[i])),
-            None => touches.iter().zip(0..BATCH).for_each(|(touch, i)| note(i, touch)),
+            None => accesses.iter().zip(0..BATCH).for_each(|(access, i)| note(i, access)),
         }
         let mut beyond = false;
         for i in 0..BATCH {
-            beyond |= (self.worker[i] >= *workers) | (self.line[i] >= shape.lines);
+            beyond |= (self.worker[i] >= *worker_count) | (self.line[i] >= shape.lines);
         }
         if beyond {
-            // (It says which.)
-            for touch in touches {
-                usual.plan(touch);
+            // Panics, and says which.
+            for access in accesses {
+                model.plan(access);
             }
         }
         for i in 0..BATCH {
@@ -123,11 +123,12 @@ impl Batch {
         }
     }
 
-    /// Finds what the accesses will push out. Looks at what [`Self::prefetch`] brought near.
+    /// Finds the lines that the accesses will evict, in the sets that [`Self::prefetch`] brought
+    /// near.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prepare<L: Short>(&mut self, usual: &Usual, lanes: L) {
-        let Usual { starts, caches: Caches { shape, outer, last, rows, .. }, .. } = usual;
-        let words = rows.words(lanes, &self.row);
+    pub(in crate::hierarchy) fn prepare<L: Short>(&mut self, model: &Inclusive, lanes: L) {
+        let Inclusive { starts, caches: Caches { shape, outer, last, rows, .. }, .. } = model;
+        let words = lanes.words(rows.all(), &self.row);
         let entries = lanes.entries(outer, &self.outer, shape.outer_ways.last());
         let tags = lanes.tags(last, &self.last, shape.last_way);
         let [core, socket] = [&starts.core, &starts.socket].map(|s| lanes.pick(s, &self.worker));
@@ -140,8 +141,8 @@ impl Batch {
         let stride = shape.last_stride();
         let place = |line: u32| place(u64::from(line & LINE)) as u32;
         for i in 0..BATCH {
-            // Where there is nothing to bring near, what is so already: cheaper than a branch. If
-            // the core has the line, little will have to make room.
+            // Where there is nothing to bring near, something that is near already: cheaper than a
+            // branch. If the core has the line, little will have to make room.
             let none = has[i] != 0;
             let out = tags[i].wrapping_mul(shape.last_sets).wrapping_add(self.number[i]);
             self.near.outer_row[i] =
@@ -155,17 +156,17 @@ impl Batch {
 
     /// Asks for the row and the sets of access `i`.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prefetch(&self, usual: &Usual, i: usize) {
-        let Caches { outer, last, rows, .. } = &usual.caches;
+    pub(in crate::hierarchy) fn prefetch(&self, model: &Inclusive, i: usize) {
+        let Caches { outer, last, rows, .. } = &model.caches;
         prefetch_word(rows.all(), self.far.row[i]);
         prefetch_word(last, self.far.last[i]);
         prefetch_word(outer, self.far.outer[i]);
     }
 
-    /// Asks for what [`Self::prepare`] found for access `i`.
+    /// Asks for the places that [`Self::prepare`] found for access `i`.
     #[inline(always)]
-    pub(in crate::hierarchy) fn prefetch_near(&self, usual: &Usual, i: usize) {
-        let Caches { inner, last, rows, .. } = &usual.caches;
+    pub(in crate::hierarchy) fn prefetch_near(&self, model: &Inclusive, i: usize) {
+        let Caches { inner, last, rows, .. } = &model.caches;
         prefetch_word(inner, self.near.inner[i]);
         prefetch_word(rows.all(), self.near.outer_row[i]);
         prefetch_word(rows.all(), self.near.last_row[i]);
@@ -185,8 +186,10 @@ pub(in crate::hierarchy) struct At<'a>(&'a Batch, usize);
 
 impl Planned for At<'_> {
     planned! { self =>
-        worker: u32 = self.0.worker[self.1], line: u32 = self.0.line[self.1], dirty: u32 = self.0.dirty[self.1],
-        row: u32 = self.0.row[self.1], inner: u32 = self.0.inner[self.1], outer: u32 = self.0.outer[self.1],
-        last: u32 = self.0.last[self.1], number: u32 = self.0.number[self.1], tag: u16 = self.0.tag[self.1],
+        worker: u32 = self.0.worker[self.1], line: u32 = self.0.line[self.1],
+        dirty: u32 = self.0.dirty[self.1], row: u32 = self.0.row[self.1],
+        inner: u32 = self.0.inner[self.1], outer: u32 = self.0.outer[self.1],
+        last: u32 = self.0.last[self.1], number: u32 = self.0.number[self.1],
+        tag: u16 = self.0.tag[self.1],
     }
 }

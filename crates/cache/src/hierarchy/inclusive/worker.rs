@@ -1,7 +1,7 @@
-//! Where each worker's caches are, and what it counts.
+//! One worker: where the sets of its caches are, its masks of sharers, and its counts.
 
 use super::{
-    Caches, Rows, Shape, Starts, Usual,
+    Caches, Inclusive, Rows, Shape, Starts,
     rows::{
         MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits,
         socket_bit,
@@ -14,7 +14,7 @@ use crate::{
     lanes::{EMPTY, ENTRIES, Entries, NO_TAG, TAGS, Tags},
 };
 
-/// Levels of the caches, as places in [`Seat`]'s figures.
+/// Levels of the caches, as indices of [`WorkerState`]'s figures.
 pub(super) const INNER: usize = 0;
 pub(super) const OUTER: usize = 1;
 pub(super) const LAST: usize = 2;
@@ -24,11 +24,12 @@ pub(super) const MEMORY: usize = 4;
 
 /// One worker.
 ///
-/// It counts for itself what happens in its caches on its own account, so that an access has one
-/// address for all it needs; [`super::counts`] adds it up.
+/// It counts the events in its caches that its own accesses cause, so that an access has one
+/// address for all it needs; [`super::inspect`] adds the counts up. Masks are of the bits of a
+/// directory row, which name the sharers of a line (see [`super::rows`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Seat {
+pub(super) struct WorkerState {
     /// Where the sets of its caches start.
     pub(super) inner: u32,
     pub(super) last: u32,
@@ -53,8 +54,8 @@ pub(super) struct Seat {
     pub(super) lost: u64,
     /// In the second word, the bits of a line that its core lost.
     pub(super) private_lost: u64,
-    /// What to answer, by where the line was found.
-    pub(super) answers: [Found; 5],
+    /// The outcomes, by where the line was found.
+    pub(super) outcomes: [Found; 5],
     /// Its accesses, by where they found their line.
     pub(super) found: [u64; 5],
     /// Modified lines of other sockets that it read: they went to memory then.
@@ -65,29 +66,29 @@ pub(super) struct Seat {
     pub(super) coherence_misses: [u64; 3],
 }
 
-/// One cache: which core's or socket's.
+/// The core or the socket that a cache belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum CacheOwner {
     Inner(u32),
     Outer(u32),
     Last(u32),
 }
 
-impl Usual {
+impl Inclusive {
     /// Empty caches of a machine of this shape.
     pub(in crate::hierarchy) fn new(shape: Shape, layout: &Layout) -> Self {
-        let mut places = vec![Place::Inner(0); layout.caches.len()];
+        let mut owners = vec![CacheOwner::Inner(0); layout.caches.len()];
         let (mut cores, mut sockets) = (Vec::new(), Vec::new());
-        let mut seats: Vec<Seat> = Vec::new();
+        let mut workers: Vec<WorkerState> = Vec::new();
         for path in &layout.paths {
             let [inner, outer, last] =
                 [0, 1, 2].map(|i| layout.steps[path.start as usize + i].cache);
             let (core, socket) = (number(&mut cores, inner), number(&mut sockets, last));
-            places[inner as usize] = Place::Inner(core);
-            places[outer as usize] = Place::Outer(core);
-            places[last as usize] = Place::Last(socket);
+            owners[inner as usize] = CacheOwner::Inner(core);
+            owners[outer as usize] = CacheOwner::Outer(core);
+            owners[last as usize] = CacheOwner::Last(socket);
             let own = |cache| Found::Own(cluster_of(cache));
-            seats.push(Seat {
+            workers.push(WorkerState {
                 inner: core * shape.inner_stride(),
                 outer: core * shape.outer_stride(),
                 last: socket * shape.last_stride(),
@@ -102,46 +103,42 @@ impl Usual {
                 below: 0,
                 lost: lost_bit(socket),
                 private_lost: private_lost_bits(core),
-                answers: [own(inner), own(outer), own(last), Found::Remote, Found::Memory],
+                outcomes: [own(inner), own(outer), own(last), Found::Remote, Found::Memory],
                 found: [0; 5],
                 writebacks: [0; 3],
                 coherence_misses: [0; 3],
                 shared: 0,
             });
         }
-        let all: Vec<(u32, u32)> = seats.iter().map(|s| (s.core, s.socket)).collect();
-        let held = seats.iter().fold(0, |held, s| held | s.held);
-        for seat in &mut seats {
-            seat.others = held & !seat.held;
-            seat.other_sockets = seat.others & SOCKETS;
-            let below = all.iter().filter(|(_, socket)| *socket == seat.socket);
-            seat.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
+        let all: Vec<(u32, u32)> = workers.iter().map(|w| (w.core, w.socket)).collect();
+        let held = workers.iter().fold(0, |held, w| held | w.held);
+        for worker in &mut workers {
+            worker.others = held & !worker.held;
+            worker.other_sockets = worker.others & SOCKETS;
+            let below = all.iter().filter(|(_, socket)| *socket == worker.socket);
+            worker.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
         }
-        let mut fixed = Box::new([seats[0]; MOST_WORKERS]);
-        fixed[..seats.len()].copy_from_slice(&seats);
-        let sets = |count: usize, stride: u32| count * stride as usize;
+        let mut fixed = Box::new([workers[0]; MOST_WORKERS]);
+        fixed[..workers.len()].copy_from_slice(&workers);
+        let private =
+            |stride: u32| on_huge_pages(Entries([EMPTY; ENTRIES]), cores.len() * stride as usize);
+        let shared = sockets.len() * shape.last_stride() as usize;
         let caches = Caches {
-            inner: on_huge_pages(
-                Entries([EMPTY; ENTRIES]),
-                sets(cores.len(), shape.inner_stride()),
-            ),
-            outer: on_huge_pages(
-                Entries([EMPTY; ENTRIES]),
-                sets(cores.len(), shape.outer_stride()),
-            ),
-            last: on_huge_pages(Tags([NO_TAG; TAGS]), sets(sockets.len(), shape.last_stride())),
+            inner: private(shape.inner_stride()),
+            outer: private(shape.outer_stride()),
+            last: on_huge_pages(Tags([NO_TAG; TAGS]), shared),
             rows: Rows::new(shape.lines),
             lost: [[0; MOST_CORES]; 3],
             shape,
         };
-        let starts = Starts {
-            inner: fixed.map(|s| s.inner),
-            outer: fixed.map(|s| s.outer),
-            last: fixed.map(|s| s.last),
-            core: fixed.map(|s| s.core),
-            socket: fixed.map(|s| s.socket),
-        };
-        Self { workers: seats.len() as u32, seats: fixed, starts: Box::new(starts), places, caches }
+        let starts = Box::new(Starts {
+            inner: fixed.map(|w| w.inner),
+            outer: fixed.map(|w| w.outer),
+            last: fixed.map(|w| w.last),
+            core: fixed.map(|w| w.core),
+            socket: fixed.map(|w| w.socket),
+        });
+        Self { worker_count: workers.len() as u32, workers: fixed, starts, owners, caches }
     }
 }
 
