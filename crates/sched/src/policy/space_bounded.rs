@@ -89,20 +89,12 @@ struct Buckets<T> {
 }
 
 impl<T: Handle> SpaceBounded<T> {
-    /// `sb`: one stack for each bucket.
-    pub(crate) fn central(machine: &Machine, options: Options) -> Self {
-        Self::new("sb", machine, options, false)
-    }
-
-    /// `sb-d`: bucket 0 of each cluster split by child cluster.
-    pub(crate) fn distributed(machine: &Machine, options: Options) -> Self {
-        Self::new("sb-d", machine, options, true)
-    }
-
-    fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
-        let queues = (0..machine.clusters().len() as u32)
-            .map(|i| ClusterQueue::new(machine, ClusterId(i), options, split));
-        let queues: Vec<_> = queues.collect();
+    /// `sb`, with one stack for each bucket; or `sb-d`, with bucket 0 of each cluster split by child
+    /// cluster.
+    pub(crate) fn new(split: bool, machine: &Machine, options: Options) -> Self {
+        let name = if split { "sb-d" } else { "sb" };
+        let queue = |id| ClusterQueue::new(machine, ClusterId(id), options, split);
+        let queues: Vec<_> = (0..machine.clusters().len() as u32).map(queue).collect();
         let ledger = Ledger::new(machine, options, LockId(queues.len() as u32));
         Self { name, ledger, queues, sized: AtomicBool::new(false) }
     }

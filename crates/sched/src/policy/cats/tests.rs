@@ -170,7 +170,7 @@ fn paths(tiers: &Tiers) -> Vec<Vec<u32>> {
 #[test]
 fn the_second_round_is_cut_where_measured_sizes_pass_the_shared_cache() {
     // The root has 2.4 MiB and its children 1.2: more than 1 MiB. Theirs have 0.6.
-    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
+    let mut engine = Engine::new(Cats::build(false, &machine()), LARGE, true);
     engine.rounds(3);
     let tiers = engine.tiers();
     assert_eq!(paths(&tiers), [[0, 0], [0, 1], [1, 0], [1, 1]]);
@@ -181,7 +181,7 @@ fn the_second_round_is_cut_where_measured_sizes_pass_the_shared_cache() {
 
 #[test]
 fn a_subtree_stays_together_on_one_socket() {
-    for policy in [Cats::literal(&machine()), Cats::sticky(&machine())] {
+    for policy in [Cats::build(false, &machine()), Cats::build(true, &machine())] {
         let mut engine = Engine::new(policy, LARGE, true);
         for ran in &engine.rounds(6)[1..] {
             for top in [[0, 0], [0, 1], [1, 0], [1, 1]] {
@@ -194,7 +194,7 @@ fn a_subtree_stays_together_on_one_socket() {
 
 #[test]
 fn sticky_subtrees_run_where_they_ran_before() {
-    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    let mut engine = Engine::new(Cats::build(true, &machine()), LARGE, true);
     let ran = engine.rounds(10);
     let tiers = engine.tiers();
     assert!(tiers.moved * 4 <= tiers.ran, "{} of {} moved", tiers.moved, tiers.ran);
@@ -205,7 +205,7 @@ fn sticky_subtrees_run_where_they_ran_before() {
 #[test]
 fn the_root_of_all_is_spread_even_if_it_fits_one_cache() {
     let small = Leaf { misses: 500, instructions: 5000, declares: None };
-    let mut engine = Engine::new(Cats::literal(&machine()), small, true);
+    let mut engine = Engine::new(Cats::build(false, &machine()), small, true);
     engine.rounds(3);
     assert_eq!(paths(&engine.tiers()), [[0], [1]]);
 }
@@ -213,7 +213,7 @@ fn the_root_of_all_is_spread_even_if_it_fits_one_cache() {
 /// It was never cut, although the others came a little later.
 #[test]
 fn regression_threads_of_the_second_socket_are_slow_to_start() {
-    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    let mut engine = Engine::new(Cats::build(true, &machine()), LARGE, true);
     engine.workers = 2;
     engine.rounds(3);
     let tiers = engine.tiers();
@@ -227,7 +227,7 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
 #[test]
 fn declared_sizes_stand_in_where_nothing_counts() {
     let leaf = Leaf { misses: 0, instructions: 0, declares: Some(300 << 10) };
-    let mut engine = Engine::new(Cats::literal(&machine()), leaf, false);
+    let mut engine = Engine::new(Cats::build(false, &machine()), leaf, false);
     engine.rounds(3);
     let tiers = engine.tiers();
     assert_eq!((tiers.source, tiers.root), (Some(CountSource::Declared), Bytes(8 * (300 << 10))));
@@ -237,7 +237,7 @@ fn declared_sizes_stand_in_where_nothing_counts() {
 #[test]
 fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
     let leaf = Leaf { misses: 0, instructions: 0, declares: None };
-    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, false);
+    let mut engine = Engine::new(Cats::build(true, &machine()), leaf, false);
     engine.rounds(3);
     assert_eq!(engine.tiers().plain, Some("neither counters nor declared sizes"));
     assert!(!engine.env.told.is_empty());
@@ -246,7 +246,7 @@ fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
 #[test]
 fn what_computes_more_than_it_moves_is_stolen_plainly() {
     let leaf = Leaf { misses: 10, instructions: 1_000_000, declares: None };
-    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, true);
+    let mut engine = Engine::new(Cats::build(true, &machine()), leaf, true);
     // The program is judged when as many strands as 4 per worker were seen, before anything is done
     // again.
     engine.rounds(1);
@@ -257,7 +257,7 @@ fn what_computes_more_than_it_moves_is_stolen_plainly() {
 
 #[test]
 fn a_computation_that_grows_is_measured_again() {
-    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
+    let mut engine = Engine::new(Cats::build(false, &machine()), LARGE, true);
     engine.rounds(3);
     let before = engine.tiers().root;
     engine.leaf.misses *= 3;
@@ -268,14 +268,14 @@ fn a_computation_that_grows_is_measured_again() {
 #[test]
 fn a_machine_with_one_shared_cache_has_no_tiers() {
     let one: Machine = "l3:1(size=1048576) core:4 pu:1".parse().expect("a valid topology");
-    let mut engine = Engine::new(Cats::sticky(&one), LARGE, true);
+    let mut engine = Engine::new(Cats::build(true, &one), LARGE, true);
     engine.rounds(3);
     assert!(engine.tiers().plain.is_some());
 }
 
 #[test]
 fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
-    let mut table = Table::new();
+    let mut table = Table::default();
     let Fork::New(root) = table.root(1) else { panic!("nothing is known of the root") };
     let mut parent = root;
     let mut told = 0;
@@ -297,7 +297,7 @@ fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
 
 #[test]
 fn a_task_that_works_on_its_data_twice_involves_them_once() {
-    let mut table = Table::new();
+    let mut table = Table::default();
     table.root(1);
     for _ in 0..2 {
         for index in 0..2 {
