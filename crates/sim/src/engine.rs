@@ -172,9 +172,9 @@ impl<'a> Engine<'a> {
         let strand = Strand { task: *self.tasks.notes(task), stage };
         self.finish(w, |scheduler, env| scheduler.done(w, &strand, env));
         match step {
-            Step::Run(_) | Step::Waits => {}
+            Step::Run(_) => {}
             Step::Forked => self.fork(w, task, true),
-            Step::ForkedAndWaits => self.fork(w, task, false),
+            Step::Waits => self.fork(w, task, false),
             Step::Ends => self.end(w, task),
         }
         self.last_end = self.last_end.max(self.workers[w.index()].clock);
