@@ -244,7 +244,8 @@ mod tests {
 
         #[test]
         fn a_budget_that_runs_out_leaves_a_choice_that_ends_by_arrival(
-            (n, table) in affinities(9), execute in 1..10usize, due in 0..12usize, affinity in 0..6u32,
+            (n, table) in affinities(9), execute in 1..10usize, due in 0..12usize,
+            affinity in 0..6u32,
         ) {
             let price = Price { look: 1.0, affinity: f64::from(affinity) };
             // For a smaller window, so that it may run out.
@@ -264,7 +265,7 @@ mod tests {
         // However much: one order is as good as another.
         let chosen = greedy(64, 32, 0, |_, _| 100, Some(&mut budget));
         assert!(chosen.order.into_iter().eq(0..32));
-        // It opens with enough for 16 looks at each of 64, and the window becomes smaller on the way.
+        // It opens with enough for 16 looks at each of 64; the window becomes smaller on the way.
         assert!((15 * 64..=16 * 64).contains(&chosen.looks), "{}", chosen.looks);
     }
 

@@ -92,7 +92,7 @@ struct Buckets<T> {
 }
 
 impl<T: Handle> SpaceBounded<T> {
-    /// `sb`, with one stack for each bucket; or `sb-d`, with bucket 0 of each cluster split by child
+    /// `sb`, with one stack for each bucket; or `sb-d`, with each cluster's bucket 0 split by child
     /// cluster.
     pub(crate) fn new(split: bool, machine: &Machine, options: Options) -> Self {
         let name = if split { "sb-d" } else { "sb" };
