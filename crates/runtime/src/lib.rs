@@ -51,74 +51,32 @@
 //! it. So a scheduler cannot refuse or move a continuation; under `sb` and `sb-d` a cache may
 //! therefore be claimed beyond its size for a while.
 
-#[cfg(not(befit_record))]
-mod broadcast;
-mod elision;
-#[cfg(not(befit_record))]
-mod engine;
-#[cfg(not(befit_record))]
+#![cfg_attr(
+    befit_record,
+    allow(dead_code, unused_imports, reason = "what is about threads has no effect")
+)]
+
+mod api;
 mod environment;
-mod error;
-mod fit;
 pub mod footprint;
-#[cfg(not(befit_record))]
-mod fork;
-#[cfg(not(befit_record))]
-mod latch;
 mod machine;
-mod pin;
-#[cfg(not(befit_record))]
-mod pool;
-#[cfg(not(befit_record))]
-mod primitive;
 mod rayon_variables;
-#[cfg(not(befit_record))]
-mod scope;
-#[cfg(not(befit_record))]
-mod sleep;
-mod slices;
-mod spawn_kind;
-#[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
+#[cfg(befit_record)]
+mod serial;
 mod stats;
-#[cfg(all(test, not(befit_record), not(loom)))]
-mod testing;
+#[cfg(not(befit_record))]
+mod threads;
 mod wait_policy;
-mod yielded;
 
 #[cfg(befit_record)]
-mod recorded;
-
+use self::serial as backend;
+#[cfg(not(befit_record))]
+use self::threads as backend;
 pub use befit_machine::{Level, Machine};
 pub use befit_sched::{CountSource, Counting, SchedulerKind, Subtree, Tiers, WorkerCounts};
 
-#[cfg(not(befit_record))]
-use self::pool::with_current_machine;
-#[cfg(befit_record)]
-use self::recorded::with_current_machine;
-#[cfg(befit_record)]
-pub use self::recorded::*;
-#[cfg(not(befit_record))]
 pub use self::{
-    broadcast::{BroadcastContext, broadcast},
-    fork::{FnContext, join, join_context},
-    pool::{
-        SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
-        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
-        yield_now,
-    },
-    scope::{
-        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn,
-        spawn_broadcast, spawn_fifo,
-    },
-};
-pub use self::{
-    elision::{Forkable, Forks, Task, run},
-    error::{JoinThreadsError, ThreadPoolBuildError},
-    fit::{Fit, Work, fit},
-    pin::Pin,
-    slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
-    spawn_kind::{CustomSpawn, DefaultSpawn},
+    api::*,
     stats::{Statistics, WorkerStatistics, WorkerTime},
     wait_policy::WaitPolicy,
-    yielded::Yield,
 };

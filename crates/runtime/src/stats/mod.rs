@@ -11,11 +11,8 @@
 //! of the process counted to the file that the environment variable `BEFIT_STATS` names.
 
 mod counters;
-#[cfg(not(befit_record))]
 mod file;
-#[cfg(not(befit_record))]
 mod json;
-#[cfg(not(befit_record))]
 pub(crate) mod process;
 mod steals;
 mod times;
@@ -27,10 +24,8 @@ use std::{
 
 use befit_machine::{Level, Machine, WorkerId};
 
-pub(crate) use self::counters::Counters;
-#[cfg(not(befit_record))]
-pub(crate) use self::times::Phase;
 use self::times::Times;
+pub(crate) use self::{counters::Counters, times::Phase};
 
 /// The highest cache level that steals are told apart by; hwloc knows five.
 const fn most_levels() -> usize {

@@ -18,7 +18,7 @@ use super::{
     file::Target,
     json::{self, About},
 };
-use crate::{ThreadPoolBuildError, pool::Registry};
+use crate::{ThreadPoolBuildError, backend::Registry};
 
 /// More pools than that are counted, but not listed.
 const MOST_POOLS: usize = 1000;
@@ -141,15 +141,14 @@ impl State {
 }
 
 fn show(pool: &Registry, ended: bool) -> String {
-    let engine = pool.engine();
     let about = About {
-        scheduler: engine.kind(),
-        machine: engine.machine(),
-        options: engine.options(),
-        threads: engine.threads(),
-        pinned: pool.claim().is_some(),
+        scheduler: pool.scheduler(),
+        machine: pool.machine(),
+        options: pool.options(),
+        threads: pool.threads(),
+        pinned: pool.is_pinned(),
         ended,
-        tiers: engine.tiers(),
+        tiers: pool.tiers(),
     };
     json::pool(&about, &pool.statistics())
 }

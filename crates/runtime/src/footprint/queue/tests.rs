@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     SchedulerKind,
     footprint::{Prefetch, Step, Touch, Walk, prefetch},
-    testing::{Census, pool, within},
+    threads::testing::{Census, pool, within},
 };
 
 const MODES: [Mode; 4] = [Mode::Arrival, Mode::Ordered, Mode::Interleaved, Mode::Both];

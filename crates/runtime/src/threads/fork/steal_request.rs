@@ -1,0 +1,96 @@
+//! How others make a worker hand out a fork.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
+
+/// What others write to a worker: that a fork of its should be handed out.
+///
+/// Two words, because plain stretches (see [`super::inlined_region`]) look at nothing but the
+/// second, the *floor*; that look is what remains of a fork's price there. The order of the writes
+/// is the protocol: who asks sets `wanted` and then raises the floor; the owner lowers the floor
+/// and then looks at `wanted`; between the two lies a fence on both sides. So no ask is lost to a
+/// stretch that begins at the same moment.
+#[derive(Debug)]
+pub(crate) struct StealRequests {
+    /// None of the worker's forks lies with the policy: the next that it opens, or an older one,
+    /// should.
+    requested: AtomicBool,
+    /// Counts the forks that were handed out and have been taken, by whomever.
+    taken: AtomicUsize,
+    /// Code whose stack frame lies above this address may call instead of forking.
+    inline_limit: AtomicUsize,
+}
+
+/// No stack lies above it.
+const INLINE_NOTHING: usize = usize::MAX;
+
+impl StealRequests {
+    #[cfg(not(loom))]
+    pub(crate) const fn new() -> Self {
+        Self {
+            requested: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
+            inline_limit: AtomicUsize::new(INLINE_NOTHING),
+        }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self {
+            requested: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
+            inline_limit: AtomicUsize::new(INLINE_NOTHING),
+        }
+    }
+
+    /// Anyone: a fork of the worker's has been taken; another is wanted.
+    pub(crate) fn fork_was_taken(&self) {
+        self.taken.fetch_add(1, Relaxed);
+        self.requested.store(true, Relaxed);
+        fence(SeqCst);
+        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+    }
+
+    /// The owner: whether a fork should be handed out.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.load(Relaxed)
+    }
+
+    /// The owner: how many forks have been taken, modulo 2⁶⁴.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
+    /// The owner: whether one should be handed out from now on.
+    pub(crate) fn set_requested(&self, requested: bool) {
+        self.requested.store(requested, Relaxed);
+    }
+
+    /// The owner: whether code with a stack frame at `address` is in a plain stretch, and nobody
+    /// asks.
+    #[inline(always)]
+    pub(crate) fn is_inlined(&self, address: usize) -> bool {
+        address > self.inline_limit.load(Relaxed)
+    }
+
+    /// The owner: a plain stretch begins, or goes on, for all stack frames above `floor`, unless a
+    /// fork is wanted.
+    pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
+        self.lower_inline_limit_unasked(inline_limit);
+        fence(SeqCst);
+        if self.is_requested() {
+            self.raise_inline_limit();
+        }
+    }
+
+    /// The owner: as [`Self::lower_inline_limit`], whether or not a fork is wanted.
+    pub(crate) fn lower_inline_limit_unasked(&self, inline_limit: usize) {
+        self.inline_limit.store(inline_limit, Relaxed);
+    }
+
+    /// The owner: from now on forks are forks.
+    pub(crate) fn raise_inline_limit(&self) {
+        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+    }
+}
