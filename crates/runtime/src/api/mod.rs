@@ -38,7 +38,7 @@ pub use self::{
     thread::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder},
     yields::{Yield, current_thread_has_pending_tasks, yield_local, yield_now},
 };
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) use self::{
     loops::{LEAF_BYTES, grain},
     task::{FOUR, Forking},

@@ -1,7 +1,9 @@
 //! What the tests of several folders share.
 
 use std::{
+    any, env,
     io::Write,
+    process::{Command, Output},
     sync::{
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
@@ -64,7 +66,23 @@ pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Adds to a counter, and answers nothing.
+/// Runs `test`, the calling test, alone in a process of its own, and returns how that ended; `None`
+/// in that process.
+pub(crate) fn alone<T: Fn()>(test: T) -> Option<Output> {
+    const VARIABLE: &str = "BEFIT_TEST_ALONE";
+    if env::var_os(VARIABLE).is_some() {
+        return None;
+    }
+    let name = any::type_name_of_val(&test).split_once("::").expect("a path in a crate").1;
+    let mut command = Command::new(env::current_exe().unwrap());
+    let output = command.args([name, "--exact", "--nocapture"]).env(VARIABLE, "1").output();
+    let output = output.unwrap();
+    let found = String::from_utf8_lossy(&output.stdout).contains("running 1 test");
+    assert!(found, "there is no test {name}");
+    Some(output)
+}
+
+/// Adds to a counter.
 pub(crate) fn add(counter: &AtomicUsize, n: usize) {
     counter.fetch_add(n, SeqCst);
 }

@@ -14,7 +14,7 @@ use crate::threads::claim::allowed_cpus;
 use crate::{
     Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy, current_num_threads,
     current_thread_index, join, scope,
-    threads::testing::{on_every_pool, pool, within},
+    threads::testing::{alone, on_every_pool, pool, within},
 };
 
 fn fib(n: u32) -> u64 {
@@ -363,12 +363,7 @@ mod on_linux {
     /// In a process of its own: other tests use CPU.
     #[test]
     fn an_idle_pool_uses_no_cpu() {
-        const VARIABLE: &str = "BEFIT_TEST_IDLE";
-        if std::env::var_os(VARIABLE).is_none() {
-            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-            let name = "pool::tests::on_linux::an_idle_pool_uses_no_cpu";
-            let output =
-                command.args([name, "--exact", "--nocapture"]).env(VARIABLE, "1").output().unwrap();
+        if let Some(output) = alone(an_idle_pool_uses_no_cpu) {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             return;
         }

@@ -2,7 +2,6 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
-    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -14,7 +13,7 @@ use std::{
 
 use crate::{
     SchedulerKind, Scope, ThreadPoolBuilder, fit, join, scope, spawn,
-    threads::testing::{Census, on_every_pool, pool, within},
+    threads::testing::{Census, alone, on_every_pool, pool, within},
 };
 
 #[test]
@@ -160,22 +159,13 @@ fn a_detached_panic_goes_to_the_pool_s_handler() {
     });
 }
 
-/// Runs this test alone in a process of its own, with `variable` set; answers how it ended.
-fn in_a_process_of_its_own(test: &str, variable: &str) -> std::process::Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture"]).env(variable, "1").output().unwrap()
-}
-
 #[test]
 fn a_detached_panic_without_a_handler_ends_the_process() {
-    if std::env::var_os("BEFIT_TEST_DETACHED_PANIC").is_some() {
+    let Some(output) = alone(a_detached_panic_without_a_handler_ends_the_process) else {
         let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         pool.spawn(|| panic!("nobody takes it"));
-        drop(pool);
-        return;
-    }
-    let name = "scope::tests::a_detached_panic_without_a_handler_ends_the_process";
-    let output = in_a_process_of_its_own(name, "BEFIT_TEST_DETACHED_PANIC");
+        return drop(pool);
+    };
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
 }

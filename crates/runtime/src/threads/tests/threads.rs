@@ -3,7 +3,6 @@
 use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
-    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -16,7 +15,7 @@ use std::{
 use crate::{
     SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, broadcast,
     current_num_threads, current_thread_index, join, scope, spawn,
-    threads::testing::{MACHINES, add, within},
+    threads::testing::{MACHINES, add, alone, within},
     yield_now,
 };
 
@@ -88,22 +87,10 @@ fn a_handler_s_panic_goes_to_the_panic_handler_and_the_thread_goes_on() {
 
 #[test]
 fn a_handler_s_panic_without_a_panic_handler_ends_the_process() {
-    if std::env::var_os("BEFIT_TEST_HANDLER_PANIC").is_some() {
-        drop(
-            ThreadPoolBuilder::new()
-                .num_threads(1)
-                .exit_handler(|_| panic!("nobody takes it"))
-                .build(),
-        );
-        return;
-    }
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let name = "pool::tests::threads::a_handler_s_panic_without_a_panic_handler_ends_the_process";
-    let output = command
-        .args([name, "--exact", "--nocapture"])
-        .env("BEFIT_TEST_HANDLER_PANIC", "1")
-        .output()
-        .unwrap();
+    let Some(output) = alone(a_handler_s_panic_without_a_panic_handler_ends_the_process) else {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        return drop(builder.exit_handler(|_| panic!("nobody takes it")).build());
+    };
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
 }
@@ -283,11 +270,7 @@ fn an_adopted_thread_runs_tasks_when_it_yields_and_what_is_left_when_the_pool_en
 /// In a process of its own: there is one global pool.
 #[test]
 fn the_current_thread_can_be_thread_0_of_the_global_pool() {
-    if std::env::var_os("BEFIT_TEST_ADOPT_GLOBAL").is_none() {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        let name = "pool::tests::threads::the_current_thread_can_be_thread_0_of_the_global_pool";
-        let output =
-            command.args([name, "--exact"]).env("BEFIT_TEST_ADOPT_GLOBAL", "1").output().unwrap();
+    if let Some(output) = alone(the_current_thread_can_be_thread_0_of_the_global_pool) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
