@@ -36,7 +36,7 @@
 //! closures: then they cost what they cost without forks.
 //!
 //! Batches of many small tasks that wait for memory, look-ups in a large index say, have a queue of
-//! their own: [`footprint`].
+//! their own, in the crate `befit-queue`.
 //!
 //! # Layers
 //! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open
@@ -58,7 +58,6 @@
 
 mod api;
 mod environment;
-pub mod footprint;
 mod machine;
 mod rayon_variables;
 #[cfg(befit_record)]

@@ -20,7 +20,9 @@ use std::{
 };
 
 use befit_machine::{Bytes, Machine, WorkerId};
-use befit_sched::{Env, Guarded, LockId, Options, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo};
+use befit_sched::{
+    Ask, Env, Guarded, LockId, Options, Policy, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo,
+};
 
 const BATCHES: usize = 21;
 const CALLS: u32 = 100_000;
@@ -39,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         quickest(|| {
             policy.add(WorkerId(0), ready, env);
-            black_box(policy.get(WorkerId(0), env));
+            black_box(policy.get(WorkerId(0), Ask::ANYTHING, env));
         })
     };
     let (ws, sb) = (pair(SchedulerKind::Ws, &mut env), pair(SchedulerKind::Sb, &mut env));

@@ -1,25 +1,23 @@
 //! Decides which worker runs what, and when: the [`Scheduler`] trait and the policies.
 //!
-//! A policy knows neither threads nor simulation. What runs it (the *engine*) tells it what became
-//! ready ([`Scheduler::add`]), which worker is idle ([`Scheduler::get`]) and what ended
-//! ([`Scheduler::done`]); whatever the policy needs of the world (random numbers, the price of a
-//! lock) it asks of its [`Env`]. So one and the same object drives real threads in `befit` and
-//! virtual ones in `befit-sim`.
+//! A policy knows neither threads nor simulation. The *engine* that runs it says what became ready
+//! ([`Scheduler::add`]), which worker is idle ([`Scheduler::get`]) and what ended
+//! ([`Scheduler::done`]). Whatever else the policy needs (random numbers, the price of a lock) it
+//! gets from its [`Env`]. So the same object drives real threads in `befit` and virtual ones in
+//! `befit-sim`.
 
-mod counts;
 mod env;
 pub mod footprint;
-mod lock;
+mod kind;
 mod options;
-pub mod policy;
-mod report;
+mod policy;
 mod scheduler;
 mod task;
+mod tiers;
 
-pub use counts::{CountSource, WorkerCounts};
-pub use env::{Env, LockId, QuietEnv};
-pub use lock::Guarded;
-pub use options::{Counting, Options, UnknownCounting, UnknownScheduler};
-pub use report::{Subtree, Tiers};
-pub use scheduler::{ForkOrder, Scheduler, SchedulerKind, Strand};
-pub use task::{Ready, Stage, TaskInfo};
+pub use env::{CountSource, Env, Guarded, LockId, QuietEnv, WorkerCounts};
+pub use kind::{SchedulerKind, UnknownScheduler};
+pub use options::{Counting, Options, UnknownCounting};
+pub use scheduler::{Ask, Capabilities, Finds, ForkOrder, Handle, Policy, Scheduler};
+pub use task::{Ready, Stage, Strand, TaskInfo};
+pub use tiers::{Subtree, Tiers};

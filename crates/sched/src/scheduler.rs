@@ -2,195 +2,185 @@
 
 use std::fmt::Debug;
 
-use befit_machine::{Bytes, ClusterId, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{Env, Ready, Stage, TaskInfo, Tiers};
+use crate::{Env, Options, Ready, Strand, TaskInfo, Tiers};
+
+/// An engine's handle for a strand. It is opaque to policies, which keep it in their queues.
+pub trait Handle: Copy + Send + Debug + 'static {}
+
+impl<T: Copy + Send + Debug + 'static> Handle for T {}
+
+/// Makes the schedulers of one kind: what an engine is given to run under.
+///
+/// [`SchedulerKind`](crate::SchedulerKind) implements it for the built-in policies.
+/// `docs/your-own-scheduler.md` shows how to write another.
+pub trait Policy: Debug + Send + Sync {
+    /// Builds the scheduler for `machine`, with whatever of `options` it uses.
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>>;
+
+    /// Whether the scheduler minds which workers share a cache. Otherwise it may be built for a
+    /// machine that has as many workers and no caches, and its threads are not pinned.
+    fn minds_places(&self) -> bool {
+        true
+    }
+}
 
 /// Which goes on after a fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ForkOrder {
-    /// The child: the parent's continuation (or the next sibling) waits. Serial order on one
-    /// worker.
+    /// The child: the parent's continuation (or the next sibling) waits. One worker alone runs the
+    /// program in serial order.
     ChildFirst,
     /// The parent: the child waits.
     ParentFirst,
 }
 
-/// What has just run on a worker, as given to [`Scheduler::done`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Strand {
-    /// The task that it belongs to.
-    pub task: TaskInfo,
-    /// Whether it was the task's first strand.
-    pub stage: Stage,
+/// What a worker that asks for work may be given.
+#[derive(Clone, Copy)]
+pub struct Ask<'a, T> {
+    /// Only what is queued at this cluster or further down; the root excludes nothing.
+    ///
+    /// A thread that waits inside a task runs what it is given on top of that task's stack. A task
+    /// from further up would keep the waiting one from going on and from giving its part of the
+    /// cache back, and may itself wait for just that part. Policies that bind nothing to clusters
+    /// need not mind.
+    pub within: ClusterId,
+    /// Only what this accepts; all else stays where it is. [`Capabilities::finds`] says whether the
+    /// policy can look for it.
+    ///
+    /// The function may be called under the policy's locks. It is shown only what has not been
+    /// handed out.
+    pub accepts: Option<&'a dyn Fn(&T) -> bool>,
+    /// Only what the worker finds without stealing from others' queues. Policies without queues of
+    /// single workers need not mind.
+    pub own_only: bool,
 }
 
-/// A scheduling policy: an object shared by all workers.
+impl<T> Ask<'_, T> {
+    /// Whatever there is.
+    pub const ANYTHING: Self = Self { within: ClusterId::ROOT, accepts: None, own_only: false };
+}
+
+/// What a policy finds of what an [`Ask`] accepts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Finds {
+    /// Nothing: `get` returns `None` for such an ask.
+    Nothing,
+    /// Whatever is ready and accepted, as far as there is room for it.
+    IfThereIsRoom,
+    /// Whatever is ready and accepted.
+    Everything,
+}
+
+/// What an engine may rely on, and what it must do for the policy.
+///
+/// All of it is constant, but for `finds` of a policy that places by size: that is
+/// [`Finds::Everything`] until the first task declares a size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capabilities {
+    /// Whether a worker can be held to the descendants of what it waits for ([`Ask::accepts`]).
+    pub finds: Finds,
+    /// The policy binds tasks to caches by their size.
+    pub places_by_size: bool,
+    /// `get` may refuse what is ready until a later `done` or `task_ended` names a cluster that has
+    /// it.
+    pub may_refuse: bool,
+    /// The policy must learn what runs. Otherwise an engine may leave out [`Scheduler::resume`],
+    /// [`Scheduler::done`] and [`Scheduler::task_ended`].
+    pub follows_tasks: bool,
+    /// Every fork of a task that goes on parent-first must come to the policy, each child with its
+    /// place in the tree of tasks. Otherwise an engine may keep forks to itself until a worker
+    /// wants one.
+    pub sees_forks: bool,
+}
+
+impl Default for Capabilities {
+    /// Of a policy that queues what it is given, refuses nothing, and must learn what runs.
+    fn default() -> Self {
+        Self {
+            finds: Finds::Nothing,
+            places_by_size: false,
+            may_refuse: false,
+            follows_tasks: true,
+            sees_forks: false,
+        }
+    }
+}
+
+/// A scheduling policy at work: an object shared by all workers.
 ///
 /// # Protocol
-/// For each strand that worker w runs: `get(w)` hands it out (or [`Scheduler::resume`] announces
-/// it), the engine runs it, `done(w)` takes it back. When a strand ends in forks or wakes a
-/// continuation, the engine calls `done` *before* the `add`s that follow from it: what the strand
-/// held is free again when its successors are placed. The last `done` of a task, once all that it
-/// forked has ended too, says `task_ended`.
-///
-/// When `get` answers `None` nothing that this worker may run is ready: the engine need not ask
-/// again for it until a later `add` or `done` names a cluster that has it.
-///
-/// Every method may be called by several workers at once.
-pub trait Scheduler<T: Copy + Send + Debug>: Send + Sync + Debug {
+/// - For each strand that worker w runs, `get(w)` hands it out (or [`Scheduler::resume`] announces
+///   it), the engine runs it, and `done(w)` takes it back.
+/// - Where a strand ends in forks or wakes a continuation, `done` comes *before* the `add`s that
+///   follow from it. What the strand held is free again when its successors are placed.
+/// - After the last `done` of a task, and once all that it forked has ended, comes `task_ended`.
+/// - Where `get` returns `None` to an ask for anything, nothing that this worker may run is ready.
+///   The engine need not ask again for it until a later `add`, `done` or `task_ended` names a
+///   cluster that has it.
+/// - Several workers may call any method at once.
+pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Its name, as users type it.
     fn name(&self) -> &'static str;
 
-    /// Which goes on after `parent` forks. Called once for each fork, before `add`.
+    /// What an engine may rely on. It asks once and keeps the result, but for `finds`.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// Which goes on after `parent` forks. May be called several times for one fork.
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         let _ = parent;
         ForkOrder::ChildFirst
     }
 
-    /// `ready` became ready on worker `w`. Answers the cluster whose workers may take it.
+    /// `ready` became ready on worker `w`. Returns the cluster whose workers may take it.
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId;
 
-    /// Worker `w` is idle: what shall it run? The answer's task carries the policy's notes (its
-    /// anchor).
-    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>>;
+    /// Hands out what worker `w` shall run next, with the policy's notes (its anchor) in its task.
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>>;
 
-    /// As [`Self::get`], for a worker that waits inside a task bound to cluster `within`: only what
-    /// is queued there or further down.
-    ///
-    /// A thread runs what it is given on top of the waiting task's stack. Were that a task from
-    /// further up, the waiting one could not go on, nor give its part of the cache back, before the
-    /// other had ended; and the other may wait for just that part. Policies that bind nothing to
-    /// clusters need not mind.
-    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let _ = within;
-        self.get(w, env)
-    }
-
-    /// As [`Self::get_within`], of what `w` finds without stealing from others' queues. Policies
-    /// without queues of single workers need not mind.
-    fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.get_within(w, within, env)
-    }
-
-    /// Whether something seems to wait that `w` would find without stealing: a hint, as others may
-    /// take it at any moment. It need not be right about what `get` would refuse.
+    /// Whether something seems to wait that `w` would find without stealing. This is a hint: others
+    /// may take it at any moment, and `get` may refuse it.
     fn has_own(&self, w: WorkerId) -> bool {
         let _ = w;
         false
     }
 
-    /// As [`Self::get`], but only what `accepts` accepts; all else stays where it is. For a worker
-    /// that waits and may run only what it waits for. `None` also from policies that cannot find it
-    /// ([`Self::can_find`]).
-    ///
-    /// `accepts` may be called under the policy's locks; what it is given has not been handed out.
-    fn get_if(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        let _ = (w, accepts, env);
-        None
-    }
-
-    /// Whether [`Self::get_if`] finds whatever is ready and accepted. What places by size can say
-    /// so as long as nothing has a size.
-    fn can_choose(&self) -> bool {
-        false
-    }
-
-    /// Whether [`Self::get_if`] finds what is ready and accepted, as far as there is room for it.
-    fn can_find(&self) -> bool {
-        self.can_choose()
-    }
-
-    /// Whether the policy places tasks by their size, and so may also refuse what is ready until
-    /// room is given back.
-    fn places_by_size(&self) -> bool {
-        false
-    }
-
-    /// Whether `get` may refuse what is ready until a later `done` or `task_ended` names a cluster
-    /// that has it.
-    fn may_refuse(&self) -> bool {
-        self.places_by_size()
-    }
-
-    /// Whether every fork of `parent` must come to the policy, each child with its place in the
-    /// tree of tasks. An engine may otherwise keep forks to itself until a worker wants one.
-    fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
-        let _ = parent;
-        false
-    }
-
-    /// Whether the policy wants to know what runs. If not, an engine may leave out
-    /// [`Self::resume`], [`Self::done`] and [`Self::task_ended`].
-    fn follows_tasks(&self) -> bool {
-        true
-    }
-
-    /// What the policy has found out about the program, for those with two tiers.
-    fn tiers(&self) -> Option<Tiers> {
-        None
-    }
-
-    /// Worker `w` goes on with a strand of `task` that was not handed out by `get`: on threads a
-    /// closure goes on, on the thread that called `join`, when its children have ended. The policy
-    /// accounts for it and cannot refuse.
+    /// Worker `w` goes on with a strand of `task` that `get` did not hand out: a thread returns to
+    /// the closure that called `join`, when its children have ended. The policy accounts for it and
+    /// cannot refuse.
     fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         let _ = (w, task, env);
     }
 
-    /// Worker `w` ran `strand`. Answers a cluster under which workers that found nothing should ask
+    /// Worker `w` ran `strand`. Returns a cluster under which workers that found nothing should ask
     /// again, if any.
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
         let _ = (w, strand, env);
         None
     }
 
-    /// `task` has ended, with everything that it forked; `w` ran its last strand. Called after that
-    /// strand's `done`. Answers as `done`.
+    /// `task` has ended, with everything that it forked; `w` ran its last strand. Returns as
+    /// `done`.
     fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         let _ = (w, task, env);
         None
     }
 
-    /// How much of a cluster's cache is claimed at the moment; `None` from policies that claim
-    /// none.
+    /// What a policy with two tiers has found out about the program.
+    fn tiers(&self) -> Option<Tiers> {
+        None
+    }
+
+    /// How much of a cluster's cache is claimed at the moment. `None` from policies that claim
+    /// nothing.
     fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
         let _ = cluster;
         None
     }
 
-    /// Asserts what must always hold between calls (the bounded property, say); panics where it
-    /// does not.
+    /// Panics where something does not hold that must hold between calls, as the bounded property.
     fn check(&self) {}
-}
-
-/// The policies by name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum SchedulerKind {
-    /// Work stealing: victims uniformly at random.
-    #[default]
-    Ws,
-    /// Priority work stealing: victims under the same last-level cache likelier.
-    Pws,
-    /// Space-bounded: tasks anchored to the cache that they befit.
-    Sb,
-    /// Space-bounded with the top bucket of each cluster split by child cluster.
-    SbD,
-    /// Work stealing child-first, as in MIT Cilk: CATS's baseline.
-    CilkA,
-    /// Bi-tier, cut by measured sizes, as the paper has it.
-    Cats,
-    /// Bi-tier, cut by measured sizes, with subtrees that stay on their socket.
-    CatsS,
-    /// Bi-tier, cut at a depth that sizes given by the user determine.
-    Cab,
-    /// Bi-tier, cut at a fixed depth.
-    Hws,
-    /// A stack per socket.
-    Mts,
 }

@@ -13,8 +13,8 @@ pub struct TaskInfo {
     pub strand: Bytes,
     /// Forks between the root task and it.
     pub depth: u32,
-    /// Which child of its parent it is, counted from 0 and anew after each sync. Of a task without
-    /// a parent: the place in the program that it comes from, where the engine can tell.
+    /// Its number among its parent's children, counted from 0 and anew after each sync. Of a task
+    /// without a parent: the place in the program that it comes from, where the engine can tell.
     pub index: u32,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,
@@ -29,15 +29,9 @@ impl TaskInfo {
     pub const UNKNOWN: Bytes = Bytes(u64::MAX);
 
     /// The root task of a computation of size `size`, bound to nothing yet (that is, to the root).
-    pub const fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
-        let size = match size {
-            Some(s) => s,
-            None => Self::UNKNOWN,
-        };
-        let strand = match strand {
-            Some(s) => s,
-            None => size,
-        };
+    pub fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
+        let size = size.unwrap_or(Self::UNKNOWN);
+        let strand = strand.unwrap_or(size);
         Self { size, strand, depth: 0, index: 0, anchor: ClusterId::ROOT, maximal: false, mark: 0 }
     }
 
@@ -46,15 +40,7 @@ impl TaskInfo {
         let inherited = if size.is_some() { None } else { Some(self.strand) };
         let size = size.unwrap_or(self.size);
         let strand = strand.or(inherited).unwrap_or(size);
-        Self {
-            size,
-            strand,
-            depth: self.depth + 1,
-            index,
-            anchor: self.anchor,
-            maximal: false,
-            mark: self.mark,
-        }
+        Self { size, strand, depth: self.depth + 1, index, maximal: false, ..*self }
     }
 }
 
@@ -63,7 +49,7 @@ impl TaskInfo {
 pub enum Stage {
     /// It has not run yet.
     Start,
-    /// What it waited for at a sync has ended; its next strand is ready. It stays at its task's
+    /// What it waited for at a sync has ended, and its next strand is ready. It stays at its task's
     /// anchor.
     Continuation,
 }
@@ -72,10 +58,26 @@ pub enum Stage {
 /// task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ready<T> {
-    /// The engine's own handle, opaque to policies.
+    /// The engine's own handle.
     pub job: T,
     /// The task that the strand belongs to.
     pub task: TaskInfo,
     /// Whether the task starts here.
+    pub stage: Stage,
+}
+
+impl<T> Ready<T> {
+    /// The strand, as [`Scheduler::done`](crate::Scheduler::done) takes it back.
+    pub fn strand(&self) -> Strand {
+        Strand { task: self.task, stage: self.stage }
+    }
+}
+
+/// What has just run on a worker, as given to [`Scheduler::done`](crate::Scheduler::done).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strand {
+    /// The task that it belongs to.
+    pub task: TaskInfo,
+    /// Whether it was the task's first strand.
     pub stage: Stage,
 }

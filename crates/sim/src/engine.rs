@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use befit_machine::{ClusterId, Cycles, Lines, Machine, WorkerId};
 use befit_program::{Program, TaskId};
-use befit_sched::{ForkOrder, Ready, Scheduler, Stage, Strand};
+use befit_sched::{Ask, ForkOrder, Policy, Ready, Scheduler, Stage, Strand};
 
 use crate::{
     Breakdown, LevelCounts, Outcome, Settings, SimError,
@@ -81,7 +81,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn new(
         program: &'a Program,
         machine: &'a Machine,
-        settings: &Settings,
+        settings: &Settings<impl Policy>,
         progress: &'a dyn Fn(u64),
     ) -> Result<Self, SimError> {
         let mut seeds = fastrand::Rng::with_seed(settings.seed);
@@ -244,7 +244,7 @@ impl<'a> Engine<'a> {
     /// Idle worker `w` asks the policy for work.
     fn look(&mut self, w: WorkerId) {
         let start = self.workers[w.index()].clock;
-        let found = self.in_policy(w, |scheduler, env| scheduler.get(w, env));
+        let found = self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env));
         let worker = &mut self.workers[w.index()];
         let Some(Ready { job: task, task: notes, stage }) = found else {
             worker.parked = true;

@@ -31,6 +31,7 @@ pub use settings::{Costs, Settings, SimError};
 
 use befit_machine::Machine;
 use befit_program::Program;
+use befit_sched::Policy;
 
 /// Runs `program` on `machine` as `settings` say. `progress` is told, from time to time, how many
 /// line touches were simulated since it was last told.
@@ -48,7 +49,7 @@ use befit_program::Program;
 pub fn run(
     program: &Program,
     machine: &Machine,
-    settings: &Settings,
+    settings: &Settings<impl Policy>,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
     engine::Engine::new(program, machine, settings, progress)?.run()

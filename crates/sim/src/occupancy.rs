@@ -1,7 +1,7 @@
 //! How full the caches are of what the policy lets in, over time.
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
-use befit_sched::Scheduler;
+use befit_sched::{Handle, Scheduler};
 
 use crate::{Occupancy, clock::Ticks};
 
@@ -24,10 +24,7 @@ struct Claim {
 }
 
 impl Claims {
-    pub(crate) fn new<T: Copy + Send + std::fmt::Debug>(
-        machine: &Machine,
-        policy: &dyn Scheduler<T>,
-    ) -> Self {
+    pub(crate) fn new<T: Handle>(machine: &Machine, policy: &dyn Scheduler<T>) -> Self {
         let claims = policy.occupancy(ClusterId::ROOT).is_some();
         let count = if claims { machine.clusters().len() } else { 0 };
         let workers = if claims { machine.workers().len() as u32 } else { 0 };
@@ -37,12 +34,7 @@ impl Claims {
 
     /// Notes what worker `w`'s call of the policy, which ended at `now`, has changed. Calls come
     /// nearly in the order of time.
-    pub(crate) fn note<T: Copy + Send + std::fmt::Debug>(
-        &mut self,
-        w: WorkerId,
-        now: Ticks,
-        policy: &dyn Scheduler<T>,
-    ) {
+    pub(crate) fn note<T: Handle>(&mut self, w: WorkerId, now: Ticks, policy: &dyn Scheduler<T>) {
         let Some(path) = self.paths.get(w.index()) else { return };
         for cluster in path {
             let claim = &mut self.clusters[cluster.index()];

@@ -4,9 +4,9 @@ use befit_sched::{Options, SchedulerKind};
 
 /// What may be set on a simulation.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// The policy.
-    pub scheduler: SchedulerKind,
+pub struct Settings<P = SchedulerKind> {
+    /// The policy: a built-in one, or any other [`Policy`](befit_sched::Policy).
+    pub scheduler: P,
     /// What is set on it.
     pub options: Options,
     /// Seeds every generator of the run; the same seed gives the same outcome.
@@ -15,9 +15,9 @@ pub struct Settings {
     pub costs: Costs,
 }
 
-impl Settings {
+impl<P> Settings<P> {
     /// `scheduler` with its defaults.
-    pub fn new(scheduler: SchedulerKind, seed: u64) -> Self {
+    pub fn new(scheduler: P, seed: u64) -> Self {
         Self { scheduler, options: Options::default(), seed, costs: Costs::default() }
     }
 }

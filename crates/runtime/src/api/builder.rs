@@ -3,12 +3,17 @@
 use std::{any::Any, ffi::OsString, fmt};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     DefaultSpawn, SpawnThread, ThreadPool, ThreadPoolBuildError, max_num_threads, pool::make_global,
 };
-use crate::{WaitPolicy, backend, environment::Environment, machine::PoolMachine};
+use crate::{
+    WaitPolicy,
+    backend::{self, AnyPolicy},
+    environment::Environment,
+    machine::PoolMachine,
+};
 
 /// Sets up a [`ThreadPool`].
 ///
@@ -52,6 +57,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
 pub(crate) struct Settings {
     num_threads: usize,
     scheduler: Option<SchedulerKind>,
+    policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
     sigma: Option<f64>,
     mu: Option<f64>,
@@ -89,7 +95,9 @@ type Count = Box<dyn FnMut() -> Option<WorkerCounts>>;
 /// What the settings, the environment and this machine say together.
 #[derive(Debug)]
 pub(crate) struct Decided {
-    pub(crate) scheduler: SchedulerKind,
+    /// None for a policy of the program's own.
+    pub(crate) scheduler: Option<SchedulerKind>,
+    pub(crate) policy: Box<dyn AnyPolicy>,
     pub(crate) options: Options,
     pub(crate) machine: PoolMachine,
     /// The machine is the one that this runs on.
@@ -127,6 +135,13 @@ impl<S> ThreadPoolBuilder<S> {
     /// The scheduler; [`SchedulerKind::Ws`] by default.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.settings.scheduler = Some(scheduler);
+        self
+    }
+
+    /// A policy of the program's own, in place of the built-in ones: `docs/your-own-scheduler.md`
+    /// shows how to write one.
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        self.settings.policy = Some(Box::new(policy));
         self
     }
 
@@ -333,8 +348,16 @@ impl Settings {
         if self.use_current_thread && backend::this_worker(None, |_| ()).is_some() {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let scheduler = decided(self.scheduler, || environment.scheduler())?.unwrap_or_default();
-        let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin(scheduler));
+        let (scheduler, policy) = match self.policy.take() {
+            Some(policy) => (None, policy),
+            None => {
+                let kind = decided(self.scheduler, || environment.scheduler())?.unwrap_or_default();
+                (Some(kind), Box::new(kind) as Box<dyn AnyPolicy>)
+            }
+        };
+        // Only policies that mind places gain what pinning costs on a machine with other programs.
+        let usual_pin = if policy.minds_places() { Pin::Auto } else { Pin::Never };
+        let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin);
         let given = decided(self.machine.take(), || environment.machine())?;
         let asked_for = match self.num_threads {
             0 => environment.threads()?.unwrap_or(0),
@@ -349,7 +372,7 @@ impl Settings {
             threads => threads,
         };
         let threads = threads.min(max_num_threads());
-        Ok(Decided { scheduler, options, machine, detected, threads, pin })
+        Ok(Decided { scheduler, policy, options, machine, detected, threads, pin })
     }
 
     /// The policies' options, from here or from the environment.
@@ -372,12 +395,6 @@ impl Settings {
     }
 }
 
-/// Pinning, where nobody says: only policies that mind places gain what it costs on a machine with
-/// other programs.
-fn usual_pin(scheduler: SchedulerKind) -> Pin {
-    if scheduler.minds_places() { Pin::Auto } else { Pin::Never }
-}
-
 /// What the program has decided, else what the environment says.
 fn decided<T>(
     by_program: Option<T>,
@@ -395,6 +412,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &settings.num_threads)
             .field("scheduler", &settings.scheduler)
+            .field("policy", &settings.policy)
             .field("machine", &settings.machine.as_ref().map(|m| &m.name))
             .field("sigma", &settings.sigma)
             .field("mu", &settings.mu)

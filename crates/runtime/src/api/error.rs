@@ -2,8 +2,6 @@
 
 use std::{error::Error, fmt, io};
 
-use befit_sched::SchedulerKind;
-
 /// Why [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) or
 /// [`build_global`](crate::ThreadPoolBuilder::build_global) failed.
 #[derive(Debug)]
@@ -20,7 +18,7 @@ pub enum ThreadPoolBuildError {
     /// give to the pool belongs to one.
     CurrentThreadInPool,
     /// The scheduler cannot hold a waiting worker to what it waits for.
-    WaitPolicy(SchedulerKind),
+    WaitPolicy(&'static str),
     /// A variable of the environment has a value that cannot be.
     Environment {
         /// The variable's name.

@@ -22,7 +22,7 @@ mod yields;
 
 pub(crate) use self::{
     builder::{Decided, Handlers, Settings, ThreadHandler},
-    pool::{global, with_current_machine},
+    pool::global,
     scope::Kind,
 };
 pub use self::{
@@ -31,7 +31,10 @@ pub use self::{
     fit::{Fit, Work, fit},
     join::{FnContext, join, join_context},
     loops::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
-    pool::{ThreadPool, current_num_threads, current_thread_index, max_num_threads},
+    pool::{
+        ThreadPool, current_num_threads, current_thread_index, max_num_threads,
+        with_current_machine,
+    },
     scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo},
     spawn::{BroadcastContext, broadcast, spawn, spawn_broadcast, spawn_fifo},
     task::{Forkable, Forks, Task, run},

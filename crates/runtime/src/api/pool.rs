@@ -43,7 +43,14 @@ pub(super) fn make_global(
 }
 
 /// Calls `f` with the machine of the pool that the caller runs in; outside one: of the global pool.
-pub(crate) fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
+///
+/// ```
+/// let machine: befit::Machine = "pack:2 l3:1(size=8MiB) core:4 pu:1".parse().unwrap();
+/// let pool = befit::ThreadPoolBuilder::new().machine(machine).build().unwrap();
+/// let workers = pool.install(|| befit::with_current_machine(|machine| machine.workers().len()));
+/// assert_eq!(workers, 8);
+/// ```
+pub fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
     backend::with_current(|pool| f(pool.machine()))
 }
 
@@ -300,9 +307,12 @@ impl ThreadPool {
         self.own_worker(Worker::thread)
     }
 
-    /// Its scheduler.
+    /// Its scheduler, one of the built-in ones.
+    ///
+    /// # Panics
+    /// Where the pool runs a policy of the program's own ([`ThreadPoolBuilder::policy`]).
     pub fn scheduler(&self) -> SchedulerKind {
-        self.pool().scheduler()
+        self.pool().scheduler().expect("the pool runs a built-in policy")
     }
 
     /// The machine that its scheduler schedules on.

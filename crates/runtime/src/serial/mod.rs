@@ -31,7 +31,7 @@ pub(crate) use befit_record::inside::unrecorded;
 use befit_record::inside::{self, Declared};
 
 pub(crate) use self::{
-    pool::{Handle, Registry, Start, Worker, this_worker, with_current},
+    pool::{AnyPolicy, Handle, Registry, Start, Worker, this_worker, with_current},
     scope::{Base, Fifos, scope, spawn_broadcast_into, spawn_fifo_into, spawn_into},
 };
 use crate::{Work, environment::Environment};

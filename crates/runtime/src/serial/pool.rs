@@ -10,13 +10,14 @@ use std::{
 
 use befit_machine::Machine;
 use befit_record::inside;
-use befit_sched::{Options, SchedulerKind, Tiers};
+use befit_sched::{Options, Policy, SchedulerKind, Tiers};
 
 use super::{declared, in_region};
 use crate::{
     BroadcastContext, JoinThreadsError, SpawnThread, Statistics, ThreadPoolBuildError, Work,
     WorkerStatistics, Yield,
     api::{Decided, Handlers, Settings, global},
+    machine::PoolMachine,
 };
 
 thread_local! {
@@ -26,9 +27,23 @@ thread_local! {
     static INDEX: Cell<usize> = const { Cell::new(0) };
 }
 
+/// A [`Policy`] whose type has been forgotten; it is not asked for anything.
+pub(crate) trait AnyPolicy: fmt::Debug {
+    fn minds_places(&self) -> bool;
+}
+
+impl<P: Policy> AnyPolicy for P {
+    fn minds_places(&self) -> bool {
+        Policy::minds_places(self)
+    }
+}
+
 /// What a pool was built with.
 pub(crate) struct Registry {
-    decided: Decided,
+    threads: usize,
+    scheduler: SchedulerKind,
+    options: Options,
+    machine: PoolMachine,
     handlers: Handlers,
 }
 
@@ -42,9 +57,13 @@ impl Handle {
         settings: Settings,
         _: impl SpawnThread,
     ) -> Result<Self, ThreadPoolBuildError> {
-        // Now, not while something is recorded.
-        let _ = decided.machine.get();
-        Ok(Self(Arc::new(Registry { decided, handlers: settings.handlers })))
+        let Decided { scheduler, options, machine, threads, .. } = decided;
+        // Read now, not while something is recorded.
+        machine.get();
+        // A policy of the program's own is none that a recording knows.
+        let scheduler = scheduler.unwrap_or_default();
+        let handlers = settings.handlers;
+        Ok(Self(Arc::new(Registry { threads, scheduler, options, machine, handlers })))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Registry> {
@@ -128,7 +147,7 @@ fn as_thread<R>(index: usize, f: impl FnOnce() -> R) -> R {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registry").field("decided", &self.decided).finish_non_exhaustive()
+        f.debug_struct("Registry").field("threads", &self.threads).finish_non_exhaustive()
     }
 }
 
@@ -203,19 +222,23 @@ impl Registry {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.decided.threads
+        self.threads
     }
 
-    pub(crate) fn scheduler(&self) -> SchedulerKind {
-        self.decided.scheduler
+    pub(crate) fn scheduler(&self) -> Option<SchedulerKind> {
+        Some(self.scheduler)
+    }
+
+    pub(crate) fn scheduler_name(&self) -> &'static str {
+        self.scheduler.name()
     }
 
     pub(crate) fn options(&self) -> Options {
-        self.decided.options
+        self.options
     }
 
     pub(crate) fn machine(&self) -> &Machine {
-        self.decided.machine.get()
+        self.machine.get()
     }
 
     pub(crate) fn is_pinned(&self) -> bool {

@@ -95,19 +95,6 @@ fn what_is_about_threads_is_taken_and_has_no_effect() {
 }
 
 #[test]
-fn a_queue_runs_its_tasks_one_after_another_as_they_came() {
-    let ran = Mutex::new(Vec::new());
-    let run = |key: &u64| {
-        ran.lock().unwrap().push(*key);
-        key + 1
-    };
-    let keys: Vec<u64> = (0..5000).map(|i| i * 7919 % 5000).collect();
-    let answers = crate::footprint::Queue::new(run).by_key(|key| *key).run(&keys);
-    assert!(answers.into_iter().eq(keys.iter().map(|key| key + 1)));
-    assert_eq!(ran.into_inner().unwrap(), keys);
-}
-
-#[test]
 fn a_task_is_recorded_as_one_that_forks() {
     struct Count<'a>(u32, &'a Mutex<Vec<bool>>);
 

@@ -4,13 +4,13 @@
 use std::fmt::{Display, Write};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
-use befit_sched::{Options, SchedulerKind, Tiers};
+use befit_sched::{Options, Tiers};
 
 use super::{Statistics, WorkerStatistics, WorkerTime};
 
 /// What a pool's entry tells besides its statistics.
 pub(super) struct About<'a> {
-    pub(super) scheduler: SchedulerKind,
+    pub(super) scheduler: &'static str,
     pub(super) machine: &'a Machine,
     pub(super) options: Options,
     pub(super) threads: usize,
@@ -85,7 +85,7 @@ pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
         anchors.map(|(id, tasks)| cluster(machine, ClusterId(id as u32), *tasks)).collect();
     let span = statistics.span.map_or("null".to_owned(), |span| seconds(span).to_string());
     Object::new()
-        .field("scheduler", Text(about.scheduler.name()))
+        .field("scheduler", Text(about.scheduler))
         .field("machine", Text(&machine.name))
         .field("threads", about.threads)
         .field("pinned", about.pinned)
@@ -202,7 +202,7 @@ mod tests {
         });
         let statistics = Statistics { workers: vec![one], anchors: vec![0, 4, 0], span: None };
         let about = About {
-            scheduler: SchedulerKind::Sb,
+            scheduler: "sb",
             machine: &machine,
             options: Options::default(),
             threads: 1,

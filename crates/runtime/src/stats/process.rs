@@ -142,7 +142,7 @@ impl State {
 
 fn show(pool: &Registry, ended: bool) -> String {
     let about = About {
-        scheduler: pool.scheduler(),
+        scheduler: pool.scheduler_name(),
         machine: pool.machine(),
         options: pool.options(),
         threads: pool.threads(),

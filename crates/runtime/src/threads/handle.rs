@@ -31,13 +31,14 @@ impl Handle {
         mut settings: Settings,
         mut spawn: impl SpawnThread,
     ) -> Result<Self, ThreadPoolBuildError> {
-        let Decided { scheduler, options, machine, detected, threads, pin } = decided;
+        let Decided { scheduler, policy, options, machine, detected, threads, pin } = decided;
         let timed = stats::process::wanted()?;
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
-        let engine = Engine::new(scheduler, machine, options, settings.wait_policy, threads);
+        let engine =
+            Engine::new(scheduler, &*policy, machine, options, settings.wait_policy, threads);
         if !engine.can_wait_as_asked() {
-            return Err(ThreadPoolBuildError::WaitPolicy(scheduler));
+            return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
         }
         let timed = settings.timed.unwrap_or(timed);
         let registry =

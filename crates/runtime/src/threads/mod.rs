@@ -20,7 +20,7 @@ mod registry;
 mod scope;
 mod sleep;
 #[cfg(all(test, not(loom)))]
-pub(crate) mod testing;
+mod testing;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod worker;
@@ -30,6 +30,7 @@ use std::sync::Arc;
 use befit_sched::TaskInfo;
 
 pub(crate) use self::{
+    engine::AnyPolicy,
     fork::{is_inlined, join, join_at_length},
     handle::{Handle, Start},
     registry::Registry,

@@ -114,15 +114,19 @@ impl Registry {
     /// counts it.
     pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
         let given = || self.handlers.count.as_ref().map(|open| open(thread));
-        self.engine.wants_forks().then(|| Meter::open(given())).flatten()
+        self.engine.capabilities.sees_forks.then(|| Meter::open(given())).flatten()
     }
 
     pub(super) fn seed(&self) -> u64 {
         self.seed
     }
 
-    pub(crate) fn scheduler(&self) -> SchedulerKind {
+    pub(crate) fn scheduler(&self) -> Option<SchedulerKind> {
         self.engine.kind()
+    }
+
+    pub(crate) fn scheduler_name(&self) -> &'static str {
+        self.engine.name()
     }
 
     pub(crate) fn options(&self) -> Options {
@@ -351,7 +355,7 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("scheduler", &self.engine.kind())
+            .field("scheduler", &self.engine.name())
             .field("machine", &self.engine.known_machine().map(|machine| &machine.name))
             .field("threads", &self.engine.threads())
             .finish_non_exhaustive()

@@ -10,8 +10,8 @@ mod stealing;
 #[cfg(test)]
 mod tests;
 
-pub use bitier::ByDepth;
-pub use cats::Cats;
-pub use mts::Mts;
-pub use space_bounded::SpaceBounded;
-pub use stealing::WorkStealing;
+pub(crate) use bitier::ByDepth;
+pub(crate) use cats::Cats;
+pub(crate) use mts::Mts;
+pub(crate) use space_bounded::SpaceBounded;
+pub(crate) use stealing::WorkStealing;

@@ -7,7 +7,7 @@
 //! the socket has workers.
 //!
 //! Deviation: any worker that finds the queue empty steals, not only a head core while all others
-//! are idle: as what is stolen goes to the shared stack, it makes no difference to who runs it.
+//! are idle. The stolen tasks go to the shared stack, so it makes no difference to who runs them.
 
 use std::fmt::Debug;
 
@@ -15,18 +15,17 @@ use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
 use super::{bitier::Sockets, queue::Queue};
-use crate::{Env, LockId, Ready, Scheduler, Strand};
+use crate::{Ask, Capabilities, Env, Handle, LockId, Ready, Scheduler, Strand};
 
 /// A stack per socket, refilled in batches.
 #[derive(Debug)]
-pub struct Mts<T> {
+pub(crate) struct Mts<T> {
     sockets: Sockets,
     stacks: Vec<CachePadded<Queue<T>>>,
 }
 
-impl<T: Copy + Send + Debug> Mts<T> {
-    /// For `machine`.
-    pub fn new(machine: &Machine) -> Self {
+impl<T: Handle> Mts<T> {
+    pub(crate) fn new(machine: &Machine) -> Self {
         let sockets = Sockets::new(machine);
         let stacks =
             (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
@@ -34,9 +33,13 @@ impl<T: Copy + Send + Debug> Mts<T> {
     }
 }
 
-impl<T: Copy + Send + Debug> Scheduler<T> for Mts<T> {
+impl<T: Handle> Scheduler<T> for Mts<T> {
     fn name(&self) -> &'static str {
         "mts"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { may_refuse: true, ..Capabilities::default() }
     }
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
@@ -44,19 +47,23 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Mts<T> {
         ClusterId::ROOT
     }
 
-    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        if ask.accepts.is_some() {
+            return None;
+        }
         let own = self.sockets.of(w);
-        if let Some(ready) = self.stacks[own].pop_new(env) {
-            return Some(ready);
+        let found = self.stacks[own].pop_new(None, env);
+        if found.is_some() || ask.own_only {
+            return found;
         }
         let count = self.stacks.len();
         let start = env.random(count as u32) as usize;
         for victim in (0..count).map(|i| (start + i) % count).filter(|s| *s != own) {
-            let first = self.stacks[victim].pop_old(env);
+            let first = self.stacks[victim].pop_old(None, env);
             env.steal(WorkerId(self.sockets.workers(victim).start), first.is_some());
             let Some(first) = first else { continue };
             for _ in 1..self.sockets.workers(own).len() {
-                let Some(more) = self.stacks[victim].pop_old(env) else { break };
+                let Some(more) = self.stacks[victim].pop_old(None, env) else { break };
                 self.stacks[own].push_new(more, env);
             }
             return Some(first);
@@ -64,21 +71,14 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Mts<T> {
         None
     }
 
-    /// What a batch left on the stack was announced to none of the socket's workers.
+    fn has_own(&self, w: WorkerId) -> bool {
+        !self.stacks[self.sockets.of(w)].seems_empty()
+    }
+
+    /// Names the socket while something is on its stack: what a batch left there was announced to
+    /// none of its workers.
     fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
         let socket = self.sockets.of(w);
         (!self.stacks[socket].seems_empty()).then(|| self.sockets.cluster(socket))
-    }
-
-    fn may_refuse(&self) -> bool {
-        true
-    }
-
-    fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.stacks[self.sockets.of(w)].pop_new(env)
-    }
-
-    fn has_own(&self, w: WorkerId) -> bool {
-        !self.stacks[self.sockets.of(w)].seems_empty()
     }
 }

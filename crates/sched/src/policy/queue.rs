@@ -8,6 +8,9 @@ use std::{
 
 use crate::{Env, Guarded, LockId, Ready};
 
+/// What a worker accepts; whatever there is, if it does not say.
+pub(super) type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
+
 /// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
@@ -36,34 +39,20 @@ impl<T> Queue<T> {
         self.len.load(Ordering::Acquire) == 0
     }
 
+    /// The newest of the accepted jobs.
     #[inline]
-    pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.pop(env, VecDeque::pop_back)
-    }
-
-    pub(super) fn pop_old(&self, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.pop(env, VecDeque::pop_front)
-    }
-
-    /// The newest of the jobs that `accepts` accepts.
-    pub(super) fn take_new(
-        &self,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    pub(super) fn pop_new(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, |entries| {
+            let Some(accepts) = accepts else { return entries.pop_back() };
             let at = entries.iter().rposition(|ready| accepts(&ready.job))?;
             entries.remove(at)
         })
     }
 
-    /// The oldest of the jobs that `accepts` accepts.
-    pub(super) fn take_old(
-        &self,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    /// The oldest of the accepted jobs.
+    pub(super) fn pop_old(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, |entries| {
+            let Some(accepts) = accepts else { return entries.pop_front() };
             let at = entries.iter().position(|ready| accepts(&ready.job))?;
             entries.remove(at)
         })

@@ -18,17 +18,17 @@
 //! random sibling's.
 //!
 //! # Readings, where the paper leaves a choice
-//! - The study locks a cluster at a time, from leaf to root, and holds each lock for what it
+//! - Simhadri et al. lock a cluster at a time, from leaf to root, and hold each lock for what it
 //!   claims. Here the claims of all caches under one child of the root (a socket) are one ledger
-//!   behind one lock: a path is checked and claimed at once, so no claim is ever rolled back, and a
-//!   worker that was refused was refused for a reason that a later `done` will lift.
-//! - A bucket is a stack; a worker tries its newest entry only, and leaves it where it does not
+//!   behind one lock. A path is checked and claimed at once, so no claim is ever rolled back, and a
+//!   refused worker was refused for a reason that a later `done` will lift.
+//! - A bucket is a stack. A worker tries its newest entry only, and leaves it where it does not
 //!   fit.
 //! - A strand claims space in the caches strictly below its anchor. A maximal task that skips
 //!   levels (anchored at an L1 out of an L3's bucket) also claims min(μM, S) in each cache between,
 //!   until it ends, since its data passes through.
 //! - A continuation belongs to its task: bucket 0 of the task's anchor, never anchored anew.
-//! - A task of undeclared size has its parent's (see [`crate::Task`]), so it stays at its parent's
+//! - A task of undeclared size has its parent's (see [`TaskInfo`]), so it stays at its parent's
 //!   anchor.
 //! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
@@ -46,25 +46,28 @@ use std::{
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use super::ledger::Ledger;
-use crate::{Env, Guarded, LockId, Options, Ready, Scheduler, Stage, Strand, TaskInfo};
+use super::{ledger::Ledger, queue::Accepts};
+use crate::{
+    Ask, Capabilities, Env, Finds, Guarded, Handle, LockId, Options, Ready, Scheduler, Stage,
+    Strand, TaskInfo,
+};
 
 /// The space-bounded scheduler, central or distributed.
 #[derive(Debug)]
-pub struct SpaceBounded<T> {
+pub(crate) struct SpaceBounded<T> {
     name: &'static str,
     ledger: Ledger,
-    rooms: Vec<Room<T>>,
+    queues: Vec<ClusterQueue<T>>,
     /// Some task had a size. Until then nothing is placed, and a worker may choose as under work
     /// stealing.
     sized: AtomicBool,
 }
 
-/// What waits at one cluster.
+/// The buckets of one cluster.
 #[derive(Debug)]
-struct Room<T> {
-    /// Entries in all buckets: a hint, written under the lock. Workers pass an empty room without
-    /// taking its lock.
+struct ClusterQueue<T> {
+    /// Entries in all buckets: a hint, written under the lock. Workers pass an empty queue
+    /// without taking its lock.
     len: AtomicUsize,
     buckets: Guarded<Buckets<T>>,
     /// Which part of bucket 0 is a worker's own, by worker from `first_worker` on.
@@ -85,27 +88,27 @@ struct Buckets<T> {
     deeper: Vec<Vec<Ready<T>>>,
 }
 
-impl<T: Copy + Send + Debug> SpaceBounded<T> {
+impl<T: Handle> SpaceBounded<T> {
     /// `sb`: one stack for each bucket.
-    pub fn central(machine: &Machine, options: Options) -> Self {
+    pub(crate) fn central(machine: &Machine, options: Options) -> Self {
         Self::new("sb", machine, options, false)
     }
 
     /// `sb-d`: bucket 0 of each cluster split by child cluster.
-    pub fn distributed(machine: &Machine, options: Options) -> Self {
+    pub(crate) fn distributed(machine: &Machine, options: Options) -> Self {
         Self::new("sb-d", machine, options, true)
     }
 
     fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
-        let rooms = (0..machine.clusters().len() as u32)
-            .map(|i| Room::new(machine, ClusterId(i), options, split));
-        let rooms: Vec<_> = rooms.collect();
-        let ledger = Ledger::new(machine, options, LockId(rooms.len() as u32));
-        Self { name, ledger, rooms, sized: AtomicBool::new(false) }
+        let queues = (0..machine.clusters().len() as u32)
+            .map(|i| ClusterQueue::new(machine, ClusterId(i), options, split));
+        let queues: Vec<_> = queues.collect();
+        let ledger = Ledger::new(machine, options, LockId(queues.len() as u32));
+        Self { name, ledger, queues, sized: AtomicBool::new(false) }
     }
 }
 
-impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
+impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -115,69 +118,43 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
         if ready.task.size != TaskInfo::UNKNOWN && !self.sized.load(Ordering::Relaxed) {
             self.sized.store(true, Ordering::Relaxed);
         }
-        self.rooms[anchor.index()].put(w, ready, env);
+        self.queues[anchor.index()].put(w, ready, env);
         anchor
     }
 
-    fn places_by_size(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        // Once something has a size, a worker that may run only what it waits for could wait for
+        // room that nobody gives back.
+        let sized = self.sized.load(Ordering::Relaxed);
+        Capabilities {
+            finds: if sized { Finds::IfThereIsRoom } else { Finds::Everything },
+            places_by_size: true,
+            may_refuse: true,
+            ..Capabilities::default()
+        }
     }
 
-    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.get_within(w, ClusterId::ROOT, env)
-    }
-
-    /// Climbs from the worker's leaf to `within`. A cluster with occupancy above (1−μ)M ends the
-    /// walk: nothing anchored above it may pass.
-    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
+    /// Climbs from the worker's leaf to `ask.within`. A cluster with occupancy above (1−μ)M ends
+    /// the walk: nothing anchored above it may pass.
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
             let admit = |ready: &Ready<T>, env: &mut dyn Env| {
                 self.ledger.admit(w, step, &ready.task, ready.stage, env)
             };
-            if let Some(ready) = self.rooms[cluster.index()].take(w, admit, env) {
-                return Some(ready);
+            let found = self.queues[cluster.index()].take(w, ask.accepts, &admit, env);
+            if found.is_some() {
+                return found;
             }
-            if cluster == within || !self.ledger.passable(cluster) {
+            if cluster == ask.within || !self.ledger.passable(cluster) {
                 return None;
             }
         }
         None
-    }
-
-    /// The oldest accepted in each room, which is the largest: another worker has put it there.
-    fn get_if(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        for (step, &cluster) in self.ledger.path(w).iter().enumerate() {
-            let admit = |ready: &Ready<T>, env: &mut dyn Env| {
-                self.ledger.admit(w, step, &ready.task, ready.stage, env)
-            };
-            if let Some(ready) = self.rooms[cluster.index()].take_accepted(w, accepts, admit, env) {
-                return Some(ready);
-            }
-            if !self.ledger.passable(cluster) {
-                return None;
-            }
-        }
-        None
-    }
-
-    fn can_find(&self) -> bool {
-        true
-    }
-
-    /// While nothing has a size. Later a worker that may run only what it waits for could wait for
-    /// room that nobody gives back.
-    fn can_choose(&self) -> bool {
-        !self.sized.load(Ordering::Relaxed)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
         let waits =
-            |cluster: &ClusterId| self.rooms[cluster.index()].len.load(Ordering::SeqCst) > 0;
+            |cluster: &ClusterId| self.queues[cluster.index()].len.load(Ordering::SeqCst) > 0;
         self.ledger.path(w).iter().any(waits)
     }
 
@@ -202,7 +179,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for SpaceBounded<T> {
     }
 }
 
-impl<T: Copy + Send + Debug> Room<T> {
+impl<T: Handle> ClusterQueue<T> {
     fn new(machine: &Machine, id: ClusterId, options: Options, split: bool) -> Self {
         let cluster = machine.cluster(id);
         let parts = if split { cluster.children.len().max(1) } else { 1 };
@@ -243,57 +220,26 @@ impl<T: Copy + Send + Debug> Room<T> {
         });
     }
 
-    /// Takes the first entry, bucket by bucket, that `admit` lets in; the task that `admit` answers
-    /// carries the policy's notes.
+    /// Takes the first entry, bucket by bucket, that is accepted and that `admit` lets in. The task
+    /// that `admit` returns carries the policy's notes.
     fn take(
         &self,
         w: WorkerId,
-        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
+        accepts: Accepts<'_, T>,
+        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
         env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        self.take_by(env, |buckets, env| {
-            let found = self
-                .take_here(w, buckets, &admit, env)
-                .or_else(|| take_unknown(w, buckets, &|_| true, &admit, env));
-            found.or_else(|| {
-                buckets
-                    .deeper
-                    .iter_mut()
-                    .find_map(|stack| take_if(stack, stack.len().checked_sub(1)?, &admit, env))
-            })
-        })
-    }
-
-    /// Takes the first entry, bucket by bucket, that is accepted and let in.
-    fn take_accepted(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        admit: impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        self.take_by(env, |buckets, env| {
-            let accepted = |stack: &mut Vec<Ready<T>>, env: &mut dyn Env| {
-                let at = stack.iter().position(|ready| accepts(&ready.job))?;
-                take_if(stack, at, &admit, env)
-            };
-            let found = buckets.here.iter_mut().find_map(|stack| accepted(stack, env));
-            let found = found.or_else(|| take_unknown(w, buckets, accepts, &admit, env));
-            found.or_else(|| buckets.deeper.iter_mut().find_map(|stack| accepted(stack, env)))
-        })
-    }
-
-    /// Takes what `find` takes out; nothing, and no lock, where there is nothing.
-    fn take_by(
-        &self,
-        env: &mut dyn Env,
-        find: impl FnOnce(&mut Buckets<T>, &mut dyn Env) -> Option<Ready<T>>,
     ) -> Option<Ready<T>> {
         if self.len.load(Ordering::SeqCst) == 0 {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
-            let found = find(buckets, env)?;
+            let here = match accepts {
+                None => self.take_here(w, buckets, admit, env),
+                Some(_) => take_first(&mut buckets.here, accepts, admit, env),
+            };
+            let found = here
+                .or_else(|| take_unknown(w, &mut buckets.unknown, accepts, admit, env))
+                .or_else(|| take_first(&mut buckets.deeper, accepts, admit, env))?;
             self.len.fetch_sub(1, Ordering::SeqCst);
             Some(found)
         })
@@ -310,21 +256,13 @@ impl<T: Copy + Send + Debug> Room<T> {
     ) -> Option<Ready<T>> {
         let own = self.own_part(w);
         let parts = buckets.here.len();
-        if let Some(newest) = buckets.here[own].len().checked_sub(1) {
-            let found = take_if(&mut buckets.here[own], newest, admit, env);
-            if found.is_some() {
-                return found;
-            }
-        }
-        if parts == 1 || buckets.here.iter().all(Vec::is_empty) {
-            return None;
+        let found = take_one(&mut buckets.here[own], None, admit, env);
+        if found.is_some() || parts == 1 || buckets.here.iter().all(Vec::is_empty) {
+            return found;
         }
         let start = env.random(parts as u32) as usize;
-        let others = (0..parts).map(|i| (start + i) % parts).filter(|part| *part != own);
-        others.into_iter().find_map(|part| {
-            let stack = &mut buckets.here[part];
-            if stack.is_empty() { None } else { take_if(stack, 0, admit, env) }
-        })
+        let mut others = (0..parts).map(|i| (start + i) % parts).filter(|part| *part != own);
+        others.find_map(|part| take_at(&mut buckets.here[part], 0, admit, env))
     }
 
     fn own_part(&self, w: WorkerId) -> usize {
@@ -336,31 +274,54 @@ impl<T: Copy + Send + Debug> Room<T> {
 }
 
 /// Of unknown size, and accepted: the newest that `w` put there, else the oldest.
-fn take_unknown<T: Copy>(
+fn take_unknown<T: Handle>(
     w: WorkerId,
-    buckets: &mut Buckets<T>,
-    accepts: &dyn Fn(&T) -> bool,
+    unknown: &mut VecDeque<(WorkerId, Ready<T>)>,
+    accepts: Accepts<'_, T>,
     admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
-    let own = buckets.unknown.iter().rposition(|(by, ready)| *by == w && accepts(&ready.job));
-    let at = own.or_else(|| buckets.unknown.iter().position(|(_, ready)| accepts(&ready.job)))?;
-    let (_, ready) = buckets.unknown.get(at)?;
-    let task = admit(ready, env)?;
-    let (_, ready) = buckets.unknown.remove(at)?;
+    let accepted = |ready: &Ready<T>| accepts.is_none_or(|accepts| accepts(&ready.job));
+    let own = unknown.iter().rposition(|(by, ready)| *by == w && accepted(ready));
+    let at = own.or_else(|| unknown.iter().position(|(_, ready)| accepted(ready)))?;
+    let task = admit(&unknown.get(at)?.1, env)?;
+    let (_, ready) = unknown.remove(at)?;
     Some(Ready { task, ..ready })
 }
 
-fn take_if<T: Copy>(
+/// From the first stack whose entry is let in.
+fn take_first<T: Handle>(
+    stacks: &mut [Vec<Ready<T>>],
+    accepts: Accepts<'_, T>,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
+    env: &mut dyn Env,
+) -> Option<Ready<T>> {
+    stacks.iter_mut().find_map(|stack| take_one(stack, accepts, admit, env))
+}
+
+/// The newest entry. To an ask that accepts only some, the oldest of them, which is the largest:
+/// another worker has put it there.
+fn take_one<T: Handle>(
+    stack: &mut Vec<Ready<T>>,
+    accepts: Accepts<'_, T>,
+    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
+    env: &mut dyn Env,
+) -> Option<Ready<T>> {
+    let at = match accepts {
+        None => stack.len().checked_sub(1)?,
+        Some(accepts) => stack.iter().position(|ready| accepts(&ready.job))?,
+    };
+    take_at(stack, at, admit, env)
+}
+
+fn take_at<T: Handle>(
     stack: &mut Vec<Ready<T>>,
     at: usize,
     admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
     env: &mut dyn Env,
 ) -> Option<Ready<T>> {
-    let task = admit(&stack[at], env)?;
-    let mut ready = stack.remove(at);
-    ready.task = task;
-    Some(ready)
+    let task = admit(stack.get(at)?, env)?;
+    Some(Ready { task, ..stack.remove(at) })
 }
 
 /// The size in bytes of the largest cache 1, 2, … levels below cluster `id`.

@@ -1,18 +1,18 @@
 //! `ws` and `pws`: a queue per worker, and thieves.
 //!
 //! A worker puts what becomes ready on the new end of its own queue and takes from there (so it
-//! runs in serial order); when its queue is empty it takes from the old end of another's, where the
+//! runs in serial order). When its queue is empty it takes from the old end of another's, where the
 //! largest pieces of work lie. Blumofe & Leiserson, *Scheduling multithreaded computations by work
 //! stealing* (JACM 1999), prove the bounds in time and space.
 //!
-//! `ws` picks its victim uniformly at random. `pws` (Quintin & Wagner, *Hierarchical
-//! work-stealing*, Euro-Par 2010; with the weights of the space-bounded study) picks one under the
-//! same last-level cache r times likelier: with c workers under that cache of P in all, each of
-//! them with weight r, each other with weight 1 (the study's r/(rc+P−c) and 1/(rc+P−c), given that
-//! a thief is never its own victim).
+//! - `ws` picks its victim uniformly at random.
+//! - `pws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010) picks one under the same
+//!   last-level cache r times likelier. The weights are those of Simhadri et al. (2016): with c
+//!   workers under that cache of P in all, each of them is picked with r/(rc+P−c) and each other
+//!   one with 1/(rc+P−c), given that a thief is never its own victim.
 //!
 //! Deviation: a thief that finds a victim's queue empty goes on to another, without repetition,
-//! until it found work or has looked everywhere. So `get` answers `None` only if nothing was ready,
+//! until it found work or has looked everywhere. So `get` returns `None` only if nothing was ready,
 //! and an engine may let the worker sleep. The first victim has the distribution above; later ones
 //! are drawn likewise from those that are left, next in order within the class drawn.
 
@@ -21,16 +21,18 @@ use std::fmt::Debug;
 use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
-use super::queue::Queue;
-use crate::{Env, LockId, Ready, Scheduler};
+use super::queue::{Accepts, Queue};
+use crate::{Ask, Capabilities, Env, Finds, Handle, LockId, Ready, Scheduler, Tiers};
 
 /// Work stealing, with uniform or distance-aware choice of the victim.
 #[derive(Debug)]
-pub struct WorkStealing<T> {
+pub(crate) struct WorkStealing<T> {
     name: &'static str,
+    capabilities: Capabilities,
+    tiers: Option<Tiers>,
     queues: Vec<CachePadded<Queue<T>>>,
-    /// Per worker: the others under its last-level cache. Empty for uniform choice: everyone is
-    /// far.
+    /// Per worker: the others under its last-level cache. Empty for uniform choice, under which
+    /// all are far.
     near: Vec<Vec<u32>>,
     /// Per worker: all others that are not near.
     far: Vec<Vec<u32>>,
@@ -38,24 +40,29 @@ pub struct WorkStealing<T> {
     nearness: u32,
 }
 
-impl<T: Copy + Send + Debug> WorkStealing<T> {
-    /// `ws`: every other worker is as likely a victim.
-    pub fn uniform(machine: &Machine) -> Self {
-        Self::new("ws", machine, 1, |_, _| false)
-    }
-
-    /// `cilk-a`: as [`Self::uniform`], child-first, as MIT Cilk's scheduler is; what CATS and CAB
-    /// are compared with.
-    pub fn cilk(machine: &Machine) -> Self {
-        Self { name: "cilk-a", ..Self::uniform(machine) }
+impl<T: Handle> WorkStealing<T> {
+    /// `ws`, or `cilk-a`, CATS's and CAB's baseline: every other worker is as likely a victim.
+    pub(crate) fn uniform(name: &'static str, machine: &Machine) -> Self {
+        Self::new(name, machine, 1, |_, _| false)
     }
 
     /// `pws`: workers under the same last-level cache are `nearness` times likelier.
-    pub fn priority(machine: &Machine, nearness: u32) -> Self {
+    pub(crate) fn priority(machine: &Machine, nearness: u32) -> Self {
         Self::new("pws", machine, nearness.max(1), |a, b| {
             let cluster = machine.last_level(a);
             cluster != ClusterId::ROOT && machine.cluster(cluster).has(b)
         })
+    }
+
+    /// What a policy with two tiers is on a machine that has no two tiers.
+    pub(super) fn in_place_of(
+        name: &'static str,
+        machine: &Machine,
+        finds: Finds,
+        tiers: Option<Tiers>,
+    ) -> Box<Self> {
+        let capabilities = Capabilities { finds, ..Capabilities::default() };
+        Box::new(Self { capabilities, tiers, ..Self::uniform(name, machine) })
     }
 
     fn new(
@@ -72,6 +79,12 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         };
         Self {
             name,
+            capabilities: Capabilities {
+                finds: Finds::Everything,
+                follows_tasks: false,
+                ..Capabilities::default()
+            },
+            tiers: None,
             queues: (0..count).map(|w| CachePadded::new(Queue::new(LockId(w)))).collect(),
             near: (0..count).map(|w| others(w, true)).collect(),
             far: (0..count).map(|w| others(w, false)).collect(),
@@ -79,21 +92,11 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
         }
     }
 
-    /// The newest in `w`'s own queue that `accepts` accepts.
-    pub(super) fn get_own_if(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        self.queues[w.index()].take_new(accepts, env)
-    }
-
-    /// Takes from another's queue, by `take`.
+    /// Takes from another's queue.
     fn steal(
         &self,
         thief: WorkerId,
-        take: impl Fn(&Queue<T>, &mut dyn Env) -> Option<Ready<T>>,
+        accepts: Accepts<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         let mut near = Round::new(&self.near[thief.index()], env);
@@ -110,7 +113,7 @@ impl<T: Copy + Send + Debug> WorkStealing<T> {
                 &mut far
             };
             let victim = class.next();
-            let found = take(&self.queues[victim as usize], env);
+            let found = self.queues[victim as usize].pop_old(accepts, env);
             env.steal(WorkerId(victim), found.is_some());
             if found.is_some() {
                 return found;
@@ -143,9 +146,13 @@ impl<'a> Round<'a> {
     }
 }
 
-impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
+impl<T: Handle> Scheduler<T> for WorkStealing<T> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
@@ -153,33 +160,16 @@ impl<T: Copy + Send + Debug> Scheduler<T> for WorkStealing<T> {
         ClusterId::ROOT
     }
 
-    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.queues[w.index()].pop_new(env).or_else(|| self.steal(w, Queue::pop_old, env))
-    }
-
-    fn get_if(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        self.get_own_if(w, accepts, env)
-            .or_else(|| self.steal(w, |queue, env| queue.take_old(accepts, env), env))
-    }
-
-    fn can_choose(&self) -> bool {
-        true
-    }
-
-    fn follows_tasks(&self) -> bool {
-        false
-    }
-
-    fn get_own(&self, w: WorkerId, _: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.queues[w.index()].pop_new(env)
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let own = self.queues[w.index()].pop_new(ask.accepts, env);
+        if own.is_some() || ask.own_only { own } else { self.steal(w, ask.accepts, env) }
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
         !self.queues[w.index()].seems_empty()
+    }
+
+    fn tiers(&self) -> Option<Tiers> {
+        self.tiers.clone()
     }
 }

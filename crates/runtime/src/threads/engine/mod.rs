@@ -1,8 +1,8 @@
 //! The upper layer: forks that other workers need, and how the policy decides about them.
 //!
-//! The engine of a pool holds its policy (any [`befit_sched::Scheduler`]), calls it as its protocol
-//! asks, and lets sleepers know what the policy's answers mean for them. The lower layer
-//! ([`crate::fork`]) comes here only when it must.
+//! The engine of a pool holds its policy (any [`Scheduler`]), calls it as its protocol asks, and
+//! notifies the sleepers for whom it has something. The lower layer ([`crate::fork`]) comes here
+//! only when it must.
 
 mod env;
 mod job;
@@ -10,11 +10,12 @@ mod lineage;
 mod meter;
 mod thresholds;
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::{fmt, sync::atomic::Ordering::SeqCst};
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
-    Env, ForkOrder, Options, Ready, Scheduler, SchedulerKind, Stage, Strand, TaskInfo, Tiers,
+    Ask, Capabilities, Env, Finds, ForkOrder, Options, Policy, Ready, Scheduler, SchedulerKind,
+    Stage, Strand, TaskInfo, Tiers,
 };
 use crossbeam_utils::CachePadded;
 
@@ -35,11 +36,30 @@ use crate::{
     },
 };
 
+/// A [`Policy`] whose type has been forgotten, for pools.
+pub(crate) trait AnyPolicy: fmt::Debug {
+    fn build(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<JobRef>>;
+    fn minds_places(&self) -> bool;
+}
+
+impl<P: Policy> AnyPolicy for P {
+    fn build(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<JobRef>> {
+        Policy::build(self, machine, options)
+    }
+
+    fn minds_places(&self) -> bool {
+        Policy::minds_places(self)
+    }
+}
+
 /// A pool's policy with what it needs around it.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    kind: SchedulerKind,
+    /// None for a policy of the program's own.
+    kind: Option<SchedulerKind>,
     policy: Box<dyn Scheduler<JobRef>>,
+    /// The policy's when the pool was built: all but `finds` stay as they are.
+    pub(crate) capabilities: Capabilities,
     machine: PoolMachine,
     options: Options,
     wait_policy: WaitPolicy,
@@ -55,38 +75,31 @@ pub(crate) struct Engine {
     holding: CachePadded<AtomicUsize>,
     /// Counts the times that the pool was stuck.
     alarm: AtomicUsize,
-    /// The policy wants to know what runs.
-    follows_tasks: bool,
-    /// The policy may want to see every fork of some tasks.
-    wants_forks: bool,
-    /// The policy may refuse what is ready.
-    may_refuse: bool,
     pub(crate) sleep: Sleep,
 }
 
 impl Engine {
     pub(crate) fn new(
-        kind: SchedulerKind,
+        kind: Option<SchedulerKind>,
+        policy: &dyn AnyPolicy,
         machine: PoolMachine,
         options: Options,
         wait_policy: WaitPolicy,
         threads: usize,
     ) -> Self {
-        let (policy, threads_under) = if kind.minds_places() {
+        let (policy, threads_under) = if policy.minds_places() {
             let machine = machine.get();
             let worker = |thread| WorkerId((thread % machine.workers().len()) as u32);
             let under = |cluster: &Cluster| {
                 (0..threads).filter(|thread| cluster.has(worker(*thread))).count()
             };
-            (kind.build(machine, options), machine.clusters().iter().map(under).collect())
+            (policy.build(machine, options), machine.clusters().iter().map(under).collect())
         } else {
-            (kind.build(&machine.counted(), options), vec![threads])
+            (policy.build(&machine.counted(), options), vec![threads])
         };
-        let wants_forks = policy.wants_forks_of(&TaskInfo::root(None, None));
-        let may_refuse = policy.may_refuse();
-        let follows_tasks = policy.follows_tasks();
         Self {
             kind,
+            capabilities: policy.capabilities(),
             policy,
             options,
             wait_policy,
@@ -96,16 +109,18 @@ impl Engine {
             restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
-            follows_tasks,
-            wants_forks,
-            may_refuse,
             sleep: Sleep::new(threads),
             machine,
         }
     }
 
-    pub(crate) fn kind(&self) -> SchedulerKind {
+    pub(crate) fn kind(&self) -> Option<SchedulerKind> {
         self.kind
+    }
+
+    /// The policy's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.policy.name()
     }
 
     /// The pool's machine. The first call may read what the system tells of it.
@@ -145,31 +160,9 @@ impl Engine {
     /// The sizes that decide how forks on `worker` are treated, if the policy places by size.
     pub(crate) fn thresholds(&self, worker: WorkerId) -> Option<Thresholds> {
         let under = |cluster: ClusterId| self.threads_under[cluster.index()];
-        self.places_by_size()
+        self.capabilities
+            .places_by_size
             .then(|| Thresholds::new(self.machine(), worker, self.options.sigma, under))
-    }
-
-    /// Whether the policy binds tasks to caches by their size. Such a policy may also refuse what
-    /// is ready until room is given back.
-    pub(crate) fn places_by_size(&self) -> bool {
-        self.policy.places_by_size()
-    }
-
-    /// Whether the policy wants to know what runs: else [`Self::resume`], [`Self::done`] and
-    /// [`Self::task_ended`] need not be called.
-    pub(crate) fn follows_tasks(&self) -> bool {
-        self.follows_tasks
-    }
-
-    /// Whether the policy wants to see every fork of some tasks: [`Self::wants_forks_of`] tells of
-    /// which.
-    pub(crate) fn wants_forks(&self) -> bool {
-        self.wants_forks
-    }
-
-    /// Whether the policy wants to see every fork of `parent`.
-    pub(crate) fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
-        self.policy.wants_forks_of(parent)
     }
 
     /// What the policy has found out about the program, if it has two tiers.
@@ -180,7 +173,7 @@ impl Engine {
     /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
     pub(crate) fn can_wait_as_asked(&self) -> bool {
         self.wait_policy == WaitPolicy::Anything
-            || (self.policy.can_choose() && !self.policy.places_by_size())
+            || (self.capabilities.finds == Finds::Everything && !self.capabilities.places_by_size)
     }
 
     /// Whether more than one thread may run what is anchored at `cluster`.
@@ -198,12 +191,12 @@ impl Engine {
     // there.
     #[inline(always)]
     pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {
-        if self.wants_forks && task.depth == 0 {
+        if self.capabilities.sees_forks && task.depth == 0 {
             // Tells one computation of the program from another.
             // SAFETY: it has not been executed: it is only now given to the policy.
             task.index = unsafe { job.site() };
         }
-        if self.may_refuse {
+        if self.capabilities.may_refuse {
             // Before the add: see "What is announced" in sleep/README.md.
             self.queued.fetch_add(1, SeqCst);
         }
@@ -211,11 +204,14 @@ impl Engine {
         self.notify(w, cluster);
     }
 
-    /// What shall `w` run? A worker that waits within a task anchored at `within` gets nothing from
-    /// further up: what it got would lie on top of the waiting task on its stack, which then could
-    /// not go on before that ended. It would hold its part of the cache for nothing, and the stack
-    /// would grow by a task for each level of the tree of caches, again and again. A worker that
-    /// may run only what it waits for gives that as `awaited`: see [`Self::narrowed`].
+    /// What `w` runs next. A worker that may run only what it waits for gives that as `awaited`: see
+    /// [`Self::narrowed`]. Another one, which waits within a task anchored at `within`, gets nothing
+    /// from further up.
+    ///
+    /// What it gets lies on top of the waiting task on its stack, and that task cannot go on before
+    /// the other has ended. Were the other from further up, the waiting task would hold its part of
+    /// the cache for nothing, and the stack would grow by a task for each level of the tree of
+    /// caches, again and again.
     pub(crate) fn get(
         &self,
         w: WorkerId,
@@ -223,28 +219,23 @@ impl Engine {
         awaited: Option<Ancestor>,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        if let Some(awaited) = awaited {
-            // SAFETY: what a policy shows has not been handed out, and will not be before the call
-            // returns.
-            let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-            return self.taken(self.policy.get_if(w, &accepts, env));
-        }
-        self.taken(self.policy.get_within(w, within, env))
+        let Some(awaited) = awaited else {
+            return self.taken(self.policy.get(w, Ask { within, ..Ask::ANYTHING }, env));
+        };
+        // SAFETY: a policy shows only jobs that have not been handed out, and hands none of them
+        // out before the call returns.
+        let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
+        self.taken(self.policy.get(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env))
     }
 
     /// What a worker that waits for `awaited` must keep to, if it must: by the pool's
     /// [`WaitPolicy`], or because it is `deep` and must not pile up more on its stack. (Under
-    /// policies that cannot choose it takes what there is.)
+    /// policies that may not find it, it takes what there is.)
     pub(crate) fn narrowed(&self, awaited: Option<Ancestor>, deep: bool) -> Option<Ancestor> {
         awaited.filter(|_| {
-            (deep || self.wait_policy == WaitPolicy::Descendants) && self.policy.can_choose()
+            (deep || self.wait_policy == WaitPolicy::Descendants)
+                && self.policy.capabilities().finds == Finds::Everything
         })
-    }
-
-    /// Whether the policy can be asked for what descends from something: as far as there is room,
-    /// it answers it.
-    pub(crate) fn can_find(&self) -> bool {
-        self.policy.can_find()
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.
@@ -254,7 +245,7 @@ impl Engine {
         within: ClusterId,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.taken(self.policy.get_own(w, within, env))
+        self.taken(self.policy.get(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env))
     }
 
     /// Whether there seems to be something that `w` finds without stealing.
@@ -263,7 +254,7 @@ impl Engine {
     }
 
     fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
-        if self.may_refuse
+        if self.capabilities.may_refuse
             && let Some(ready) = &ready
         {
             if ready.task.maximal {
@@ -354,7 +345,7 @@ impl Engine {
             everywhere || self.machine().cluster(cluster).has(self.worker(*thread))
         };
         let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
-        let all = || self.may_refuse || self.restricted.load(SeqCst) > 0;
+        let all = || self.capabilities.may_refuse || self.restricted.load(SeqCst) > 0;
         self.sleep.notify(cluster, threads, all);
     }
 }

@@ -114,7 +114,8 @@ impl Worker {
             // On the thread that it counts: workers are made on their own.
             meter: registry.meter(thread),
             random: Random::new(registry.seed(), thread as u64),
-            watched: engine.follows_tasks() || registry.counters(thread).times.are_measured(),
+            watched: engine.capabilities.follows_tasks
+                || registry.counters(thread).times.are_measured(),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
             registry,

@@ -34,7 +34,9 @@ impl Worker {
 
     /// Whether the policy must see every fork that the running task makes.
     pub(crate) fn shows_forks(&self) -> bool {
-        self.engine().wants_forks() && self.engine().wants_forks_of(self.task()) && self.may_share()
+        self.engine().capabilities.sees_forks
+            && self.fork_order(self.task()) == ForkOrder::ParentFirst
+            && self.may_share()
     }
 
     pub(crate) fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {

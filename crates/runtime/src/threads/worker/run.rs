@@ -40,7 +40,7 @@ impl Worker {
 
     /// The innermost entry, if the policy wants to know what becomes of it.
     fn followed_entry(&self) -> Option<&Entry> {
-        self.entry().filter(|_| self.engine().follows_tasks())
+        self.entry().filter(|_| self.engine().capabilities.follows_tasks)
     }
 
     /// An entry for a task whose strand `stage` runs next, within those that there are.
@@ -190,7 +190,7 @@ impl Worker {
     }
 
     fn end(&self, entry: &Entry) {
-        if entry.open.replace(false) && self.engine().follows_tasks() {
+        if entry.open.replace(false) && self.engine().capabilities.follows_tasks {
             self.engine().task_ended(self.id, &entry.task, &mut self.env());
         }
     }

@@ -1,6 +1,6 @@
 //! How a worker waits: it runs other work, then spins, then sleeps.
 
-use befit_sched::{Ready, TaskInfo};
+use befit_sched::{Finds, Ready, TaskInfo};
 
 use super::Worker;
 use crate::threads::{
@@ -82,7 +82,7 @@ impl Worker {
     /// for a scope runs the scope's tasks, and others of its own queue in their order, as rayon
     /// does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
-        if !self.engine().can_find() {
+        if self.engine().capabilities.finds == Finds::Nothing {
             return false;
         }
         let mut round = 0;

@@ -9,141 +9,136 @@ use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
 use super::Sockets;
-use crate::{Env, LockId, Ready, policy::queue::Queue};
+use crate::{
+    Env, Handle, LockId, Ready,
+    policy::queue::{Accepts, Queue},
+};
 
 /// An inter-socket pool per socket, an intra-socket pool per worker.
 #[derive(Debug)]
-pub(in super::super) struct Pools<T> {
+pub(in crate::policy) struct Pools<T> {
+    pub(in crate::policy) sockets: Sockets,
     intra: Vec<CachePadded<Queue<T>>>,
     inter: Vec<CachePadded<Queue<T>>>,
     /// Per socket: intra-socket subtrees that have begun and not ended.
     running: Vec<CachePadded<AtomicUsize>>,
 }
 
-impl<T: Copy + Send + Debug> Pools<T> {
-    /// Its locks are named from `first_lock` on; answers the first that is free.
-    pub(in super::super) fn new(sockets: &Sockets, workers: usize, first_lock: u32) -> (Self, u32) {
-        let queues = |from: u32, count: usize| {
-            (0..count as u32)
-                .map(|i| CachePadded::new(Queue::new(LockId(from + i))))
-                .collect::<Vec<_>>()
+impl<T: Handle> Pools<T> {
+    /// Its locks are named from `first_lock` on. Returns the first lock that is free, too.
+    pub(in crate::policy) fn new(sockets: Sockets, workers: u32, first_lock: u32) -> (Self, u32) {
+        let queues = |locks: std::ops::Range<u32>| {
+            locks.map(|lock| CachePadded::new(Queue::new(LockId(lock)))).collect::<Vec<_>>()
         };
-        let first_inter = first_lock + workers as u32;
+        let first_inter = first_lock + workers;
+        let end = first_inter + sockets.count() as u32;
         let pools = Self {
-            intra: queues(first_lock, workers),
-            inter: queues(first_inter, sockets.count()),
-            running: (0..sockets.count()).map(|_| CachePadded::new(AtomicUsize::new(0))).collect(),
+            intra: queues(first_lock..first_inter),
+            inter: queues(first_inter..end),
+            running: (0..sockets.count()).map(|_| CachePadded::default()).collect(),
+            sockets,
         };
-        (pools, first_inter + sockets.count() as u32)
+        (pools, end)
     }
 
-    /// Into worker `w`'s own pool; or, if it stands outside `socket`, where the task belongs, the
-    /// pool of that one's first worker.
-    pub(in super::super) fn add_intra(
-        &self,
-        sockets: &Sockets,
-        w: WorkerId,
-        socket: usize,
-        ready: Ready<T>,
-        env: &mut dyn Env,
-    ) {
-        let at = if sockets.of(w) == socket {
-            w.index()
-        } else {
-            sockets.workers(socket).start as usize
-        };
+    /// Into worker `w`'s own pool; or, if it stands outside the socket that `ready` is bound to,
+    /// the pool of that one's first worker.
+    pub(in crate::policy) fn add_intra(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) {
+        let socket = self.sockets.of_task(&ready.task, w);
+        let first = self.sockets.workers(socket).start as usize;
+        let at = if self.sockets.of(w) == socket { w.index() } else { first };
         self.intra[at].push_new(ready, env);
     }
 
-    pub(in super::super) fn add_inter(&self, socket: usize, ready: Ready<T>, env: &mut dyn Env) {
-        self.inter[socket].push_new(ready, env);
+    /// Into the inter-socket pool of `w`'s socket.
+    pub(in crate::policy) fn add_inter(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) {
+        self.inter[self.sockets.of(w)].push_new(ready, env);
     }
 
     /// The worker's own newest intra-socket task, else the oldest of another of its socket, from a
     /// random one on.
-    pub(in super::super) fn get_intra(
-        &self,
-        sockets: &Sockets,
-        w: WorkerId,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        if let Some(ready) = self.intra[w.index()].pop_new(env) {
+    pub(in crate::policy) fn get_intra(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        if let Some(ready) = self.intra[w.index()].pop_new(None, env) {
             return Some(ready);
         }
-        let near = sockets.workers(sockets.of(w));
-        if self.intra_is_empty(sockets, sockets.of(w)) {
+        let socket = self.sockets.of(w);
+        if self.intra_is_empty(socket) {
             return None;
         }
+        let near = self.sockets.workers(socket);
         let count = near.len() as u32;
         let start = env.random(count);
-        let others = (0..count).map(|i| near.start + (start + i) % count).filter(|v| *v != w.0);
-        others.into_iter().find_map(|v| self.steal(&self.intra[v as usize], WorkerId(v), env))
+        let mut others = (0..count).map(|i| near.start + (start + i) % count).filter(|v| *v != w.0);
+        others.find_map(|v| self.steal(&self.intra[v as usize], WorkerId(v), env))
     }
 
-    /// The newest inter-socket task of the worker's own socket.
-    pub(in super::super) fn get_inter(&self, socket: usize, env: &mut dyn Env) -> Option<Ready<T>> {
-        self.inter[socket].pop_new(env)
-    }
-
-    /// The oldest inter-socket task of another socket, from a random one on.
-    pub(in super::super) fn steal_inter(
+    /// The newest inter-socket task of the worker's own socket, else the oldest of another socket,
+    /// from a random one on.
+    pub(in crate::policy) fn get_inter(
         &self,
-        sockets: &Sockets,
         socket: usize,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
+        if let Some(ready) = self.inter[socket].pop_new(None, env) {
+            return Some(ready);
+        }
         if self.inter.iter().all(|queue| queue.seems_empty()) {
             return None;
         }
         let count = self.inter.len();
         let start = env.random(count as u32) as usize;
-        let others = (0..count).map(|i| (start + i) % count).filter(|s| *s != socket);
+        let mut others = (0..count).map(|i| (start + i) % count).filter(|s| *s != socket);
         others
-            .into_iter()
-            .find_map(|s| self.steal(&self.inter[s], WorkerId(sockets.workers(s).start), env))
+            .find_map(|s| self.steal(&self.inter[s], WorkerId(self.sockets.workers(s).start), env))
     }
 
-    /// Whatever `accepts` accepts, wherever it waits: a worker that may take nothing else must find
-    /// it.
-    pub(in super::super) fn get_if(
+    /// Whatever is accepted, wherever it waits: a worker that may take nothing else must find it.
+    pub(in crate::policy) fn get_accepted(
         &self,
         w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
+        accepts: Accepts<'_, T>,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let own = self.intra[w.index()].take_new(accepts, env);
+        let own = self.intra[w.index()].pop_new(accepts, env);
         let others = || self.intra.iter().chain(&self.inter);
-        own.or_else(|| others().find_map(|queue| queue.take_old(accepts, env)))
+        own.or_else(|| others().find_map(|queue| queue.pop_old(accepts, env)))
     }
 
     fn steal(&self, queue: &Queue<T>, victim: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let found = queue.pop_old(env);
+        let found = queue.pop_old(None, env);
         env.steal(victim, found.is_some());
         found
     }
 
     /// Whether no intra-socket task waits on the socket.
-    pub(in super::super) fn intra_is_empty(&self, sockets: &Sockets, socket: usize) -> bool {
-        sockets.workers(socket).all(|w| self.intra[w as usize].seems_empty())
+    fn intra_is_empty(&self, socket: usize) -> bool {
+        self.sockets.workers(socket).all(|w| self.intra[w as usize].seems_empty())
+    }
+
+    /// Whether `w` may take a subtree as CAB and CATS have it: the head core only, and only if
+    /// nothing of a subtree is left on its socket.
+    pub(in crate::policy) fn may_begin(&self, w: WorkerId) -> bool {
+        let socket = self.sockets.of(w);
+        self.sockets.is_head(w) && self.running(socket) == 0 && self.intra_is_empty(socket)
     }
 
     /// Whether something waits that `w` finds without stealing.
-    pub(in super::super) fn has_own(&self, sockets: &Sockets, w: WorkerId) -> bool {
-        !self.intra[w.index()].seems_empty() || !self.inter[sockets.of(w)].seems_empty()
+    pub(in crate::policy) fn has_own(&self, w: WorkerId) -> bool {
+        !self.intra[w.index()].seems_empty() || !self.inter[self.sockets.of(w)].seems_empty()
     }
 
     /// A subtree begins on the socket.
-    pub(in super::super) fn begin(&self, socket: usize) {
+    pub(in crate::policy) fn begin(&self, socket: usize) {
         self.running[socket].fetch_add(1, SeqCst);
     }
 
     /// A subtree of the socket has ended.
-    pub(in super::super) fn end(&self, socket: usize) {
+    pub(in crate::policy) fn end(&self, socket: usize) {
         self.running[socket].fetch_sub(1, SeqCst);
     }
 
     /// How many subtrees run on the socket.
-    pub(in super::super) fn running(&self, socket: usize) -> usize {
+    pub(in crate::policy) fn running(&self, socket: usize) -> usize {
         self.running[socket].load(SeqCst)
     }
 }

@@ -1,4 +1,4 @@
-//! Which worker stands under which last-level cache, and which of them are there.
+//! Which worker stands under which last-level cache, and which of the workers take part.
 
 use std::{
     ops::Range,
@@ -7,9 +7,11 @@ use std::{
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 
+use crate::TaskInfo;
+
 /// The sockets of a machine.
 #[derive(Debug)]
-pub(in super::super) struct Sockets {
+pub(in crate::policy) struct Sockets {
     clusters: Vec<ClusterId>,
     workers: Vec<Range<u32>>,
     /// Per worker.
@@ -22,7 +24,7 @@ pub(in super::super) struct Sockets {
 }
 
 impl Sockets {
-    pub(in super::super) fn new(machine: &Machine) -> Self {
+    pub(in crate::policy) fn new(machine: &Machine) -> Self {
         let count = machine.workers().len() as u32;
         let of_worker: Vec<_> = (0..count).map(|w| machine.last_level(WorkerId(w))).collect();
         let mut clusters = of_worker.clone();
@@ -41,38 +43,39 @@ impl Sockets {
     }
 
     /// Whether there are tiers to make: several last-level caches, and one at least that is shared.
-    pub(in super::super) fn have_tiers(&self) -> bool {
+    pub(in crate::policy) fn have_tiers(&self) -> bool {
         self.clusters.len() > 1 && self.workers.iter().any(|workers| workers.len() > 1)
     }
 
-    pub(in super::super) fn count(&self) -> usize {
+    pub(in crate::policy) fn count(&self) -> usize {
         self.clusters.len()
     }
 
     /// Bytes of the smallest shared cache.
-    pub(in super::super) fn cache(&self) -> u64 {
+    pub(in crate::policy) fn cache(&self) -> u64 {
         self.cache
     }
 
-    pub(in super::super) fn of(&self, w: WorkerId) -> usize {
+    pub(in crate::policy) fn of(&self, w: WorkerId) -> usize {
         self.of[w.index()] as usize
     }
 
-    pub(in super::super) fn cluster(&self, socket: usize) -> ClusterId {
+    pub(in crate::policy) fn cluster(&self, socket: usize) -> ClusterId {
         self.clusters[socket]
     }
 
-    /// The socket whose last-level cache `cluster` is, or lies below.
-    pub(in super::super) fn at(&self, cluster: ClusterId) -> Option<usize> {
-        self.clusters.iter().position(|c| *c == cluster)
+    /// The socket that `task` is bound to, else that of `w`.
+    pub(in crate::policy) fn of_task(&self, task: &TaskInfo, w: WorkerId) -> usize {
+        let bound = self.clusters.iter().position(|cluster| *cluster == task.anchor);
+        bound.unwrap_or(self.of(w))
     }
 
-    pub(in super::super) fn workers(&self, socket: usize) -> Range<u32> {
+    pub(in crate::policy) fn workers(&self, socket: usize) -> Range<u32> {
         self.workers[socket].clone()
     }
 
     /// `w` looks for work.
-    pub(in super::super) fn see(&self, w: WorkerId) {
+    pub(in crate::policy) fn see(&self, w: WorkerId) {
         let seen = &self.seen[w.index()];
         if !seen.load(Ordering::Relaxed) {
             seen.store(true, Ordering::Relaxed);
@@ -84,12 +87,12 @@ impl Sockets {
     }
 
     /// Whether any worker of the socket has ever looked for work.
-    pub(in super::super) fn is_staffed(&self, socket: usize) -> bool {
+    pub(in crate::policy) fn is_staffed(&self, socket: usize) -> bool {
         self.workers(socket).any(|w| self.is_seen(w))
     }
 
     /// Whether `w` is its socket's head core: the first of those that are there.
-    pub(in super::super) fn is_head(&self, w: WorkerId) -> bool {
+    pub(in crate::policy) fn is_head(&self, w: WorkerId) -> bool {
         self.workers(self.of(w)).find(|v| self.is_seen(*v)).is_none_or(|head| head == w.0)
     }
 }

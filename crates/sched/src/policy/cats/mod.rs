@@ -35,7 +35,10 @@ mod tests;
 
 use std::{
     fmt::Debug,
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::atomic::{
+        AtomicU64, AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
@@ -51,25 +54,16 @@ use super::{
     stealing::WorkStealing,
 };
 use crate::{
-    CountSource, Env, ForkOrder, Guarded, LockId, Ready, Scheduler, Stage, Strand, TaskInfo, Tiers,
-    WorkerCounts,
+    Ask, Capabilities, CountSource, Env, Finds, ForkOrder, Guarded, Handle, LockId, QuietEnv,
+    Ready, Scheduler, Stage, Strand, TaskInfo, Tiers, WorkerCounts,
 };
 
 /// CATS, literal or sticky.
 #[derive(Debug)]
-pub struct Cats<T> {
-    name: &'static str,
+pub(crate) struct Cats<T> {
     sticky: bool,
-    /// None on machines that have no two tiers: plain stealing.
-    upper: Option<Upper<T>>,
     /// What belongs to no tier waits here.
     plain: WorkStealing<T>,
-}
-
-/// What two tiers need.
-#[derive(Debug)]
-struct Upper<T> {
-    sockets: Sockets,
     pools: Pools<T>,
     /// Per socket, subtrees bound to it (`cats-s`).
     leaves: Vec<CachePadded<Leaves<T>>>,
@@ -96,76 +90,76 @@ struct Known {
 /// Strands per worker that are seen before a program is called CPU-bound.
 const ENOUGH: u32 = 4;
 
-impl<T: Copy + Send + Debug> Cats<T> {
-    /// `cats`: as the paper has it.
-    pub fn literal(machine: &Machine) -> Self {
-        Self::new("cats", machine, false)
+impl<T: Handle> Cats<T> {
+    /// `cats`: as in Chen et al. (2012).
+    pub(crate) fn literal(machine: &Machine) -> Box<dyn Scheduler<T>> {
+        Self::build("cats", machine, false)
     }
 
     /// `cats-s`: subtrees stay where their data are.
-    pub fn sticky(machine: &Machine) -> Self {
-        Self::new("cats-s", machine, true)
+    pub(crate) fn sticky(machine: &Machine) -> Box<dyn Scheduler<T>> {
+        Self::build("cats-s", machine, true)
     }
 
-    fn new(name: &'static str, machine: &Machine, sticky: bool) -> Self {
+    fn build(name: &'static str, machine: &Machine, sticky: bool) -> Box<dyn Scheduler<T>> {
         let sockets = Sockets::new(machine);
-        let upper = sockets.have_tiers().then(|| Upper::new(machine, sockets));
-        Self { name, sticky, upper, plain: WorkStealing::uniform(machine) }
+        if !sockets.have_tiers() {
+            let plain = Some("the machine has no two shared caches");
+            let tiers = Some(Tiers { plain, ..Tiers::default() });
+            return WorkStealing::in_place_of(name, machine, Finds::Everything, tiers);
+        }
+        let workers = machine.workers().len() as u32;
+        // The queues of plain stealing have the first locks.
+        let (pools, next) = Pools::new(sockets, workers, workers);
+        let known_lock = next + pools.sockets.count() as u32;
+        let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
+        let latency = shared.map_or(0, |cache| cache.latency.0) as f64;
+        Box::new(Self {
+            sticky,
+            plain: WorkStealing::uniform(name, machine),
+            pools,
+            leaves: (next..known_lock)
+                .map(|lock| CachePadded::new(Leaves::new(LockId(lock))))
+                .collect(),
+            known: Guarded::new(
+                LockId(known_lock),
+                Known { table: Table::new(), tiers: Tiers::default() },
+            ),
+            meters: Meters::new(workers as usize),
+            unexpanded: AtomicUsize::new(0),
+            moved: AtomicU64::new(0),
+            line: shared.map_or(64, |cache| cache.line.0),
+            near: latency / (machine.memory.latency.0.max(1) as f64),
+            workers,
+        })
     }
 
-    /// Where a task that was just forked goes.
-    fn place(&self, upper: &Upper<T>, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
-        let place = upper.with_kept(w, env, |known, env| self.lookup(upper, known, w, &ready, env));
+    /// Puts a task that was just forked where it belongs.
+    fn place(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
+        let place = self.with_kept(w, env, |known, env| self.lookup(known, w, &ready, env));
         match place {
             None => ready.task.mark = Mark::new(Tier::Plain, 0).word(),
             Some((slot, None, _)) => ready.task.mark = Mark::new(Tier::Open, slot).word(),
             Some((slot, Some(Place::Inter), _)) => {
                 ready.task.mark = Mark::new(Tier::Inter, slot).word();
                 ready.task.anchor = ClusterId::ROOT;
-                upper.unexpanded.fetch_add(1, Ordering::SeqCst);
-                return upper.pools.add_inter(upper.sockets.of(w), ready, env);
+                self.unexpanded.fetch_add(1, SeqCst);
+                return self.pools.add_inter(w, ready, env);
             }
             Some((slot, Some(Place::Leaf { socket, .. }), order)) => {
                 ready.task.mark = Mark::new(Tier::Leaf, slot).word();
                 return match socket {
                     Some(socket) => {
-                        upper.leaves[socket as usize].put(Waiting { ready, ..order }, env)
+                        self.leaves[socket as usize].put(Waiting { ready, ..order }, env)
                     }
-                    None => upper.pools.add_inter(upper.sockets.of(w), ready, env),
+                    None => self.pools.add_inter(w, ready, env),
                 };
             }
         }
         self.plain.add(w, ready, env);
     }
-}
 
-impl<T: Copy + Send + Debug> Upper<T> {
-    fn new(machine: &Machine, sockets: Sockets) -> Self {
-        let workers = machine.workers().len();
-        // The queues of plain stealing have the first locks.
-        let (pools, next) = Pools::new(&sockets, workers, workers as u32);
-        let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
-        let latency = shared.map_or(0, |cache| cache.latency.0) as f64;
-        Self {
-            pools,
-            leaves: (0..sockets.count() as u32)
-                .map(|i| CachePadded::new(Leaves::new(LockId(next + i))))
-                .collect(),
-            known: Guarded::new(
-                LockId(next + sockets.count() as u32),
-                Known { table: Table::new(), tiers: Tiers::default() },
-            ),
-            meters: Meters::new(workers),
-            unexpanded: AtomicUsize::new(0),
-            moved: AtomicU64::new(0),
-            line: shared.map_or(64, |cache| cache.line.0),
-            near: latency / (machine.memory.latency.0.max(1) as f64),
-            workers: workers as u32,
-            sockets,
-        }
-    }
-
-    /// `w` is about to run `found`.
+    /// Notes that `w` is about to run `found`, or has found nothing.
     fn begins(&self, w: WorkerId, found: Option<&Ready<T>>, env: &mut dyn Env) {
         match found {
             Some(ready) if Mark::of(ready.task.mark).is_counted() => self.meters.begin(w, env),
@@ -175,14 +169,14 @@ impl<T: Copy + Send + Debug> Upper<T> {
         }
     }
 
-    /// A strand of the task marked `mark` has ended on `w`.
+    /// Notes that a strand of the task marked `mark` has ended on `w`.
     fn ends(&self, w: WorkerId, mark: Mark, env: &mut dyn Env) {
         if !mark.is_counted() {
             return self.meters.pause(w);
         }
         let Some(counts) = self.meters.end(w, env) else { return };
         if mark.tier != Tier::Open {
-            self.moved.fetch_add(counts.private_misses * self.line, Ordering::Relaxed);
+            self.moved.fetch_add(counts.private_misses * self.line, Relaxed);
         } else if let Some(before) = self.meters.keep(w, mark.slot, counts) {
             self.known.with(env, |known, env| self.enter(known, before, env));
         }
@@ -218,130 +212,93 @@ impl<T: Copy + Send + Debug> Upper<T> {
     }
 }
 
-impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
+impl<T: Handle> Scheduler<T> for Cats<T> {
     fn name(&self) -> &'static str {
-        self.name
+        self.plain.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            finds: Finds::Everything,
+            may_refuse: true,
+            sees_forks: true,
+            ..Capabilities::default()
+        }
     }
 
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Mark::of(parent.mark).tier {
-            Tier::Open | Tier::Inter if self.upper.is_some() => ForkOrder::ParentFirst,
+            Tier::Open | Tier::Inter => ForkOrder::ParentFirst,
             _ => ForkOrder::ChildFirst,
         }
     }
 
-    fn wants_forks_of(&self, parent: &TaskInfo) -> bool {
-        self.upper.is_some() && matches!(Mark::of(parent.mark).tier, Tier::Open | Tier::Inter)
-    }
-
-    fn may_refuse(&self) -> bool {
-        self.upper.is_some()
-    }
-
     fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
-        let Some(upper) = &self.upper else { return self.plain.add(w, ready, env) };
-        upper.sockets.see(w);
-        let mark = Mark::of(ready.task.mark);
-        match (mark.tier, ready.stage) {
+        self.pools.sockets.see(w);
+        match (Mark::of(ready.task.mark).tier, ready.stage) {
             (Tier::Leaf | Tier::Intra, stage) => {
                 if stage == Stage::Start {
                     ready.task.mark = Mark::new(Tier::Intra, 0).word();
                 }
                 let cluster = ready.task.anchor;
-                let socket = upper.sockets.at(cluster).unwrap_or(upper.sockets.of(w));
-                upper.pools.add_intra(&upper.sockets, w, socket, ready, env);
+                self.pools.add_intra(w, ready, env);
                 return cluster;
             }
-            (Tier::Inter, Stage::Continuation) => {
-                upper.pools.add_inter(upper.sockets.of(w), ready, env)
-            }
+            (Tier::Inter, Stage::Continuation) => self.pools.add_inter(w, ready, env),
             (Tier::Open, Stage::Continuation) | (Tier::Plain, _) => {
-                let _ = self.plain.add(w, ready, env);
+                self.plain.add(w, ready, env);
             }
-            (Tier::Open | Tier::Inter, Stage::Start) => self.place(upper, w, ready, env),
+            (Tier::Open | Tier::Inter, Stage::Start) => self.place(w, ready, env),
         }
         ClusterId::ROOT
     }
 
-    fn get(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let Some(upper) = &self.upper else { return self.plain.get(w, env) };
-        upper.sockets.see(w);
-        upper.enter_kept(w, env);
-        let found =
-            if self.sticky { self.find_sticky(upper, w, env) } else { self.find(upper, w, env) };
-        upper.begins(w, found.as_ref(), env);
-        found
-    }
-
-    /// A worker that waits within a subtree takes tasks of its socket's subtrees only.
-    fn get_within(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let Some(upper) = self.upper.as_ref().filter(|_| within != ClusterId::ROOT) else {
-            return self.get(w, env);
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let anywhere = ask.within == ClusterId::ROOT;
+        let found = if ask.accepts.is_some() {
+            self.find_accepted(w, ask, env)
+        } else if ask.own_only && anywhere && self.plain.has_own(w) {
+            return self.plain.get(w, ask, env);
+        } else if anywhere {
+            self.pools.sockets.see(w);
+            self.enter_kept(w, env);
+            if self.sticky { self.find_sticky(w, env) } else { self.find(w, env) }
+        } else {
+            // A worker that waits within a subtree takes tasks of its socket's subtrees only.
+            self.pools.get_intra(w, env)
         };
-        let found = upper.pools.get_intra(&upper.sockets, w, env);
-        upper.begins(w, found.as_ref(), env);
+        self.begins(w, found.as_ref(), env);
         found
-    }
-
-    fn get_if(
-        &self,
-        w: WorkerId,
-        accepts: &dyn Fn(&T) -> bool,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
-        let Some(upper) = &self.upper else { return self.plain.get_if(w, accepts, env) };
-        let found = self.find_accepted(upper, w, accepts, env);
-        upper.begins(w, found.as_ref(), env);
-        found
-    }
-
-    fn can_choose(&self) -> bool {
-        true
-    }
-
-    fn get_own(&self, w: WorkerId, within: ClusterId, env: &mut dyn Env) -> Option<Ready<T>> {
-        if self.upper.is_none()
-            || Scheduler::<T>::has_own(&self.plain, w) && within == ClusterId::ROOT
-        {
-            return self.plain.get_own(w, within, env);
-        }
-        self.get_within(w, within, env)
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
-        let above = self.upper.as_ref().is_some_and(|upper| upper.pools.has_own(&upper.sockets, w));
-        above || self.plain.has_own(w)
+        self.pools.has_own(w) || self.plain.has_own(w)
     }
 
     fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        if let Some(upper) = self.upper.as_ref().filter(|_| Mark::of(task.mark).is_counted()) {
-            upper.meters.begin(w, env);
+        if Mark::of(task.mark).is_counted() {
+            self.meters.begin(w, env);
         }
     }
 
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
-        let upper = self.upper.as_ref()?;
         let mark = Mark::of(strand.task.mark);
-        upper.ends(w, mark, env);
+        self.ends(w, mark, env);
         if mark.tier == Tier::Inter && strand.stage == Stage::Start {
-            upper.unexpanded.fetch_sub(1, Ordering::SeqCst);
+            self.unexpanded.fetch_sub(1, SeqCst);
         }
         // Subtrees that had to wait for something may not have to any more.
-        upper.leaves.iter().any(|leaves| !leaves.is_empty()).then_some(ClusterId::ROOT)
+        self.leaves.iter().any(|leaves| !leaves.is_empty()).then_some(ClusterId::ROOT)
     }
 
     fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
-        let upper = self.upper.as_ref()?;
         let mark = Mark::of(task.mark);
         match mark.tier {
             Tier::Open if mark.slot > 0 => {
-                let declared = env
-                    .count_source()
-                    .is_none()
-                    .then_some(task.size.0)
-                    .filter(|size| *size < u64::MAX);
-                upper.with_kept(w, env, |known, _| {
-                    if declared.is_some() {
+                let stands_in = env.count_source().is_none() && task.size != TaskInfo::UNKNOWN;
+                let declared = stands_in.then_some(task.size.0);
+                self.with_kept(w, env, |known, _| {
+                    if stands_in {
                         known.tiers.source = Some(CountSource::Declared);
                     }
                     known.table.ended(mark.slot, declared);
@@ -349,12 +306,12 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
                 None
             }
             Tier::Leaf => {
-                let socket = upper.sockets.at(task.anchor).unwrap_or(upper.sockets.of(w));
-                upper.pools.end(socket);
+                let socket = self.pools.sockets.of_task(task, w);
+                self.pools.end(socket);
                 if self.sticky {
                     let ran_on =
-                        upper.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
-                    upper.leaves[socket].end(ran_on.map_or(0, |(_, bytes)| bytes), env);
+                        self.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
+                    self.leaves[socket].end(ran_on.map_or(0, |(_, bytes)| bytes), env);
                 }
                 Some(ClusterId::ROOT)
             }
@@ -363,14 +320,7 @@ impl<T: Copy + Send + Debug> Scheduler<T> for Cats<T> {
     }
 
     fn tiers(&self) -> Option<Tiers> {
-        let Some(upper) = &self.upper else {
-            return Some(Tiers {
-                plain: Some("the machine has no two shared caches"),
-                ..Tiers::default()
-            });
-        };
-        let mut quiet = crate::QuietEnv(fastrand::Rng::with_seed(0));
-        Some(upper.known.with(&mut quiet, |known, _| {
+        Some(self.known.with(&mut QuietEnv(fastrand::Rng::with_seed(0)), |known, _| {
             let why = known.table.why_plain().or(known.tiers.plain);
             let plain = why.filter(|_| known.tiers.partitions == 0);
             Tiers { plain, ..known.tiers.clone() }

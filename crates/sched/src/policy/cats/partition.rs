@@ -1,15 +1,15 @@
 //! Recognising a computation that is done again, and cutting it in tiers.
 
-use std::{fmt::Debug, sync::atomic::Ordering};
+use std::sync::atomic::Ordering::Relaxed;
 
 use befit_machine::{Bytes, WorkerId};
 
 use super::{
-    Cats, ENOUGH, Fork, Known, Mark, Place, Upper, Waiting,
+    Cats, ENOUGH, Fork, Known, Mark, Place, Waiting,
     plan::{self, Part},
     table::Table,
 };
-use crate::{Env, Ready, Subtree};
+use crate::{Env, Handle, Ready, Subtree};
 
 /// A round that moves so many times what was measured is not the computation that was measured.
 const STALE: u64 = 2;
@@ -22,13 +22,12 @@ const CPU_BOUND: &str = "CPU-bound: few cache misses per instruction";
 /// A task's number in the table, where it belongs, and in which order it waits.
 type Found<T> = Option<(u32, Option<Place>, Waiting<T>)>;
 
-impl<T: Copy + Send + Debug> Cats<T> {
+impl<T: Handle> Cats<T> {
     /// What is known of `task`, which a task marked `parent` has forked on `w`. Cuts the
     /// computation if this shows that it is done again. `None`: it belongs to no tier, and will
     /// not.
     pub(super) fn lookup(
         &self,
-        upper: &Upper<T>,
         known: &mut Known,
         w: WorkerId,
         ready: &Ready<T>,
@@ -45,7 +44,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
         let (slot, place) = match fork {
             Fork::Untold => return None,
             Fork::New(slot) => {
-                let enough = ENOUGH * upper.workers;
+                let enough = ENOUGH * self.workers;
                 let computation = known.table.computation(slot);
                 if computation.plain.is_none() && computation.bound.is_by_cpu(enough) {
                     computation.plain = Some(CPU_BOUND);
@@ -53,18 +52,18 @@ impl<T: Copy + Send + Debug> Cats<T> {
                 return computation.plain.is_none().then(|| (slot, None, order(0, 0)));
             }
             Fork::Again { slot, root } => {
-                self.cut(upper, known, root, env)?;
+                self.cut(known, root, env)?;
                 (slot, known.table.node(slot).place?)
             }
             Fork::Placed(slot, place) => {
-                if self.has_grown(upper, known, parent) {
+                if self.has_grown(known, parent) {
                     known.table.forget(parent);
                     return Some((slot, None, order(0, 0)));
                 }
                 (slot, place)
             }
             Fork::Late(slot) => {
-                let socket = self.sticky.then_some(upper.sockets.of(w) as u32);
+                let socket = self.sticky.then_some(self.pools.sockets.of(w) as u32);
                 (slot, Place::Leaf { socket, position: u32::MAX })
             }
         };
@@ -72,7 +71,8 @@ impl<T: Copy + Send + Debug> Cats<T> {
         let Place::Leaf { position, .. } = place else {
             return Some((slot, Some(place), order(0, 0)));
         };
-        let all_caches = upper.sockets.cache().saturating_mul(upper.sockets.count() as u64);
+        let all_caches =
+            self.pools.sockets.cache().saturating_mul(self.pools.sockets.count() as u64);
         let backwards = known.tiers.root.0 > all_caches && node.times % 2 == 1;
         let position = i64::from(position);
         Some((
@@ -83,7 +83,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
     }
 
     /// Cuts the computation of `root`. `None` if it is not to be cut.
-    fn cut(&self, upper: &Upper<T>, known: &mut Known, root: u32, env: &mut dyn Env) -> Option<()> {
+    fn cut(&self, known: &mut Known, root: u32, env: &mut dyn Env) -> Option<()> {
         let computation = known.table.computation(root);
         if computation.plain.is_none() && computation.bound.is_by_cpu(1) {
             computation.plain = Some(CPU_BOUND);
@@ -91,14 +91,14 @@ impl<T: Copy + Send + Debug> Cats<T> {
         if computation.plain.is_some() {
             return None;
         }
-        let (soid, cache) = (known.table.measure(root), upper.sockets.cache());
+        let (soid, cache) = (known.table.measure(root), self.pools.sockets.cache());
         // What is a part of something larger that is not known yet stays together if it can. The
         // root of all is spread even so.
         if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
         let staffed: Vec<_> =
-            (0..upper.sockets.count()).filter(|s| upper.sockets.is_staffed(*s)).collect();
+            (0..self.pools.sockets.count()).filter(|s| self.pools.sockets.is_staffed(*s)).collect();
         let why = if soid == 0 {
             env.tell(
                 "there are neither hardware counters nor declared sizes: plain stealing, no tiers",
@@ -153,13 +153,13 @@ impl<T: Copy + Send + Debug> Cats<T> {
                 socket: self.sticky.then_some(staffed[*socket as usize] as u32),
             })
             .collect();
-        upper.moved.store(0, Ordering::Relaxed);
+        self.moved.store(0, Relaxed);
         Some(())
     }
 
     /// A task below `parent`, which was cut, is forked again: whether the computation has grown,
     /// and is to be measured again from this round on.
-    fn has_grown(&self, upper: &Upper<T>, known: &mut Known, parent: u32) -> bool {
+    fn has_grown(&self, known: &mut Known, parent: u32) -> bool {
         let is_root = parent > 0
             && known
                 .table
@@ -168,7 +168,7 @@ impl<T: Copy + Send + Debug> Cats<T> {
         if !is_root || known.table.node(parent).checked == known.table.node(parent).round {
             return false;
         }
-        let moved = upper.moved.swap(0, Ordering::Relaxed);
+        let moved = self.moved.swap(0, Relaxed);
         let node = known.table.node_mut(parent);
         node.checked = node.round;
         let soid = node.soid.unwrap_or(u64::MAX);

@@ -61,7 +61,7 @@ struct Live {
 
 /// Runs a binary tree of three levels below the root, round after round.
 struct Engine {
-    policy: Cats<usize>,
+    policy: Box<dyn Scheduler<usize>>,
     env: Counting,
     tasks: Vec<Live>,
     running: Vec<(u32, Ready<usize>)>,
@@ -72,7 +72,7 @@ struct Engine {
 }
 
 impl Engine {
-    fn new(policy: Cats<usize>, leaf: Leaf, counting: bool) -> Self {
+    fn new(policy: Box<dyn Scheduler<usize>>, leaf: Leaf, counting: bool) -> Self {
         let quiet = QuietEnv(fastrand::Rng::with_seed(1));
         let env = Counting {
             quiet,
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Answers, per round, which worker ran each leaf.
+    /// Returns, per round, which worker ran each leaf.
     fn rounds(&mut self, count: usize) -> Vec<HashMap<Vec<u32>, u32>> {
         let mut ran = vec![HashMap::new(); count];
         let mut round = 0;
@@ -147,7 +147,7 @@ impl Engine {
                 } else {
                     self.end(w, ready.job);
                 }
-            } else if let Some(ready) = self.policy.get(WorkerId(w), &mut self.env) {
+            } else if let Some(ready) = self.policy.get(WorkerId(w), Ask::ANYTHING, &mut self.env) {
                 self.tasks[ready.job].notes = ready.task;
                 let path = &self.tasks[ready.job].path;
                 if path.len() == 3 {
@@ -203,7 +203,7 @@ fn a_subtree_stays_together_on_one_socket() {
         for ran in &engine.rounds(6)[1..] {
             for top in [[0, 0], [0, 1], [1, 0], [1, 1]] {
                 let socket = |last: u32| ran[&[&top[..], &[last]].concat()] / 2;
-                assert_eq!(socket(0), socket(1), "{top:?} under {}", engine.policy.name);
+                assert_eq!(socket(0), socket(1), "{top:?} under {}", engine.policy.name());
             }
         }
     }

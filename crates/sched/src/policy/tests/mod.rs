@@ -1,24 +1,88 @@
-//! The policies, without threads and without simulation: one test plays the engine.
+//! The policies, without threads and without simulation: a test plays the engine.
 
-mod promises;
+mod bitier;
 mod space_bounded;
 mod stealing;
 
-use befit_machine::{Bytes, Machine, WorkerId};
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{QuietEnv, Ready, Stage, TaskInfo};
+use crate::{
+    Ask, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, Strand, TaskInfo,
+};
+
+const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
 
 /// Two sockets of two cores; L3 1 MiB, L2 64 KiB.
 fn two_sockets() -> Machine {
     "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().expect("a valid topology")
 }
 
-fn env() -> QuietEnv {
-    QuietEnv(fastrand::Rng::with_seed(7))
+/// A policy, and what a test needs to call it.
+struct Play {
+    policy: Box<dyn Scheduler<u32>>,
+    env: QuietEnv,
 }
 
-fn task(job: u32, size: Bytes) -> Ready<u32> {
-    Ready { job, task: TaskInfo::root(Some(size), None), stage: Stage::Start }
+impl Play {
+    /// `kind` with its usual options, on two sockets.
+    fn of(kind: SchedulerKind) -> Self {
+        Self::on(&two_sockets(), kind, Options::default())
+    }
+
+    fn on(machine: &Machine, kind: SchedulerKind, options: Options) -> Self {
+        let env = QuietEnv(fastrand::Rng::with_seed(7));
+        Self { policy: kind.build(machine, options), env }
+    }
+
+    /// `task` starts.
+    fn start(&mut self, w: usize, job: u32, task: TaskInfo) -> ClusterId {
+        self.policy.add(W[w], Ready { job, task, stage: Stage::Start }, &mut self.env)
+    }
+
+    /// A task without a parent starts.
+    fn add(&mut self, w: usize, job: u32, size: Option<Bytes>) {
+        self.start(w, job, TaskInfo::root(size, None));
+    }
+
+    fn ask(&mut self, w: usize, ask: Ask<'_, u32>) -> Option<Ready<u32>> {
+        self.policy.get(WorkerId(w as u32), ask, &mut self.env)
+    }
+
+    fn get(&mut self, w: usize) -> Option<Ready<u32>> {
+        self.ask(w, Ask::ANYTHING)
+    }
+
+    /// As [`Self::get`], which job it is.
+    fn job(&mut self, w: usize) -> Option<u32> {
+        self.get(w).map(|ready| ready.job)
+    }
+
+    /// Which of `jobs` it is given.
+    fn one_of(&mut self, w: usize, jobs: &[u32]) -> Option<Ready<u32>> {
+        self.ask(w, Ask { accepts: Some(&|job| jobs.contains(job)), ..Ask::ANYTHING })
+    }
+
+    fn done(&mut self, w: usize, ready: &Ready<u32>) {
+        let strand = Strand { task: ready.task, stage: ready.stage };
+        self.policy.done(WorkerId(w as u32), &strand, &mut self.env);
+    }
+
+    /// Its last strand, and the task with it.
+    fn end(&mut self, w: usize, ready: &Ready<u32>) -> Option<ClusterId> {
+        self.done(w, ready);
+        self.policy.task_ended(W[w], &ready.task, &mut self.env)
+    }
 }
 
-const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
+#[test]
+fn names_and_kinds_match_one_to_one() {
+    for kind in SchedulerKind::ALL {
+        assert_eq!(kind.name().parse(), Ok(kind));
+        assert_eq!(Play::of(kind).policy.name(), kind.name());
+    }
+    let unknown = "cfs".parse::<SchedulerKind>().unwrap_err();
+    assert!(
+        unknown.to_string().starts_with("unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, "),
+        "{unknown}"
+    );
+}

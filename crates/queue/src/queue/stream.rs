@@ -24,7 +24,7 @@ where
     /// or until [`flush`](Stream::flush).
     ///
     /// ```
-    /// use befit::footprint::Queue;
+    /// use befit_queue::Queue;
     ///
     /// let mut queue = Queue::new(|x: &u64| x * x).by_key(|x| *x).age(2);
     /// let mut squares = Vec::new();

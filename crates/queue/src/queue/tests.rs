@@ -2,16 +2,18 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    sync::{
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc::{RecvTimeoutError, channel},
+    },
+    thread,
     time::Duration,
 };
 
+use befit::{Machine, SchedulerKind, ThreadPool, ThreadPoolBuilder};
+
 use super::*;
-use crate::{
-    SchedulerKind,
-    footprint::{Prefetch, Step, Touch, Walk, prefetch},
-    threads::testing::{Census, pool, within},
-};
+use crate::{Prefetch, Step, Touch, Walk, prefetch};
 
 const MODES: [Mode; 4] = [Mode::Arrival, Mode::Ordered, Mode::Interleaved, Mode::Both];
 
@@ -38,16 +40,38 @@ impl<R, F: Fn() -> R> Walk for Steps<'_, R, F> {
     }
 }
 
-/// Calls `test` with pools of one, two and five threads.
+/// A pool on a machine given as text.
+fn pool(scheduler: SchedulerKind, machine: &str, threads: usize) -> ThreadPool {
+    let machine: Machine = machine.parse().unwrap();
+    let pool = ThreadPoolBuilder::new().scheduler(scheduler).machine(machine);
+    pool.num_threads(threads).build().unwrap()
+}
+
+/// Calls `test` in pools of one, two and five threads; ends the process if that takes two minutes.
 fn on_pools(test: impl Fn() + Sync) {
-    within(Duration::from_secs(120), || {
-        for (scheduler, threads) in
-            [(SchedulerKind::Ws, 1), (SchedulerKind::Ws, 2), (SchedulerKind::Sb, 5)]
-        {
-            let machine = "pack:1 l3:2(size=1MiB) core:3 l2:1(size=64KiB) l1:1(size=16KiB) pu:1";
-            pool(scheduler, machine, threads).install(&test);
+    let (finished, wait) = channel::<()>();
+    let watchdog = thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(120)) == Err(RecvTimeoutError::Timeout) {
+            std::process::abort();
         }
     });
+    for (scheduler, threads) in
+        [(SchedulerKind::Ws, 1), (SchedulerKind::Ws, 2), (SchedulerKind::Sb, 5)]
+    {
+        let machine = "pack:1 l3:2(size=1MiB) core:3 l2:1(size=64KiB) l1:1(size=16KiB) pu:1";
+        pool(scheduler, machine, threads).install(&test);
+    }
+    drop(finished);
+    watchdog.join().unwrap();
+}
+
+/// Counts where it is dropped.
+struct Token<'a>(&'a AtomicUsize);
+
+impl Drop for Token<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
 }
 
 #[test]
@@ -181,11 +205,7 @@ fn classes_that_are_learned_run_one_after_another() {
 fn a_panic_in_a_task_reaches_the_caller() {
     on_pools(|| {
         for mode in MODES {
-            let census = Census::default();
-            let mut queue = Queue::new(|i: &u64| {
-                assert_ne!(*i, 5000, "task 5000");
-                census.token()
-            });
+            let mut queue = Queue::new(|i: &u64| assert_ne!(*i, 5000, "task 5000"));
             queue.mode = Some(mode);
             let tasks: Vec<u64> = (0..10_000).collect();
             let outcome = catch_unwind(AssertUnwindSafe(|| queue.run(&tasks).len()));
@@ -198,10 +218,12 @@ fn a_panic_in_a_task_reaches_the_caller() {
 
 #[test]
 fn answers_are_dropped_once() {
-    let census = Census::default();
-    let mut queue = Queue::new(|_: &u64| census.token()).by_key(|key| *key).mode(Mode::Ordered);
-    drop(queue.run(&keys(10_000)));
-    census.check(10_000);
+    let dropped = AtomicUsize::new(0);
+    let mut queue = Queue::new(|_: &u64| Token(&dropped)).by_key(|key| *key).mode(Mode::Ordered);
+    let answers = queue.run(&keys(10_000));
+    assert_eq!(dropped.load(SeqCst), 0);
+    drop(answers);
+    assert_eq!(dropped.load(SeqCst), 10_000);
 }
 
 #[test]

@@ -3,13 +3,15 @@
 mod build;
 mod report;
 mod stream;
-#[cfg(all(test, not(befit_record), not(loom)))]
+#[cfg(all(test, not(befit_record)))]
 mod tests;
 
 use std::{marker::PhantomData, ops::Range};
 
 pub use self::{report::Report, stream::Stream};
-use super::{
+use befit::current_num_threads;
+
+use crate::{
     Hint, Mode, NoHint, Plain, Run,
     answers::Answers,
     choice::{Choice, Portion},
@@ -17,7 +19,6 @@ use super::{
     plan::{self, Caches},
     portion::{Batch, Flights},
 };
-use crate::current_num_threads;
 
 /// Runs many small independent tasks in an order, and in a way, that suits the caches.
 ///
@@ -29,7 +30,7 @@ use crate::current_num_threads;
 /// `T` is a task, `R` how it is run, `H` the hint.
 ///
 /// ```
-/// use befit::footprint::Queue;
+/// use befit_queue::Queue;
 ///
 /// let table: Vec<u64> = (0..100_000).map(|i| i * i).collect();
 /// let mut queue = Queue::new(|i: &usize| table[*i]).by_key(|i| *i as u64).data_bytes(size_of_val(&*table));
@@ -165,7 +166,7 @@ impl State {
         window: Option<usize>,
         age: usize,
     ) -> Self {
-        let caches = crate::with_current_machine(Caches::of);
+        let caches = befit::with_current_machine(Caches::of);
         let window =
             window.unwrap_or_else(|| plan::window::<T, R::Output>(&caches)).min(age).max(1);
         let orders = H::ORDERS && !data.is_some_and(|data| caches.holds(data));
@@ -196,8 +197,29 @@ impl State {
 
 /// Runs `f` where what it forks runs, so that it has not to be handed over each time.
 fn in_pool<F: FnOnce() + Send>(f: F) {
-    #[cfg(befit_record)]
-    f();
-    #[cfg(not(befit_record))]
-    crate::join(f, || ());
+    if cfg!(befit_record) {
+        f();
+    } else {
+        befit::join(f, || ());
+    }
+}
+
+#[cfg(all(test, befit_record))]
+mod recorded_tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn a_recorded_queue_runs_its_tasks_one_after_another_as_they_came() {
+        let ran = Mutex::new(Vec::new());
+        let run = |key: &u64| {
+            ran.lock().unwrap().push(*key);
+            key + 1
+        };
+        let keys: Vec<u64> = (0..5000).map(|i| i * 7919 % 5000).collect();
+        let answers = Queue::new(run).by_key(|key| *key).run(&keys);
+        assert!(answers.into_iter().eq(keys.iter().map(|key| key + 1)));
+        assert_eq!(ran.into_inner().unwrap(), keys);
+    }
 }

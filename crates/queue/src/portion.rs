@@ -2,13 +2,14 @@
 
 use std::{ops::Range, time::Instant};
 
-use super::{
+use befit::{current_num_threads, fit, join, par_for};
+
+use crate::{
     Hint, Run, Touch,
     answers::Answers,
     measure::{Clock, Kind, Pieces},
     order::{Digits, Window},
 };
-use crate::{current_num_threads, fit, join, par_for};
 
 /// So many tasks ahead of their run, their descriptions and the places of their answers are
 /// prefetched: in an order other than arrival they are all over the window.

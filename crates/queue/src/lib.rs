@@ -3,7 +3,7 @@
 //! caches, if that pays.
 //!
 //! ```
-//! use befit::footprint::{Queue, Step, Walk};
+//! use befit_queue::{Queue, Step, Walk};
 //!
 //! /// A sorted array, as an example of an index.
 //! struct Index(Vec<u64>);

@@ -15,7 +15,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::{Step, Walk};
+use crate::{Step, Walk};
 
 /// How many tasks are in flight where nobody says: about as many lines as a core of the last ten
 /// years keeps on the way to its second cache. More cost nothing much, as their state fits in the
@@ -156,7 +156,7 @@ impl<F: Future> Slot for Polling<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::footprint::{Touch, prefetch};
+    use crate::{Touch, prefetch};
 
     /// Counts down; answers where it started.
     struct Countdown {

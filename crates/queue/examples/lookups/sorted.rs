@@ -1,6 +1,6 @@
 //! A sorted array, searched by halving.
 
-use befit::footprint::{Step, Walk};
+use befit_queue::{Step, Walk};
 
 use crate::index::{Index, value};
 

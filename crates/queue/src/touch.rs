@@ -18,7 +18,7 @@ const MOST_LINES: usize = 16;
 /// nothing alive.
 ///
 /// ```
-/// use befit::footprint::Touch;
+/// use befit_queue::Touch;
 ///
 /// let nodes = [[0u64; 8]; 100];
 /// assert_eq!(Touch::of(&nodes[3]).bytes(), 64);
@@ -93,7 +93,7 @@ fn prefetch_line(_: usize) {}
 /// task that sleeps and is never woken.
 ///
 /// ```
-/// use befit::footprint::{Touch, interleaved_async, prefetch};
+/// use befit_queue::{Touch, interleaved_async, prefetch};
 ///
 /// let (next, values) = ([3, 0, 1, 2], [10, 11, 12, 13]);
 /// let two_hops = async |start: usize| {

@@ -1,6 +1,6 @@
 //! What a program says of where its tasks' data lie.
 
-use super::Touch;
+use crate::Touch;
 
 /// Gives each task a place in an order in which neighbours touch the same or near memory.
 /// Implemented by what the queue's `by_…` functions make; there is no reason to implement it

@@ -1,7 +1,7 @@
 //! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
 //!
 //! ```text
-//! cargo run -p befit --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
+//! cargo run -p befit-queue --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
 //! ```
 //! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The
 //! keys come as one batch and the answers must be in the keys' order: putting keys in order and
@@ -18,10 +18,8 @@ mod tree;
 
 use std::time::Instant;
 
-use befit::{
-    ThreadPool, ThreadPoolBuilder,
-    footprint::{Hint, Mode, Queue, Report, Run, Step, Walk, prefetch},
-};
+use befit::{ThreadPool, ThreadPoolBuilder};
+use befit_queue::{Hint, Mode, Queue, Report, Run, Step, Walk, prefetch};
 
 use self::index::{Index, Random, value};
 

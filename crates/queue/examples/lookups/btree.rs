@@ -1,7 +1,7 @@
 //! A B-tree with 16 keys in each node, two cache lines, and 17 children, which need no links: they
 //! lie level by level.
 
-use befit::footprint::{Step, Walk};
+use befit_queue::{Step, Walk};
 
 use crate::index::{Index, value};
 

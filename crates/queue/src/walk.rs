@@ -1,6 +1,6 @@
 //! A task in steps, each of which says which memory the next one needs.
 
-use super::Touch;
+use crate::Touch;
 
 /// A task written as a state machine: a look-up in an index, say, that goes from node to node.
 ///
@@ -8,7 +8,7 @@ use super::Touch;
 /// step should touch only what the step before announced.
 ///
 /// ```
-/// use befit::footprint::{Step, Walk, interleaved};
+/// use befit_queue::{Step, Walk, interleaved};
 ///
 /// struct Node {
 ///     key: u32,

@@ -2,7 +2,7 @@
 
 use std::{mem::MaybeUninit, ops::Range};
 
-use super::Touch;
+use crate::Touch;
 
 /// Bytes of a page; where they are larger, some are touched twice.
 const PAGE: usize = 4096;

@@ -1,6 +1,6 @@
 //! What the four indexes have in common.
 
-use befit::footprint::Walk;
+use befit_queue::Walk;
 
 /// Pairs of a key and a value. All are built from the keys 1, 3, 5, …, so that even keys are
 /// missing.

@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use super::{
+use crate::{
     Step, Touch, Walk,
     flight::{Polling, Slot, Stepping, fly},
 };

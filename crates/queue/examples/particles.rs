@@ -2,7 +2,7 @@
 //! what it finds there.
 //!
 //! ```text
-//! cargo run -p befit --release --example particles -- [CELLS_A_SIDE] [PARTICLES] [THREADS] [REPEATS]
+//! cargo run -p befit-queue --release --example particles -- [CELLS_A_SIDE] [PARTICLES] [THREADS] [REPEATS]
 //! ```
 //! By default a field of 256³ cells of 16 bytes (256 MiB), 4 million particles that have lost any
 //! order, one thread, 5 repeats. The footprint of a particle is its block of 8³ cells; blocks lie
@@ -12,10 +12,8 @@
 
 use std::time::Instant;
 
-use befit::{
-    ThreadPoolBuilder,
-    footprint::{Mode, Queue},
-};
+use befit::ThreadPoolBuilder;
+use befit_queue::{Mode, Queue};
 
 /// Cells of a block's side, as a power of two.
 const BLOCK: u32 = 3;

@@ -3,9 +3,7 @@
 use std::{fmt, future::Future, marker::PhantomData};
 
 use super::*;
-use crate::footprint::{
-    ByClass, ByKey, ByPlaces, InCoroutines, InSteps, Touch, Walk, flight::IN_FLIGHT,
-};
+use crate::{ByClass, ByKey, ByPlaces, InCoroutines, InSteps, Touch, Walk, flight::IN_FLIGHT};
 
 impl<T, O, F> Queue<T, Plain<F>>
 where
@@ -37,7 +35,7 @@ where
     /// plain call. Then many can be in flight. The plain call stays in use, where it is faster.
     ///
     /// ```
-    /// use befit::footprint::{Queue, Step, Walk};
+    /// use befit_queue::{Queue, Step, Walk};
     ///
     /// /// Follows a chain of links to its end.
     /// struct Follow<'a>(&'a [usize], usize);
@@ -68,10 +66,10 @@ where
     }
 
     /// As [`in_steps`](Self::in_steps), with an async function that awaits
-    /// [`prefetch`](crate::footprint::prefetch()) before it touches memory.
+    /// [`prefetch`](crate::prefetch()) before it touches memory.
     ///
     /// ```
-    /// use befit::footprint::{Queue, Touch, prefetch};
+    /// use befit_queue::{Queue, Touch, prefetch};
     ///
     /// let links: Vec<usize> = (0..1000).map(|i: usize| i.saturating_sub(7)).collect();
     /// let follow = |mut i: usize| {
@@ -114,7 +112,7 @@ impl<T, R: Run<T>> Queue<T, R> {
     /// the places that `places` gives for a task.
     ///
     /// ```
-    /// use befit::footprint::{Queue, Touch};
+    /// use befit_queue::{Queue, Touch};
     ///
     /// let rows = vec![[1.0f64; 64]; 1000];
     /// let sum = |row: &usize| rows[*row].iter().sum::<f64>();
@@ -135,7 +133,7 @@ impl<T, R: Run<T>> Queue<T, R> {
     /// of their numbers.
     ///
     /// ```
-    /// use befit::footprint::Queue;
+    /// use befit_queue::Queue;
     ///
     /// let shops = [vec![1u64; 50], vec![2; 100]];
     /// let mut queue = Queue::new(|(shop, item): &(u16, usize)| shops[usize::from(*shop)][*item]).by_class(|(shop, _)| *shop);
@@ -176,7 +174,7 @@ impl<T, R, H> Queue<T, R, H> {
     /// counts as 1.
     ///
     /// ```
-    /// use befit::footprint::{Mode, Queue};
+    /// use befit_queue::{Mode, Queue};
     /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     ///
     /// let clock = AtomicUsize::new(0);

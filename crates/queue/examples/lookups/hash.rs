@@ -1,6 +1,6 @@
 //! A hash table with open addressing, half full: nearly always one cache line a look-up.
 
-use befit::footprint::{Step, Walk};
+use befit_queue::{Step, Walk};
 
 use crate::index::{Index, value};
 

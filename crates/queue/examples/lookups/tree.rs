@@ -2,7 +2,7 @@
 //! allocated one by one over a long life: one cache line each, or half a line. Those of the third
 //! lie level by level.
 
-use befit::footprint::{Step, Touch, Walk};
+use befit_queue::{Step, Touch, Walk};
 
 use crate::index::{Index, Random, value};
 

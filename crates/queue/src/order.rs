@@ -10,8 +10,9 @@
 
 use std::{ops::Range, time::Instant};
 
-use super::measure::{Clock, Kind};
-use crate::{current_num_threads, par_for_each_mut};
+use befit::{current_num_threads, par_for_each_mut};
+
+use crate::measure::{Clock, Kind};
 
 /// The high digit has at most so many values.
 const BUCKETS: usize = 256;
@@ -209,7 +210,7 @@ fn count(
     }
 }
 
-#[cfg(all(test, not(befit_record), not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -19,11 +19,11 @@ impl<T, R, H> Queue<T, R, H> {
     /// What it has found out; none before the first batch.
     ///
     /// ```
-    /// let mut queue = befit::footprint::Queue::new(|x: &u32| x + 1);
+    /// let mut queue = befit_queue::Queue::new(|x: &u32| x + 1);
     /// assert_eq!(queue.report(), None);
     /// queue.run(&[1, 2, 3]);
     /// // Without a hint and without steps there is nothing to choose from.
-    /// assert_eq!(queue.report().unwrap().mode, Some(befit::footprint::Mode::Arrival));
+    /// assert_eq!(queue.report().unwrap().mode, Some(befit_queue::Mode::Arrival));
     /// ```
     pub fn report(&self) -> Option<Report> {
         let state = self.state.as_ref()?;

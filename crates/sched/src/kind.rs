@@ -1,0 +1,144 @@
+//! The built-in policies by name.
+
+use std::{error::Error, fmt, str::FromStr};
+
+use befit_machine::Machine;
+
+use crate::{Handle, Options, Policy, Scheduler, policy};
+
+/// The built-in policies by name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SchedulerKind {
+    /// Work stealing: victims uniformly at random.
+    #[default]
+    Ws,
+    /// Priority work stealing: victims under the same last-level cache likelier.
+    Pws,
+    /// Space-bounded: tasks anchored to the cache that they befit.
+    Sb,
+    /// Space-bounded with the top bucket of each cluster split by child cluster.
+    SbD,
+    /// Work stealing child-first, as in MIT Cilk: CATS's baseline.
+    CilkA,
+    /// Bi-tier, cut by measured sizes, as in Chen et al. (2012).
+    Cats,
+    /// Bi-tier, cut by measured sizes, with subtrees that stay on their socket.
+    CatsS,
+    /// Bi-tier, cut at a depth that sizes given by the user determine.
+    Cab,
+    /// Bi-tier, cut at a fixed depth.
+    Hws,
+    /// A stack per socket.
+    Mts,
+}
+
+use SchedulerKind::*;
+
+/// Each policy with its name and one line about it, in the order of the enumeration.
+const KINDS: [(SchedulerKind, &str, &str); 10] = [
+    (Ws, "ws", "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)"),
+    (
+        Pws,
+        "pws",
+        "work stealing, victims under the same last-level cache likelier (Quintin & Wagner 2010)",
+    ),
+    (
+        Sb,
+        "sb",
+        "space-bounded: each task anchored to the cache that it befits (Simhadri et al. 2014)",
+    ),
+    (
+        SbD,
+        "sb-d",
+        "space-bounded, each cluster's top bucket split by child cluster (Simhadri et al. 2014)",
+    ),
+    (CilkA, "cilk-a", "work stealing child-first, CATS's baseline (Frigo et al. 1998)"),
+    (
+        Cats,
+        "cats",
+        "bi-tier: measures tasks, spreads large ones over sockets, keeps small ones on one \
+         (Chen et al. 2012)",
+    ),
+    (CatsS, "cats-s", "cats, with subtrees that stay on the socket that holds their data"),
+    (
+        Cab,
+        "cab",
+        "bi-tier, cut at a depth computed from the declared size and --branching \
+         (Chen et al. 2011)",
+    ),
+    (Hws, "hws", "bi-tier, cut at the depth --boundary (Quintin & Wagner 2010)"),
+    (Mts, "mts", "a shared stack per socket, refilled in batches (Olivier et al. 2012)"),
+];
+
+impl SchedulerKind {
+    /// Every policy.
+    pub const ALL: [Self; 10] = [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts];
+
+    /// Whether it minds which workers share a cache. What does not has nothing from threads that
+    /// stay on their CPUs.
+    pub const fn minds_places(self) -> bool {
+        !matches!(self, Ws | CilkA)
+    }
+
+    /// As users type it.
+    pub const fn name(self) -> &'static str {
+        KINDS[self as usize].1
+    }
+
+    /// One line on what it does and where it comes from.
+    pub const fn about(self) -> &'static str {
+        KINDS[self as usize].2
+    }
+
+    /// All names, in the order of [`Self::ALL`].
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|k| k.name()).collect()
+    }
+}
+
+impl Policy for SchedulerKind {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        match self {
+            Ws => Box::new(policy::WorkStealing::uniform("ws", machine)),
+            Pws => Box::new(policy::WorkStealing::priority(machine, options.nearness)),
+            Sb => Box::new(policy::SpaceBounded::central(machine, options)),
+            SbD => Box::new(policy::SpaceBounded::distributed(machine, options)),
+            CilkA => Box::new(policy::WorkStealing::uniform("cilk-a", machine)),
+            Cats => policy::Cats::literal(machine),
+            CatsS => policy::Cats::sticky(machine),
+            Cab => policy::ByDepth::cab(machine, options),
+            Hws => policy::ByDepth::hws(machine, options),
+            Mts => Box::new(policy::Mts::new(machine)),
+        }
+    }
+
+    fn minds_places(&self) -> bool {
+        Self::minds_places(*self)
+    }
+}
+
+impl fmt::Display for SchedulerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for SchedulerKind {
+    type Err = UnknownScheduler;
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| UnknownScheduler(name.to_owned()))
+    }
+}
+
+/// No policy has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownScheduler(pub String);
+
+impl fmt::Display for UnknownScheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown scheduler '{}'; known: {}", self.0, SchedulerKind::names().join(", "))
+    }
+}
+
+impl Error for UnknownScheduler {}
