@@ -85,7 +85,7 @@ pub(crate) struct Handlers {
     pub(crate) count: Option<CountHandler>,
 }
 
-type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+pub(crate) type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 pub(crate) type ThreadHandler = Box<dyn Fn(usize) + Send + Sync>;
 type CountHandler = Box<dyn Fn(usize) -> Count + Send + Sync>;
 
@@ -95,9 +95,9 @@ type Count = Box<dyn FnMut() -> Option<WorkerCounts>>;
 /// What the settings, the environment and this machine say together.
 #[derive(Debug)]
 pub(crate) struct Decided {
-    /// None for a policy of the program's own.
-    pub(crate) scheduler: Option<SchedulerKind>,
-    pub(crate) policy: Box<dyn AnyPolicy>,
+    pub(crate) scheduler: SchedulerKind,
+    /// A policy of the program's own, in place of the scheduler.
+    pub(crate) policy: Option<Box<dyn AnyPolicy>>,
     pub(crate) options: Options,
     pub(crate) machine: PoolMachine,
     /// The machine is the one that this runs on.
@@ -348,15 +348,15 @@ impl Settings {
         if self.use_current_thread && backend::this_worker(None, |_| ()).is_some() {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
-        let (scheduler, policy) = match self.policy.take() {
-            Some(policy) => (None, policy),
-            None => {
-                let kind = decided(self.scheduler, || environment.scheduler())?.unwrap_or_default();
-                (Some(kind), Box::new(kind) as Box<dyn AnyPolicy>)
-            }
+        let policy = self.policy.take();
+        let scheduler = match policy {
+            Some(_) => SchedulerKind::default(),
+            None => decided(self.scheduler, || environment.scheduler())?.unwrap_or_default(),
         };
+        let minds_places =
+            policy.as_ref().map_or(scheduler.minds_places(), |policy| policy.minds_places());
         // Only policies that mind places gain what pinning costs on a machine with other programs.
-        let usual_pin = if policy.minds_places() { Pin::Auto } else { Pin::Never };
+        let usual_pin = if minds_places { Pin::Auto } else { Pin::Never };
         let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin);
         let given = decided(self.machine.take(), || environment.machine())?;
         let asked_for = match self.num_threads {

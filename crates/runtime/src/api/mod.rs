@@ -8,7 +8,7 @@
 //! - a `Handle`, which builds a pool and ends it, and the `Start` of a thread;
 //! - `worker_address`, by which `join_context` tells threads apart, and `unrecorded`.
 
-mod builder;
+pub(crate) mod builder;
 mod error;
 mod fit;
 mod join;

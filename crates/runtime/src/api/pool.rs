@@ -51,7 +51,7 @@ pub(super) fn make_global(
 /// assert_eq!(workers, 8);
 /// ```
 pub fn with_current_machine<R>(f: impl FnOnce(&Machine) -> R) -> R {
-    backend::with_current(|pool| f(pool.machine()))
+    backend::unrecorded(|| backend::with_current(|pool| f(pool.machine())))
 }
 
 /// The most threads that a pool can have.
@@ -72,7 +72,7 @@ pub fn max_num_threads() -> usize {
 /// assert_eq!(pool.install(befit::current_num_threads), 2);
 /// ```
 pub fn current_num_threads() -> usize {
-    backend::with_current(|pool| pool.threads())
+    backend::unrecorded(|| backend::with_current(|pool| pool.threads()))
 }
 
 /// Which thread of its pool the caller is, from 0; `None` outside a pool.

@@ -66,7 +66,7 @@ pub(crate) fn worker_address() -> usize {
 
 /// Runs `a`, then `b`, and records them as two children that one sync waits for. As on threads `b`
 /// is run even if `a` panics, and then `a`'s panic goes on.
-#[inline(always)]
+#[inline]
 pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
     in_region(|| {
         let both = inside::Scope::new();

@@ -16,8 +16,7 @@ use super::{declared, in_region};
 use crate::{
     BroadcastContext, JoinThreadsError, SpawnThread, Statistics, ThreadPoolBuildError, Work,
     WorkerStatistics, Yield,
-    api::{Decided, Handlers, Settings, global},
-    machine::PoolMachine,
+    api::{Decided, Settings, builder::PanicHandler, global},
 };
 
 thread_local! {
@@ -42,9 +41,8 @@ impl<P: Policy> AnyPolicy for P {
 pub(crate) struct Registry {
     threads: usize,
     scheduler: SchedulerKind,
-    options: Options,
-    machine: PoolMachine,
-    handlers: Handlers,
+    machine: Machine,
+    panic_handler: Option<PanicHandler>,
 }
 
 /// What a [`ThreadPool`](crate::ThreadPool) holds.
@@ -57,13 +55,11 @@ impl Handle {
         settings: Settings,
         _: impl SpawnThread,
     ) -> Result<Self, ThreadPoolBuildError> {
-        let Decided { scheduler, options, machine, threads, .. } = decided;
+        let Decided { scheduler, machine, threads, .. } = decided;
         // Read now, not while something is recorded.
-        machine.get();
-        // A policy of the program's own is none that a recording knows.
-        let scheduler = scheduler.unwrap_or_default();
-        let handlers = settings.handlers;
-        Ok(Self(Arc::new(Registry { threads, scheduler, options, machine, handlers })))
+        let machine = machine.get().clone();
+        let panic_handler = settings.handlers.panic;
+        Ok(Self(Arc::new(Registry { threads, scheduler, machine, panic_handler })))
     }
 
     pub(crate) fn pool(&self) -> &Arc<Registry> {
@@ -130,7 +126,9 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&Arc<Registry>) -> R) -> R {
         let current = CURRENT.with_borrow(|pools| pools.last().cloned());
         current.unwrap_or_else(|| Arc::clone(global()))
     });
-    f(&pool)
+    let result = f(&pool);
+    inside::unrecorded(|| drop(pool));
+    result
 }
 
 /// Calls `f` as thread `index`.
@@ -199,8 +197,9 @@ impl Registry {
 
     /// Calls `f` once as each thread that the pool was built for.
     pub(super) fn on_every_thread(&self, f: impl Fn(BroadcastContext<'_>)) {
-        for index in 0..self.threads() {
-            as_thread(index, || f(BroadcastContext::new(index, self.threads())));
+        let threads = inside::unrecorded(|| self.threads());
+        for index in 0..threads {
+            as_thread(index, || f(BroadcastContext::new(index, threads)));
         }
     }
 
@@ -212,7 +211,7 @@ impl Registry {
     }
 
     fn detached_panic(&self, panic: Box<dyn Any + Send>) {
-        let Some(handler) = &self.handlers.panic else {
+        let Some(handler) = &self.panic_handler else {
             eprintln!(
                 "befit: a detached job panicked, and its pool has no panic handler; aborting"
             );
@@ -234,11 +233,11 @@ impl Registry {
     }
 
     pub(crate) fn options(&self) -> Options {
-        self.options
+        Options::default()
     }
 
     pub(crate) fn machine(&self) -> &Machine {
-        self.machine.get()
+        &self.machine
     }
 
     pub(crate) fn is_pinned(&self) -> bool {

@@ -4,7 +4,7 @@ use std::{sync::Arc, thread::JoinHandle};
 
 use super::{
     claim::{self, Claim},
-    engine::Engine,
+    engine::{AnyPolicy, Engine},
     registry::Registry,
     worker::Worker,
 };
@@ -35,8 +35,11 @@ impl Handle {
         let timed = stats::process::wanted()?;
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
-        let engine =
-            Engine::new(scheduler, &*policy, machine, options, settings.wait_policy, threads);
+        let (kind, policy): (_, &dyn AnyPolicy) = match &policy {
+            Some(policy) => (None, &**policy),
+            None => (Some(scheduler), &scheduler),
+        };
+        let engine = Engine::new(kind, policy, machine, options, settings.wait_policy, threads);
         if !engine.can_wait_as_asked() {
             return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
         }
