@@ -117,6 +117,13 @@ pub fn fit<F>(bytes: usize, work: F) -> Fit<F> {
 }
 
 impl<F> Fit<F> {
+    /// The closure of `work` with what is declared about it.
+    #[inline(always)]
+    pub(crate) fn of<W: Work<Closure = F>>(work: W) -> Self {
+        let (size, strand) = (work.size(), work.strand());
+        Self { work: work.into_closure(), size, strand }
+    }
+
     /// Declares further that no strand of the work (a stretch without fork or join) touches more
     /// than `bytes`.
     ///

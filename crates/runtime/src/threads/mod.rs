@@ -14,7 +14,6 @@ mod handle;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom;
-mod mailbox;
 mod primitive;
 mod registry;
 mod scope;

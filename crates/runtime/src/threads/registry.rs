@@ -18,7 +18,7 @@ use befit_machine::Machine;
 use befit_sched::{Options, SchedulerKind, TaskInfo, Tiers};
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, claim::Claim};
+use super::{Worker, claim::Claim, worker::Mailbox};
 use crate::{
     Work,
     api::{Handlers, ThreadHandler},
@@ -29,7 +29,6 @@ use crate::{
             sizes_of,
         },
         latch::{Latch, ThreadLatch},
-        mailbox::Mailbox,
         primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
         scope::Fifos,
     },

@@ -18,7 +18,7 @@ use std::{
 use super::{
     StealRequests,
     grain::{Advice, Grain, SiteId},
-    inlined::stack_pointer,
+    steal_request::stack_pointer,
 };
 
 /// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced

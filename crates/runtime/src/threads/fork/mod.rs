@@ -5,9 +5,7 @@
 
 mod frame;
 mod grain;
-mod inlined;
 mod inlined_region;
-mod list;
 mod steal_request;
 
 use std::{
@@ -19,11 +17,9 @@ use std::{
 use befit_sched::{ForkOrder, TaskInfo};
 
 pub(crate) use self::{
-    frame::{Frame, PendingFork},
-    inlined::{is_inlined, stack_pointer, steal_requests_of_this_thread},
+    frame::{ForkList, Frame, PendingFork},
     inlined_region::InlinedRegions,
-    list::ForkList,
-    steal_request::StealRequests,
+    steal_request::{StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread},
 };
 use super::{
     current_or_global,
@@ -43,20 +39,29 @@ where
     B::Output: Send,
 {
     if is_inlined() {
-        return inlined::calls(a.into_closure(), b.into_closure());
+        return calls(a.into_closure(), b.into_closure());
     }
     if A::SIZED && B::SIZED {
-        let (sizes_a, sizes_b) = ((a.size(), a.strand()), (b.size(), b.strand()));
-        return join_sized_at_length(
-            sizes_a.0,
-            sizes_a.1,
-            a.into_closure(),
-            sizes_b.0,
-            sizes_b.1,
-            b.into_closure(),
-        );
+        // Put together anew: where the calls are inlined, sizes and closures then stay in registers.
+        return join_at_length(Fit::of(a), Fit::of(b));
     }
     join_at_length(a, b)
+}
+
+/// `a`, then `b`, also if `a` panics.
+#[inline(always)]
+fn calls<A: FnOnce() -> X, B: FnOnce() -> Y, X, Y>(a: A, b: B) -> (X, Y) {
+    match catch_unwind(AssertUnwindSafe(a)) {
+        Ok(a) => (a, b()),
+        Err(panic) => call_after_a_panic(b, panic),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> ! {
+    drop(catch_unwind(AssertUnwindSafe(b)));
+    resume_unwind(panic)
 }
 
 /// [`join`] where a fork may be needed. Out of line, so that plain calls pay for nothing but
@@ -163,29 +168,6 @@ fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Out
 /// Runs a fork's half. Where it declares its size, what it forks is a child of that.
 fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
     if W::SIZED { run_sized_child(worker, index, work) } else { work.run() }
-}
-
-/// [`join_at_length`] of two halves that declare their sizes. In pieces, each of which fits
-/// into a register: whole, both would be put together in memory before it is known whether a fork
-/// is needed, also where it is not.
-#[inline(never)]
-fn join_sized_at_length<A, B, X, Y>(
-    size_a: Option<usize>,
-    strand_a: Option<usize>,
-    a: A,
-    size_b: Option<usize>,
-    strand_b: Option<usize>,
-    b: B,
-) -> (X, Y)
-where
-    A: FnOnce() -> X + Send,
-    B: FnOnce() -> Y + Send,
-    X: Send,
-    Y: Send,
-{
-    let a = Fit { work: a, size: size_a, strand: strand_a };
-    let b = Fit { work: b, size: size_b, strand: strand_b };
-    current_or_global(|worker| join_sized(worker, a, b))
 }
 
 /// [`join`] where at least one half declares its size, or the policy wants to see every

@@ -94,3 +94,57 @@ impl StealRequests {
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
     }
 }
+
+#[cfg(not(loom))]
+mod current {
+    use std::{mem::MaybeUninit, ptr::NonNull};
+
+    use super::StealRequests;
+
+    thread_local! {
+        /// Those of a thread that is no worker never change: it is in no stretch.
+        static STEAL_REQUESTS: StealRequests = const { StealRequests::new() };
+    }
+
+    /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
+    #[inline(always)]
+    pub(crate) fn is_inlined() -> bool {
+        // Its address is about the caller's stack pointer.
+        let here = MaybeUninit::<u8>::uninit();
+        STEAL_REQUESTS.with(|requests| requests.is_inlined((&raw const here).addr()))
+    }
+
+    /// The stack pointer, about.
+    #[inline(never)]
+    pub(crate) fn stack_pointer() -> usize {
+        let here = MaybeUninit::<u8>::uninit();
+        (&raw const here).addr()
+    }
+
+    /// The calling thread's asks; good until it ends.
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        STEAL_REQUESTS.with(|requests| NonNull::from(requests))
+    }
+}
+
+#[cfg(loom)]
+mod current {
+    //! The models have neither workers nor stretches.
+    use std::ptr::NonNull;
+
+    use super::StealRequests;
+
+    pub(crate) fn is_inlined() -> bool {
+        false
+    }
+
+    pub(crate) fn stack_pointer() -> usize {
+        usize::MAX / 2
+    }
+
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        NonNull::from(Box::leak(Box::new(StealRequests::new())))
+    }
+}
+
+pub(crate) use self::current::{is_inlined, stack_pointer, steal_requests_of_this_thread};

@@ -12,9 +12,9 @@ use super::{
     engine::JobRef,
     fork::{Frame, PendingFork, StealRequests},
     latch::Latch,
-    mailbox::Mailbox,
     primitive::UnsafeCell,
     sleep::Sleep,
+    worker::Mailbox,
 };
 
 struct Signal {

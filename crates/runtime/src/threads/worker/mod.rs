@@ -3,14 +3,12 @@
 //! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is
 //! running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks to
 //! the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
-//! sleeps when there is nothing. `mail` is what runs here past the policy; `yields` looks for work
-//! because user code says so.
+//! sleeps when there is nothing. `mail` is what runs here past the policy.
 
 mod mail;
 mod publish;
 mod run;
 mod wait;
-mod yields;
 
 use std::{
     cell::Cell,
@@ -21,6 +19,7 @@ use std::{
 use befit_machine::WorkerId;
 use befit_sched::TaskInfo;
 
+pub(crate) use self::mail::Mailbox;
 use self::run::Entry;
 use super::registry::Registry;
 use crate::{
