@@ -29,8 +29,8 @@
 //! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`],
 //! [`par_chunks_mut`], [`par_map_reduce`]; [`par_for`] goes over numbers.
 //!
-//! Who knows rayon finds the rest under the names that it has there: [`join_context`],
-//! [`scope_fifo`], [`in_place_scope`], [`broadcast`], [`yield_now`] and so on.
+//! The rest has the names that it has in rayon: [`join_context`], [`scope_fifo`],
+//! [`in_place_scope`], [`broadcast`], [`yield_now`] and so on.
 //!
 //! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of
 //! closures: then they cost what they cost without forks.
@@ -39,12 +39,9 @@
 //! their own, in the crate `befit-queue`.
 //!
 //! # Layers
-//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open
-//! forks in a list that only it uses; a fork that nobody needs never leaves it. *Above*: `engine`
-//! hands the forks that others need to the scheduling policy of `befit-sched`, the same object that
-//! the simulator drives. `elision` has tasks compiled without forks, too; `pool` holds threads and
-//! configuration, `scope` what lives on the heap, `broadcast` what runs on every thread, `latch`
-//! and `sleep` how workers wait, `slices` the loops.
+//! `api` is the interface, written once. It stands on the functions of a backend: `threads`, with
+//! workers and a scheduling policy, or in an instrumented build (`--cfg befit_record`) `serial`,
+//! which runs everything on the calling thread and records the tree of tasks.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for

@@ -268,7 +268,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// of the processor's counters: for machines that count nothing, and for tests of what a
     /// scheduler makes of its measurements.
     ///
-    /// `open` is called on each thread, with its index, when it starts; what it answers then
+    /// `open` is called on each thread, with its index, when it starts; what it returns then
     /// answers, on the same thread, how much the thread has done so far, or `None` if that is not
     /// known. It is called some four times a task while the scheduler measures, and twice a task
     /// afterwards: it should take no more than some ten nanoseconds. Other schedulers call neither.

@@ -49,7 +49,7 @@ trait Piece: Send + Sized {
     fn halve(self) -> (Self, Self);
 }
 
-/// Calls `leaf` with small pieces of `input`, and `merge` with the answers of neighbours.
+/// Calls `leaf` with small pieces of `input`, and `merge` with the results of neighbours.
 fn divide<P, R>(input: P, leaf: impl Fn(P) -> R + Sync, merge: impl Fn(R, R) -> R + Sync) -> R
 where
     P: Piece,
@@ -228,8 +228,8 @@ impl<T: Send> Piece for Chunks<'_, T> {
     }
 }
 
-/// Calls `map` with each element of `slice`, maybe in parallel, and combines the answers by
-/// `reduce`; answers `identity()` where there is none.
+/// Calls `map` with each element of `slice`, maybe in parallel, and combines the results by
+/// `reduce`; returns `identity()` where there is none.
 ///
 /// Neighbours are combined, left with right, so `reduce` must be associative, but need not be
 /// commutative. `identity` is called for each piece, so its answer must not matter to `reduce`.

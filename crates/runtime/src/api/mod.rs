@@ -2,7 +2,8 @@
 //!
 //! `crate::backend` is `threads`, or in an instrumented build `serial`. Either provides:
 //! - `join`, `join_at_length` and `is_inlined`, for forks;
-//! - `scope`, `spawn_into`, `spawn_fifo_into` and `spawn_broadcast_into`, over a `Base`, for scopes;
+//! - `scope`, `spawn_into`, `spawn_fifo_into` and `spawn_broadcast_into`, over a `Base`, for
+//!   scopes;
 //! - `with_current` and `this_worker`, which find the caller's pool and thread;
 //! - a `Pool` with `run`, `in_place_scope`, `spawn`, `spawn_fifo` and `spawn_broadcast`;
 //! - a `Handle`, which builds a pool and ends it, and the `Start` of a thread;

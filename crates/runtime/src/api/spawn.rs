@@ -100,7 +100,7 @@ where
 }
 
 /// Runs `work` once on every thread of the current pool (outside one: of the global pool), and
-/// returns what it answered, in the order of the threads.
+/// returns its results, in the order of the threads.
 ///
 /// A thread runs it when it next looks for work; nothing that runs is interrupted. So it takes as
 /// long as the longest task that is running, at least.
@@ -125,7 +125,7 @@ where
 /// let count = std::cell::Cell::new(0);
 /// befit::broadcast(|_| count.set(count.get() + 1));
 /// ```
-/// and what it answers must be [`Send`]:
+/// and what it returns must be [`Send`]:
 /// ```compile_fail,E0277
 /// befit::broadcast(|_| std::rc::Rc::new(1));
 /// ```

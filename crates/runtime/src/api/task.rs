@@ -1,11 +1,11 @@
 //! Recursions that cost no more than without forks, where none is needed: tasks compiled with forks
 //! and without.
 //!
-//! A `join` of closures can become two plain calls, but the compiler does not see two plain calls:
-//! behind the same line of the source lies the fork, too, and what comes after must do for both. So
-//! it cannot make a loop of the last call, nor put the calls of several levels into one another, as
-//! it does with the same function without `join`; for a function that does next to nothing that
-//! makes up most of what is left of a fork's price.
+//! A `join` of closures can become two inlined calls, but the compiler does not see two inlined
+//! calls: behind the same line of the source lies the fork, too, and what comes after must do for
+//! both. So it cannot make a loop of the last call, nor put the calls of several levels into one
+//! another, as it does with the same function without `join`; for a function that does next to
+//! nothing that makes up most of what is left of a fork's price.
 //!
 //! A [`Task`] is a struct with a method that is generic in *how* it forks. So the compiler makes
 //! several functions of it: one that forks, and its *serial elision*, in which a fork is two calls

@@ -29,7 +29,7 @@ impl<F> sealed::Sealed for CustomSpawn<F> {}
 
 /// How a [`ThreadPoolBuilder`] starts threads: [`DefaultSpawn`] or [`CustomSpawn`].
 pub trait SpawnThread: sealed::Sealed {
-    /// Starts a thread that runs `thread`; answers its handle, if the pool is to join it.
+    /// Starts a thread that runs `thread`; returns its handle, if the pool is to join it.
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>>;
 }
@@ -161,7 +161,7 @@ impl<S> ThreadPoolBuilder<S> {
 }
 
 impl ThreadPoolBuilder {
-    /// Builds a pool for the length of a call of `with_pool`, and answers what that does. On each
+    /// Builds a pool for the length of a call of `with_pool`, and returns what that does. On each
     /// thread `wrapper` is called, which must [run](ThreadBuilder::run) it. All threads have ended
     /// when this returns, so both may borrow from the caller.
     ///

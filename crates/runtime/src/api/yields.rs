@@ -28,7 +28,7 @@ pub enum Yield {
 /// Runs one task of the calling thread's pool, if one is ready. `None` outside a pool.
 ///
 /// It is for code that waits for something in a loop: a task that it waits for may be one that only
-/// its own thread can run. It does not block, and does not give up the processor: where it answers
+/// its own thread can run. It does not block, and does not give up the processor: where it returns
 /// [`Yield::Idle`] time and again, [`std::thread::yield_now`] or sleep is in order.
 ///
 /// The second half of a [`join`](crate::join()) may be such a task, but need not: a fork that is

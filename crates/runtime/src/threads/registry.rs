@@ -312,7 +312,7 @@ impl Registry {
         no_unwind.over();
     }
 
-    /// Lets `waiter` be told when all threads have ended; answers false if they have.
+    /// Lets `waiter` be told when all threads have ended; returns false if they have.
     fn tell_of_end(&self, waiter: Done) -> bool {
         let mut alive = lock(&self.alive);
         let some = alive.threads > 0;

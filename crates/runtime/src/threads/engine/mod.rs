@@ -204,9 +204,9 @@ impl Engine {
         self.notify(w, cluster);
     }
 
-    /// What `w` runs next. A worker that may run only what it waits for gives that as `awaited`: see
-    /// [`Self::narrowed`]. Another one, which waits within a task anchored at `within`, gets nothing
-    /// from further up.
+    /// What `w` runs next. A worker that may run only what it waits for gives that as `awaited`:
+    /// see [`Self::narrowed`]. Another one, which waits within a task anchored at `within`, gets
+    /// nothing from further up.
     ///
     /// What it gets lies on top of the waiting task on its stack, and that task cannot go on before
     /// the other has ended. Were the other from further up, the waiting task would hold its part of

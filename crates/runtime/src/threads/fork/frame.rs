@@ -1,5 +1,5 @@
-//! A fork's second half, on the stack of the thread that called `join`; and a worker's list of those
-//! that are pending.
+//! A fork's second half, on the stack of the thread that called `join`; and a worker's list of
+//! those that are pending.
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,14 +22,14 @@ use crate::{
     },
 };
 
-/// What the list of open forks knows of a frame, whatever its work is.
+/// What the list of pending forks knows of a frame, whatever its work is.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PendingFork {
     job: JobHeader,
     /// How many forks it lies below, from the program's start on.
     depth: u32,
-    /// Written when the fork is handed out, and not before.
+    /// Written when the fork is published, and not before.
     published: UnsafeCell<MaybeUninit<Published>>,
 }
 
@@ -70,7 +70,7 @@ impl<W: Work> Frame<W> {
         }
     }
 
-    /// For the list of open forks. The pointer is good for the whole frame.
+    /// For the list of pending forks. The pointer is good for the whole frame.
     pub(crate) fn as_pending(&self) -> NonNull<PendingFork> {
         NonNull::from(self).cast()
     }
@@ -78,7 +78,7 @@ impl<W: Work> Frame<W> {
     /// Takes the closure out.
     ///
     /// # Safety
-    /// Only by the owner, once, of a fork that has not been handed out.
+    /// Only by the owner, once, of a fork that has not been published.
     pub(crate) unsafe fn take_work(&self) -> W {
         // SAFETY: nobody else knows of the frame, so there is no other access.
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
@@ -89,7 +89,7 @@ impl<W: Work> Frame<W> {
         Ancestor::new(self)
     }
 
-    /// The latch of a fork that has been handed out.
+    /// The latch of a fork that has been published.
     ///
     /// # Safety
     /// [`PendingFork::publish`] has been called.
@@ -98,7 +98,7 @@ impl<W: Work> Frame<W> {
         &unsafe { self.open.published() }.latch
     }
 
-    /// Takes the result of a fork that has been handed out and done.
+    /// Takes the result of a fork that has been published and done.
     ///
     /// # Safety
     /// Only by the owner, once, after its latch was seen set.
@@ -112,13 +112,13 @@ impl<W: Work> Frame<W> {
 
 impl PendingFork {
     /// Makes a fork known to others: a job that any thread may execute, on which the owner then
-    /// waits. `asks` is the owner's.
+    /// waits. `requests` is the owner's.
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] (with a pointer that is good for all of it) whose
-    /// work and output are `Send`, which is handed out only once and whose work has not been taken.
-    /// The frame, the latch's parker, `asks` and `lineage` (unless null) stay until the latch is
-    /// set and seen set by the owner.
+    /// work and output are `Send`, which is published only once and whose work has not been taken.
+    /// The frame, the latch's parker, `requests` and `lineage` (unless null) stay until the latch
+    /// is set and seen set by the owner.
     pub(crate) unsafe fn publish(
         fork: NonNull<Self>,
         latch: Latch,
@@ -141,7 +141,7 @@ impl PendingFork {
     /// What is needed once others know of the fork.
     ///
     /// # Safety
-    /// It has been handed out.
+    /// It has been published.
     unsafe fn published(&self) -> &Published {
         // SAFETY: written by `publish`, and from then on only read.
         self.published.with(|published| unsafe { &*published.cast::<Published>() })
@@ -150,7 +150,7 @@ impl PendingFork {
     /// The task that this fork is, the second child of `parent`.
     ///
     /// # Safety
-    /// `fork` is the start of a live [`Frame`] that has not been handed out.
+    /// `fork` is the start of a live [`Frame`] that has not been published.
     pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &TaskInfo) -> TaskInfo {
         // SAFETY: live.
         let open = unsafe { fork.as_ref() };
@@ -160,15 +160,15 @@ impl PendingFork {
     }
 }
 
-/// See [`JobRef::execute`]; `job` is a published-out `Frame<W>`.
+/// See [`JobRef::execute`]; `job` is a published `Frame<W>`.
 unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
     let latch = {
         // SAFETY: not yet executed, so the frame is live; the reference ends before the latch is
         // set.
         let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
-        // SAFETY: the job has been handed out.
+        // SAFETY: the job has been published.
         let published = unsafe { frame.open.published() };
-        // SAFETY: the owner's asks live as long as the owner waits for this frame.
+        // SAFETY: the owner's requests live as long as the owner waits for this frame.
         let requests = unsafe { published.requests.as_ref() };
         requests.fork_was_taken();
         Worker::with_current(|worker| {
@@ -192,7 +192,7 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
     unsafe { Latch::set(latch) };
 }
 
-/// See [`JobTable::sizes`]; `job` is a `Frame<W>` that has not been handed out.
+/// See [`JobTable::sizes`]; `job` is a `Frame<W>` that has not been published.
 unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
     // SAFETY: promised by the caller.
     let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
@@ -203,17 +203,17 @@ unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
     })
 }
 
-/// The open forks of one worker, the oldest first. Only the owner uses it. See `README.md` for the
-/// invariants.
+/// The pending forks of one worker, the oldest first. Only the owner uses it. See `README.md` for
+/// the invariants.
 #[derive(Debug, Default)]
 pub(crate) struct ForkList {
     open: RefCell<Vec<NonNull<PendingFork>>>,
-    /// The forks below this index have been handed out.
+    /// The forks below this index have been published.
     published: Cell<usize>,
 }
 
 impl ForkList {
-    /// The number of open forks.
+    /// The number of pending forks.
     pub(crate) fn len(&self) -> usize {
         self.open.borrow().len()
     }
@@ -223,28 +223,28 @@ impl ForkList {
         self.open.borrow_mut().push(fork);
     }
 
-    /// Whether the youngest fork has been handed out.
+    /// Whether the youngest fork has been published.
     pub(crate) fn youngest_is_published(&self) -> bool {
         self.published.get() == self.len()
     }
 
-    /// Unlinks the youngest fork, which has not been handed out.
+    /// Unlinks the youngest fork, which has not been published.
     pub(crate) fn pop(&self) {
         self.open.borrow_mut().pop();
     }
 
-    /// Unlinks the youngest fork, which has been handed out and done.
+    /// Unlinks the youngest fork, which has been published and done.
     pub(crate) fn pop_published(&self) {
         self.pop();
         self.published.set(self.len());
     }
 
-    /// Whether there is a fork that has not been handed out.
+    /// Whether there is a fork that has not been published.
     pub(crate) fn has_private(&self) -> bool {
         self.published.get() < self.len()
     }
 
-    /// The oldest fork that has not been handed out, and its place in the list; from now on it
+    /// The oldest fork that has not been published, and its place in the list; from now on it
     /// counts as handed out.
     pub(crate) fn publish_next(&self) -> Option<(usize, NonNull<PendingFork>)> {
         let at = self.published.get();
@@ -254,7 +254,7 @@ impl ForkList {
     }
 
     /// The youngest forks, from here on, count as a list of their own until [`Self::end_inner`]:
-    /// what is older and not handed out stays so. Answers what to give to `end_inner`.
+    /// what is older and not published stays so. Returns what to give to `end_inner`.
     pub(crate) fn begin_inner(&self) -> usize {
         self.published.replace(self.len())
     }

@@ -4,9 +4,9 @@
 //! A fork pays off if its halves take much longer than it costs to hand one out, about a
 //! microsecond. Programs that fork down to single calls need no cut-off here: a worker times how
 //! long the tasks take that a `join` makes, and from the depth on where that falls below [`GRAIN`],
-//! `join` is two plain calls. The depth is learned from below (from tasks that have been seen
+//! `join` is two inlined calls. The depth is learned from below (from tasks that have been seen
 //! whole, with all their forks), so a program that the worker knows nothing of loses nothing. What
-//! was learned holds until it no longer does: tasks that take far longer than foreseen make the
+//! was learned holds until it no longer does: tasks that take far longer than predicted make the
 //! worker forget it at once, shorter ones raise the depth by degrees.
 //!
 //! Granularity control by prediction of running times: U. A. Acar, A. Charguéraud, M. Rainey,
@@ -15,15 +15,15 @@
 
 use std::{cell::Cell, time::Duration};
 
-/// What a stretch of plain calls should take: long against the two looks at the clock and the fork
+/// What a region of inlined calls should take: long against the two looks at the clock and the fork
 /// that it costs (a tenth of a microsecond), and short enough to keep hundreds of workers busy for
 /// a millisecond's work each.
 const GRAIN: Duration = Duration::from_micros(8);
 
-/// The stretches after which their mean is compared with [`GRAIN`].
+/// The regions after which their mean is compared with [`GRAIN`].
 const WINDOW: u32 = 16;
 
-/// A stretch that takes this many times [`GRAIN`] was foreseen wrongly.
+/// A region that takes this many times [`GRAIN`] was predicted wrongly.
 const SURPRISE: u32 = 16;
 
 /// Places for what was learned. Two sites that meet in one make each other forget, which costs time
@@ -43,9 +43,9 @@ pub(crate) struct SiteId(pub(crate) usize);
 #[derive(Clone, Copy, Debug)]
 struct Site {
     id: SiteId,
-    /// Forks at this depth and below are plain calls; `None` while that is not known.
+    /// Forks at this depth and below are inlined calls; `None` while that is not known.
     depth: Option<u32>,
-    /// The stretches since the depth last changed, and what they took. While the depth is not
+    /// The regions since the depth last changed, and what they took. While the depth is not
     /// known: the short tasks that were watched, and the shallowest of them.
     inlined_regions: u32,
     taken: Duration,
@@ -65,7 +65,7 @@ pub(crate) enum Advice {
     Fork,
     /// It is a fork, and its time should be told to [`Grain::learn`].
     Watch,
-    /// What it makes should be plain calls, and the time of both halves be told to
+    /// What it makes should be inlined calls, and the time of both halves be told to
     /// [`Grain::learn`].
     Inline,
 }
@@ -95,7 +95,7 @@ impl Grain {
         }
     }
 
-    /// Whether a stretch that has taken `taken` was foreseen wrongly.
+    /// Whether a region that has taken `taken` was predicted wrongly.
     pub(crate) fn is_surprised(taken: Duration) -> bool {
         taken >= GRAIN * SURPRISE
     }
@@ -141,7 +141,7 @@ impl Grain {
     }
 }
 
-/// The depth at which stretches should begin, when those from `depth` on take `mean`: halving the
+/// The depth at which regions should begin, when those from `depth` on take `mean`: halving the
 /// depth's tasks once more, or less, halves or doubles their time in a balanced tree.
 fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {

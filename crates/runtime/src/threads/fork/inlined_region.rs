@@ -1,11 +1,11 @@
-//! Plain stretches: parts of a program that run without forks, and how they begin and end.
+//! Inlined regions: parts of a program that run without forks, and how they begin and end.
 //!
-//! A stretch begins at a fork whose halves are foreseen to take less than is worth a fork
+//! A region begins at a fork whose halves are predicted to take less than is worth a fork
 //! ([`super::grain`]), and lasts until both have ended; or it is a whole job that forks nothing
 //! that any other worker may run. Whoever asks for a fork meanwhile is served by the next `join`,
-//! which hands out the oldest open fork, if need be its own; then the stretch goes on.
+//! which publishes the oldest pending fork, if need be its own; then the region goes on.
 //!
-//! The second halves of plain calls cannot be handed out afterwards. So a stretch reaches only
+//! The second halves of inlined calls cannot be published afterwards. So a region reaches only
 //! [`REACH`] bytes down the stack, and forks below are forks again; and one that turns out to be
 //! long is given up at the next fork. What lies on that much of stack is all that the others may
 //! have to wait for, where a program's tasks are suddenly of another kind than they were before.
@@ -21,11 +21,11 @@ use super::{
     steal_request::stack_pointer,
 };
 
-/// How far down the stack a stretch reaches, in bytes: some 64 small frames, more than a balanced
+/// How far down the stack a region reaches, in bytes: some 64 small frames, more than a balanced
 /// tree of calls is deep that does not take long.
 const REACH: usize = 8 << 10;
 
-/// What one worker knows of its stretches.
+/// What one worker knows of its regions.
 #[derive(Debug)]
 pub(crate) struct InlinedRegions {
     active: Cell<Option<Active>>,
@@ -37,14 +37,14 @@ pub(crate) struct InlinedRegions {
     grain: Grain,
 }
 
-/// The stretch that is active.
+/// The region that is active.
 #[derive(Clone, Copy, Debug)]
 struct Active {
     /// How far down the stack it reaches.
     inline_limit: usize,
-    /// Why it was foreseen to be short, and since when it lasts; `None` if it does not end before
+    /// Why it was predicted to be short, and since when it lasts; `None` if it does not end before
     /// its job.
-    foreseen: Option<(SiteId, Instant)>,
+    predicted: Option<(SiteId, Instant)>,
 }
 
 /// What [`InlinedRegions::interrupt`] keeps for [`InlinedRegions::go_on`].
@@ -64,7 +64,7 @@ pub(crate) struct Forked<'a> {
     watch: Option<Watch>,
 }
 
-/// A stretch that began here, and ends when this is dropped.
+/// A region that began here, and ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub(crate) struct InlinedRegion<'a> {
@@ -93,8 +93,8 @@ impl InlinedRegions {
         }
     }
 
-    /// How deep below the program's start the running code is, counted in forks; plain calls do not
-    /// count.
+    /// How deep below the program's start the running code is, counted in forks; inlined calls do
+    /// not count.
     pub(crate) fn depth(&self) -> u32 {
         self.depth.get()
     }
@@ -109,8 +109,8 @@ impl InlinedRegions {
         self.waits.set(self.waits.get().wrapping_add(1));
     }
 
-    /// A fork has been pushed, and a fork was handed out if one was wanted. It lasts until the
-    /// answer is dropped. `site` is where a stretch may begin.
+    /// A fork has been pushed, and a fork was published if one was wanted. It lasts until the
+    /// answer is dropped. `site` is where a region may begin.
     pub(super) fn forked<'a>(
         &'a self,
         requests: &'a StealRequests,
@@ -129,10 +129,10 @@ impl InlinedRegions {
         fork
     }
 
-    /// A stretch to the end of the job begins, as nobody else may run what it forks.
+    /// A region to the end of the job begins, as nobody else may run what it forks.
     pub(crate) fn unshared<'a>(&'a self, requests: &'a StealRequests) -> InlinedRegion<'a> {
         // All of the stack. An ask that is missed could not be granted.
-        self.active.set(Some(Active { inline_limit: 0, foreseen: None }));
+        self.active.set(Some(Active { inline_limit: 0, predicted: None }));
         requests.lower_inline_limit_unasked(0);
         InlinedRegion { inlined_regions: self, requests }
     }
@@ -144,16 +144,16 @@ impl InlinedRegions {
         since: Instant,
     ) -> InlinedRegion<'a> {
         let inline_limit = stack_pointer().saturating_sub(REACH);
-        self.active.set(Some(Active { inline_limit, foreseen: Some((site, since)) }));
+        self.active.set(Some(Active { inline_limit, predicted: Some((site, since)) }));
         requests.lower_inline_limit(inline_limit);
         InlinedRegion { inlined_regions: self, requests }
     }
 
-    /// Whether a stretch is active, and worth going on with; then whoever asked for a fork has been
+    /// Whether a region is active, and worth going on with; then whoever asked for a fork has been
     /// served.
     fn goes_on(&self, requests: &StealRequests) -> bool {
-        let Some(Active { inline_limit, foreseen }) = self.active.get() else { return false };
-        if let Some((site, since)) = foreseen
+        let Some(Active { inline_limit, predicted }) = self.active.get() else { return false };
+        if let Some((site, since)) = predicted
             && Grain::is_surprised(since.elapsed())
         {
             self.grain.forget(site);
@@ -171,7 +171,7 @@ impl InlinedRegions {
         Interrupted { active: self.active.take(), depth: self.depth.replace(0) }
     }
 
-    /// That job has ended. The interrupted stretch, if there was one, goes on at the next fork.
+    /// That job has ended. The interrupted region, if there was one, goes on at the next fork.
     pub(crate) fn go_on(&self, interrupted: &Interrupted) {
         self.active.set(interrupted.active);
         self.depth.set(interrupted.depth);

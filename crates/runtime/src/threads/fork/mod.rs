@@ -1,4 +1,4 @@
-//! The lower layer: [`join`], two plain calls where no fork is needed, and a frame on the stack
+//! The lower layer: [`join`], two inlined calls where no fork is needed, and a frame on the stack
 //! where nobody takes it.
 //!
 //! `README.md` beside this file says how forks are kept and handed out.
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{Fit, Work};
 
-/// [`crate::join`]: two plain calls, or a fork.
+/// [`crate::join`]: two inlined calls, or a fork.
 #[inline]
 pub(crate) fn join<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
@@ -42,7 +42,8 @@ where
         return calls(a.into_closure(), b.into_closure());
     }
     if A::SIZED && B::SIZED {
-        // Put together anew: where the calls are inlined, sizes and closures then stay in registers.
+        // Put together anew: where the calls are inlined, sizes and closures then stay in
+        // registers.
         return join_at_length(Fit::of(a), Fit::of(b));
     }
     join_at_length(a, b)
@@ -64,7 +65,7 @@ fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> 
     resume_unwind(panic)
 }
 
-/// [`join`] where a fork may be needed. Out of line, so that plain calls pay for nothing but
+/// [`join`] where a fork may be needed. Out of line, so that inlined calls pay for nothing but
 /// themselves.
 #[inline(never)]
 pub(crate) fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
@@ -93,7 +94,7 @@ where
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread
-/// has taken it. `may_be_plain`: both halves may run without forks if they are foreseen to take
+/// has taken it. `may_be_plain`: both halves may run without forks if they are predicted to take
 /// little time.
 fn join_open<A, B>(worker: &Worker, a: A, b: B, may_be_plain: bool) -> (A::Output, B::Output)
 where
@@ -118,14 +119,14 @@ where
         return after_handing_out(worker, &frame, a);
     }
     worker.forks().pop();
-    // SAFETY: this is its owner, and it has not been handed out.
+    // SAFETY: this is its owner, and it has not been published.
     let b = unsafe { frame.take_work() };
     // Forks that are older may be wanted, and `b` may make none.
     worker.serve(0);
     (a, run_child(worker, 1, b))
 }
 
-/// The end of a fork whose second half was handed out.
+/// The end of a fork whose second half was published.
 #[cold]
 #[inline(never)]
 fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
@@ -143,18 +144,18 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
         drop(wait_for(worker, frame));
     } else {
         worker.forks().pop();
-        // SAFETY: this is its owner, and it has not been handed out.
+        // SAFETY: this is its owner, and it has not been published.
         let b = unsafe { frame.take_work() };
         drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, 1, b))));
     }
     resume_unwind(panic)
 }
 
-/// Waits for a second half that was handed out; it is the youngest open fork.
+/// Waits for a second half that was published; it is the youngest pending fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
     // Even if it does not: the halves may have run at the same time.
     worker.inlined_regions().waits();
-    // SAFETY: it has been handed out.
+    // SAFETY: it has been published.
     let latch = unsafe { frame.latch() };
     if !latch.probe() {
         worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
@@ -210,8 +211,9 @@ where
     // done.
     let no_unwind = NoUnwind;
     let (requests, lineage) = (worker.requests(), worker.lineage());
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker, asks
-    // and place, which are the worker's; work and output are `Send`; it is handed out here only.
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker,
+    // requests and place, which are the worker's; work and output are `Send`; it is published here
+    // only.
     let job_a = unsafe {
         PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)
     };
@@ -224,7 +226,7 @@ where
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
         ForkOrder::ParentFirst => [(job_a, task_a), (job_b, task_b)],
     };
-    // SAFETY: handed out above.
+    // SAFETY: published above.
     let latch_a = unsafe { a.latch() };
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };

@@ -1,4 +1,4 @@
-//! How others make a worker hand out a fork.
+//! How others make a worker publish a fork.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -6,17 +6,17 @@ use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
 
 /// What others write to a worker: that a fork of its should be handed out.
 ///
-/// Two words, because plain stretches (see [`super::inlined_region`]) look at nothing but the
-/// second, the *floor*; that look is what remains of a fork's price there. The order of the writes
-/// is the protocol: who asks sets `wanted` and then raises the floor; the owner lowers the floor
-/// and then looks at `wanted`; between the two lies a fence on both sides. So no ask is lost to a
-/// stretch that begins at the same moment.
+/// There are two words because inlined regions (see [`super::inlined_region`]) look at nothing but
+/// the second, the *inline limit*; that look is what remains of a fork's price there. The order of
+/// the writes is the protocol. The requester sets `requested` and then raises the limit; the owner
+/// lowers the limit and then reads `requested`; between the two lies a fence on both sides. So no
+/// request is lost to a region that begins at the same moment.
 #[derive(Debug)]
 pub(crate) struct StealRequests {
     /// None of the worker's forks lies with the policy: the next that it opens, or an older one,
     /// should.
     requested: AtomicBool,
-    /// Counts the forks that were handed out and have been taken, by whomever.
+    /// Counts the forks that were published and have been taken, by whomever.
     taken: AtomicUsize,
     /// Code whose stack frame lies above this address may call instead of forking.
     inline_limit: AtomicUsize,
@@ -67,15 +67,15 @@ impl StealRequests {
         self.requested.store(requested, Relaxed);
     }
 
-    /// The owner: whether code with a stack frame at `address` is in a plain stretch, and nobody
+    /// The owner: whether code with a stack frame at `address` is in an inlined region, and nobody
     /// asks.
     #[inline(always)]
     pub(crate) fn is_inlined(&self, address: usize) -> bool {
         address > self.inline_limit.load(Relaxed)
     }
 
-    /// The owner: a plain stretch begins, or goes on, for all stack frames above `floor`, unless a
-    /// fork is wanted.
+    /// The owner: an inlined region begins, or goes on, for all stack frames above `limit`, unless
+    /// a fork is wanted.
     pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
         self.lower_inline_limit_unasked(inline_limit);
         fence(SeqCst);
@@ -102,11 +102,11 @@ mod current {
     use super::StealRequests;
 
     thread_local! {
-        /// Those of a thread that is no worker never change: it is in no stretch.
+        /// Those of a thread that is no worker never change: it is in no region.
         static STEAL_REQUESTS: StealRequests = const { StealRequests::new() };
     }
 
-    /// Whether the calling thread is a worker in a plain stretch, of whom nobody wants anything.
+    /// Whether the calling thread is a worker in an inlined region, of whom nobody wants anything.
     #[inline(always)]
     pub(crate) fn is_inlined() -> bool {
         // Its address is about the caller's stack pointer.
@@ -121,7 +121,7 @@ mod current {
         (&raw const here).addr()
     }
 
-    /// The calling thread's asks; good until it ends.
+    /// The calling thread's requests; good until it ends.
     pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
         STEAL_REQUESTS.with(|requests| NonNull::from(requests))
     }
@@ -129,7 +129,7 @@ mod current {
 
 #[cfg(loom)]
 mod current {
-    //! The models have neither workers nor stretches.
+    //! The models have neither workers nor regions.
     use std::ptr::NonNull;
 
     use super::StealRequests;

@@ -1,4 +1,4 @@
-//! Model of handing out a fork.
+//! Model of publishing a fork.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         forks.push(frame.as_pending());
         requests.set_requested(false);
         let (_, fork) = forks.publish_next().unwrap();
-        // SAFETY: live, `Send`, handed out here only; frame, parker and asks outlive the wait
+        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
         // below.
         let job = unsafe {
             PendingFork::publish(
@@ -53,7 +53,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         *lock(&shared.job) = Some(job);
 
         assert!(forks.youngest_is_published());
-        // SAFETY: handed out above.
+        // SAFETY: published above.
         let latch = unsafe { frame.latch() };
         while !latch.probe() {
             let seen = shared.sleep.seen();
@@ -77,7 +77,7 @@ fn a_fork_that_stays_private_is_run_by_its_owner() {
         forks.push(frame.as_pending());
         assert!(!forks.youngest_is_published());
         forks.pop();
-        // SAFETY: not handed out, and taken here only.
+        // SAFETY: not published, and taken here only.
         assert_eq!(unsafe { frame.take_work() }(), 21);
     });
 }

@@ -69,7 +69,7 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
                 let seen = receiver.sleep.seen();
                 match receiver.mail.take() {
                     Some(job) => break job,
-                    // Nothing else will ever wake it: loom finds the deadlock if the announcement
+                    // Nothing else will ever wake it: loom finds the deadlock if the notification
                     // is lost.
                     None => drop(receiver.sleep.sleep(0, seen, &receiver.never, || false)),
                 }
@@ -81,7 +81,7 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
         let requests = StealRequests::new();
         let frame = Frame::new(|| 21, 0);
         let latch = Latch::new(shared.sleep.parker(1));
-        // SAFETY: live, `Send`, handed out here only; frame, parker and asks outlive the join
+        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the join
         // below; null is a place.
         let job =
             unsafe { PendingFork::publish(frame.as_pending(), latch, &requests, ptr::null()) };

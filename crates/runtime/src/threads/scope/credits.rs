@@ -1,17 +1,20 @@
 //! How a scope counts its tasks, without a line of memory that all workers write for each of them.
 //!
-//! The *credits* of a scope is the number of tasks that have not ended; the last to end lets the
-//! scope go on. Each spawn would add one and each end take one off, and where tasks are short the
-//! threads would do little else than pass the credits's line around. So a worker keeps the ends of
-//! tasks *in hand*: when a task has ended, it does not tell the scope, and when it spawns the next
-//! task into the same scope it uses up the end that it has in hand. Both are plain writes of its
-//! own.
+//! The *credits* of a scope are the number of tasks that have not ended (credit-based termination
+//! detection: Mattern, 1989). The last task to end lets the scope go on. If each spawn added a
+//! credit and each end returned one, threads with short tasks would do little else than pass that
+//! line around. So a worker *holds* the credit of a task that has ended, and gives it to the next
+//! task that it spawns into the same scope. Both are plain writes of its own.
 //!
-//! An end that is in hand keeps the scope waiting. So a worker
-//! [settles](Base::return_credits), which tells the scope all that it has in hand, before it
-//! runs anything that does not belong to the scope, before it is idle, before it goes on with what
-//! waits on its stack, and when nothing else of the scope is left. While it runs a task of the
-//! scope itself there is no hurry: the scope waits for that task in any case.
+//! A credit that is held keeps the scope waiting. So a worker
+//! [returns](Base::return_credits) all that it holds
+//! - before it runs anything that does not belong to the scope,
+//! - before it is idle,
+//! - before it goes on with what waits on its stack, and
+//! - when nothing else of the scope is left.
+//!
+//! While it runs a task of the scope itself there is no hurry: the scope waits for that task in any
+//! case.
 
 use std::{
     cell::Cell,
@@ -24,8 +27,8 @@ use crossbeam_utils::CachePadded;
 use super::Base;
 use crate::threads::{engine::Lineage, primitive::AtomicUsize};
 
-/// How much of a scope has not ended: its body, tasks, and what workers have in hand of it. On a
-/// line of its own: all else in a scope is only read.
+/// The credits of a scope: one for its body, one for each task that has not ended or whose credit
+/// a worker holds. They are on a line of their own: all else in a scope is only read.
 #[derive(Debug)]
 pub(in crate::threads) struct Credits(CachePadded<AtomicUsize>);
 
@@ -45,14 +48,14 @@ impl Credits {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// So many have ended. Answers whether they were the last; then all that any of them did comes
+    /// So many have ended. Returns whether they were the last; then all that any of them did comes
     /// before.
     pub(in crate::threads) fn take(&self, count: usize) -> bool {
         self.0.fetch_sub(count, AcqRel) == count
     }
 }
 
-/// The ends that one worker has in hand, all of one scope's tasks. Only that worker uses it.
+/// The credits that one worker holds, all of one scope. Only that worker uses it.
 #[derive(Debug)]
 pub(crate) struct HeldCredits {
     count: Cell<usize>,
@@ -66,15 +69,14 @@ impl HeldCredits {
         Self { count: Cell::new(0), scope: Cell::new(ptr::null()), place: Cell::new(ptr::null()) }
     }
 
-    /// Whether nothing is in hand but of tasks that were spawned at `place`: no two scopes have the
-    /// same.
+    /// True if all held credits belong to the scope at `place`.
     #[inline]
     pub(crate) fn is_for(&self, place: *const Lineage) -> bool {
         self.is_empty() || ptr::eq(self.place.get(), place)
     }
 
-    /// Takes in hand the end of one more task of `scope`, the only one of which it has any. Answers
-    /// how many there are now.
+    /// Holds one more credit of `scope`, the only one of which it has any. Returns how many there
+    /// are now.
     #[inline]
     pub(super) fn put(&self, scope: &Base) -> usize {
         let count = self.count.get() + 1;
@@ -84,7 +86,7 @@ impl HeldCredits {
         count
     }
 
-    /// Uses up an end of a task of `scope` that is in hand; answers whether there was one.
+    /// Gives a held credit of `scope` to a new task; returns whether there was one.
     #[inline]
     pub(super) fn use_one(&self, scope: &Base) -> bool {
         let has_one = !self.is_empty() && self.is_for(scope.place().as_ptr());
@@ -94,7 +96,7 @@ impl HeldCredits {
         has_one
     }
 
-    /// All that is in hand, and the scope that must be told; nothing is in hand any more.
+    /// All held credits, and their scope; nothing is held any more.
     pub(super) fn take_all(&self) -> Option<(NonNull<Base>, usize)> {
         let count = self.count.replace(0);
         let scope = NonNull::new(self.scope.get().cast_mut())?;

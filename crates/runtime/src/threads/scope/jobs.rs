@@ -92,9 +92,9 @@ where
 /// Makes `work` a counted task of `scope`.
 ///
 /// # Safety
-/// What `work` borrows lives until the scope has ended. The scope is being waited for by [`super::run`],
-/// and it is open: the caller is its body, or one of its tasks. The job must be given to a policy
-/// or a thread.
+/// What `work` borrows lives until the scope has ended. The scope is being waited for by
+/// [`super::run`], and it is open: the caller is its body, or one of its tasks. The job must be
+/// given to a policy or a thread.
 unsafe fn task<S, F>(scope: &S, work: F) -> JobRef
 where
     S: Kind,
@@ -232,8 +232,8 @@ pub(crate) struct Fifo {
 }
 
 // SAFETY: the header is written before the queue is shared, and then only read; the place that it
-// points to lives as long as there are tickets (the scope, of which they are a part, waits for all its tasks); the tasks are behind a
-// lock, and `JobRef` is `Send`.
+// points to lives as long as there are tickets (the scope, of which they are a part, waits for all
+// its tasks); the tasks are behind a lock, and `JobRef` is `Send`.
 unsafe impl Send for Fifo {}
 // SAFETY: as above.
 unsafe impl Sync for Fifo {}
@@ -245,7 +245,7 @@ impl Fifo {
         Self { header: JobHeader::new(Self::TABLE), tasks: Mutex::new(VecDeque::new()) }
     }
 
-    /// Adds a task; answers the ticket for one.
+    /// Adds a task; returns the ticket for one.
     ///
     /// # Safety
     /// The queue stays where it is until all its tickets have been executed, each of them once.
@@ -289,7 +289,7 @@ impl Fifos {
         fifos
     }
 
-    /// Adds a task to the calling thread's queue; answers the ticket for one.
+    /// Adds a task to the calling thread's queue; returns the ticket for one.
     ///
     /// # Safety
     /// The queues, which are those of the pool `registry`, stay until all their tickets have been

@@ -46,7 +46,7 @@ pub(crate) struct Base {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Set when the credits comes to 0; by who waits for it.
+/// Set when the credits come to 0; by the kind of thread that waits.
 enum Over {
     /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep
     /// it.
@@ -95,9 +95,9 @@ impl Base {
         }
     }
 
-    /// A task has ended. Its worker takes the end in hand, unless nothing else of the scope is
-    /// left: who waits for it, maybe this worker itself, should go on at once. The scope may be
-    /// gone when this returns.
+    /// A task has ended. Its worker holds the credit, unless nothing else of the scope is left: the
+    /// worker that waits for the scope, maybe this one, should go on at once. The scope may be gone
+    /// when this returns.
     ///
     /// # Safety
     /// `this` is live, and the task one of those counted; the calling thread is a worker of the
@@ -119,7 +119,7 @@ impl Base {
         });
     }
 
-    /// Tells the scope of whose tasks the calling worker has the ends in hand.
+    /// Returns the credits that the calling worker holds.
     #[inline(never)]
     pub(crate) fn return_credits(held_credits: &HeldCredits) {
         if let Some((scope, count)) = held_credits.take_all() {

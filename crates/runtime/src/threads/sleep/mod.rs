@@ -15,12 +15,12 @@ use crate::threads::{
 #[derive(Debug)]
 pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Parker>]>,
-    /// The number of workers that are idle: whoever announces may skip everything when it is 0.
+    /// The number of workers that are idle: whoever notifies may skip everything when it is 0.
     idle: CachePadded<AtomicUsize>,
-    /// Counts what was announced while somebody was idle. A worker that is idle and found nothing
+    /// Counts what was notified while somebody was idle. A worker that is idle and found nothing
     /// need not look again before it changes.
     events: CachePadded<AtomicUsize>,
-    /// At least the number of sleepy parkers: whoever announces may skip the parkers when it is 0.
+    /// At least the number of sleepy parkers: whoever notifies may skip the parkers when it is 0.
     sleepers: CachePadded<AtomicUsize>,
 }
 
@@ -34,7 +34,7 @@ impl Drop for Idle<'_> {
     }
 }
 
-/// A value of the news counter, read by an idle worker before it looked for work.
+/// A value of the event counter, read by an idle worker before it looked for work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EventCount(usize);
 
@@ -53,7 +53,7 @@ impl Sleep {
         &self.parkers[thread]
     }
 
-    /// The calling worker has found nothing. From now on announcements are counted, until the
+    /// The calling worker has found nothing. From now on notifications are counted, until the
     /// answer is dropped; what came before is found by looking once more.
     pub(crate) fn begin_idle(&self) -> Idle<'_> {
         self.idle.fetch_add(1, Relaxed);
@@ -66,12 +66,12 @@ impl Sleep {
         self.idle.load(Relaxed)
     }
 
-    /// What has been announced so far. An idle worker reads it *before* it looks for work.
+    /// What has been notified so far. An idle worker reads it *before* it looks for work.
     pub(crate) fn seen(&self) -> EventCount {
         EventCount(self.events.load(Acquire))
     }
 
-    /// Announces that there may be something to run for the threads that `under` names, in this
+    /// Notifies that there may be something to run for the threads that `under` names, in this
     /// order of preference: wakes the first that sleeps, or all that sleep, as `all` then says.
     /// `cluster` is published to those who are woken.
     #[inline]
@@ -108,17 +108,17 @@ impl Sleep {
         }
     }
 
-    /// Announces that there is mail for `thread`, after it was posted.
+    /// Notifies that there is mail for `thread`, after it was posted.
     pub(crate) fn notify_mail(&self, thread: usize) {
         self.events.fetch_add(1, AcqRel);
         fence(SeqCst);
         self.parkers[thread].wake(WakeReason::Mail);
     }
 
-    /// Lets thread `me` sleep until there is news since `seen`, or `latch` is set. It may return
-    /// early. If it would be the last to sleep it first asks `may_be_stuck`, and stays awake if
-    /// that answers true. Answers the cluster of the announcement that woke it, which it must pass
-    /// on if it does not look for work now.
+    /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may
+    /// return early. If it would be the last to sleep it first asks `may_be_stuck`, and stays awake
+    /// if that returns true. Returns the cluster of the notification that woke it, which it must
+    /// pass on if it does not look for work now.
     pub(crate) fn sleep(
         &self,
         me: usize,
@@ -152,7 +152,7 @@ const SLEEPY: u32 = 1;
 const WOKEN_BY_LATCH: u32 = 2;
 /// There is mail for it.
 const WOKEN_BY_MAIL: u32 = 3;
-/// This plus a cluster's number: there is news for that cluster.
+/// This plus a cluster's number: there is an event for that cluster.
 const WOKEN_BY_EVENT: u32 = 4;
 
 /// Why a sleeper was woken.
@@ -198,7 +198,7 @@ impl Parker {
         }
     }
 
-    /// The owner: no longer sleepy. Answers what it has been told meanwhile.
+    /// The owner: no longer sleepy. Returns what it has been told meanwhile.
     fn leave(&self) -> Option<WakeReason> {
         match self.state.swap(AWAKE, AcqRel) {
             AWAKE | SLEEPY => None,
@@ -208,7 +208,7 @@ impl Parker {
         }
     }
 
-    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; answers
+    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; returns
     /// whether it was.
     fn wake(&self, reason: WakeReason) -> bool {
         let state = match reason {

@@ -109,7 +109,7 @@ fn of_two_panics_the_first_half_s_goes_on() {
         let result =
             catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
         assert_eq!(message(result.unwrap_err()), "first");
-        // The same with sizes: as plain calls, and placed by the scheduler.
+        // The same with sizes: as inlined calls, and placed by the scheduler.
         for bytes in [1, 100_000, 1 << 24] {
             let work = || join(fit(bytes, || panic!("first")), fit(bytes, || panic!("second")));
             let result = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
@@ -240,7 +240,7 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
     });
 }
 
-/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; answers how
+/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
 /// many forks there were.
 fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
     let ready = Barrier::new(2);

@@ -158,7 +158,7 @@ fn two_elements_that_take_long_run_at_the_same_time() {
         for scheduler in SchedulerKind::ALL {
             let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
             let both = AtomicUsize::new(0);
-            // Each waits for the other: however small they are, they must not run as plain calls.
+            // Each waits for the other: however small they are, they must not run as inlined calls.
             let wait = || {
                 add(&both, 1);
                 while both.load(SeqCst) % 2 == 1 {

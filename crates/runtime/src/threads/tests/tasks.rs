@@ -90,7 +90,7 @@ impl Task for Chain<'_> {
 #[test]
 fn after_four_elided_levels_the_next_fork_looks_again() {
     let forking = Mutex::default();
-    // This thread is in no stretch, so what forks goes on forking.
+    // This thread is in no region, so what forks goes on forking.
     Chain(6, &forking).run(FOUR);
     assert_eq!(forking.into_inner().unwrap(), [false, false, false, false, true, true, true]);
 }

@@ -101,13 +101,13 @@ impl<F: FnOnce()> Call<F> {
 
 /// What one thread of a pool, and no other, must run.
 ///
-/// Who posts must announce it afterwards
-/// ([`Sleep::notify_mail`](crate::threads::sleep::Sleep::notify_mail)): the thread reads the number of
-/// announcements *before* it looks here, and so sees the job, or else that there is news.
+/// The poster must notify the thread afterwards
+/// ([`Sleep::notify_mail`](crate::threads::sleep::Sleep::notify_mail)): the thread reads the number
+/// of notifications *before* it looks here, and so sees the job, or else that there is an event.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     /// Changed under the lock, but read without: the common case is an empty box. It may be read
-    /// too late to see a job; then the announcement is still to come.
+    /// too late to see a job; then the notification is still to come.
     waiting: AtomicUsize,
     jobs: Mutex<VecDeque<JobRef>>,
 }
@@ -117,7 +117,7 @@ impl Mailbox {
         Self { waiting: AtomicUsize::new(0), jobs: Mutex::new(VecDeque::new()) }
     }
 
-    /// Anyone: puts a job in. To be announced.
+    /// Anyone: puts a job in. To be notified.
     pub(crate) fn post(&self, job: JobRef) {
         let mut jobs = lock(&self.jobs);
         jobs.push_back(job);

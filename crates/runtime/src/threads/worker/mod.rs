@@ -1,8 +1,8 @@
 //! One thread of a pool.
 //!
-//! A [`Worker`] is where the two layers meet: it owns the list of open forks, knows which task is
-//! running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks to
-//! the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
+//! A [`Worker`] is where the two layers meet: it owns the list of pending forks, knows which task
+//! is running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks
+//! to the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
 //! sleeps when there is nothing. `mail` is what runs here past the policy.
 
 mod mail;
@@ -52,12 +52,12 @@ const DEEP: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
-    /// By which others make this worker hand out a fork.
+    /// By which others make this worker publish a fork.
     requests: NonNull<StealRequests>,
     inlined_regions: InlinedRegions,
-    /// How many forks to hand out when next one is wanted; at least 1.
+    /// How many forks to publish when next one is wanted; at least 1.
     batch: Cell<usize>,
-    /// Counts the halves of forks that were handed out, modulo 2⁶⁴; less those
+    /// Counts the halves of forks that were published, modulo 2⁶⁴; less those
     /// [taken](StealRequests::taken), they lie with the policy.
     published: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between
@@ -70,7 +70,7 @@ pub(crate) struct Worker {
     entry: Cell<*const Entry>,
     /// The place of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
-    /// The ends of tasks that no scope has been told of.
+    /// Credits of tasks that have ended, of one scope.
     held_credits: HeldCredits,
     /// Whether a handler of start or exit runs.
     handler: Cell<Option<Handler>>,
@@ -205,7 +205,7 @@ impl Worker {
         unsafe { &*self.task.get() }.task
     }
 
-    /// The task that made the open fork at index `at` of the list.
+    /// The task that made the pending fork at index `at` of the list.
     fn task_of_fork(&self, at: usize) -> &TaskInfo {
         let mut running = self.task.get();
         loop {

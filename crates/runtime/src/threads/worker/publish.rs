@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The most forks that are handed out at once unless more threads are idle.
+/// The most forks that are published at once unless more threads are idle.
 const LARGEST_BATCH: usize = 64;
 
 impl Worker {
@@ -43,7 +43,7 @@ impl Worker {
         self.engine().fork_order(parent)
     }
 
-    /// Links `fork` into the list of open forks, and serves who has asked.
+    /// Links `fork` into the list of pending forks, and serves who has asked.
     ///
     /// # Safety
     /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
@@ -95,25 +95,25 @@ impl Worker {
         self.published.set(self.published.get().wrapping_add(count));
     }
 
-    /// A fork that was handed out with these `asks` is about to run here.
+    /// A fork that was published with these `requests` is about to run here.
     pub(crate) fn takes(&self, requests: &StealRequests) {
         if std::ptr::eq(requests, self.requests()) {
-            // Its own: more were handed out than the others needed.
+            // Its own: more were published than the others needed.
             self.batch.set(1);
         }
     }
 
-    /// Gives the oldest private fork to the policy; answers whether there was one. The running
+    /// Gives the oldest private fork to the policy; returns whether there was one. The running
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.publish_next() else { return false };
         self.count_handed_out(1);
-        // SAFETY: it is in the list and was not handed out before, so it is live and its work is
+        // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
         let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
-        // `publish_next` answers each fork once; parker and asks are this worker's; its place
+        // `publish_next` returns each fork once; parker and requests are this worker's; its place
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
         self.add(job, task);

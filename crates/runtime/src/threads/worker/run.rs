@@ -163,7 +163,7 @@ impl Worker {
             }
         };
         self.counters().times.begin();
-        // SAFETY: the policy answers each job once, and this is a thread of the pool that it was
+        // SAFETY: the policy returns each job once, and this is a thread of the pool that it was
         // given to.
         unsafe { ready.job.execute(&ended) };
         self.forks.end_inner(outer_forks);
@@ -176,12 +176,12 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// The ends of tasks that no scope has been told of: see `scope/credits.rs`.
+    /// See `scope/credits.rs`.
     pub(crate) fn held_credits(&self) -> &HeldCredits {
         &self.held_credits
     }
 
-    /// Tells the scope whose tasks' ends are in hand.
+    /// Returns the held credits to their scope.
     #[inline]
     pub(super) fn return_credits(&self) {
         if !self.held_credits.is_empty() {

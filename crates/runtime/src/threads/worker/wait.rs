@@ -74,7 +74,7 @@ impl Worker {
     }
 
     /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
-    /// answers whether that was enough.
+    /// returns whether that was enough.
     ///
     /// Most of what a worker waits for and another has taken is short, or nearly done. What it took
     /// up instead, something large perhaps, would keep it from going on; and from giving back a
@@ -131,7 +131,7 @@ impl Worker {
         if let Some(ready) = self.look_again(awaited) {
             return Some(ready);
         }
-        // The cluster whose news woke this worker, until it has looked for work since.
+        // The cluster whose event woke this worker, until it has looked for work since.
         let mut events = None;
         loop {
             let mut round = 0;
@@ -171,8 +171,8 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.inlined_regions.waits();
         self.suspend();
-        // The open forks of the running task are ready, too. This thread may be the only one that
-        // can run them.
+        // The pending forks of the running task are ready, too. This thread may be the only one
+        // that can run them.
         while self.handler.get().is_none() && self.publish_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
@@ -194,7 +194,7 @@ impl Worker {
     }
 }
 
-/// Looks at news and latch before a worker sleeps: some ten microseconds.
+/// Looks at event counter and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = 64;
 
 /// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for:
