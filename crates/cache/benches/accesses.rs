@@ -19,20 +19,20 @@
 
 use std::hint::black_box;
 
-use befit_cache::{Hierarchy, Touch};
+use befit_cache::{Hierarchy, LineAccess};
 use befit_machine::{Machine, WorkerId};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const MIB: u32 = (1 << 20) / 64;
 const TOUCHES: usize = 1 << 22;
 
-fn touches(workers: u32, mut line: impl FnMut(u32, &mut fastrand::Rng) -> u32) -> Vec<Touch> {
+fn touches(workers: u32, mut line: impl FnMut(u32, &mut fastrand::Rng) -> u32) -> Vec<LineAccess> {
     let mut rng = fastrand::Rng::with_seed(7);
     (0..TOUCHES as u32)
         .map(|i| {
             let worker = i % workers;
             let line = line(worker, &mut rng);
-            Touch { worker: WorkerId(worker), line, write: rng.u32(..10) < 3 }
+            LineAccess { worker: WorkerId(worker), line, write: rng.u32(..10) < 3 }
         })
         .collect()
 }
@@ -42,7 +42,7 @@ fn accesses(c: &mut Criterion) {
     let workers = machine.workers().len() as u32;
     let mut group = c.benchmark_group("accesses");
     group.throughput(Throughput::Elements(TOUCHES as u64)).sample_size(10);
-    let mut case = |name: &str, mib: u32, touches: Vec<Touch>| {
+    let mut case = |name: &str, mib: u32, touches: Vec<LineAccess>| {
         let mut caches =
             Hierarchy::new(&machine, mib * MIB, 1).expect("the preset can be modelled");
         let mut misses = 0u64;

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, error::Error, io::BufRead};
 
-use befit_cache::{Hierarchy, Touch};
+use befit_cache::{Hierarchy, LineAccess};
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn touch(text: &str, line: u64) -> Option<Touch> {
+fn touch(text: &str, line: u64) -> Option<LineAccess> {
     let mut words = text.split_ascii_whitespace();
     let write = match words.next()? {
         "r" => false,
@@ -49,5 +49,5 @@ fn touch(text: &str, line: u64) -> Option<Touch> {
     };
     let address: u64 = words.next()?.parse().ok()?;
     let worker = words.next().map_or(Some(0), |w| w.parse().ok())?;
-    Some(Touch { worker: WorkerId(worker), line: u32::try_from(address / line).ok()?, write })
+    Some(LineAccess { worker: WorkerId(worker), line: u32::try_from(address / line).ok()?, write })
 }

@@ -11,12 +11,13 @@ pub enum CacheError {
     Shape {
         /// Which cache.
         what: String,
-        /// What is wrong, and what to do.
+        /// The fault, and the remedy.
         problem: String,
     },
     /// Two caches have different line lengths.
     #[error(
-        "{what} has lines of {line}, {other} lines of {other_line}: give all caches the same line length"
+        "{what} has lines of {line}, {other} lines of {other_line}: give all caches the same line \
+         length"
     )]
     MixedLines {
         /// The one.
@@ -30,7 +31,8 @@ pub enum CacheError {
     },
     /// A cluster that is not the root has no cache.
     #[error(
-        "cluster {cluster} has no cache: only the root may have none; leave it out and attach its children to its parent"
+        "cluster {cluster} has no cache: only the root may have none; leave it out and attach its \
+         children to its parent"
     )]
     NoCache {
         /// Its index.
@@ -38,7 +40,8 @@ pub enum CacheError {
     },
     /// Too many levels.
     #[error(
-        "worker {worker} has {levels} caches on its way to memory, more than the {most} that can be modelled"
+        "worker {worker} has {levels} caches on its way to memory, more than the {most} that \
+         can be modelled"
     )]
     TooDeep {
         /// The worker.
@@ -50,7 +53,8 @@ pub enum CacheError {
     },
     /// Too many caches for the directory.
     #[error(
-        "the machine has {units} private caches and shared caches, more than the {most} that can be modelled"
+        "the machine has {units} private caches and shared caches, more than the {most} that \
+         can be modelled"
     )]
     TooMany {
         /// How many chains of caches.

@@ -1,10 +1,9 @@
-//! A model of caches: one cache, and a coherent hierarchy of them.
+//! A model of caches: the coherent hierarchy of a whole machine.
 //!
-//! [`Hierarchy`] is the caches of a whole [`befit_machine::Machine`]: each access of a worker
-//! climbs from its innermost cache towards memory, and the model says where the line was found,
-//! which copies a write took away, and what was written back. [`Cache`] is one cache by itself.
-//! What is modelled and what is not, the protocol and the layout in memory are in the crate's
-//! `README.md`.
+//! [`Hierarchy`] is the caches of a [`befit_machine::Machine`]. Each access of a worker climbs from
+//! its innermost cache towards memory, and the model says where the line was found, which copies a
+//! write took away, and how much was written back. The crate's `README.md` has the scope of the
+//! model, the protocol and the layout in memory.
 //!
 //! ```
 //! use befit_cache::{Found, Hierarchy};
@@ -25,11 +24,50 @@ pub mod footprint;
 mod hierarchy;
 mod hint;
 mod lanes;
-mod outcome;
 mod sets;
-mod single;
 
 pub use error::CacheError;
-pub use hierarchy::{Hierarchy, Plan, Touch};
-pub use outcome::{Access, ClusterCounts, Found};
-pub use single::{Cache, Evicted, Outcome};
+pub use hierarchy::{Hierarchy, LineAccess, PrefetchPlan};
+
+use befit_machine::{ClusterId, Lines};
+
+/// Where the line was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// In this cache on the worker's own path.
+    Own(ClusterId),
+    /// Not on the path, but in a cache of another worker under the same cluster (a sibling's
+    /// private cache, for example). Only where the common cluster's cache does not hold the line
+    /// itself (non-inclusive and exclusive caches).
+    Sibling(ClusterId),
+    /// In a cache under another child of the root: another socket's.
+    Remote,
+    /// Nowhere: memory supplied it.
+    Memory,
+}
+
+/// The effects of one access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Where the line was found.
+    pub found: Found,
+    /// Other copies of the line were invalidated (the access is a write and others held the line).
+    pub invalidated: bool,
+    /// Dirty lines that this access pushed out to memory.
+    pub written_back: u8,
+}
+
+/// Counts of one cluster's cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClusterCounts {
+    /// Accesses that reached this cache (missed below).
+    pub accesses: Lines,
+    /// Those that did not find their line here.
+    pub misses: Lines,
+    /// Misses on a line that this cache held until another worker's write invalidated it.
+    pub coherence_misses: Lines,
+    /// Dirty lines that it evicted to the level above.
+    pub writebacks: Lines,
+    /// Lines that it lost to other workers' writes.
+    pub invalidations: Lines,
+}

@@ -12,11 +12,11 @@ const MOST_SIMULATED: usize = 50_000_000;
 pub struct Kernel {
     /// As users type it.
     pub name: &'static str,
-    /// One line on what it does and where it comes from.
+    /// One line about its purpose and source.
     pub about: &'static str,
     /// The size of its input, in elements, in its source.
     pub default_n: usize,
-    /// What may be set besides.
+    /// Its settings besides.
     pub settings: &'static [Setting],
 }
 
@@ -25,31 +25,36 @@ impl Kernel {
     pub const ALL: [Self; 22] = [
         Self {
             name: "rrm",
-            about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et al. 2014)",
+            about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et \
+                    al. 2014)",
             default_n: 10_000_000,
             settings: &[],
         },
         Self {
             name: "rgm",
-            about: "recursive repeated gather of n doubles, each from anywhere in its task's range (the same study's text)",
+            about: "recursive repeated gather of n doubles, each from anywhere in its task's \
+                    range (the same study's text)",
             default_n: 10_000_000,
             settings: &[],
         },
         Self {
             name: "rgm-leaf",
-            about: "recursive repeated gather of n doubles, each from its own leaf's range (the same study's code)",
+            about: "recursive repeated gather of n doubles, each from its own leaf's range (the \
+                    same study's code)",
             default_n: 10_000_000,
             settings: &[],
         },
         Self {
             name: "array-abc",
-            about: "tasks A, B and C over halves of an array that overlap, n runs of each (the footprint study's arrays)",
+            about: "tasks A, B and C over halves of an array that overlap, n runs of each (the \
+                    footprint study's arrays)",
             default_n: 1000,
             settings: settings::ARRAY_ABC,
         },
         Self {
             name: "array-windows",
-            about: "n tasks over windows of an array that overlap at random (the same study's tasks, mixed)",
+            about: "n tasks over windows of an array that overlap at random (the same study's \
+                    tasks, mixed)",
             default_n: 4096,
             settings: settings::ARRAY_WINDOWS,
         },
@@ -73,7 +78,8 @@ impl Kernel {
         },
         Self {
             name: "aware-samplesort",
-            about: "samplesort of n doubles with buckets that fit a last-level cache (the same study's)",
+            about: "samplesort of n doubles with buckets that fit a last-level cache (the same \
+                    study's)",
             default_n: 100_000_000,
             settings: &[],
         },
@@ -91,7 +97,8 @@ impl Kernel {
         },
         Self {
             name: "heat",
-            about: "five-point Jacobi on two matrices of n rows x 512, halved down to 8 rows: CATS's (Chen et al. 2012)",
+            about: "five-point Jacobi on two matrices of n rows x 512, halved down to 8 rows: \
+                    CATS's (Chen et al. 2012)",
             default_n: 1024,
             settings: settings::ROWS,
         },
@@ -168,7 +175,7 @@ impl Kernel {
             .ok_or_else(|| CatalogError::Unknown(name.to_owned()))
     }
 
-    /// The default n divided by `shrink`, or what goes with as many times less data.
+    /// The default n divided by `shrink`, or the n that goes with as many times less data.
     pub fn shrunk_n(&self, shrink: usize) -> usize {
         let shrink = shrink.max(1);
         let divisor = if SQUARES.contains(&self.name) { shrink.isqrt() } else { shrink };

@@ -1,24 +1,39 @@
-//! The benchmark programs of befit by name: what each does and where it comes from, the size of its
-//! input, and what may be set on it.
+//! The benchmark programs of befit by name: their purpose and source, the size of their input, and
+//! their settings.
 //!
-//! The programs themselves are in `befit-kernels`. They are apart because the `befit` command knows
-//! them by name only: it has them built with instrumentation when it records one, and need not wait
-//! for them, and for the runtime below them, when it is built itself.
+//! The programs themselves are in `befit-kernels`. The `befit` command knows them by name only, so
+//! that its own build need not wait for them and the runtime: it has them built when it records
+//! one.
 //!
 //! ```
 //! use befit_catalog::Variant;
 //!
 //! let tree = Variant::find("bst:node=24")?;
-//! assert_eq!((tree.kernel.name, tree.settings.get("node"), tree.settings.get("layout")), ("bst", "24", "random"));
+//! assert_eq!((tree.settings.get("node"), tree.settings.get("layout")), ("24", "random"));
 //! # Ok::<(), befit_catalog::CatalogError>(())
 //! ```
 
-mod error;
 mod kernel;
 mod settings;
-mod variant;
 
-pub use error::CatalogError;
 pub use kernel::Kernel;
-pub use settings::{Setting, Settings};
-pub use variant::Variant;
+pub use settings::{Setting, Settings, Variant};
+
+/// A name or a setting that is not known.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// No kernel has this name.
+    #[error("unknown kernel '{0}'; known: {known}", known = Kernel::ALL.map(|k| k.name).join(", "))]
+    Unknown(String),
+    /// A kernel has no such setting, or the setting no such value.
+    #[error("kernel {kernel} has no setting '{given}'; known: {known}")]
+    Setting {
+        /// The kernel.
+        kernel: &'static str,
+        /// The setting asked for.
+        given: String,
+        /// Its settings and their values.
+        known: String,
+    },
+}

@@ -1,8 +1,9 @@
 //! From what went wrong to one line on stderr and an exit code.
 
-use std::{fmt::Display, io, process::ExitCode};
+use std::{fmt::Display, process::ExitCode};
 
 use befit_lab::LabError;
+use befit_report::ReportError;
 use clap::error::{Error, ErrorKind};
 
 use crate::output;
@@ -19,7 +20,7 @@ pub(crate) enum Failure {
     /// Ctrl-C, or a polite kill: exit code 130, as shells have it.
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read our output has gone, as `head` does: no error.
+    /// The reader of our output has gone, as `head` does: no error.
     #[error("nobody reads the output")]
     ReaderGone,
 }
@@ -33,7 +34,7 @@ impl Failure {
         Self::Other(error.to_string())
     }
 
-    /// Says it, and answers the exit code.
+    /// Says it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
             Self::ReaderGone => return ExitCode::SUCCESS,
@@ -48,20 +49,17 @@ impl Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        if matches!(error, LabError::Interrupted) {
-            return Self::Interrupted;
+        match error {
+            LabError::Interrupted => Self::Interrupted,
+            error if error.is_usage() => Self::usage(error),
+            error => Self::other(error),
         }
-        if error.is_usage() { Self::Usage(error.to_string()) } else { Self::other(error) }
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
-        } else {
-            Self::other(error)
-        }
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        Self::other(error)
     }
 }
 
@@ -71,7 +69,7 @@ pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             output::print(&error.render().to_string())
         }
-        // `befit` alone: the help is the answer, but nothing was done.
+        // `befit` alone: clap shows the help, but nothing was done.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage("no command given; try 'befit --help'".to_owned()))
         }
@@ -81,15 +79,11 @@ pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
 
 /// Joins the lines of clap's message, without the usage that follows it.
 fn one_line(message: &str) -> String {
-    let mut paragraphs: Vec<String> = Vec::new();
-    for paragraph in
-        message.split("\n\n").take_while(|p| !p.starts_with("Usage:") && !p.starts_with("For more"))
-    {
-        paragraphs.push(paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "));
-    }
-    let text = paragraphs.join("; ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    format!("{text}; try '--help'")
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let ours = |p: &&str| !p.starts_with("Usage:") && !p.starts_with("For more");
+    let paragraphs = message.split("\n\n").take_while(ours);
+    let lines = paragraphs.map(|p| p.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]
@@ -98,15 +92,20 @@ mod tests {
 
     #[test]
     fn claps_messages_become_one_line() {
-        let message = "error: the following required arguments were not provided:\n  <FILE>\n\nUsage: befit sim <FILE>\n\nFor more information, try '--help'.\n";
-        assert_eq!(
-            one_line(message),
-            "the following required arguments were not provided: <FILE>; try '--help'"
-        );
-        let message = "error: unexpected argument '--machin' found\n\n  tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n";
-        assert_eq!(
-            one_line(message),
-            "unexpected argument '--machin' found; tip: a similar argument exists: '--machine'; try '--help'"
-        );
+        for (message, line) in [
+            (
+                "error: the following required arguments were not provided:\n  <FILE>\n\n\
+                 Usage: befit sim <FILE>\n\nFor more information, try '--help'.\n",
+                "the following required arguments were not provided: <FILE>; try '--help'",
+            ),
+            (
+                "error: unexpected argument '--machin' found\n\n  \
+                 tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n",
+                "unexpected argument '--machin' found; tip: a similar argument exists: \
+                 '--machine'; try '--help'",
+            ),
+        ] {
+            assert_eq!(one_line(message), line);
+        }
     }
 }

@@ -2,15 +2,65 @@
 
 use std::{
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use befit_lab::{Drawer, OutputFile, Progress};
 use befit_page::Part;
+use clap::{Args, ValueEnum};
 
-use crate::fail::Failure;
+use crate::{fail::Failure, progress::Display};
 
-/// Writes to stdout. That nobody reads it is [`Failure::ReaderGone`], not a panic as with `print!`.
+/// Where results go, and how they look.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// How results are written; JSON is a contract, described in docs/json.md
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// A file to write results to, instead of stdout; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// For reading
+    #[default]
+    Table,
+    /// For programs: the schema befit.compare/1; of `befit run` befit.run/1
+    Json,
+    /// The fields of the JSON, one row a result
+    Csv,
+}
+
+impl OutputArgs {
+    pub(crate) fn open(&self) -> Result<Destination<'_>, Failure> {
+        Destination::open(self.output.as_deref())
+    }
+
+    /// Writes what `work` returns, and shows its progress until then.
+    pub(crate) fn write(
+        &self,
+        work: impl FnOnce(&Display, befit_report::Format) -> Result<String, Failure>,
+    ) -> Result<(), Failure> {
+        let destination = self.open()?;
+        let display = Display::new();
+        let text = work(&display, self.format())?;
+        drop(display);
+        destination.write(&text)
+    }
+
+    pub(crate) fn format(&self) -> befit_report::Format {
+        match self.format {
+            Format::Table => befit_report::Format::Table,
+            Format::Json => befit_report::Format::Json,
+            Format::Csv => befit_report::Format::Csv,
+        }
+    }
+}
+
+/// Writes to stdout. If nobody reads it, this is [`Failure::ReaderGone`], not a panic as with
+/// `print!`.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|e| match e.kind() {
@@ -19,12 +69,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// One line on stderr, whatever `text` has. Where even that fails there is nobody left to tell.
+/// Writes one line to stderr, however many `text` has. If even that fails, nobody is left to tell.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "befit: {}", text.lines().collect::<Vec<_>>().join(" "));
 }
 
-/// On stderr, as it is.
+/// Writes to stderr as it is.
 pub(crate) fn pass_on(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -9,6 +9,8 @@ use crate::output::{complain, pass_on};
 
 const BAR: &str = "{msg} {wide_bar} {human_pos} of {human_len} line touches, {eta} left";
 
+const SPINNER: &str = "{spinner} {msg}: {human_pos} line touches, {elapsed}";
+
 const RUNS: &str = "{msg} {wide_bar} {human_pos} of {human_len} runs, {eta} left";
 
 /// Shows what the lab is doing.
@@ -23,23 +25,8 @@ impl Display {
         Self { bar, terminal: std::io::stderr().is_terminal() }
     }
 
-    /// A stage of unknown length begins.
-    fn spin(&self, message: String) {
-        if !self.terminal {
-            return complain(&message);
-        }
-        self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        self.bar.set_style(
-            ProgressStyle::with_template("{spinner} {msg}: {human_pos} line touches, {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        self.bar.set_message(message);
-        self.bar.reset();
-        self.bar.enable_steady_tick(Duration::from_millis(100));
-    }
-
-    /// A stage of known length begins.
-    fn count(&self, message: String, template: &str, length: u64) {
+    /// A stage begins, of `length`; 0 if that is not known.
+    fn begin(&self, message: String, template: &str, length: u64) {
         if !self.terminal {
             return complain(&message);
         }
@@ -51,6 +38,9 @@ impl Display {
         self.bar.set_length(length);
         self.bar.reset();
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        if length == 0 {
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+        }
     }
 
     /// Leaves stderr to others.
@@ -75,7 +65,7 @@ impl Progress for Display {
         } else {
             format!("running {what} {runs} times")
         };
-        self.count(message, RUNS, runs as u64);
+        self.begin(message, RUNS, runs as u64);
     }
     fn ran(&self) {
         self.bar.inc(1);
@@ -90,7 +80,7 @@ impl Progress for Display {
     fn recording(&self, what: &str, shown: bool) {
         let message = format!("recording {what}");
         // A line that is drawn again and again would garble what the program writes.
-        if shown { complain(&message) } else { self.spin(message) }
+        if shown { complain(&message) } else { self.begin(message, SPINNER, 0) }
     }
     fn recorded(&self, touches: u64) {
         self.bar.inc(touches);
@@ -100,7 +90,7 @@ impl Progress for Display {
     }
     fn simulating(&self, what: &str, runs: usize, touches: u64) {
         let times = if runs == 1 { String::new() } else { format!(", {runs} times") };
-        self.count(format!("simulating {what}{times}"), BAR, touches);
+        self.begin(format!("simulating {what}{times}"), BAR, touches);
     }
     fn advance(&self, touches: u64) {
         self.bar.inc(touches);

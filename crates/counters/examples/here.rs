@@ -3,19 +3,12 @@
 
 use std::time::Instant;
 
-use befit_counters::{Chosen, CountersError, Hardware, Quantity, Software, Source};
-use befit_machine::Bytes;
+use befit_counters::{CountersError, Hardware, Quantity, Software, Source};
 
 fn main() {
     describe("hardware", Hardware::open().map(|source| (refused(source.left_out()), source)));
     println!();
     describe("software", Software::open().map(|source| (refused(source.left_out()), source)));
-
-    let (chosen, why) = Chosen::open(Bytes(64));
-    println!("\nschedulers that profile use: {}", chosen.kind());
-    if let Some(why) = why {
-        println!("  because: {why}");
-    }
 }
 
 fn refused(left_out: &[(Quantity, CountersError)]) -> Vec<String> {

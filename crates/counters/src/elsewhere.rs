@@ -1,21 +1,29 @@
-//! Systems that are not Linux: nothing to count with, said politely.
+//! Systems that are not Linux: every source refuses to open, with a message.
 
 use std::convert::Infallible;
 
-use crate::{CountersError, Counts, Event, Quantity, Source, SourceKind};
+use crate::{CountersError, Counts, Event, Quantity, Source};
 
-macro_rules! not_available {
-    ($(#[$doc:meta])* $name:ident, $what:literal) => {
-        $(#[$doc])*
-        pub struct $name(Infallible);
+/// Counters of the processor: on Linux only.
+pub struct Hardware(Infallible);
+/// Counters of the kernel: on Linux only.
+pub struct Software(Infallible);
+/// Counters of whole processes: on Linux only.
+pub struct Children(Infallible);
 
+fn not_linux<T>(what: &'static str) -> Result<T, CountersError> {
+    Err(CountersError::NotLinux { what })
+}
+
+macro_rules! source {
+    ($name:ident, $what:literal) => {
         impl $name {
             /// Not available on this system.
             ///
             /// # Errors
             /// Always [`CountersError::NotLinux`].
             pub fn open() -> Result<Self, CountersError> {
-                Err(CountersError::NotLinux { what: $what })
+                not_linux($what)
             }
 
             /// What could not be counted, and why.
@@ -25,10 +33,6 @@ macro_rules! not_available {
         }
 
         impl Source for $name {
-            fn kind(&self) -> SourceKind {
-                match self.0 {}
-            }
-
             fn events(&self) -> &[Event] {
                 match self.0 {}
             }
@@ -40,19 +44,8 @@ macro_rules! not_available {
     };
 }
 
-not_available!(
-    /// Counters of the processor: on Linux only.
-    Hardware,
-    "hardware"
-);
-not_available!(
-    /// Counters of the kernel: on Linux only.
-    Software,
-    "software"
-);
-
-/// Counters of whole processes: on Linux only.
-pub struct Children(Infallible);
+source!(Hardware, "hardware");
+source!(Software, "software");
 
 impl Children {
     /// Not available on this system.
@@ -60,7 +53,7 @@ impl Children {
     /// # Errors
     /// Always [`CountersError::NotLinux`].
     pub fn hardware() -> Result<Self, CountersError> {
-        Err(CountersError::NotLinux { what: "hardware" })
+        not_linux("hardware")
     }
 
     /// Not available on this system.
@@ -68,12 +61,7 @@ impl Children {
     /// # Errors
     /// Always [`CountersError::NotLinux`].
     pub fn software() -> Result<Self, CountersError> {
-        Err(CountersError::NotLinux { what: "software" })
-    }
-
-    /// Where the counts come from.
-    pub fn kind(&self) -> SourceKind {
-        match self.0 {}
+        not_linux("software")
     }
 
     /// What is counted, and by which event exactly.

@@ -14,33 +14,33 @@ pub enum CountersError {
     /// The kernel has no driver for the processor's counters, or the machine is a virtual one
     /// without them.
     #[error(
-        "no hardware counters: this machine offers none (usual in virtual machines, unless the hypervisor passes its PMU through)"
+        "no hardware counters: this machine offers none (usual in virtual machines, unless the \
+         hypervisor passes its PMU through)"
     )]
     NoHardware,
     /// The machine has counters, but they stand still: some virtual machines only pretend to have
     /// them.
     #[error(
-        "no hardware counters: this machine offers some, but they count nothing (usual in virtual machines)"
+        "no hardware counters: this machine offers some, but they count nothing (usual in virtual \
+         machines)"
     )]
     StandStill,
-    /// Hardware counters are there, but none for cache misses.
-    #[error("no cache-miss counters: this machine counts other hardware events only")]
-    NoMisses,
     /// The processor lacks the event, or counts it for all its cores together only.
     #[error("cannot count {what}: this processor has no event for it that belongs to one thread")]
     NoEvent {
-        /// What was to be counted.
+        /// The quantity.
         what: Quantity,
     },
     /// The kernel's settings forbid it.
     #[error(
-        "{what} may not be counted: kernel.perf_event_paranoid is {}, and must be {needed} or less (`sudo sysctl kernel.perf_event_paranoid={needed}`, or give the program CAP_PERFMON)",
+        "{what} may not be counted: kernel.perf_event_paranoid is {}, and must be {needed} or less \
+         (`sudo sysctl kernel.perf_event_paranoid={needed}`, or give the program CAP_PERFMON)",
         paranoid.map_or("unreadable".to_owned(), |value| value.to_string())
     )]
     Forbidden {
-        /// What was to be counted.
+        /// The quantity.
         what: String,
-        /// What the setting is, if it can be read.
+        /// The setting's value, if it can be read.
         paranoid: Option<i32>,
         /// The highest value that permits these counters.
         needed: i32,
@@ -48,23 +48,26 @@ pub enum CountersError {
     /// Something other than the kernel's settings forbids it: as a rule a container's list of
     /// permitted system calls.
     #[error(
-        "counters are blocked: perf_event_open is not permitted here, as in most containers (for Docker and Podman: `--cap-add PERFMON`, or a seccomp profile that permits perf_event_open)"
+        "counters are blocked: perf_event_open is not permitted here, as in most containers (for \
+         Docker and Podman: `--cap-add PERFMON`, or a seccomp profile that permits perf_event_open)"
     )]
     Blocked,
     /// The kernel does not know this event, or was built without perf events.
     #[error(
-        "the kernel cannot count {what}: it lacks the event, or was built without perf events (CONFIG_PERF_EVENTS)"
+        "the kernel cannot count {what}: it lacks the event, or was built without perf events \
+         (CONFIG_PERF_EVENTS)"
     )]
     Unsupported {
-        /// What was to be counted.
+        /// The quantity.
         what: String,
     },
     /// Each event of each thread takes a file descriptor.
     #[error(
-        "too many open files to count {what}: each event of each thread takes one (raise the limit: `ulimit -n`)"
+        "too many open files to count {what}: each event of each thread takes one (raise the \
+         limit: `ulimit -n`)"
     )]
     TooManyFiles {
-        /// What was to be counted.
+        /// The quantity.
         what: String,
     },
     /// Not Linux.
@@ -76,9 +79,9 @@ pub enum CountersError {
     /// The kernel refused for another reason.
     #[error("cannot count {what}: {source}")]
     Open {
-        /// What was to be counted.
+        /// The quantity.
         what: String,
-        /// What the kernel answered.
+        /// The kernel's own error.
         source: io::Error,
     },
     /// Counters that were opened cannot be read.

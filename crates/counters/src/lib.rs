@@ -1,21 +1,18 @@
 //! Counts what a thread did: cache misses, instructions and cycles where the machine counts them,
-//! stand-ins elsewhere.
+//! and what the kernel counts everywhere.
 //!
 //! ```
-//! use befit_counters::{Chosen, Source};
-//! use befit_machine::Bytes;
+//! use befit_counters::{Hardware, Source};
 //!
-//! // On the thread that is to be counted. Where the machine has no hardware counters, declared sizes stand in, and
-//! // `why` says in one line what is missing and how to get it.
-//! let (mut source, why) = Chosen::open(Bytes(64));
-//! if let Some(why) = why {
-//!     eprintln!("befit: {why}; going on with {}", source.kind());
+//! // On the thread that is to be counted.
+//! match Hardware::open() {
+//!     Ok(mut hardware) => {
+//!         // ... the strand runs ...
+//!         println!("{:?} private misses", hardware.read()?.private_misses);
+//!     }
+//!     // One line that says what is missing and how to get it.
+//!     Err(why) => eprintln!("befit: {why}"),
 //! }
-//!
-//! source.declare(Bytes::kib(48)); // used only if declared sizes stand in
-//! // ... the strand runs ...
-//! let counts = source.read()?;
-//! println!("{:?} bytes moved into the private caches", counts.moved(Bytes(64)));
 //! # Ok::<(), befit_counters::CountersError>(())
 //! ```
 //!
@@ -26,18 +23,13 @@
 //! |---|---|---|
 //! | [`Hardware`] | misses of the last private and of the last-level cache, instructions, cycles | Linux with a PMU, where the kernel permits it |
 //! | [`Software`] | time on a processor, page faults, context switches, migrations | Linux, virtual machines included |
-//! | [`Declared`] | the sizes that the program declares, in cache lines | everywhere |
-//! | others' | a simulated cache, for one, implements [`Source`] | |
 //!
-//! [`Children`] counts whole processes, with the same events: what a command did, from its start to
-//! its end.
+//! [`Children`] counts a command from its start to its end, with the same events.
 //!
-//! [`Hardware`] and [`Software`] are groups of the kernel's perf events, read by one and the same
-//! code, so that the code is tested on machines that have no hardware events.
+//! [`Hardware`] and [`Software`] are groups of the kernel's perf events that the same code reads,
+//! so that the code is tested on machines that have no hardware events.
 
-mod chosen;
 mod counts;
-mod declared;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod error;
@@ -45,12 +37,10 @@ mod error;
 mod perf;
 mod source;
 
-pub use chosen::Chosen;
 pub use counts::{Counts, Coverage};
-pub use declared::Declared;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Children, Hardware, Software};
 pub use error::CountersError;
 #[cfg(target_os = "linux")]
 pub use perf::{Children, Hardware, Software};
-pub use source::{Event, Quantity, Source, SourceKind};
+pub use source::{Event, Quantity, Source};

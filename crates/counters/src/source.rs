@@ -1,4 +1,4 @@
-//! What all sources of counts have in common.
+//! The interface of all sources of counts.
 
 use std::fmt;
 
@@ -6,51 +6,23 @@ use befit_machine::Level;
 
 use crate::{CountersError, Counts};
 
-/// Something that counts what one thread does.
+/// A source of counts of one thread.
 ///
 /// A source belongs to the thread that opened it, and is read by that thread.
 pub trait Source {
-    /// Where the counts come from.
-    fn kind(&self) -> SourceKind;
-
-    /// What is counted, and by which event exactly. A quantity that is not listed is `None` in
+    /// The quantities counted, each with its event. A quantity that is not listed is `None` in
     /// every [`Counts`].
     fn events(&self) -> &[Event];
 
-    /// What the thread did since the last read; the first time, since the source was opened.
+    /// Counts since the last read; the first time, since the source was opened.
     ///
     /// # Errors
-    /// [`CountersError::Read`] if the kernel does not answer. The next read then covers the lost
+    /// [`CountersError::Read`] if the kernel refuses. The next read then covers the lost
     /// interval too.
     fn read(&mut self) -> Result<Counts, CountersError>;
 }
 
-/// Where counts come from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum SourceKind {
-    /// Counters of the processor.
-    Hardware,
-    /// Counters of the kernel.
-    Software,
-    /// What the program says of itself.
-    Declared,
-    /// Counters of simulated caches.
-    Simulated,
-}
-
-impl fmt::Display for SourceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Hardware => "hardware counters",
-            Self::Software => "software counters",
-            Self::Declared => "declared sizes",
-            Self::Simulated => "simulated caches",
-        })
-    }
-}
-
-/// What can be counted: one for each field of [`Counts`].
+/// A figure that can be counted: one for each field of [`Counts`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Quantity {
@@ -90,7 +62,7 @@ impl fmt::Display for Quantity {
 /// How one quantity is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// What is counted.
+    /// The quantity counted.
     pub quantity: Quantity,
     /// For misses: of the caches of which level, if that is known.
     pub level: Option<Level>,

@@ -1,9 +1,9 @@
-//! What is assumed where a machine's description does not say.
+//! Figures that are assumed where a machine's description does not tell them.
 //!
-//! Descriptions of real machines (sysfs, hwloc) tell what stands under what and how large it is,
-//! never how fast. The figures here fill that in. They are typical of x86 servers of 2018 to 2024
-//! and meant for comparing schedulers, not for predicting times; where times matter, use a preset
-//! or give the figures in a synthetic string.
+//! Descriptions of real machines (sysfs, hwloc) tell the tree of caches and their sizes, never
+//! their speeds. The figures here fill that in. They are typical of x86 servers of 2018 to 2024 and
+//! meant for comparing schedulers, not for predicting times; where times matter, use a preset or
+//! give the figures in a synthetic string.
 
 use crate::{Bytes, Cache, Cycles, Inclusion, Level, Memory, Placement, Replacement};
 
@@ -34,7 +34,7 @@ pub fn latency(level: Level) -> Cycles {
 ///
 /// Parallelism 10: the line-fill buffers of an Intel core from Nehalem to Skylake; a streaming run
 /// keeps them full. Window 112: half of the 224 instructions that Skylake and Zen 2 have in flight,
-/// as an operation stands for about two. A cache of another socket answers in 1.4 times the time of
+/// as an operation stands for about two. A cache of another socket takes 1.4 times the time of
 /// local memory, as on two-socket Xeons and EPYCs.
 pub fn memory() -> Memory {
     Memory {
@@ -102,7 +102,7 @@ pub(crate) fn ways(level: Level, size: Bytes, line: Bytes) -> u32 {
     (1..=most).rev().find(|w| lines.is_multiple_of(u64::from(*w))).unwrap_or(1)
 }
 
-/// The speed of a core that does `percent` of what the fastest does. From 90 up it counts as equal:
+/// The speed of a core with `percent` of the fastest core's. From 90 up it counts as equal:
 /// favoured cores, which may clock a few percent higher than their neighbours while few are busy,
 /// are no other kind of core.
 pub(crate) fn speed(percent: f64) -> u32 {

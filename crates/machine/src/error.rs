@@ -1,4 +1,4 @@
-//! What can be wrong with the name or the description of a machine.
+//! Mistakes in the name or the description of a machine.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,11 @@ use std::path::PathBuf;
 pub enum MachineError {
     /// The text is neither a preset's name, nor a file, nor a synthetic string.
     #[error(
-        "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` wrote, and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
+        "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` wrote, \
+         and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
     )]
     Unknown {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The presets' names, comma-separated.
         known: String,
@@ -23,7 +24,7 @@ pub enum MachineError {
         at: usize,
         /// The token, shortened.
         token: String,
-        /// What is wrong and what to write instead.
+        /// The mistake, and what to write instead.
         what: String,
     },
     /// An object of the tree cannot be.
@@ -31,7 +32,7 @@ pub enum MachineError {
     Object {
         /// Which object, in the words of its source: `L2 #3`, `cpu7`.
         object: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         what: String,
     },
     /// A file cannot be read.
@@ -49,13 +50,13 @@ pub enum MachineError {
         place: String,
         /// Offset of the place where reading stopped.
         at: u64,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
     /// This build cannot do it.
     #[error("{what} needs befit-machine's feature `{feature}`, which this build lacks")]
     Feature {
-        /// What was asked for.
+        /// The feature's use.
         what: String,
         /// The Cargo feature to turn on.
         feature: &'static str,

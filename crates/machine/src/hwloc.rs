@@ -1,8 +1,8 @@
 //! The machine as libhwloc sees it, through the `hwlocality` crate (feature `hwloc`).
 //!
-//! For machines on which reading sysfs does not do (other systems than Linux, odd firmware that
-//! hwloc knows how to correct), and to hold [`crate::Host`] against an independent reading. Speeds
-//! of cores are not read, and a cgroup's quota is not applied.
+//! For machines whose sysfs is not enough (other systems than Linux, odd firmware that hwloc knows
+//! how to correct), and to hold [`crate::Host`] against an independent reading. Speeds of cores are
+//! not read, and a cgroup's quota is not applied.
 
 use hwlocality::Topology;
 use hwlocality::object::TopologyObject;
@@ -24,7 +24,7 @@ pub fn detect_through_hwloc() -> Result<Machine, MachineError> {
     spec.build()
 }
 
-/// What stands under `object`.
+/// The parts under `object`.
 fn parts(object: &TopologyObject) -> Result<Vec<Part>, MachineError> {
     let mut parts = Vec::new();
     for child in object.normal_children() {

@@ -16,7 +16,7 @@ pub enum Replacement {
     Random,
 }
 
-/// What a cache promises about the lines of the caches below (nearer to the cores).
+/// The relation of a cache's lines to those of the caches below (nearer to the cores).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Inclusion {
     /// Holds every line that a cache below holds; evicting one here evicts it there.
@@ -24,7 +24,7 @@ pub enum Inclusion {
     /// Filled together with the caches below, but evicts independently.
     #[default]
     NonInclusive,
-    /// A victim cache: filled only by what the caches below evict.
+    /// A victim cache: filled only by the victims of the caches below.
     Exclusive,
 }
 
@@ -41,7 +41,7 @@ pub struct Cache {
     pub ways: u32,
     /// Which line makes room.
     pub replacement: Replacement,
-    /// What it promises about the caches below.
+    /// Relation to the caches below.
     pub inclusion: Inclusion,
     /// From the load's issue to its data when it hits here.
     pub latency: Cycles,
@@ -151,7 +151,7 @@ pub struct Machine {
     /// Average cycles that one recorded operation (load, store or basic block) costs beyond the
     /// caches.
     pub cycles_per_operation: f64,
-    /// What that follows from, where it is known.
+    /// The figures that this cost follows from, where they are known.
     pub issue: Option<Issue>,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) workers: Vec<Worker>,
@@ -185,5 +185,55 @@ impl Machine {
         levels.sort();
         levels.dedup();
         levels
+    }
+}
+
+/// The invariants of every machine; tests of every source check them.
+#[cfg(test)]
+pub(crate) mod invariants {
+    use crate::{ClusterId, Machine, WorkerId};
+
+    /// Panics where `machine` is not a proper tree.
+    pub(crate) fn check(machine: &Machine) {
+        let clusters = machine.clusters();
+        let workers = machine.workers().len() as u32;
+        assert!(workers > 0);
+        assert_eq!(machine.cluster(ClusterId::ROOT).workers, 0..workers);
+        assert_eq!(machine.cluster(ClusterId::ROOT).depth, 0);
+        for (at, cluster) in clusters.iter().enumerate() {
+            let id = ClusterId(at as u32);
+            assert_eq!(cluster.cache.is_none(), id == ClusterId::ROOT);
+            assert_eq!(cluster.parent.is_none(), id == ClusterId::ROOT);
+            assert!(cluster.worker_count() > 0, "{id:?} is empty");
+            let mut next = cluster.workers.start;
+            for child in &cluster.children {
+                let child_at = machine.cluster(*child);
+                assert!(child.0 > id.0, "parents stand before their children");
+                assert_eq!(child_at.parent, Some(id));
+                assert_eq!(child_at.depth, cluster.depth + 1);
+                assert!(child_at.workers.start >= next, "children stand from left to right");
+                assert!(child_at.size() <= cluster.size(), "sizes ascend towards memory");
+                if let (Some(inner), Some(outer)) = (child_at.cache, cluster.cache) {
+                    assert!(inner.level < outer.level, "levels fall towards the cores");
+                }
+                next = child_at.workers.end;
+            }
+            assert!(next <= cluster.workers.end);
+            if let Some(cache) = cluster.cache {
+                assert!(cache.line.0.is_power_of_two());
+                assert_eq!(cache.size.0 % (cache.line.0 * u64::from(cache.ways.max(1))), 0);
+            }
+        }
+        let mut cores = 0;
+        for w in (0..workers).map(WorkerId) {
+            let path: Vec<ClusterId> = machine.path(w).collect();
+            assert_eq!(path.last(), Some(&ClusterId::ROOT));
+            assert!(path.iter().all(|c| machine.cluster(*c).has(w)), "the path holds the worker");
+            assert_eq!(path.len() as u32, machine.cluster(path[0]).depth + 1);
+            let worker = &machine.workers()[w.index()];
+            assert!((1..=100).contains(&worker.speed));
+            assert!(worker.core <= cores, "cores are numbered from left to right");
+            cores = cores.max(worker.core + 1);
+        }
     }
 }

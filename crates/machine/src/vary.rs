@@ -5,11 +5,12 @@
 //! use befit_machine::Machine;
 //!
 //! let half = Machine::find("xeon-7560")?.with_bandwidth(50)?.with_cores(4)?;
-//! assert_eq!((half.name.as_str(), half.workers().len()), ("xeon-7560, 50 % bandwidth, 4 cores a socket", 16));
+//! assert_eq!(half.name, "xeon-7560, 50 % bandwidth, 4 cores a socket");
+//! assert_eq!(half.workers().len(), 16);
 //! # Ok::<(), befit_machine::MachineError>(())
 //! ```
 
-use crate::{Bytes, ClusterId, Machine, MachineError, Placement, WorkerId};
+use crate::{Bytes, Cluster, ClusterId, Machine, MachineError, Placement, WorkerId};
 
 impl Machine {
     /// The same machine with `percent` of its memory bandwidth. Where that is a whole number of its
@@ -54,21 +55,17 @@ impl Machine {
         if count == all {
             return Ok(self);
         }
-        // What stands directly under memory, beside the sockets, goes too.
+        // Workers directly under memory, beside the sockets, go too.
         let kept = &sockets[..count as usize];
-        let keep: Vec<bool> = self
-            .workers()
-            .iter()
-            .enumerate()
-            .map(|(w, _)| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w as u32))))
-            .collect();
+        let keeps = |w| kept.iter().any(|s| self.cluster(*s).has(WorkerId(w)));
+        let keep: Vec<bool> = (0..self.workers().len() as u32).map(keeps).collect();
         if self.memory.controllers.is_multiple_of(all) {
             self.memory.controllers = self.memory.controllers / all * count;
         }
         if let Placement::Bound(k) = &mut self.memory.placement {
             *k = (*k).min(self.memory.controllers);
         }
-        self.name += &format!(", {count} {}", if count == 1 { "socket" } else { "sockets" });
+        self.name += &format!(", {count} socket{}", if count == 1 { "" } else { "s" });
         self.keep(&keep);
         Ok(self)
     }
@@ -95,8 +92,7 @@ impl Machine {
             }
         }
         if !all {
-            self.name +=
-                &format!(", {count} {} a socket", if count == 1 { "core" } else { "cores" });
+            self.name += &format!(", {count} core{} a socket", if count == 1 { "" } else { "s" });
             self.keep(&keep);
         }
         Ok(self)
@@ -129,23 +125,21 @@ impl Machine {
 
     /// Leaves only the workers for which `keep` is true, and the clusters that hold one.
     fn keep(&mut self, keep: &[bool]) {
-        // How many are left before each: where its number goes.
-        let before: Vec<u32> = std::iter::once(0)
-            .chain(keep.iter().scan(0, |sum, kept| {
-                *sum += u32::from(*kept);
-                Some(*sum)
-            }))
-            .collect();
+        // How many are left before each: its new number.
+        let mut before = vec![0];
+        before.extend(keep.iter().scan(0, |sum, kept| {
+            *sum += u32::from(*kept);
+            Some(*sum)
+        }));
         let left =
             |range: &std::ops::Range<u32>| before[range.start as usize]..before[range.end as usize];
-        let mut place = vec![None; self.clusters.len()];
         let mut next = 0;
-        for (cluster, place) in self.clusters.iter().zip(&mut place) {
-            if !left(&cluster.workers).is_empty() {
-                *place = Some(ClusterId(next));
-                next += 1;
-            }
-        }
+        let new_place = |cluster: &Cluster| {
+            let kept = !left(&cluster.workers).is_empty();
+            next += u32::from(kept);
+            kept.then(|| ClusterId(next - 1))
+        };
+        let place: Vec<Option<ClusterId>> = self.clusters.iter().map(new_place).collect();
         let moved = |id: ClusterId| place[id.index()];
         self.clusters.retain_mut(|cluster| {
             cluster.workers = left(&cluster.workers);
@@ -177,28 +171,20 @@ mod tests {
 
     #[test]
     fn fewer_cores_and_sockets_leave_a_proper_tree() {
-        for threads in ["", "-ht"] {
-            for sockets in 1..=4 {
-                for cores in [1, 2, 4, 8] {
-                    let machine =
-                        xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
-                    invariants::check(&machine);
-                    let per_core = if threads.is_empty() { 1 } else { 2 };
-                    assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
-                    assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
-                    assert_eq!(machine.memory.controllers, sockets);
-                    let caches = |level| {
-                        machine
-                            .clusters()
-                            .iter()
-                            .filter(|c| c.cache.is_some_and(|c| c.level == Level(level)))
-                            .count() as u32
-                    };
-                    assert_eq!(
-                        (caches(3), caches(2), caches(1)),
-                        (sockets, sockets * cores, sockets * cores)
-                    );
-                }
+        for (threads, per_core) in [("", 1), ("-ht", 2)] {
+            for (sockets, cores) in (1..=4).flat_map(|s| [1, 2, 4, 8].map(|c| (s, c))) {
+                let machine =
+                    xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
+                invariants::check(&machine);
+                assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
+                assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
+                assert_eq!(machine.memory.controllers, sockets);
+                let caches = |level| {
+                    let caches = machine.clusters().iter().filter_map(|c| c.cache);
+                    caches.filter(|c| c.level == Level(level)).count() as u32
+                };
+                let all = sockets * cores;
+                assert_eq!([3, 2, 1].map(caches), [sockets, all, all]);
             }
         }
         assert_eq!(xeon("").with_sockets(4).unwrap().with_cores(8).unwrap(), xeon(""));
@@ -217,8 +203,7 @@ mod tests {
         for bad in [0, 125] {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
             assert!(
-                error.contains("1 to 100 percent") && error.contains(&bad.to_string()),
-                "{error}"
+                error.contains(&format!("1 to 100 percent of its memory bandwidth, not {bad}"))
             );
         }
     }
@@ -235,9 +220,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_said_with_what_can() {
-        assert!(
-            xeon("").with_sockets(5).unwrap_err().to_string().contains("1 to 4 sockets, not 5")
-        );
-        assert!(xeon("").with_cores(0).unwrap_err().to_string().contains("1 to 8 cores, not 0"));
+        let (sockets, cores) = (xeon("").with_sockets(5), xeon("").with_cores(0));
+        assert!(sockets.unwrap_err().to_string().contains("1 to 4 sockets, not 5"));
+        assert!(cores.unwrap_err().to_string().contains("1 to 8 cores, not 0"));
     }
 }

@@ -1,20 +1,20 @@
 //! What the environment says of pools whose builder says nothing.
 //!
-//! A variable is looked at only where the program has not decided: an explicit call on the builder
-//! wins. An empty variable counts as none. The table of them is with
-//! [`ThreadPoolBuilder`](crate::ThreadPoolBuilder).
+//! A variable counts only where the program has not decided: an explicit call on the builder wins.
+//! An empty variable counts as none. [`ThreadPoolBuilder`](crate::ThreadPoolBuilder) has a table of
+//! the variables.
 
 use std::{ffi::OsString, str::FromStr};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, SchedulerKind};
+use befit_sched::{OptionChoices, Options, SchedulerKind};
 
-use crate::{Pin, ThreadPoolBuildError, rayon_variables};
+use crate::{Pin, ThreadPoolBuildError};
 
-/// Answers the values of variables: those of the process, or a test's.
+/// Looks variables up: the process's, or a test's.
 pub(crate) struct Environment<L>(pub(crate) L);
 
-/// Those of the process.
+/// The variables of the process.
 pub(crate) const PROCESS: Environment<fn(&str) -> Option<OsString>> =
     Environment(|name| std::env::var_os(name));
 
@@ -48,27 +48,28 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
             Ok(threads) if threads > 0 => Ok(threads),
             _ => Err(format!("'{text}' is not a whole number from 1 up")),
         })?;
-        Ok(said.or_else(|| rayon_variables::threads(&self.0)))
+        Ok(said.or_else(|| rayon_threads(&self.0)))
     }
 
-    pub(crate) fn sigma(&self) -> Result<Option<f64>, ThreadPoolBuildError> {
-        self.value("BEFIT_SIGMA", share)
-    }
-
-    pub(crate) fn mu(&self) -> Result<Option<f64>, ThreadPoolBuildError> {
-        self.value("BEFIT_MU", share)
-    }
-
-    pub(crate) fn counting(&self) -> Result<Option<Counting>, ThreadPoolBuildError> {
-        self.value("BEFIT_COUNTING", |text| {
-            Counting::from_str(text).map_err(|unknown| unknown.to_string())
-        })
+    /// What the program has chosen, else what the variables say, else defaults.
+    pub(crate) fn options(
+        &self,
+        mut choices: OptionChoices,
+    ) -> Result<Options, ThreadPoolBuildError> {
+        for option in choices.open() {
+            self.value(option.variable, |text| {
+                choices.parse(option, text).map_err(|error| error.what)
+            })?;
+        }
+        let options = choices.options();
+        options.check()?;
+        Ok(options)
     }
 
     fn value<T>(
         &self,
         variable: &'static str,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<Option<T>, ThreadPoolBuildError> {
         let Some(value) = (self.0)(variable) else { return Ok(None) };
         let parsed = match value.to_str().map(str::trim) {
@@ -80,11 +81,17 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
-        _ => Err(format!("'{text}' is not a number above 0 and at most 1")),
+/// How many threads rayon's variables give a pool whose builder does not say, where befit stands in
+/// for rayon (feature `rayon-variables`). As in rayon, no number counts as nothing, and 0 means the
+/// default.
+pub(crate) fn rayon_threads(variable: impl Fn(&str) -> Option<OsString>) -> Option<usize> {
+    if !cfg!(feature = "rayon-variables") {
+        return None;
     }
+    let number = |name| variable(name)?.to_str()?.parse::<usize>().ok();
+    number("RAYON_NUM_THREADS")
+        .or_else(|| number("RAYON_RS_NUM_CPUS"))
+        .filter(|threads| *threads > 0)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -107,25 +114,42 @@ mod tests {
         assert_eq!(with("host").machine().unwrap(), None);
         assert_eq!(with("never").pin().unwrap(), Some(Pin::Never));
         assert_eq!(with("7").threads().unwrap(), Some(7));
-        assert_eq!(
-            (with("1").sigma().unwrap(), with("0.25").mu().unwrap()),
-            (Some(1.0), Some(0.25))
-        );
-        assert_eq!(with("full").counting().unwrap(), Some(Counting::Full));
+    }
+
+    #[test]
+    fn each_option_that_the_program_leaves_open_is_taken_from_its_variable() {
+        let said: Options =
+            "sigma=1,mu=0.25,counting=full,nearness=3,branching=5,boundary=7".parse().unwrap();
+        for option in Options::TABLE {
+            let value = option.print(&said);
+            let only = Environment(|name: &str| (name == option.variable).then(|| (&value).into()));
+            let mut expected = Options::default();
+            option.set(&mut expected, &value).unwrap();
+            assert_eq!(only.options(OptionChoices::default()).unwrap(), expected);
+            // What the program has chosen counts, and nobody looks.
+            let mut choices = OptionChoices::default();
+            choices.choose(option.name, |_| ());
+            let bad = Environment(|name: &str| (name == option.variable).then(|| "bad".into()));
+            assert_eq!(bad.options(choices).unwrap(), Options::default());
+            let message = bad.options(OptionChoices::default()).unwrap_err().to_string();
+            assert_eq!(message, format!("{}: 'bad' is not {}", option.variable, option.range()));
+        }
     }
 
     #[test]
     fn an_empty_variable_counts_as_none() {
         assert_eq!(with("").scheduler().unwrap(), None);
         assert_eq!(with(" ").threads().unwrap(), None);
-        assert_eq!(Environment(|_: &str| None).sigma().unwrap(), None);
+        assert_eq!(Environment(|_: &str| None).pin().unwrap(), None);
+        assert_eq!(with(" ").options(OptionChoices::default()).unwrap(), Options::default());
     }
 
     #[test]
     fn a_bad_value_is_an_error_that_names_the_variable_and_what_is_known() {
         assert_eq!(
             message(with("cilk").scheduler()),
-            "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, cats-s, cab, hws, mts"
+            "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, \
+             cats-s, cab, hws, mts"
         );
         let machine = message(with("xeon").machine());
         assert!(
@@ -136,19 +160,9 @@ mod tests {
             message(with("yes").pin()),
             "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never"
         );
-        let counting = message(with("half").counting());
-        assert_eq!(
-            counting,
-            "BEFIT_COUNTING: unknown way of counting strands 'half'; known: capped, full"
-        );
         for bad in ["0", "-1", "two", "1.5"] {
             let said = message(with(bad).threads());
             assert_eq!(said, format!("BEFIT_THREADS: '{bad}' is not a whole number from 1 up"));
-        }
-        for bad in ["0", "1.01", "NaN", "-0.5", "half"] {
-            let said = message(with(bad).sigma());
-            assert_eq!(said, format!("BEFIT_SIGMA: '{bad}' is not a number above 0 and at most 1"));
-            assert!(message(with(bad).mu()).starts_with("BEFIT_MU: "));
         }
     }
 

@@ -56,7 +56,6 @@
 mod api;
 mod environment;
 mod machine;
-mod rayon_variables;
 #[cfg(befit_record)]
 mod serial;
 mod stats;
@@ -69,7 +68,9 @@ use self::serial as backend;
 #[cfg(not(befit_record))]
 use self::threads as backend;
 pub use befit_machine::{Level, Machine};
-pub use befit_sched::{CountSource, Counting, SchedulerKind, Subtree, Tiers, WorkerCounts};
+pub use befit_sched::{
+    CountSource, Counting, OptionError, Options, SchedulerKind, Subtree, Tiers, WorkerCounts,
+};
 
 pub use self::{
     api::*,

@@ -1,7 +1,7 @@
-//! A pool's machine, read when somebody first asks.
+//! A pool's machine, read at first use.
 //!
-//! Linux tells of caches in some twenty files per CPU, which takes longer than starting the pool's
-//! threads. A pool whose scheduler minds no places only has to know how many workers there are.
+//! Linux describes caches in some twenty files per CPU. Reading them takes longer than starting the
+//! pool's threads, and a pool whose scheduler minds no places needs only the number of workers.
 
 use std::{sync::OnceLock, thread};
 
@@ -11,17 +11,17 @@ use befit_machine::{Host, Machine};
 #[derive(Debug)]
 pub(crate) struct PoolMachine {
     workers: usize,
-    /// Where to read it, and for which CPUs; none if the program has given it.
+    /// Where to read it from, and for which CPUs; none if the program has given the machine.
     host: Option<Host>,
     known: OnceLock<Machine>,
 }
 
 impl PoolMachine {
-    /// This one: only its CPUs are counted.
+    /// The machine that this runs on. Only its CPUs are counted now.
     pub(crate) fn here() -> Self {
         let host = Host::here();
         match host.cpus() {
-            // The same CPUs later, whichever thread asks, and whatever limits it has then.
+            // The later reading is of the same CPUs, whatever limits the reading thread has.
             Ok(Some(cpus)) => Self {
                 workers: cpus.len(),
                 host: Some(host.affinity(cpus).ignore_quota()),
@@ -33,13 +33,13 @@ impl PoolMachine {
         }
     }
 
-    /// How many workers it has; at least 1.
+    /// The number of its workers, at least 1.
     pub(crate) fn workers(&self) -> usize {
         self.workers
     }
 
-    /// The machine. Where the system does not describe its caches, or CPUs have gone since, as many
-    /// workers under none.
+    /// The machine. If the system does not describe its caches, or CPUs have gone since, it has as
+    /// many workers under no cache.
     pub(crate) fn get(&self) -> &Machine {
         self.known.get_or_init(|| {
             let found = self.host.as_ref().and_then(|host| host.detect().ok());
@@ -49,7 +49,7 @@ impl PoolMachine {
         })
     }
 
-    /// The machine for somebody who asks for nothing but the number of its workers.
+    /// A machine for callers that use nothing but the number of its workers.
     pub(crate) fn counted(&self) -> Machine {
         self.known.get().cloned().unwrap_or_else(|| bare(self.workers))
     }
@@ -66,7 +66,7 @@ impl From<Machine> for PoolMachine {
     }
 }
 
-/// So many workers, under no cache.
+/// A machine of so many workers under no cache.
 fn bare(workers: usize) -> Machine {
     format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
 }

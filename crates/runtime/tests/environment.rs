@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use befit::{Counting, Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
+use befit::{Options, Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
 use serde_json::Value;
 
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
@@ -25,6 +25,9 @@ fn again(name: &str, variables: &[(&str, &str)]) -> Output {
         "BEFIT_SIGMA",
         "BEFIT_MU",
         "BEFIT_COUNTING",
+        "BEFIT_NEARNESS",
+        "BEFIT_BRANCHING",
+        "BEFIT_BOUNDARY",
         "BEFIT_STATS",
     ] {
         command.env_remove(variable);
@@ -90,6 +93,7 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
             ("BEFIT_SIGMA", "1"),
             ("BEFIT_MU", "0.1"),
             ("BEFIT_COUNTING", "full"),
+            ("BEFIT_BOUNDARY", "6"),
         ],
     ));
 }
@@ -103,9 +107,7 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         let decided = ThreadPoolBuilder::new()
             .scheduler(SchedulerKind::Ws)
             .num_threads(1)
-            .sigma(0.5)
-            .mu(0.5)
-            .counting(Counting::Full);
+            .options(Options::default());
         let _ = decided.pin(false).machine("pu:1".parse().unwrap()).build();
         join(|| (), || ());
         return;
@@ -118,7 +120,10 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         ("BEFIT_THREADS", "0", "'0' is not a whole number from 1 up"),
         ("BEFIT_SIGMA", "2", "'2' is not a number above 0 and at most 1"),
         ("BEFIT_MU", "x", "'x' is not a number above 0 and at most 1"),
-        ("BEFIT_COUNTING", "half", "unknown way of counting strands 'half'; known: capped, full"),
+        ("BEFIT_COUNTING", "half", "'half' is not capped or full"),
+        ("BEFIT_NEARNESS", "0", "'0' is not a whole number from 1 up"),
+        ("BEFIT_BRANCHING", "1", "'1' is not a whole number from 2 up"),
+        ("BEFIT_BOUNDARY", "deep", "'deep' is not a whole number from 0 up"),
         ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
     ] {
         let output = again(name, &[(variable, value)]);

@@ -13,11 +13,13 @@ mod options;
 mod policy;
 mod scheduler;
 mod task;
+mod thresholds;
 mod tiers;
 
 pub use env::{CountSource, Env, Guarded, LockId, QuietEnv, WorkerCounts};
 pub use kind::{SchedulerKind, UnknownScheduler};
-pub use options::{Counting, Options, UnknownCounting};
+pub use options::{Counting, OptionChoices, OptionError, Options, PolicyOption};
 pub use scheduler::{Ask, Capabilities, Finds, ForkOrder, Handle, Policy, Scheduler};
 pub use task::{Ready, Stage, Strand, TaskInfo};
+pub use thresholds::Thresholds;
 pub use tiers::{Subtree, Tiers};

@@ -1,6 +1,6 @@
 //! A strand on its way through the caches.
 
-use befit_cache::{Found, Hierarchy, Plan};
+use befit_cache::{Found, Hierarchy, LineAccess, PrefetchPlan};
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
@@ -142,7 +142,7 @@ impl Hardware {
 
     /// One touch, as planned, at `now`; answers how long the worker waits for the bus, and how long
     /// the line then takes.
-    fn touch(&mut self, worker: WorkerId, plan: &Plan, now: Ticks) -> (Ticks, Ticks) {
+    fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
         // Lines that go out take their place on the bus; nobody waits for them.
@@ -176,7 +176,7 @@ pub(crate) struct Execution<'a> {
     /// Touches decoded ahead; from `at` on they are still to be made.
     ahead: [Touch; AHEAD],
     /// Their plans.
-    plans: [Plan; AHEAD],
+    plans: [PrefetchPlan; AHEAD],
     at: usize,
     filled: usize,
     /// Operations between two touches, in fractions of [`OPERATION`].
@@ -196,7 +196,7 @@ impl<'a> Execution<'a> {
         Self {
             touches: program.touches(strand),
             ahead: [NO_TOUCH; AHEAD],
-            plans: [Plan::default(); AHEAD],
+            plans: [PrefetchPlan::default(); AHEAD],
             at: 0,
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
@@ -268,8 +268,7 @@ impl<'a> Execution<'a> {
         let count = self.touches.next_batch(fresh);
         for (touch, plan) in fresh[..count].iter().zip(&mut self.plans[self.filled..]) {
             let line = hardware.line(worker, *touch);
-            *plan = hardware.caches.plan(befit_cache::Touch { worker, line, write: touch.write });
-            hardware.caches.prefetch(plan);
+            *plan = hardware.caches.prefetch(LineAccess { worker, line, write: touch.write });
         }
         self.filled += count;
     }

@@ -16,7 +16,7 @@ fn direct_mapped() -> Machine {
     machine("l2:1(size=4096 ways=1) l1:1(size=1024 ways=1) pu:1")
 }
 
-/// Runs tasks, each a list of lines, and answers the cells of each at the cache `index` steps out
+/// Runs tasks, each a list of lines, and returns the cells of each at the cache `index` steps out
 /// from the worker.
 fn run(machine: &Machine, index: usize, tasks: &[Vec<u32>]) -> Vec<Cells> {
     let mut caches = Hierarchy::new(machine, LINES, 1).unwrap();
@@ -70,12 +70,16 @@ const MACHINES: [&str; 6] = [
     "l3:1(size=8192 ways=4 inclusion=exclusive) l2:1(size=2048 ways=4) l1:1(size=1024 ways=2) pu:1",
     "l2:1(size=4096 ways=full replacement=random) l1:1(size=512 ways=2 replacement=plru) pu:1",
     "l3:1(size=8192 ways=16) core:2 l2:1(size=2048 ways=8) l1:1(size=1024 ways=4) pu:1",
-    "pack:2 l3:1(size=16384 ways=8 inclusion=inclusive) core:2 l2:1(size=4096 ways=8) l1:1(size=1024 ways=4) pu:1",
+    "pack:2 l3:1(size=16384 ways=8 inclusion=inclusive) core:2 l2:1(size=4096 ways=8) \
+     l1:1(size=1024 ways=4) pu:1",
 ];
 
 proptest! {
     #[test]
-    fn six_cells_sum_to_the_number_of_frames_in_any_cache(tasks in tasks(), which in 0..MACHINES.len()) {
+    fn six_cells_sum_to_the_number_of_frames_in_any_cache(
+        tasks in tasks(),
+        which in 0..MACHINES.len(),
+    ) {
         let machine = machine(MACHINES[which]);
         for (index, cluster) in machine.path(WorkerId(0)).enumerate() {
             let Some(cache) = machine.cluster(cluster).cache else { continue };
@@ -91,7 +95,10 @@ proptest! {
     }
 
     #[test]
-    fn what_a_task_misses_is_no_more_than_the_frames_that_it_replaces(tasks in tasks(), which in 0..2usize) {
+    fn what_a_task_misses_is_no_more_than_the_frames_that_it_replaces(
+        tasks in tasks(),
+        which in 0..2usize,
+    ) {
         let machine = machine(MACHINES[which]);
         let mut caches = Hierarchy::new(&machine, LINES, 1).unwrap();
         let outer = machine.last_level(WorkerId(0));

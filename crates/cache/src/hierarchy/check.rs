@@ -1,13 +1,13 @@
-//! What must always hold between accesses.
+//! The invariants that hold between accesses.
 
-use super::{Hierarchy, Model, layout::NONE};
+use super::{Hierarchy, Model, layout};
 use crate::{
     lanes::Portable,
     sets::{DIRTY, ORPHAN, Store},
 };
 
 impl Hierarchy {
-    /// Asserts what must hold between accesses; for tests. O(lines × caches).
+    /// Asserts the invariants that hold between accesses; for tests. O(lines × caches).
     ///
     /// # Panics
     /// Where the directory disagrees with the caches' contents, an inclusive cache misses a line
@@ -68,7 +68,7 @@ impl Hierarchy {
     /// The lines in cache number `cache`.
     fn contents(&self, cache: usize) -> Vec<u32> {
         match &self.model {
-            Model::Usual(usual) => usual.contents(cache),
+            Model::Inclusive(inclusive) => inclusive.contents(cache),
             Model::General(general) => general
                 .store
                 .entries(&self.layout.caches[cache].geometry)
@@ -80,7 +80,7 @@ impl Hierarchy {
     /// The entry of `line` in cache number `cache`.
     pub(super) fn entry(&self, cache: usize, line: u32) -> Option<u32> {
         match &self.model {
-            Model::Usual(usual) => usual.entry(cache, line),
+            Model::Inclusive(inclusive) => inclusive.entry(cache, line),
             Model::General(general) => {
                 general.store.peek(Portable, &self.layout.caches[cache].geometry, line)
             }
@@ -90,7 +90,9 @@ impl Hierarchy {
     /// Whether the directory says that `chain` has `line`.
     fn held(&self, line: u32, chain: usize) -> bool {
         match &self.model {
-            Model::Usual(usual) => usual.held(self.layout.chains[chain].caches[0] as usize, line),
+            Model::Inclusive(inclusive) => {
+                inclusive.held(self.layout.chains[chain].caches[0] as usize, line)
+            }
             Model::General(general) => general.directory.bit(line, chain as u32),
         }
     }
@@ -98,16 +100,13 @@ impl Hierarchy {
     /// Whether the directory says that memory is older than some cache.
     fn modified(&self, line: u32) -> bool {
         match &self.model {
-            Model::Usual(usual) => usual.modified(line),
+            Model::Inclusive(inclusive) => inclusive.modified(line),
             Model::General(general) => general.directory.modified(line),
         }
     }
 
     /// The caches above `cache`.
     fn above(&self, cache: usize) -> impl Iterator<Item = usize> + '_ {
-        let parent = |c: usize| {
-            Some(self.layout.caches[c].parent).filter(|p| *p != NONE).map(|p| p as usize)
-        };
-        std::iter::successors(parent(cache), move |c| parent(*c))
+        layout::above(&self.layout.caches, cache as u32).map(|c| c as usize)
     }
 }

@@ -1,12 +1,12 @@
-//! Picks the compiled copy of the access path that suits the host's lanes and the machine.
+//! Runs accesses on the copy of the access path that is compiled for the host's lanes.
 
 use befit_machine::ClusterId;
 
 use super::{
-    Hierarchy, Model, Touch,
+    Hierarchy, LineAccess, Model, PrefetchPlan,
     general::General,
+    inclusive::{Batch, Inclusive},
     layout::{Layout, MAX_WORDS},
-    usual::{Batch, Plan, Usual},
 };
 #[cfg(target_arch = "x86_64")]
 use crate::lanes::{Avx2, Avx512};
@@ -15,10 +15,11 @@ use crate::{
     lanes::{BATCH, Host, Lanes, Short},
 };
 
-/// How many touches ahead [`run`] prefetches, and how many ahead it prepares, in the general model.
+/// How many accesses ahead [`run`] prefetches, and how many ahead it prepares, in the general
+/// model.
 const AHEAD: (usize, usize) = (16, 6);
 
-/// How many batches ahead [`run_usual`] plans and prefetches; it prepares one ahead.
+/// How many batches ahead [`run_inclusive`] plans and prefetches; it prepares one ahead.
 const FAR: usize = 3;
 
 /// Where an outcome will be.
@@ -31,124 +32,120 @@ type Ring = [Batch; FAR + 1];
 /// [`Hierarchy::access`]. Not inlined: each copy of the path takes seconds to compile, and one
 /// crate's are enough.
 #[inline(never)]
-pub(super) fn access(hierarchy: &mut Hierarchy, plan: &Plan) -> Access {
+pub(super) fn access(hierarchy: &mut Hierarchy, plan: &PrefetchPlan) -> Access {
     let Hierarchy { layout, model, host, .. } = hierarchy;
-    on_host(*host, One(layout, model, plan))
+    on_host(*host, PlannedAccess(layout, model, plan))
 }
 
 /// [`Hierarchy::run`].
 pub(super) fn run(
     hierarchy: &mut Hierarchy,
-    touches: &[Touch],
-    mut each: impl FnMut(&Touch, Access),
+    accesses: &[LineAccess],
+    mut each: impl FnMut(&LineAccess, Access),
 ) {
     let Hierarchy { layout, model, host, .. } = hierarchy;
     match model {
-        Model::Usual(usual) => run_usual(usual, *host, touches, each),
-        Model::General(general) => on_host(*host, Many(layout, general, touches, &mut each)),
+        Model::Inclusive(inclusive) => run_inclusive(inclusive, *host, accesses, each),
+        Model::General(general) => on_host(*host, GeneralRun(layout, general, accesses, &mut each)),
     }
 }
 
-/// [`Hierarchy::run`] of the usual machine. What accesses will look at is asked for one by one,
-/// between those before them: the host can wait for some sixteen lines of memory at a time, and a
-/// burst of requests would stall it.
-fn run_usual(
-    usual: &mut Usual,
+/// [`Hierarchy::run`] of the inclusive model. Memory is asked for line by line, between accesses:
+/// the host can wait for some sixteen lines at a time, and a burst of requests would stall it.
+fn run_inclusive(
+    model: &mut Inclusive,
     host: Host,
-    touches: &[Touch],
-    mut each: impl FnMut(&Touch, Access),
+    accesses: &[LineAccess],
+    mut each: impl FnMut(&LineAccess, Access),
 ) {
     let mut ring = Ring::default();
     let mut outcomes = [NOTHING; BATCH];
-    let mut ahead = touches.chunks(BATCH);
+    let mut ahead = accesses.chunks(BATCH);
     // The first have none before them.
-    let batches = [&[][..]; FAR].into_iter().chain(touches.chunks(BATCH));
+    let batches = [&[][..]; FAR].into_iter().chain(accesses.chunks(BATCH));
     for (number, now) in batches.enumerate() {
         let coming = ahead.next().unwrap_or_default();
-        step(
-            usual,
-            host,
-            Step { ring: &mut ring, number, coming, now: now.len(), outcomes: &mut outcomes },
-        );
-        now.iter().zip(&outcomes).for_each(|(touch, access)| each(touch, *access));
+        let (ring, outcomes) = (&mut ring, &mut outcomes);
+        run_batch(host, BatchStep { model, ring, number, coming, now: now.len(), outcomes });
+        now.iter().zip(outcomes).for_each(|(access, outcome)| each(access, *outcome));
     }
 }
 
-/// One step of [`run_usual`]: makes the `now` accesses planned as batch `number` less [`FAR`], and
-/// plans those `coming`.
-struct Step<'a> {
+/// One step of [`run_inclusive`]: makes the `now` accesses planned as batch `number` less [`FAR`],
+/// and plans those `coming`.
+struct BatchStep<'a> {
+    model: &'a mut Inclusive,
     ring: &'a mut Ring,
     number: usize,
-    coming: &'a [Touch],
+    coming: &'a [LineAccess],
     now: usize,
     outcomes: &'a mut [Access; BATCH],
 }
 
 #[inline(never)]
-fn step(usual: &mut Usual, host: Host, step: Step) {
-    on_host(host, (usual, step));
+fn run_batch(host: Host, step: BatchStep) {
+    on_host(host, step);
 }
 
-impl Job for (&mut Usual, Step<'_>) {
-    type Answer = ();
+impl OnLanes for BatchStep<'_> {
+    type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes + Short>(self, lanes: L) {
-        let (usual, Step { ring, number, coming, now, outcomes }) = self;
+        let Self { model, ring, number, coming, now, outcomes } = self;
         let place = |ahead| (number + ahead) % (FAR + 1);
-        // (Behind the last touch these are plans of earlier ones: what they bring near is not
-        // needed, and does no harm.)
-        ring[place(0)].plan(usual, lanes, coming);
-        ring[place(2)].prepare(usual, lanes);
+        // Behind the last access these are plans of earlier ones, whose prefetches do no harm.
+        ring[place(0)].plan(model, lanes, coming);
+        ring[place(2)].prepare(model, lanes);
         let [plans, near, far] = [1, 2, 0].map(|ahead| &ring[place(ahead)]);
         // A copy that nothing else can change: it stays in registers.
-        let shape = *usual.shape();
+        let shape = *model.shape();
         for (i, outcome) in outcomes.iter_mut().enumerate() {
-            far.prefetch(usual, i);
-            near.prefetch_near(usual, i);
+            far.prefetch(model, i);
+            near.prefetch_near(model, i);
             if i < now {
-                usual.access(lanes, &shape, plans.at(i), outcome);
+                model.access(lanes, &shape, plans.at(i), outcome);
             }
         }
     }
 }
 
-/// Something to do, compiled for each kind of lanes.
-trait Job {
-    type Answer;
-    fn run<L: Lanes + Short>(self, lanes: L) -> Self::Answer;
+/// Work that is compiled for each kind of lanes.
+trait OnLanes {
+    type Output;
+    fn run<L: Lanes + Short>(self, lanes: L) -> Self::Output;
 }
 
-/// One access.
-struct One<'a>(&'a Layout, &'a mut Model, &'a Plan);
+/// One access of any machine.
+struct PlannedAccess<'a>(&'a Layout, &'a mut Model, &'a PrefetchPlan);
 
-impl Job for One<'_> {
-    type Answer = Access;
+impl OnLanes for PlannedAccess<'_> {
+    type Output = Access;
 
     #[inline(always)]
     fn run<L: Lanes + Short>(self, lanes: L) -> Access {
         let Self(layout, model, plan) = self;
         match model {
-            Model::Usual(usual) => {
+            Model::Inclusive(inclusive) => {
                 let mut outcome = NOTHING;
-                let shape = *usual.shape();
-                usual.access(lanes, &shape, *plan, &mut outcome);
+                let shape = *inclusive.shape();
+                inclusive.access(lanes, &shape, *plan, &mut outcome);
                 outcome
             }
             Model::General(general) => match layout.words {
-                1 => general.access::<L, 1>(layout, lanes, plan.touch()),
-                2..=4 => general.access::<L, 4>(layout, lanes, plan.touch()),
-                _ => general.access::<L, MAX_WORDS>(layout, lanes, plan.touch()),
+                1 => general.access::<L, 1>(layout, lanes, plan.access()),
+                2..=4 => general.access::<L, 4>(layout, lanes, plan.access()),
+                _ => general.access::<L, MAX_WORDS>(layout, lanes, plan.access()),
             },
         }
     }
 }
 
-/// An access of any other machine for each touch, with prefetching ahead.
-struct Many<'a, F>(&'a Layout, &'a mut General, &'a [Touch], F);
+/// Accesses through the general model, with prefetching ahead.
+struct GeneralRun<'a, F>(&'a Layout, &'a mut General, &'a [LineAccess], F);
 
-impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
-    type Answer = ();
+impl<F: FnMut(&LineAccess, Access)> OnLanes for GeneralRun<'_, F> {
+    type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes + Short>(self, lanes: L) {
@@ -160,47 +157,48 @@ impl<F: FnMut(&Touch, Access)> Job for Many<'_, F> {
     }
 }
 
-impl<F: FnMut(&Touch, Access)> Many<'_, F> {
+impl<F: FnMut(&LineAccess, Access)> GeneralRun<'_, F> {
     /// For a directory of `H` words a row, at most.
     #[inline(always)]
     fn words<L: Lanes, const H: usize>(self, lanes: L) {
-        let Self(layout, general, touches, mut each) = self;
+        let Self(layout, general, accesses, mut each) = self;
         let (far, near) = AHEAD;
-        touches.iter().take(far).for_each(|t| general.prefetch(layout, t.worker, t.line));
-        for (i, touch) in touches.iter().enumerate() {
-            if let Some(next) = touches.get(i + far) {
-                general.prefetch(layout, next.worker, next.line);
+        accesses.iter().take(far).for_each(|a| general.prefetch(layout, a));
+        for (i, access) in accesses.iter().enumerate() {
+            if let Some(next) = accesses.get(i + far) {
+                general.prefetch(layout, next);
             }
-            if let Some(next) = touches.get(i + near) {
-                general.prepare(layout, next.worker, next.line, next.write);
+            if let Some(next) = accesses.get(i + near) {
+                general.prepare(layout, next);
             }
-            each(touch, general.access::<L, H>(layout, lanes, *touch));
+            each(access, general.access::<L, H>(layout, lanes, *access));
         }
     }
 }
 
 #[inline(always)]
-fn on_host<J: Job>(host: Host, job: J) -> J::Answer {
+fn on_host<W: OnLanes>(host: Host, work: W) -> W::Output {
     match host {
-        // SAFETY: the function asks for the features that `lanes` proves: one is made only where
-        // the processor was found to have them.
+        // SAFETY: `on_avx512` asks for the features in its attribute. `lanes` proves that the
+        // processor has them: `Avx512::detect` is its only constructor.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx512(lanes) => unsafe { on_avx512(lanes, job) },
-        // SAFETY: as above.
+        Host::Avx512(lanes) => unsafe { on_avx512(lanes, work) },
+        // SAFETY: `on_avx2` asks for the features in its attribute. `lanes` proves that the
+        // processor has them: `Avx2::detect` is its only constructor.
         #[cfg(target_arch = "x86_64")]
-        Host::Avx2(lanes) => unsafe { on_avx2(lanes, job) },
-        Host::Portable(lanes) => job.run(lanes),
+        Host::Avx2(lanes) => unsafe { on_avx2(lanes, work) },
+        Host::Portable(lanes) => work.run(lanes),
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-fn on_avx2<J: Job>(lanes: Avx2, job: J) -> J::Answer {
-    job.run(lanes)
+fn on_avx2<W: OnLanes>(lanes: Avx2, work: W) -> W::Output {
+    work.run(lanes)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx2,bmi1,bmi2,lzcnt")]
-fn on_avx512<J: Job>(lanes: Avx512, job: J) -> J::Answer {
-    job.run(lanes)
+fn on_avx512<W: OnLanes>(lanes: Avx512, work: W) -> W::Output {
+    work.run(lanes)
 }

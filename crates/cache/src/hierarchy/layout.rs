@@ -1,8 +1,8 @@
 //! The machine's tree as the access path needs it: flat arrays and bit masks.
 //!
 //! A *chain* is a maximal run of caches with exactly the same workers above each other: a core's
-//! private L1 and L2, say. The directory has one bit per chain, not per cache, which halves it on
-//! usual machines.
+//! private L1 and L2, say. The directory has one bit per chain, not per cache: half as many on most
+//! machines.
 
 use befit_machine::{Cache, Cluster, Inclusion, Machine, Worker};
 
@@ -23,7 +23,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no
 /// cache).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Info {
+pub(super) struct CacheInfo {
     /// The cache above, or [`NONE`].
     pub(super) parent: u32,
     /// The next cache below in the same chain, or [`NONE`].
@@ -55,8 +55,8 @@ pub(super) struct Chain {
     pub(super) outermost: Geometry,
 }
 
-/// What has to be done with a line that makes room. The first three are short cuts of the general
-/// way for what most machines are made of; see `general/evict.rs`.
+/// How a cache hands on a line that it evicts. The first three are short cuts of the general way
+/// for the caches of most machines; see `general/evict.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// The innermost of a chain, not inclusive, below no victim cache. If the line is neither dirty
@@ -70,14 +70,14 @@ pub(super) enum Role {
     Other,
 }
 
-/// One cache on a worker's path, with all that the way up needs of it.
+/// One cache on a worker's path, with all that an access needs of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub(super) geometry: Geometry,
     pub(super) cache: u32,
     pub(super) chain: u32,
-    /// As [`Info::lost`].
+    /// As [`CacheInfo::lost`].
     pub(super) lost: u32,
     pub(super) role: Role,
     /// Of an [`Role::Inner`], the next cache of the chain; of an [`Role::Outer`], the one below.
@@ -103,10 +103,10 @@ pub(super) struct Path {
 /// The tree, flat.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) caches: Vec<Info>,
+    pub(super) caches: Vec<CacheInfo>,
     pub(super) chains: Vec<Chain>,
     pub(super) paths: Vec<Path>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PathStep>,
     /// Words of a row that name chains.
     pub(super) words: usize,
     /// Words of a row.
@@ -135,7 +135,7 @@ pub(super) fn name(index: usize, cluster: &Cluster) -> String {
 /// One worker's path, sliced out of the layout; `words` masks a step.
 #[derive(Clone, Copy)]
 pub(super) struct Steps<'a> {
-    pub(super) steps: &'a [Step],
+    pub(super) steps: &'a [PathStep],
     /// As [`Layout::below_step`].
     pub(super) below: &'a [u64],
     /// As [`Layout::filled`].
@@ -222,11 +222,9 @@ impl Layout {
 
     fn mark_below(&mut self) {
         for (i, chain) in self.chains.iter().enumerate() {
-            let mut above = chain.caches.last().map_or(NONE, |c| self.caches[*c as usize].parent);
-            while above != NONE {
-                let info = self.caches[above as usize];
-                set(&mut self.below[info.chain as usize * self.words..], i);
-                above = info.parent;
+            for above in above(&self.caches, chain.caches[chain.caches.len() - 1]) {
+                let chain = self.caches[above as usize].chain as usize;
+                set(&mut self.below[chain * self.words..], i);
             }
         }
         for (i, chain) in self.chains.iter_mut().enumerate() {
@@ -237,7 +235,7 @@ impl Layout {
     }
 
     /// The role of a cache, and the neighbour that goes with it.
-    fn role(&self, info: &Info) -> (Role, Geometry) {
+    fn role(&self, info: &CacheInfo) -> (Role, Geometry) {
         let get = |cache: u32| self.caches.get(cache as usize);
         match (get(info.parent), get(info.inner)) {
             (Some(above), None)
@@ -273,8 +271,8 @@ impl Layout {
                 info.inner_of_chain && self.caches[info.parent as usize].exclusive;
             let fill = if outer_is_victims_only { ORPHAN } else { 0 };
             let (role, neighbour) = self.role(&info);
-            let Info { geometry, chain, lost, .. } = info;
-            self.steps.push(Step {
+            let CacheInfo { geometry, chain, lost, .. } = info;
+            self.steps.push(PathStep {
                 geometry,
                 neighbour,
                 cache,
@@ -320,6 +318,12 @@ impl Layout {
     }
 }
 
+/// The caches above `cache`, the nearest first.
+pub(super) fn above(caches: &[CacheInfo], cache: u32) -> impl Iterator<Item = u32> + '_ {
+    let parent = |c: u32| Some(caches[c as usize].parent).filter(|p| *p != NONE);
+    std::iter::successors(parent(cache), move |c| parent(*c))
+}
+
 fn set(words: &mut [u64], bit: usize) {
     words[bit / 64] |= 1 << (bit % 64);
 }
@@ -350,8 +354,8 @@ fn chains(
     clusters: &[Cluster],
     workers: &[Worker],
     geometries: &[Geometry],
-) -> (Vec<Info>, Vec<Chain>) {
-    let mut caches: Vec<Info> = Vec::new();
+) -> (Vec<CacheInfo>, Vec<Chain>) {
+    let mut caches: Vec<CacheInfo> = Vec::new();
     let mut chains: Vec<Chain> = Vec::new();
     let mut attached = vec![false; clusters.len()];
     workers.iter().for_each(|w| attached[w.leaf.index()] = true);
@@ -379,7 +383,7 @@ fn chains(
         };
         let inclusion = cluster.cache.map(|c| c.inclusion).unwrap_or_default();
         let inclusive = inclusion == Inclusion::Inclusive;
-        caches.push(Info {
+        caches.push(CacheInfo {
             parent,
             inner: NONE,
             chain,

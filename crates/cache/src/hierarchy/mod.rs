@@ -1,18 +1,20 @@
 //! A coherent hierarchy of caches: one per cluster of a machine.
 //!
-//! [`layout`] flattens the machine's tree; [`general`] takes any machine's accesses through its
-//! caches, [`usual`] those of most machines with an inclusive last-level cache, several times
-//! faster; [`host`] picks the copy compiled for the host's lanes; [`check`] asserts what must
-//! always hold. `README.md` of the crate describes the protocol.
+//! - [`layout`] flattens the machine's tree.
+//! - [`general`] takes any machine's accesses through its caches; [`inclusive`] those of most
+//!   machines with an inclusive last-level cache, several times faster.
+//! - [`host`] picks the copy compiled for the host's lanes.
+//! - [`check`] asserts the invariants.
+//!
+//! `README.md` of the crate describes the protocol.
 
 mod check;
-mod contents;
 mod general;
 mod host;
+mod inclusive;
 mod layout;
 #[cfg(test)]
 mod tests;
-mod usual;
 
 use befit_machine::{ClusterId, Lines, Machine, WorkerId};
 
@@ -22,12 +24,13 @@ use crate::{
     sets::Store,
 };
 use general::General;
+pub use inclusive::PrefetchPlan;
+use inclusive::{Inclusive, Shape};
 use layout::Layout;
-use usual::{Shape, Usual};
 
 /// The caches of a machine, kept coherent.
 ///
-/// Lines are named by dense numbers `0..lines`; who calls decides which address has which number.
+/// Lines are named by dense numbers `0..lines`; the caller decides which address has which number.
 /// All counts start at zero and all caches empty. The same accesses in the same order give the same
 /// outcome for the same seed.
 ///
@@ -58,32 +61,27 @@ pub struct Hierarchy {
 #[derive(Clone, Debug)]
 enum Model {
     General(General),
-    Usual(Box<Usual>),
+    Inclusive(Box<Inclusive>),
 }
 
-/// One line touch of one worker.
+/// Counts of the whole machine: see the methods of [`Hierarchy`] of these names.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    memory_reads: Lines,
+    memory_writes: Lines,
+    remote_hits: Lines,
+    sibling_hits: Lines,
+}
+
+/// One worker reads or writes one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Touch {
-    /// Who.
+pub struct LineAccess {
+    /// The worker.
     pub worker: WorkerId,
     /// Dense line number.
     pub line: u32,
     /// A store.
     pub write: bool,
-}
-
-/// A touch, and the places where its access will look: found once, for all that is done with it. Of
-/// use only to the hierarchy that made it and its clones.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plan(usual::Plan);
-
-impl Plan {
-    /// The line touched.
-    #[inline]
-    #[must_use]
-    pub fn line(&self) -> u32 {
-        self.0.line
-    }
 }
 
 impl Hierarchy {
@@ -107,7 +105,7 @@ impl Hierarchy {
         let mut geometries = Store::geometries(&caches, name)?;
         let mut layout = Layout::new(machine, &geometries)?;
         let model = match Shape::find(&layout, lines) {
-            Some(shape) => Model::Usual(Box::new(Usual::new(shape, &layout))),
+            Some(shape) => Model::Inclusive(Box::new(Inclusive::new(shape, &layout))),
             None => {
                 let store = Store::new(&caches, &mut geometries, |i| seed_of(seed, i as u64 + 1));
                 layout = Layout::new(machine, &geometries)?;
@@ -117,43 +115,38 @@ impl Hierarchy {
         Ok(Self { layout, model, lines, host: Host::detect() })
     }
 
-    /// The plan of one access. It changes nothing, and stays right whatever happens to the caches.
+    #[inline]
+    fn plan(&self, access: &LineAccess) -> PrefetchPlan {
+        match &self.model {
+            Model::Inclusive(inclusive) => inclusive.plan(access),
+            Model::General(_) => PrefetchPlan::nowhere(access),
+        }
+    }
+
+    /// Plans an access, and asks the host to bring near the line's row and sets. Changes nothing,
+    /// and the plan stays right whatever happens to the caches; of use some ten accesses ahead.
     ///
     /// # Panics
     /// As [`Self::access`]; on some machines only once the plan is used.
     #[inline]
     #[must_use]
-    pub fn plan(&self, touch: Touch) -> Plan {
-        Plan(match &self.model {
-            Model::Usual(usual) => usual.plan(&touch),
-            Model::General(_) => usual::Plan::nowhere(&touch),
-        })
-    }
-
-    /// Asks the host to bring near what the access will look at. Changes nothing; of use some ten
-    /// accesses ahead.
-    #[inline]
-    pub fn prefetch(&self, Plan(plan): &Plan) {
+    pub fn prefetch(&self, access: LineAccess) -> PrefetchPlan {
+        let plan = self.plan(&access);
         match &self.model {
-            Model::Usual(usual) => usual.prefetch(plan),
-            Model::General(general) => {
-                general.prefetch(&self.layout, plan.touch().worker, plan.line)
-            }
+            Model::Inclusive(inclusive) => inclusive.prefetch(&plan),
+            Model::General(general) => general.prefetch(&self.layout, &access),
         }
+        plan
     }
 
-    /// Asks the host to bring near what else the access will look at: what the directory says of
-    /// the lines that will have to make room, and, for a write, the sets of other workers' copies.
-    /// Changes nothing; of use some four accesses ahead, once [`Self::prefetch`] of the same plan
-    /// has taken effect.
+    /// Asks the host to bring near the rest: the directory's rows of the lines that the access will
+    /// evict and, for a write, the sets of other workers' copies. Changes nothing; of use some four
+    /// accesses ahead, once [`Self::prefetch`] has taken effect.
     #[inline]
-    pub fn prepare(&self, Plan(plan): &Plan) {
+    pub fn prepare(&self, plan: &PrefetchPlan) {
         match &self.model {
-            Model::Usual(usual) => usual.prepare(plan),
-            Model::General(general) => {
-                let Touch { worker, line, write } = plan.touch();
-                general.prepare(&self.layout, worker, line, write);
-            }
+            Model::Inclusive(inclusive) => inclusive.prepare(plan),
+            Model::General(general) => general.prepare(&self.layout, &plan.access()),
         }
     }
 
@@ -162,7 +155,7 @@ impl Hierarchy {
     /// # Panics
     /// Where the plan is of another machine.
     #[inline]
-    pub fn access_planned(&mut self, Plan(plan): &Plan) -> Access {
+    pub fn access_planned(&mut self, plan: &PrefetchPlan) -> Access {
         host::access(self, plan)
     }
 
@@ -172,61 +165,73 @@ impl Hierarchy {
     /// Where `worker` is not of the machine or `line` not below the `lines` given to [`Self::new`].
     #[inline]
     pub fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
-        let plan = self.plan(Touch { worker, line, write });
+        let plan = self.plan(&LineAccess { worker, line, write });
         self.access_planned(&plan)
     }
 
-    /// [`Self::access`] for each of `touches` in turn, with prefetching ahead; `each` is told the
+    /// [`Self::access`] for each of `accesses` in turn, with prefetching ahead; `each` gets the
     /// outcomes.
     ///
     /// # Panics
     /// As [`Self::access`].
-    pub fn run(&mut self, touches: &[Touch], each: impl FnMut(&Touch, Access)) {
-        host::run(self, touches, each);
+    pub fn run(&mut self, accesses: &[LineAccess], each: impl FnMut(&LineAccess, Access)) {
+        host::run(self, accesses, each);
     }
 
     /// Counts of the cache of `cluster` since the start; zeros for the root. O(caches).
     pub fn counts(&self, cluster: ClusterId) -> ClusterCounts {
         let cache = cluster.0.wrapping_sub(1) as usize;
         let counts = match &self.model {
-            Model::Usual(usual) => usual.counts(cache),
+            Model::Inclusive(inclusive) => inclusive.counts(cache),
             Model::General(general) => general.counts(&self.layout, cache),
         };
         counts.unwrap_or_default()
     }
 
-    /// Lines read from memory. O(caches), as those below.
+    /// Lines read from memory. O(workers), as those below.
     pub fn memory_reads(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Usual(usual) => usual.memory_reads(),
-            Model::General(general) => general.memory_reads,
-        })
+        self.totals().memory_reads
     }
 
     /// Lines written to memory.
     pub fn memory_writes(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Usual(usual) => usual.memory_writes(),
-            Model::General(general) => general.memory_writes,
-        })
+        self.totals().memory_writes
     }
 
     /// Accesses that found their line under another child of the root only.
     pub fn remote_hits(&self) -> Lines {
-        Lines(match &self.model {
-            Model::Usual(usual) => usual.remote_hits(),
-            Model::General(general) => general.remote_hits,
-        })
+        self.totals().remote_hits
     }
 
     /// Accesses that found their line only in another worker's cache under a common cache that did
     /// not have it.
     pub fn sibling_hits(&self) -> Lines {
-        Lines(match &self.model {
-            // The last-level cache has all that is below it.
-            Model::Usual(_) => 0,
-            Model::General(general) => general.sibling_hits,
-        })
+        self.totals().sibling_hits
+    }
+
+    fn totals(&self) -> Totals {
+        match &self.model {
+            Model::Inclusive(inclusive) => inclusive.totals(),
+            Model::General(general) => general.totals,
+        }
+    }
+
+    /// Whether the cache of `cluster` holds `line`; not a use. False for the root. O(ways).
+    pub fn holds(&self, cluster: ClusterId, line: u32) -> bool {
+        let cache = cluster.0.wrapping_sub(1) as usize;
+        cache < self.layout.caches.len() && line < self.lines && self.entry(cache, line).is_some()
+    }
+
+    /// Sets of the cache of `cluster`, and ways of each; none for the root.
+    pub fn sets_and_ways(&self, cluster: ClusterId) -> Option<(u32, u32)> {
+        let info = self.layout.caches.get(cluster.0.wrapping_sub(1) as usize)?;
+        Some((info.geometry.sets, info.geometry.ways))
+    }
+
+    /// The set that `line` falls into in the cache of `cluster`; 0 for the root.
+    pub fn set_of(&self, cluster: ClusterId, line: u32) -> u32 {
+        let info = self.layout.caches.get(cluster.0.wrapping_sub(1) as usize);
+        info.map_or(0, |info| info.geometry.set_of(line))
     }
 }
 
@@ -240,4 +245,17 @@ fn seed_of(seed: u64, i: u64) -> u64 {
 #[inline(always)]
 fn cluster_of(cache: u32) -> ClusterId {
     ClusterId(cache + 1)
+}
+
+/// The numbers of the bits that are set.
+#[inline(always)]
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        // Clears the lowest bit.
+        (word != 0).then(|| {
+            word &= word - 1;
+            bit
+        })
+    })
 }

@@ -7,7 +7,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm256_sub_epi32,
 };
 
-use super::{LINE, Lanes, Touch, WIDTH};
+use super::{LINE, Lanes, Lookup, WIDTH};
 
 /// Proof that the processor has AVX2: only [`Avx2::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
         if let Ok(set) = <&mut [u32; WIDTH]>::try_from(&mut *set) {
             // SAFETY: `touch_8` asks for AVX2, which `self` proves: it is made only where the
             // processor was found to have it.
@@ -51,13 +51,13 @@ impl Lanes for Avx2 {
         let way = if hit { found } else { ways - 1 };
         let old = set[way];
         self.rotate(set, way, if hit { old | on_hit } else { line | on_miss });
-        Touch { hit, old }
+        Lookup { hit, old }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(from: &[u32; WIDTH]) -> __m256i {
+pub(super) fn load(from: &[u32; WIDTH]) -> __m256i {
     // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
     // alignment.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
@@ -65,7 +65,7 @@ fn load(from: &[u32; WIDTH]) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(to: &mut [u32; WIDTH], v: __m256i) {
+pub(super) fn store(to: &mut [u32; WIDTH], v: __m256i) {
     // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
     // asks for no alignment.
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
@@ -103,7 +103,7 @@ fn find(set: &[u32], line: u32) -> usize {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 fn rotate(set: &mut [u32], way: usize, front: u32) {
     let end = _mm256_set1_epi32(way as i32);
-    // In lane 0: what comes into the first place of the step.
+    // Lane 0 has the entry for the first place of the step.
     let mut carry = _mm256_set1_epi32(front as i32);
     let mut place = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     let (steps, _) = set.as_chunks_mut::<WIDTH>();
@@ -121,7 +121,7 @@ fn rotate(set: &mut [u32], way: usize, front: u32) {
 /// One step's worth of ways, without a branch on where the line is.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
     let hits = hits(set, _mm256_set1_epi32(line as i32));
     let hit = hits != 0;
     let way = if hit { hits.trailing_zeros() as usize } else { ways - 1 } % WIDTH;
@@ -134,5 +134,5 @@ fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss:
     let from = _mm256_sub_epi32(_mm256_setr_epi32(-1, 0, 1, 2, 3, 4, 5, 6), stays);
     let moved = _mm256_permutevar8x32_epi32(load(set), from);
     store(set, _mm256_blend_epi32::<1>(moved, _mm256_set1_epi32(front as i32)));
-    Touch { hit, old }
+    Lookup { hit, old }
 }

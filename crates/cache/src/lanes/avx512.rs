@@ -3,15 +3,17 @@
 
 use std::arch::x86_64::{
     __m256i, __m512i, _mm256_alignr_epi32, _mm256_and_si256, _mm256_cmpeq_epi32_mask,
-    _mm256_loadu_si256, _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
-    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask,
-    _mm512_inserti64x4, _mm512_loadu_si512, _mm512_mask_blend_epi32, _mm512_set1_epi32,
-    _mm512_storeu_si512,
+    _mm256_mask_blend_epi32, _mm256_set1_epi32, _mm512_alignr_epi32, _mm512_and_si512,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi32_mask, _mm512_inserti64x4, _mm512_loadu_si512,
+    _mm512_mask_blend_epi32, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-use super::{Avx2, EMPTY, LINE, Lanes, Touch, WIDTH};
+use super::{
+    Avx2, EMPTY, LINE, Lanes, Lookup, WIDTH,
+    avx2::{load as load_8, store as store_8},
+};
 
-/// Proof that the processor has AVX-512 (F, VL and BW) and what [`Avx2`] needs: only
+/// Proof that the processor has AVX-512 (F, VL and BW) and the features of [`Avx2`]: only
 /// [`Avx512::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(Avx2);
@@ -43,7 +45,7 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
         if let Ok(set) = <&mut [u32; WIDTH]>::try_from(&mut *set) {
             // SAFETY: `touch_8` asks for AVX-512, which `self` proves (see `find`).
             return unsafe { touch_8(set, ways, line, on_hit, on_miss) };
@@ -129,22 +131,6 @@ fn store_16(to: &mut [u32; 16], v: __m512i) {
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load_8(from: &[u32; WIDTH]) -> __m256i {
-    // SAFETY: `from` is valid for reads of its 32 bytes, and the unaligned load asks for no
-    // alignment.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store_8(to: &mut [u32; WIDTH], v: __m256i) {
-    // SAFETY: `to` is borrowed mutably and valid for writes of its 32 bytes; the unaligned store
-    // asks for no alignment.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
-}
-
 /// Bit i is set where lane i is of `line`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
@@ -181,7 +167,7 @@ fn find_32(set: &[u32], line: u32) -> usize {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx2,bmi1,bmi2,lzcnt")]
-fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
     let v = load_8(set);
     let hits = hits_8(v, line);
     let hit = hits != 0;
@@ -193,13 +179,13 @@ fn touch_8(set: &mut [u32; WIDTH], ways: usize, line: u32, on_hit: u32, on_miss:
     // The lanes up to that way.
     let lanes = (way ^ (way - 1)) as u8;
     store_8(set, _mm256_mask_blend_epi32(lanes, v, shifted));
-    Touch { hit, old }
+    Lookup { hit, old }
 }
 
 /// 16, 24 or 32 entries.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl,avx2,bmi1,bmi2,lzcnt")]
-fn touch_32(set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+fn touch_32(set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
     let (low, high) = load(set);
     let hits = hits_32((low, high), line);
     let hit = hits != 0;
@@ -211,7 +197,7 @@ fn touch_32(set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) 
     let shifted_high = _mm512_alignr_epi32::<15>(high, low);
     let low = _mm512_mask_blend_epi32(lanes as u16, low, shifted_low);
     store(set, low, _mm512_mask_blend_epi32((lanes >> 16) as u16, high, shifted_high));
-    Touch { hit, old }
+    Lookup { hit, old }
 }
 
 /// 16, 24 or 32 entries.
@@ -221,8 +207,8 @@ fn remove_32(set: &mut [u32], ways: usize, line: u32) -> u32 {
     let (low, high) = load(set);
     let hits = hits_32((low, high), line);
     let Some(&old) = set.get(hits.trailing_zeros() as usize) else { return EMPTY };
-    // The lanes from the line's way to the last. What moves into the last is padding or beyond the
-    // end: empty.
+    // The lanes from the line's way to the last. The entry that moves into the last is padding or
+    // beyond the end, and so empty.
     let lanes = hits.wrapping_neg() & (u32::MAX >> (32 - ways.min(32)));
     let shifted_low = _mm512_alignr_epi32::<1>(high, low);
     let shifted_high = _mm512_alignr_epi32::<1>(_mm512_set1_epi32(EMPTY as i32), high);

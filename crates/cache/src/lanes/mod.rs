@@ -11,12 +11,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod portable;
 mod short;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use self::{avx2::Avx2, avx512::Avx512};
-pub(crate) use portable::Portable;
 pub(crate) use short::{BATCH, ENTRIES, Entries, NO_TAG, Short, TAGS, Tags, Ways};
 
 /// The length of a set is a multiple of it.
@@ -55,9 +53,9 @@ impl Host {
     }
 }
 
-/// What a touch found.
+/// The result of looking up a line and using it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Touch {
+pub(crate) struct Lookup {
     /// The line was there.
     pub(crate) hit: bool,
     /// On a hit the line's entry as it was, on a miss the entry that made room ([`EMPTY`] where
@@ -78,17 +76,17 @@ pub(crate) trait Lanes: Copy {
     /// Brings the entry of `line` to the front, adding the flags `on_hit`; or, where there is none,
     /// lets the entry of the last of `ways` ways make room for it, with the flags `on_miss`.
     #[inline(always)]
-    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Touch {
+    fn touch(self, set: &mut [u32], ways: usize, line: u32, on_hit: u32, on_miss: u32) -> Lookup {
         let found = self.find(set, line);
         let hit = found < set.len();
         let way = if hit { found } else { ways - 1 };
         let old = set[way];
         let front = if hit { old | on_hit } else { line | on_miss };
         self.rotate(set, way, front);
-        Touch { hit, old }
+        Lookup { hit, old }
     }
 
-    /// Takes the entry of `line` out of the first `ways` ways, closing the gap; answers it,
+    /// Takes the entry of `line` out of the first `ways` ways, closing the gap; returns it,
     /// [`EMPTY`] where there is none.
     #[inline(always)]
     fn remove(self, set: &mut [u32], ways: usize, line: u32) -> u32 {
@@ -97,6 +95,36 @@ pub(crate) trait Lanes: Copy {
         set.copy_within(way + 1..ways, way);
         set[ways - 1] = EMPTY;
         old
+    }
+}
+
+/// The inner loops in plain Rust, for hosts without AVX2 and to test the others against. The
+/// compiler vectorises what it can for the baseline of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portable;
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn find(self, set: &[u32], line: u32) -> usize {
+        let (steps, _) = set.as_chunks::<WIDTH>();
+        for (i, step) in steps.iter().enumerate() {
+            // No early exit within a step: the comparison of all eight is one or two vector
+            // instructions.
+            let mut hits = 0u32;
+            for (lane, entry) in step.iter().enumerate() {
+                hits |= u32::from(entry & LINE == line) << lane;
+            }
+            if hits != 0 {
+                return i * WIDTH + hits.trailing_zeros() as usize;
+            }
+        }
+        set.len()
+    }
+
+    #[inline(always)]
+    fn rotate(self, set: &mut [u32], way: usize, front: u32) {
+        set.copy_within(..way, 1);
+        set[0] = front;
     }
 }
 
@@ -152,7 +180,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn vector_lanes_do_what_portable_ones_do((set, ways, way) in set(), on_hit in 0u32..4, on_miss in 0u32..4) {
+        fn vector_lanes_do_what_portable_ones_do(
+            (set, ways, way) in set(),
+            on_hit in 0u32..4,
+            on_miss in 0u32..4,
+        ) {
             let flags = (on_hit << 30, on_miss << 30);
             if let Some(avx2) = Avx2::detect() {
                 same_as_portable(avx2, &set, ways, way, flags);

@@ -32,10 +32,8 @@ impl Geometry {
         }
         let lines = cache.size.0 / line;
         if lines == 0 || lines * line != cache.size.0 {
-            return Err(bad(format!(
-                "has {}, not a multiple of its line of {}",
-                cache.size, cache.line
-            )));
+            let Cache { size, line, .. } = cache;
+            return Err(bad(format!("has {size}, not a multiple of its line of {line}")));
         }
         let lines = u32::try_from(lines).ok().filter(|l| *l <= LINE).ok_or_else(|| {
             bad(format!("has {lines} lines, more than the {LINE} that can be modelled"))
@@ -47,9 +45,8 @@ impl Geometry {
             )));
         }
         if cache.replacement == Replacement::TreePlru && !(ways.is_power_of_two() && ways <= 64) {
-            return Err(bad(format!(
-                "has {ways} ways: tree-PLRU needs a power of two, at most 64"
-            )));
+            let needs = "tree-PLRU needs a power of two, at most 64";
+            return Err(bad(format!("has {ways} ways: {needs}")));
         }
         let sets = lines / ways;
         let geometry = Self {
@@ -61,10 +58,8 @@ impl Geometry {
             lru: cache.replacement == Replacement::Lru,
         };
         if geometry.end() > u64::from(u32::MAX - 64) {
-            return Err(bad(
-                "makes the machine's caches too large together to be modelled: more than 2³² lines"
-                    .into(),
-            ));
+            let what = "makes the machine's caches too large together to be modelled";
+            return Err(bad(format!("{what}: more than 2³² lines")));
         }
         Ok(geometry)
     }
@@ -92,23 +87,15 @@ impl Geometry {
 
 #[cfg(test)]
 mod tests {
-    use befit_machine::{Cycles, Inclusion, Level};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sets::tests::shape;
 
     proptest! {
         #[test]
         fn the_set_is_the_line_number_modulo_the_sets(sets in 1u32..=LINE / 8, line: u32) {
-            let cache = Cache {
-                level: Level(1),
-                size: Bytes(u64::from(sets) * 64),
-                line: Bytes(64),
-                ways: 1,
-                replacement: Replacement::Lru,
-                inclusion: Inclusion::NonInclusive,
-                latency: Cycles(1),
-            };
+            let cache = shape(u64::from(sets) * 64, 1, Replacement::Lru);
             let geometry = Geometry::new(&cache, "cache", 0).unwrap();
             prop_assert_eq!(geometry.set_of(line), line % sets);
         }

@@ -1,4 +1,4 @@
-//! The entries of all caches, set by set, and who makes room in a set.
+//! The entries of all caches, set by set, and which entry makes room in a set.
 //!
 //! An entry is one `u32`: 30 bits of line number and two flags. The entries of a set lie side by
 //! side, padded with [`EMPTY`] to a multiple of eight, so that one or a few vector comparisons find
@@ -9,11 +9,10 @@
 //! All caches share one array, so that the access path has one base address to keep.
 
 mod geometry;
-mod plru;
 
 use befit_machine::{Cache, Replacement};
 
-pub(crate) use crate::lanes::{EMPTY, Touch};
+pub(crate) use crate::lanes::{EMPTY, Lookup};
 use crate::{
     CacheError,
     hint::on_huge_pages,
@@ -29,8 +28,8 @@ pub(crate) const ORPHAN: u32 = 1 << 30;
 /// Entries per line of the host's caches.
 const HOST_LINE: usize = 16;
 
-/// Entries left out between two caches: equal sets of equal caches shall not all fall into the same
-/// set of the host's.
+/// Entries left out between two caches, so that equal sets of equal caches do not all fall into the
+/// same set of the host's.
 const SKEW: u64 = 3 * HOST_LINE as u64;
 
 /// The sets of some caches.
@@ -41,7 +40,7 @@ pub(crate) struct Store {
     states: Vec<State>,
 }
 
-/// What replacement remembers beside the order of the entries.
+/// State of the replacement policy beside the order of the entries.
 #[derive(Clone, Debug)]
 enum State {
     Lru,
@@ -80,7 +79,7 @@ impl Store {
         let states = caches.iter().zip(&*geometries).enumerate().map(state).collect();
         let length = geometries.last().map_or(0, |g| g.end() as usize);
         let entries = on_huge_pages(EMPTY, length + HOST_LINE);
-        // (A copy of the store may lie otherwise.)
+        // A copy of the store may lie otherwise.
         let skipped = entries.as_ptr().align_offset(HOST_LINE * 4).min(HOST_LINE) as u32;
         geometries.iter_mut().for_each(|g| g.first += skipped);
         Self { entries, states }
@@ -88,14 +87,12 @@ impl Store {
 
     #[inline(always)]
     fn set(&self, of: &Geometry, line: u32) -> &[u32] {
-        let start = of.start(line);
-        &self.entries[start..][..of.stride as usize]
+        &self.entries[of.start(line)..][..of.stride as usize]
     }
 
     #[inline(always)]
     fn set_mut(&mut self, of: &Geometry, line: u32) -> &mut [u32] {
-        let start = of.start(line);
-        &mut self.entries[start..][..of.stride as usize]
+        &mut self.entries[of.start(line)..][..of.stride as usize]
     }
 
     /// Uses `line` in cache number `cache`: a hit adds `on_hit` to its flags, a miss takes it in
@@ -108,7 +105,7 @@ impl Store {
         line: u32,
         on_hit: u32,
         on_miss: u32,
-    ) -> Touch {
+    ) -> Lookup {
         if !of.lru {
             return self.touch_in_place(lanes, (cache, of), line, on_hit, on_miss);
         }
@@ -124,7 +121,7 @@ impl Store {
         line: u32,
         on_hit: u32,
         on_miss: u32,
-    ) -> Touch {
+    ) -> Lookup {
         let ways = of.ways as usize;
         lanes.touch(self.set_mut(of, line), ways, line, on_hit, on_miss)
     }
@@ -137,7 +134,7 @@ impl Store {
         line: u32,
         on_hit: u32,
         on_miss: u32,
-    ) -> Touch {
+    ) -> Lookup {
         let ways = of.ways as usize;
         let number = of.set_of(line) as usize;
         let start = of.start(line);
@@ -151,7 +148,7 @@ impl Store {
             // An empty entry has all its bits set, those of the line number too.
             let free = set[..ways].iter().position(|e| *e == EMPTY);
             free.unwrap_or_else(|| match state {
-                State::TreePlru(bits) => plru::victim(bits[number], ways),
+                State::TreePlru(bits) => plru_victim(bits[number], ways),
                 State::Random(rng) => rng.usize(..ways),
                 State::Lru => ways - 1,
             })
@@ -159,9 +156,9 @@ impl Store {
         let old = set[way];
         set[way] = if hit { old | on_hit } else { line | on_miss };
         if let State::TreePlru(bits) = state {
-            bits[number] = plru::used(bits[number], ways, way);
+            bits[number] = plru_used(bits[number], ways, way);
         }
-        Touch { hit, old }
+        Lookup { hit, old }
     }
 
     /// The entry of `line`, if it is here. Not a use.
@@ -178,7 +175,7 @@ impl Store {
         self.entries.get(last).copied().unwrap_or(EMPTY)
     }
 
-    /// Adds to and takes from the flags of `line`; answers its entry as it was, if it is here. Not
+    /// Adds to and takes from the flags of `line`; returns its entry as it was, if it is here. Not
     /// a use.
     #[inline(always)]
     pub(crate) fn flag<L: Lanes>(
@@ -197,7 +194,7 @@ impl Store {
         Some(old)
     }
 
-    /// Removes `line`; answers its entry, if it was here.
+    /// Removes `line`; returns its entry, if it was here.
     #[inline(always)]
     pub(crate) fn remove<L: Lanes>(&mut self, lanes: L, of: &Geometry, line: u32) -> Option<u32> {
         let set = self.set_mut(of, line);
@@ -229,5 +226,137 @@ impl Store {
     #[inline(always)]
     pub(crate) fn line_of(entry: u32) -> u32 {
         entry & LINE
+    }
+}
+
+/// The way that makes room under tree-PLRU: one bit per inner node of a binary tree over the ways.
+///
+/// Bit n (nodes numbered as in a heap, the root 1) says in which half the next victim is: 0 left, 1
+/// right. A use makes the bits on its way down point to the other half.
+fn plru_victim(bits: u64, ways: usize) -> usize {
+    let mut node = 1;
+    while node < ways {
+        node = 2 * node + (bits >> node & 1) as usize;
+    }
+    node - ways
+}
+
+/// The bits after a use of `way`.
+fn plru_used(mut bits: u64, ways: usize, way: usize) -> u64 {
+    let mut node = way + ways;
+    while node > 1 {
+        let right = node & 1;
+        node /= 2;
+        bits = bits & !(1 << node) | u64::from(right == 0) << node;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::{Bytes, Cycles, Inclusion, Level};
+
+    use super::*;
+    use crate::lanes::Portable;
+
+    /// An L2 of `size` bytes, in lines of 64.
+    pub(super) fn shape(size: u64, ways: u32, replacement: Replacement) -> Cache {
+        Cache {
+            level: Level(2),
+            size: Bytes(size),
+            line: Bytes(64),
+            ways,
+            replacement,
+            inclusion: Inclusion::NonInclusive,
+            latency: Cycles(1),
+        }
+    }
+
+    /// One cache of `lines` lines by itself.
+    fn one(lines: u64, ways: u32, replacement: Replacement) -> (Geometry, Store) {
+        let shapes = [shape(lines * 64, ways, replacement)];
+        let mut geometries = Store::geometries(&shapes, |_| "the cache".into()).unwrap();
+        let store = Store::new(&shapes, &mut geometries, |_| 7);
+        (geometries.remove(0), store)
+    }
+
+    /// Reads `line`; returns the line that makes room for it.
+    fn read((geometry, store): &mut (Geometry, Store), line: u32) -> Option<u32> {
+        let lookup = store.touch(Portable, (0, geometry), line, 0, 0);
+        (!lookup.hit && lookup.old != EMPTY).then(|| Store::line_of(lookup.old))
+    }
+
+    #[test]
+    fn each_policy_evicts_its_line() {
+        use Replacement::{Lru, TreePlru};
+        let evicted = |lines, ways, replacement, reads: &[u32]| {
+            let mut cache = one(lines, ways, replacement);
+            reads.iter().filter_map(|line| read(&mut cache, *line)).collect::<Vec<_>>()
+        };
+        // LRU: the line not used for longest.
+        assert_eq!(evicted(4, 0, Lru, &[1, 2, 3, 4, 1, 5, 2, 3]), [2, 3, 4]);
+        // Tree-PLRU: ways 0..4 hold 1, 2, 3, 4. The use of 1 points to the right half, there away
+        // from 4: 3 goes. The fill of 5 points left, and there away from 1: 2 goes.
+        assert_eq!(evicted(4, 4, TreePlru, &[1, 2, 3, 4, 1, 5, 6]), [3, 2]);
+        // A direct-mapped cache keeps the last line of each set.
+        assert_eq!(evicted(3, 1, Lru, &[0, 1, 2, 3, 0, 4]), [0, 3, 1]);
+    }
+
+    #[test]
+    fn random_replacement_is_the_same_for_the_same_seed_and_fills_free_ways_first() {
+        let evictions = || {
+            let mut cache = one(8, 8, Replacement::Random);
+            (0..64).map(|line| read(&mut cache, line)).collect::<Vec<_>>()
+        };
+        let out = evictions();
+        assert_eq!(out, evictions());
+        assert!(out[..8].iter().all(Option::is_none) && out[8..].iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn a_removed_line_leaves_its_place_to_the_next() {
+        let mut cache = one(2, 2, Replacement::Lru);
+        cache.1.touch(Portable, (0, &cache.0), 1, DIRTY, DIRTY);
+        read(&mut cache, 2);
+        assert_eq!(cache.1.remove(Portable, &cache.0, 1), Some(1 | DIRTY));
+        assert_eq!(cache.1.remove(Portable, &cache.0, 1), None);
+        assert_eq!([1, 2].map(|line| cache.1.peek(Portable, &cache.0, line)), [None, Some(2)]);
+        assert_eq!((read(&mut cache, 3), read(&mut cache, 4)), (None, Some(2)));
+    }
+
+    #[test]
+    fn a_shape_that_cannot_be_says_why() {
+        use Replacement::{Lru, TreePlru};
+        for (size, ways, replacement, why) in [
+            (100, 1, Lru, "has 100 B, not a multiple of its line of 64 B"),
+            (640, 4, Lru, "has 10 lines, which 4 ways do not divide: change its size or its ways"),
+            (768, 12, TreePlru, "has 12 ways: tree-PLRU needs a power of two, at most 64"),
+        ] {
+            let error = Store::geometries(&[shape(size, ways, replacement)], |_| "it".into());
+            assert_eq!(error.unwrap_err().to_string(), format!("it {why}"));
+        }
+    }
+
+    #[test]
+    fn the_victim_is_in_the_half_not_used_last() {
+        let mut bits = 0;
+        for way in 0..4 {
+            bits = plru_used(bits, 4, way);
+        }
+        assert_eq!(plru_victim(bits, 4), 0);
+        bits = plru_used(bits, 4, 0);
+        assert_eq!(plru_victim(bits, 4), 2);
+        bits = plru_used(bits, 4, 2);
+        assert_eq!(plru_victim(bits, 4), 1);
+    }
+
+    #[test]
+    fn the_way_just_used_is_never_the_victim() {
+        let mut bits = 0;
+        for i in 0..1000usize {
+            let way = i * 7 % 64;
+            bits = plru_used(bits, 64, way);
+            assert_ne!(plru_victim(bits, 64), way);
+        }
     }
 }

@@ -1,108 +1,94 @@
 //! Bad input gives one line on stderr, and exit code 2 when what was asked for cannot be, 1 for
 //! everything else.
 
-use crate::common::{assert_fails, befit, recording};
+use crate::{assert_fails, befit, recording, words};
 
-#[test]
-fn an_unknown_kernel_is_answered_with_the_known_ones() {
-    assert_fails(&befit(&["compare", "rmm"]), 2, &["'rmm'", "rrm", "rgm", "rgm-leaf"]);
-    assert_fails(
-        &befit(&["record", "rmm", "-o", "/dev/null"]),
-        2,
-        &["'rmm'", "rrm", "rgm", "rgm-leaf"],
-    );
+/// Asserts that `befit line…` is refused in one line that has all of `named`.
+fn assert_refused(line: &str, named: &[&str]) {
+    assert_fails(&befit(&words(line, &[])), 2, named);
 }
 
 #[test]
-fn an_unknown_machine_is_answered_with_the_known_ones() {
-    assert_fails(
-        &befit(&["compare", "rrm", "--machine", "xeon"]),
-        2,
-        &["`xeon`", "xeon-7560", "epyc-7742", "host"],
-    );
-    assert_fails(&befit(&["topo", "--machine", "xeon"]), 2, &["`xeon`", "xeon-7560"]);
-}
-
-#[test]
-fn an_unknown_scheduler_is_answered_with_the_known_ones() {
-    assert_fails(
-        &befit(&["compare", "rrm", "--sched", "ws,sbd"]),
-        2,
-        &["'sbd'", "ws, pws, sb, sb-d"],
-    );
+fn what_is_unknown_is_refused_with_what_is_known() {
+    for (line, named) in [
+        ("compare rmm", ["'rmm'", "rrm", "rgm", "rgm-leaf"]),
+        ("record rmm -o /dev/null", ["'rmm'", "rrm", "rgm", "rgm-leaf"]),
+        ("compare rrm --machine xeon", ["`xeon`", "xeon-7560", "epyc-7742", "host"]),
+        ("topo --machine xeon", ["`xeon`", "xeon-7560", "epyc-7742", "host"]),
+        ("compare rrm --sched ws,sbd", ["'sbd'", "ws, pws, sb, sb-d", "cilk-a", "mts"]),
+        ("footprint array-abc:tasks=d", ["'tasks=d'", "tasks=abc|ab|ac|bc", "schedule=1|2", ""]),
+    ] {
+        assert_refused(line, &named);
+    }
 }
 
 #[test]
 fn a_bad_size_is_refused() {
     for n in ["0", "many", "-5", "1e7", "18446744073709551616"] {
-        assert_fails(&befit(&["compare", "rrm", &format!("--n={n}")]), 2, &["--n", n]);
+        assert_refused(&format!("compare rrm --n={n}"), &["--n", n]);
     }
 }
 
 #[test]
 fn a_size_that_a_kernel_cannot_have_is_refused_before_anything_is_built() {
-    assert_fails(
-        &befit(&["compare", "rrm", "--n", "18446744073709551615"]),
-        2,
-        &["rrm", "18446744073709551615"],
-    );
+    assert_refused("compare rrm --n 18446744073709551615", &["rrm", "18446744073709551615"]);
 }
 
 #[test]
-fn sigma_and_mu_outside_of_0_to_1_are_refused() {
-    for value in ["0", "1.5", "-0.5", "NaN", "half"] {
-        assert_fails(
-            &befit(&["compare", "rrm", &format!("--sigma={value}")]),
-            2,
-            &["--sigma", "above 0 and up to 1"],
-        );
-        assert_fails(
-            &befit(&["compare", "rrm", &format!("--mu={value}")]),
-            2,
-            &["--mu", "above 0 and up to 1"],
-        );
+fn a_cache_that_the_machine_does_not_have_is_refused_before_anything_is_built() {
+    assert_refused("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]);
+    assert_refused("footprint array-abc --level 0", &["--level"]);
+}
+
+#[test]
+fn an_option_out_of_range_is_refused_with_its_range_wherever_it_can_be_given() {
+    for command in ["compare rrm", "sim walks.befit", "run rrm"] {
+        for option in ["sigma", "mu"] {
+            for value in ["0", "1.5", "-0.5", "NaN", "half"] {
+                let line = format!("{command} --{option}={value}");
+                assert_refused(&line, &[&format!("--{option}"), value, "above 0 and at most 1"]);
+            }
+        }
+        for (option, value, range) in [
+            ("counting", "half", "capped or full"),
+            ("nearness", "0", "a whole number from 1 up"),
+            ("branching", "1", "a whole number from 2 up"),
+            ("boundary", "-1", "a whole number from 0 up"),
+        ] {
+            let line = format!("befit: --{option}: '{value}' is not {range}; try '--help'\n");
+            assert_refused(&format!("{command} --{option}={value}"), &[&line]);
+        }
     }
+    assert_refused("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]);
 }
 
 #[test]
 fn no_seeds_are_refused() {
     for seeds in ["0", "-1", "some"] {
-        assert_fails(
-            &befit(&["compare", "rrm", &format!("--seeds={seeds}")]),
-            2,
-            &["--seeds", "from 1 up"],
-        );
+        assert_refused(&format!("compare rrm --seeds={seeds}"), &["--seeds", "from 1 up"]);
     }
 }
 
 #[test]
 fn nothing_to_do_is_a_usage_error() {
-    assert_fails(&befit(&[]), 2, &["--help"]);
-    assert_fails(&befit(&["compare"]), 2, &["KERNEL"]);
-    assert_fails(&befit(&["sim"]), 2, &["FILE"]);
-    assert_fails(&befit(&["compile"]), 2, &["'compile'"]);
-    assert_fails(&befit(&["compare", "rrm", "--formats", "json"]), 2, &["--formats"]);
+    assert_refused("", &["--help"]);
+    assert_refused("compare", &["KERNEL"]);
+    assert_refused("sim", &["FILE"]);
+    assert_refused("compile", &["'compile'"]);
+    assert_refused("compare rrm --formats json", &["--formats"]);
 }
 
 #[test]
 fn a_kernel_and_a_manifest_exclude_each_other() {
-    assert_fails(
-        &befit(&["compare", "rrm", "--manifest-path", "Cargo.toml"]),
-        2,
-        &["--manifest-path"],
-    );
-    assert_fails(&befit(&["compare", "--n", "5", "--manifest-path", "Cargo.toml"]), 2, &["--n"]);
-    assert_fails(&befit(&["compare", "rrm", "--", "5"]), 2, &["ARGS"]);
-    assert_fails(&befit(&["compare", "rrm", "--bin", "rrm"]), 2, &["--bin"]);
+    assert_refused("compare rrm --manifest-path Cargo.toml", &["--manifest-path"]);
+    assert_refused("compare --n 5 --manifest-path Cargo.toml", &["--n"]);
+    assert_refused("compare rrm -- 5", &["ARGS"]);
+    assert_refused("compare rrm --bin rrm", &["--bin"]);
 }
 
 #[test]
 fn a_missing_manifest_is_named() {
-    assert_fails(
-        &befit(&["compare", "--manifest-path", "/nowhere/Cargo.toml"]),
-        2,
-        &["/nowhere/Cargo.toml"],
-    );
+    assert_refused("compare --manifest-path /nowhere/Cargo.toml", &["/nowhere/Cargo.toml"]);
 }
 
 #[test]
@@ -127,15 +113,11 @@ fn a_damaged_recording_is_an_error_that_names_the_file() {
 fn an_output_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = recording(folder.path());
-    assert_fails(&befit(&["sim", &path, "--output", "/nowhere/results"]), 1, &["/nowhere/results"]);
-    assert_fails(
-        &befit(&["compare", "rrm", "--output", "/nowhere/results"]),
-        1,
-        &["/nowhere/results"],
-    );
-    assert_fails(
-        &befit(&["record", "rrm", "--output", "/nowhere/rrm.befit"]),
-        1,
-        &["/nowhere/rrm.befit"],
-    );
+    for (command, file) in [
+        (format!("sim {path}"), "/nowhere/results"),
+        ("compare rrm".to_owned(), "/nowhere/results"),
+        ("record rrm".to_owned(), "/nowhere/rrm.befit"),
+    ] {
+        assert_fails(&befit(&words(&command, &["--output", file])), 1, &[file]);
+    }
 }

@@ -8,16 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{assert_fails, befit, command, printed};
 use serde_json::Value;
 
-/// Sockets of two cores with small caches, so that small inputs do not fit. Two threads share an
-/// L3: what befits it goes to the scheduler whatever the other thread does.
-const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
+use crate::{MACHINE, assert_ends, assert_fails, befit, command, printed, report, stderr, words};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -25,15 +18,14 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
-    let arguments =
-        ["run", "rrm", "--n", "200000", "--threads", "2", "--machine", MACHINE, "--repeats", "1"];
-    let report = json(&printed(&befit(&[&arguments[..], &["--format", "json"]].concat())));
+    let line = "run rrm --n 200000 --threads 2 --repeats 1 --format json --machine";
+    // Two threads share an L3: what befits it goes to the scheduler whatever the other does.
+    let (report, results) = report(&befit(&words(line, &[MACHINE])));
     assert_eq!(report["schema"], "befit.run/1");
-    let results = report["results"].as_array().unwrap();
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);
     assert_eq!(number(&results[0]["ratio"]), 1.0);
-    for result in results {
+    for result in &results {
         assert_eq!((&result["program"], &result["measured"]), (&"rrm".into(), &"pools".into()));
         assert_eq!(result["command"], "rrm --n 200000");
         let pools = number(&result["pools_seconds"]["median"]);
@@ -59,25 +51,17 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
 
 #[test]
 fn the_table_and_the_csv_name_every_scheduler_and_worker() {
-    let arguments =
-        ["run", "rgm", "--n", "100000", "--threads", "2", "--sched", "sb,ws", "--repeats", "2"];
-    let text = printed(&befit(&arguments));
-    for word in [
-        "rgm --n 100000 on host (2 threads",
-        "medians of 2 runs",
-        " sb ",
-        " ws ",
-        "idle",
-        "handed",
-        "vs",
-    ] {
+    let line = "run rgm --n 100000 --threads 2 --sched sb,ws --repeats 2";
+    let text = printed(&befit(&words(line, &[])));
+    let title = ["rgm --n 100000 on host (2 threads", "medians of 2 runs"];
+    for word in title.into_iter().chain([" sb ", " ws ", "idle", "handed", "vs"]) {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("results.csv");
     let output = ["--format", "csv", "--output", file.to_str().unwrap()];
-    assert_eq!(printed(&befit(&[&arguments[..], &output].concat())), "");
+    assert_eq!(printed(&befit(&words(line, &output))), "");
     let csv = fs::read_to_string(&file).unwrap();
     assert_eq!(csv.lines().count(), 3);
     assert!(csv.contains("workers.1.seconds.idle.median"), "{csv}");
@@ -87,28 +71,14 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
 #[test]
 fn a_machine_may_be_a_file_that_lstopo_wrote() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machine/src/xml/fixtures/hybrid.xml");
-    let arguments = [
-        "run",
-        "rrm",
-        "--n",
-        "50000",
-        "--sched",
-        "sb",
-        "--repeats",
-        "1",
-        "--threads",
-        "2",
-        "--format",
-        "json",
-    ];
-    let report =
-        json(&printed(&befit(&[&arguments[..], &["--machine", file.to_str().unwrap()]].concat())));
-    assert!(report["results"][0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
+    let line = "run rrm --n 50000 --sched sb --repeats 1 --threads 2 --format json --machine";
+    let (report, results) = report(&befit(&words(line, &[file.to_str().unwrap()])));
+    assert!(results[0]["machine"].as_str().unwrap().contains("hybrid"), "{report}");
 }
 
 /// Where cargo puts the kernels' binary, built if need be.
 fn kernels() -> String {
-    printed(&befit(&["run", "rrm", "--n", "1", "--sched", "ws", "--repeats", "1"]));
+    printed(&befit(&words("run rrm --n 1 --sched ws --repeats 1", &[])));
     let target = Path::new(env!("CARGO_BIN_EXE_befit")).ancestors().nth(2).unwrap();
     let binary = target.join("release/befit-kernels");
     assert!(binary.is_file(), "{}", binary.display());
@@ -118,103 +88,73 @@ fn kernels() -> String {
 #[test]
 fn a_command_is_run_as_it_is_and_timed_as_a_process() {
     let binary = kernels();
-    let arguments =
-        ["run", "--sched", "sb-d", "--repeats", "1", "--threads", "1", "--format", "json"];
+    let line = format!("--repeats 1 -- {binary} rrm --n 50000");
     let run = |more: &[&str]| {
-        befit(&[&arguments[..], &["--", &binary, "rrm", "--n", "50000"], more].concat())
+        let first = "run --sched sb-d --threads 1 --format json";
+        befit(&words(&format!("{first} {line}"), more))
     };
     let output = run(&[]);
-    let report = json(&printed(&output));
-    let result = &report["results"][0];
+    let (document, results) = report(&output);
+    let result = &results[0];
     assert_eq!(
         (&result["measured"], &result["seconds"]),
         (&"process".into(), &result["process_seconds"])
     );
     assert_eq!((&result["scheduler"], &result["threads"]), (&"sb-d".into(), &1.into()));
-    assert!(report["notes"].as_array().unwrap().is_empty());
+    assert!(document["notes"].as_array().unwrap().is_empty());
     // What a program decides itself is not overruled, but said.
-    let report = json(&printed(&run(&["--scheduler", "ws"])));
-    assert!(report["notes"][0].as_str().unwrap().contains("under ws"), "{report}");
+    let (document, _) = report(&run(&["--scheduler", "ws"]));
+    assert!(document["notes"][0].as_str().unwrap().contains("under ws"), "{document}");
     // What it writes is shown on request only.
-    let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!said(&output).contains("the result is right"));
-    let shown = befit(&[
-        "run",
-        "--sched",
-        "ws",
-        "--repeats",
-        "1",
-        "--show-output",
-        "--",
-        &binary,
-        "rrm",
-        "--n",
-        "50000",
-    ]);
-    assert!(said(&shown).contains("the result is right"), "{}", said(&shown));
+    assert!(!stderr(&output).contains("the result is right"));
+    let shown = befit(&words(&format!("run --sched ws --show-output {line}"), &[]));
+    assert!(stderr(&shown).contains("the result is right"), "{}", stderr(&shown));
 }
 
 #[test]
 fn a_command_that_fails_is_an_error_after_its_own_words() {
     let output = befit(&["run", "--", "sh", "-c", "echo oh no >&2; exit 3"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr(&output);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
     let lines: Vec<_> = stderr.lines().collect();
     let last = "befit: sh -c echo oh no >&2; exit 3 failed under ws (exit status: 3)";
     assert_eq!(lines[lines.len() - 2..], ["oh no", last], "{stderr}");
     let killed = befit(&["run", "--sched", "sb", "--", "sh", "-c", "kill -9 $$"]);
-    let stderr = String::from_utf8_lossy(&killed.stderr);
-    assert!(
-        killed.status.code() == Some(1) && stderr.contains("failed under sb (signal: 9"),
-        "{stderr}"
-    );
+    assert_ends(&killed, 1, &["failed under sb (signal: 9"]);
 }
 
 #[test]
 fn a_command_without_befit_is_an_error() {
-    let output = befit(&["run", "--", "true"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() == Some(1) && stderr.contains("true left no statistics"),
-        "{stderr}"
-    );
+    assert_ends(&befit(&["run", "--", "true"]), 1, &["true left no statistics"]);
 }
 
 #[test]
 fn a_bad_variable_in_the_environment_is_named() {
     let output =
         command(&["run", "rrm", "--n", "1000"]).env("BEFIT_PIN", "sometimes").output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(
-        stderr.contains("BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never"),
-        "{stderr}"
-    );
+    let said = "BEFIT_PIN: unknown choice 'sometimes'; known: auto, always, never";
+    assert_ends(&output, 1, &[said]);
 }
 
 #[test]
 fn what_cannot_be_is_refused_in_one_line() {
-    assert_fails(&befit(&["run", "rmm"]), 2, &["'rmm'", "rrm", "rgm", "rgm-leaf"]);
-    assert_fails(
-        &befit(&["run", "rrm", "--sched", "ws,cilk"]),
-        2,
-        &["'cilk'", "ws, pws, sb, sb-d"],
-    );
-    assert_fails(&befit(&["run", "rrm", "--machine", "xeon"]), 2, &["`xeon`", "xeon-7560", "host"]);
-    assert_fails(&befit(&["run", "rrm", "--pin", "yes"]), 2, &["'yes'", "auto", "always", "never"]);
-    assert_fails(&befit(&["run", "rrm", "--n", "0"]), 2, &["--n", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--repeats", "0"]), 2, &["--repeats", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--threads", "none"]), 2, &["--threads", "from 1 up"]);
-    assert_fails(&befit(&["run", "rrm", "--sigma", "2"]), 2, &["--sigma", "above 0 and up to 1"]);
-    assert_fails(&befit(&["run", "rrm", "--", "true"]), 2, &["KERNEL"]);
-    assert_fails(&befit(&["run"]), 2, &["KERNEL"]);
-    assert_fails(&befit(&["run", "rrm", "--output", "/nowhere/results"]), 1, &["/nowhere/results"]);
-    let output = befit(&["run", "--", "/nowhere/program", "x"]);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() == Some(2) && stderr.contains("cannot start /nowhere/program x: "),
-        "{stderr}"
-    );
+    for (line, words_of_it) in [
+        ("rmm", ["'rmm'", "rrm", "rgm", "rgm-leaf"].as_slice()),
+        ("rrm --sched ws,cilk", &["'cilk'", "ws, pws, sb, sb-d"]),
+        ("rrm --machine xeon", &["`xeon`", "xeon-7560", "host"]),
+        ("rrm --pin yes", &["'yes'", "auto", "always", "never"]),
+        ("rrm --n 0", &["--n", "from 1 up"]),
+        ("rrm --repeats 0", &["--repeats", "from 1 up"]),
+        ("rrm --threads none", &["--threads", "from 1 up"]),
+        ("rrm -- true", &["KERNEL"]),
+        ("", &["KERNEL"]),
+    ] {
+        assert_fails(&befit(&words(&format!("run {line}"), &[])), 2, words_of_it);
+    }
+    let unwritable = befit(&words("run rrm --output /nowhere/results", &[]));
+    assert_fails(&unwritable, 1, &["/nowhere/results"]);
+    let unknown = befit(&["run", "--", "/nowhere/program", "x"]);
+    assert_ends(&unknown, 2, &["cannot start /nowhere/program x: "]);
 }
 
 #[test]
@@ -242,10 +182,8 @@ fn an_interrupt_leaves_nothing_behind() {
     let sleeper = fs::read_to_string(&started).unwrap();
     let lives = || {
         let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
-        !stat
-            .rsplit(')')
-            .next()
-            .is_none_or(|state| state.trim().is_empty() || state.trim().starts_with('Z'))
+        let state = stat.rsplit(')').next().unwrap_or_default().trim();
+        !(state.is_empty() || state.starts_with('Z'))
     };
     while lives() {
         assert!(start.elapsed() < Duration::from_secs(20), "{sleeper} is still there");

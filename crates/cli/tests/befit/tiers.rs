@@ -7,12 +7,10 @@ use befit_sched::{Options, SchedulerKind, Tiers};
 use befit_sim::{Costs, Settings};
 use serde_json::Value;
 
-use crate::common::{command, printed};
+use crate::{MACHINE, befit, command, printed, report, words};
 
-/// Two sockets of two cores. The sizes below lie well between its shared cache and halves of it:
-/// nobody cuts differently because of a few lines.
-const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) pu:1";
-/// 1.5 MiB of data for heat, half for sor.
+/// 1.5 MiB of data for heat, half for sor. The sizes lie well between the machine's shared cache
+/// and halves of it, so that no scheduler cuts differently because of a few lines.
 const ROWS: &str = "192";
 
 fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {
@@ -28,17 +26,11 @@ fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {
 fn native(kernel: &str, schedulers: &[SchedulerKind]) -> Vec<Value> {
     let names: Vec<_> = schedulers.iter().map(|scheduler| scheduler.name()).collect();
     let names = names.join(",");
+    let line = format!("run {kernel} --n {ROWS} --sched {names} --threads 4 --repeats 1");
     for _ in 0..10 {
-        let arguments =
-            ["run", kernel, "--n", ROWS, "--machine", MACHINE, "--threads", "4", "--repeats", "1"];
-        let text = printed(
-            &command(&[&arguments[..], &["--sched", &names, "--format", "json"]].concat())
-                .output()
-                .unwrap(),
-        );
-        let report: Value = serde_json::from_str(&text).unwrap();
-        let tiers: Vec<_> =
-            report["results"].as_array().unwrap().iter().map(|row| row["tiers"].clone()).collect();
+        let arguments = words(&line, &["--machine", MACHINE, "--format", "json"]);
+        let (_, results) = report(&befit(&arguments));
+        let tiers: Vec<_> = results.iter().map(|row| row["tiers"].clone()).collect();
         if tiers.iter().all(|tiers| tiers["partitions"]["median"].as_u64() > Some(0)) {
             return tiers;
         }

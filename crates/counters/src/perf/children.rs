@@ -1,21 +1,18 @@
 //! Counters of whole processes: those that the calling thread starts.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, time::Duration};
 
-use perf_event::{Builder, Counter};
+use perf_event::Counter;
 
 use super::{
-    hardware,
-    processor::Processor,
-    reading::Reading,
-    refusal::{Asked, refusal},
-    software,
+    LeftOut, Wanted, hardware_events, open_each, processor::Processor, reading::Reading,
+    software_events,
 };
-use crate::{CountersError, Counts, Event, Quantity, SourceKind};
+use crate::{CountersError, Counts, Event, Quantity};
 
 /// Counts the next program that the calling thread starts, with all its threads and all that it
-/// starts itself, from its exec on. The calling thread itself is not counted, nor what it started
-/// before. Open another for another program.
+/// starts itself, from its exec on. The calling thread and programs started before are not counted.
+/// Open another for another program.
 ///
 /// ```
 /// use std::process::Command;
@@ -31,27 +28,25 @@ use crate::{CountersError, Counts, Event, Quantity, SourceKind};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// How: the events belong to the calling thread and are switched off; a child inherits them
-/// (`inherit`), and its exec switches its own on (`enable_on_exec`; perf_event_open(2)). So nothing
-/// between fork and exec is counted, and no race is lost. Inherited events cannot be read as a
-/// group: each is read by itself.
+/// The events belong to the calling thread and are switched off. A child inherits them (`inherit`),
+/// and its exec switches its own on (`enable_on_exec`; perf_event_open(2)), so that nothing between
+/// fork and exec is counted. Inherited events cannot be read as a group: each is read by itself.
 ///
-/// Why one program only: the kernel spares itself work when it switches from a task to one that
-/// inherited all its events, by letting the two exchange them. Where it does so between fork and
-/// exec, the exec switches on the thread's own event, and takes it along; what the thread has then
-/// stays switched off, for whatever it starts next.
+/// One `Children` counts one program only. When the kernel switches from a task to one that
+/// inherited all its events, it may let the two exchange them. If it does so between fork and exec,
+/// the exec switches on the thread's own event and takes it along; the event that the thread gets
+/// in return stays switched off.
 ///
-/// Stays with the thread that opened it, whose children are counted:
+/// It stays with the thread that opened it, whose children are counted:
 ///
 /// ```compile_fail
 /// fn moves<T: Send>() {}
 /// moves::<befit_counters::Children>();
 /// ```
 pub struct Children {
-    kind: SourceKind,
     counters: Vec<Counter>,
     events: Vec<Event>,
-    left_out: Vec<(Quantity, CountersError)>,
+    left_out: LeftOut,
     of_one_thread: PhantomData<*const ()>,
 }
 
@@ -62,17 +57,7 @@ impl Children {
     /// As [`Hardware::open`](crate::Hardware::open), but that counters stand still shows only when
     /// they are read.
     pub fn hardware() -> Result<Self, CountersError> {
-        let ways = hardware::ways(Processor::here()).into_iter();
-        let mut this = Self::open(
-            SourceKind::Hardware,
-            ways.map(|(quantity, ways)| (quantity, Asked::Hardware, ways)),
-        )?;
-        for (quantity, why) in &mut this.left_out {
-            if matches!(why, CountersError::NoHardware) {
-                *why = CountersError::NoEvent { what: *quantity };
-            }
-        }
-        Ok(this)
+        Self::open(hardware_events(Processor::here()))
     }
 
     /// The kernel's counters, as [`Software`](crate::Software) has them.
@@ -80,48 +65,17 @@ impl Children {
     /// # Errors
     /// As [`Software::open`](crate::Software::open).
     pub fn software() -> Result<Self, CountersError> {
-        Self::open(SourceKind::Software, software::ways())
+        Self::open(software_events())
     }
 
-    fn open(
-        kind: SourceKind,
-        ways: impl Iterator<Item = (Quantity, Asked, Vec<(Event, Builder<'static>)>)>,
-    ) -> Result<Self, CountersError> {
-        let mut this = Self {
-            kind,
-            counters: Vec::new(),
-            events: Vec::new(),
-            left_out: Vec::new(),
-            of_one_thread: PhantomData,
-        };
-        for (quantity, asked, ways) in ways {
-            let mut why = Some(CountersError::NoEvent { what: quantity });
-            for (event, mut builder) in ways {
-                match builder.enabled(false).inherit(true).enable_on_exec(true).build() {
-                    Ok(counter) => {
-                        this.counters.push(counter);
-                        this.events.push(event);
-                        why = None;
-                        break;
-                    }
-                    Err(error) => why = Some(refusal(asked, &quantity.to_string(), error)),
-                }
-            }
-            this.left_out.extend(why.map(|why| (quantity, why)));
-        }
-        if this.counters.is_empty() {
-            return Err(this
-                .left_out
-                .into_iter()
-                .next()
-                .map_or(CountersError::NoHardware, |(_, why)| why));
-        }
-        Ok(this)
-    }
-
-    /// Where the counts come from.
-    pub fn kind(&self) -> SourceKind {
-        self.kind
+    fn open(wanted: impl IntoIterator<Item = Wanted>) -> Result<Self, CountersError> {
+        let (mut counters, mut events) = (Vec::new(), Vec::new());
+        let left_out = open_each(wanted, |event, builder| {
+            counters.push(builder.enabled(false).inherit(true).enable_on_exec(true).build()?);
+            events.push(event);
+            Ok(())
+        })?;
+        Ok(Self { counters, events, left_out, of_one_thread: PhantomData })
     }
 
     /// What is counted, and by which event exactly.
@@ -134,31 +88,28 @@ impl Children {
         &self.left_out
     }
 
-    /// What the program has done so far. What has ended and been waited for is in it to the last.
+    /// Counts of the program so far: complete for processes that ended and have been waited for.
     ///
     /// # Errors
-    /// [`CountersError::Read`] if the kernel does not answer; [`CountersError::StandStill`] if the
+    /// [`CountersError::Read`] if the kernel refuses; [`CountersError::StandStill`] if the
     /// machine's counters do not count.
     pub fn read(&mut self) -> Result<Counts, CountersError> {
         let mut all = Counts::default();
         for (counter, event) in self.counters.iter_mut().zip(&self.events) {
-            let answer = counter.read_full().map_err(CountersError::Read)?;
+            let shown = counter.read_full().map_err(CountersError::Read)?;
             let nanoseconds =
-                |time: Option<std::time::Duration>| time.map_or(0, |time| time.as_nanos() as u64);
+                |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
             let mut reading = Reading {
-                enabled: nanoseconds(answer.time_enabled()),
-                running: nanoseconds(answer.time_running()),
+                enabled: nanoseconds(shown.time_enabled()),
+                running: nanoseconds(shown.time_running()),
                 ..Reading::default()
             };
-            reading.values[0] = answer.count();
+            reading.values[0] = shown.count();
             let counts = reading.since(&Reading::default(), [event.quantity].into_iter());
             all = if all == Counts::default() { counts } else { all.beside(counts) };
         }
         // A process cannot start without instructions.
-        if self.kind == SourceKind::Hardware
-            && all.instructions == Some(0)
-            && !all.coverage.wanted.is_zero()
-        {
+        if all.instructions == Some(0) && !all.coverage.wanted.is_zero() {
             return Err(CountersError::StandStill);
         }
         Ok(all)

@@ -1,9 +1,11 @@
 //! A group of perf events of one thread: opened together, scheduled together, read together.
 //!
-//! There are two ways to read it. Hardware events that the kernel maps into memory are read in user
-//! space with the processor's own instruction (`rdpmc` on x86: some ten nanoseconds an event). All
-//! others, and those while they are off the processor's counters, are read by one read(2) of the
-//! group's leader. Both give the same totals, so reads may alternate.
+//! There are two ways to read it, which give the same totals, so that reads may alternate:
+//!
+//! - Hardware events that the kernel maps into memory are read in user space with the processor's
+//!   own instruction (`rdpmc` on x86).
+//! - All others, and mapped events while they are off the processor's counters, are read by one
+//!   read(2) of the group's leader.
 
 use std::{
     fs::File,
@@ -35,16 +37,15 @@ enum Kept {
 /// Events of the thread that opened the group.
 pub(super) struct PerfGroup {
     leader: Group,
-    /// The leader's descriptor again: `Group::read` allocates on every call, which made a read half
-    /// as long again.
-    answers: File,
+    /// The leader's descriptor again, since `Group::read` allocates on every call.
+    descriptor: File,
     kept: Vec<Kept>,
     /// The kernel's ids of `events`.
     ids: Vec<u64>,
     events: Vec<Event>,
     mapping: Mapping,
     last: Reading,
-    /// Read in user space, a counter shows what the *calling* thread did: the group must stay with
+    /// Read in user space, a counter shows the *calling* thread's count: the group must stay with
     /// its thread.
     of_one_thread: PhantomData<*const ()>,
 }
@@ -55,13 +56,13 @@ impl PerfGroup {
         // Its leader is the kernel's dummy event: any event may then be missing.
         let leader = Group::new()?;
         let descriptor = leader.as_counter().as_raw_fd();
-        // SAFETY: `descriptor` is open, and stays so while it is borrowed: `leader` owns it, and
-        // outlives this statement.
+        // SAFETY: `borrow_raw` asks for a descriptor that stays open while it is borrowed. `leader`
+        // owns it and is dropped only after `borrowed` is last used, on the next line.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let answers = File::from(borrowed.try_clone_to_owned()?);
+        let own = File::from(borrowed.try_clone_to_owned()?);
         Ok(Self {
             leader,
-            answers,
+            descriptor: own,
             kept: Vec::new(),
             ids: Vec::new(),
             events: Vec::new(),
@@ -99,19 +100,19 @@ impl PerfGroup {
         self.events.push(event);
     }
 
-    /// Starts counting. The first [`PerfGroup::read`] covers what follows.
+    /// Starts counting: the first [`PerfGroup::read`] covers the time from here on.
     pub(super) fn start(&mut self) -> io::Result<()> {
         self.leader.enable()?;
         self.last = self.through_the_kernel()?;
         Ok(())
     }
 
-    /// What is counted.
+    /// The events, in the order in which they were added.
     pub(super) fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// What the thread did since the last read.
+    /// Counts of the thread since the last read.
     pub(super) fn read(&mut self) -> Result<Counts, CountersError> {
         let now = match self.in_user_space() {
             Some(reading) => reading,
@@ -143,7 +144,7 @@ impl PerfGroup {
 
     fn through_the_kernel(&self) -> io::Result<Reading> {
         let mut bytes = [0; LONGEST];
-        let length = (&self.answers).read(&mut bytes)?;
+        let length = (&self.descriptor).read(&mut bytes)?;
         Reading::parse(&bytes[..length], &self.ids).ok_or_else(|| {
             io::Error::other(format!("the kernel's answer of {length} bytes is not a group's"))
         })

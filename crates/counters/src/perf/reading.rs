@@ -1,4 +1,4 @@
-//! What a group's counters show, and what two such readings say of the time between them.
+//! The totals that a group's counters show, and the counts of the time between two such readings.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{Counts, Coverage, Quantity};
 /// The most events in one group.
 pub(super) const MOST: usize = 4;
 
-/// Bytes of the longest answer: the number of counters and two times, then value and id of each
+/// Bytes of the longest group: the number of counters and two times, then value and id of each
 /// event and of the leader.
 pub(super) const LONGEST: usize = 8 * (3 + 2 * (MOST + 1));
 
-/// What the counters of a group show: totals since they were opened.
+/// Totals of a group's counters since they were opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Reading {
     /// Nanoseconds for which the thread ran with the group enabled.
@@ -25,7 +25,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Takes apart what read(2) of a group's leader gave, with the values of the events `ids`.
+    /// Parses what read(2) of a group's leader gave, with the values of the events `ids`.
     ///
     /// The layout is that of `read_format` GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING | ID in
     /// perf_event_open(2): nr, time_enabled, time_running, then value and id per counter. `None` if
@@ -47,7 +47,7 @@ impl Reading {
         (found == ids.len()).then_some(reading)
     }
 
-    /// What happened between `earlier` and this reading, the values being of `quantities`.
+    /// Counts between `earlier` and this reading, the values being of `quantities`.
     pub(super) fn since(
         &self,
         earlier: &Self,
@@ -80,9 +80,8 @@ impl Reading {
     }
 }
 
-/// What would have been counted, had the group been counted all the time: count × enabled ÷
-/// running, as perf-stat(1) does. `None` if it was not counted at all, in an interval that was long
-/// enough to be.
+/// An estimate of the count over the whole interval: count × enabled ÷ running, as perf-stat(1)
+/// does. `None` if the interval was long enough to be counted, and was not.
 fn scaled(count: u64, enabled: u64, running: u64) -> Option<u64> {
     match (enabled, running) {
         (0, _) => Some(count),
@@ -105,18 +104,18 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_ids_in_any_order() {
-        let answer = bytes(&[3, 100, 50, 0, 7, 11, 9, 22, 8]);
-        let reading = Reading::parse(&answer, &[8, 9]).unwrap();
+        let read = bytes(&[3, 100, 50, 0, 7, 11, 9, 22, 8]);
+        let reading = Reading::parse(&read, &[8, 9]).unwrap();
         assert_eq!(reading, Reading { enabled: 100, running: 50, values: [22, 11, 0, 0] });
     }
 
     #[test]
-    fn an_answer_that_is_cut_or_lacks_an_event_is_no_reading() {
-        let answer = bytes(&[2, 100, 50, 11, 9, 22, 8]);
-        for length in 0..answer.len() {
-            assert_eq!(Reading::parse(&answer[..length], &[8, 9]), None, "{length} bytes");
+    fn a_read_that_is_cut_or_lacks_an_event_is_no_reading() {
+        let read = bytes(&[2, 100, 50, 11, 9, 22, 8]);
+        for length in 0..read.len() {
+            assert_eq!(Reading::parse(&read[..length], &[8, 9]), None, "{length} bytes");
         }
-        assert_eq!(Reading::parse(&answer, &[8, 9, 10]), None);
+        assert_eq!(Reading::parse(&read, &[8, 9, 10]), None);
         assert_eq!(Reading::parse(&bytes(&[u64::MAX, 1, 1, 11, 9]), &[9]), None);
     }
 
@@ -127,7 +126,6 @@ mod tests {
         let counts = now.since(&then, [Quantity::PrivateMisses].into_iter());
         assert_eq!(counts.private_misses, Some(Lines(400)));
         assert_eq!(counts.coverage.share(), 0.25);
-        assert!(!counts.coverage.is_complete());
     }
 
     #[test]
@@ -149,7 +147,7 @@ mod tests {
         let counts = now.since(&Reading::default(), all.into_iter());
         assert_eq!((counts.private_misses, counts.llc_misses), (Some(Lines(1)), Some(Lines(2))));
         assert_eq!((counts.instructions, counts.cycles), (Some(3), Some(Cycles(4))));
-        assert!(counts.coverage.is_complete());
+        assert_eq!(counts.coverage.share(), 1.0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From what perf_event_open(2) answers to what can be done about it.
+//! Turns errors of perf_event_open(2) into advice on what to do about them.
 
 use std::{fs, io};
 
@@ -15,7 +15,7 @@ const EMFILE: i32 = 24;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// What was asked for.
+/// The kind of counter asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
     /// Counters of the processor, in user space.
@@ -37,7 +37,7 @@ impl Asked {
     }
 }
 
-/// Why `what` cannot be counted, the kernel having answered `error`.
+/// Why `what` cannot be counted, where the kernel refused with `error`.
 pub(super) fn refusal(asked: Asked, what: &str, error: io::Error) -> CountersError {
     explain(asked, what, error, paranoid())
 }
@@ -51,8 +51,8 @@ fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) ->
     let needed = asked.needed();
     let what = what.to_owned();
     match error.raw_os_error() {
-        // The setting permits it: something else answers so, a container's seccomp profile as a
-        // rule.
+        // The setting permits it, so that something else refuses: a container's seccomp profile as
+        // a rule.
         Some(EACCES | EPERM) if paranoid.is_some_and(|value| value <= needed) => {
             CountersError::Blocked
         }

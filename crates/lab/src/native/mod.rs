@@ -22,7 +22,7 @@ use std::{
 };
 
 use befit_counters::Event;
-use befit_sched::{Counting, SchedulerKind};
+use befit_sched::{OptionChoices, SchedulerKind};
 
 pub use interrupt::Interrupt;
 pub use summary::{
@@ -87,12 +87,8 @@ pub struct NativePlan {
     /// Whether threads are pinned; unless something is said, here or in the environment,
     /// [`Pinning::Auto`] under all schedulers.
     pub pin: Option<Pinning>,
-    /// Dilation σ.
-    pub sigma: Option<f64>,
-    /// μ.
-    pub mu: Option<f64>,
-    /// How strands count that pass through a cache.
-    pub counting: Option<Counting>,
+    /// What is set on the policies.
+    pub options: OptionChoices,
     /// What the program writes goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
@@ -218,9 +214,7 @@ impl NativePlan {
         // Under all schedulers alike, whatever a pool would choose for each.
         let pin = self.pin.or(env::var_os("BEFIT_PIN").is_none().then_some(Pinning::Auto));
         set("BEFIT_PIN", pin.map(|pin| pin.name().to_owned()));
-        set("BEFIT_SIGMA", self.sigma.map(|sigma| sigma.to_string()));
-        set("BEFIT_MU", self.mu.map(|mu| mu.to_string()));
-        set("BEFIT_COUNTING", self.counting.map(|counting| counting.name().to_owned()));
+        command.envs(self.options.chosen().map(|(option, value)| (option.variable, value)));
         command
     }
 }

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use befit_sched::Options;
+
 use super::*;
 use crate::{LabError, Silent};
 
@@ -53,9 +55,7 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
         threads: None,
         machine: None,
         pin: None,
-        sigma: None,
-        mu: None,
-        counting: None,
+        options: OptionChoices::default(),
         show_output: false,
     }
 }
@@ -99,17 +99,21 @@ fn settings_reach_the_program() {
         threads: Some(3.try_into().unwrap()),
         machine: Some("pu:4".to_owned()),
         pin: Some(Pinning::Never),
-        sigma: Some(0.25),
-        mu: Some(1.0),
-        counting: Some(Counting::Full),
+        options: "sigma=0.25,mu=1,counting=full,nearness=3,branching=5,boundary=7"
+            .parse::<Options>()
+            .unwrap()
+            .into(),
         ..plan(&["pws"], 1)
     };
     plan.run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
     let said = std::fs::read_to_string(script.path().with_extension("env")).unwrap();
     let expected = [
+        "BEFIT_BOUNDARY=7",
+        "BEFIT_BRANCHING=5",
         "BEFIT_COUNTING=full",
         "BEFIT_MACHINE=pu:4",
         "BEFIT_MU=1",
+        "BEFIT_NEARNESS=3",
         "BEFIT_PIN=never",
         "BEFIT_SCHEDULER=pws",
         "BEFIT_SIGMA=0.25",

@@ -7,6 +7,7 @@
 
 use befit_machine::{Bytes, Level, Lines, Machine};
 use befit_program::{Program, TaskId};
+use befit_sched::Thresholds;
 
 use crate::Progress;
 
@@ -91,12 +92,10 @@ impl Sizes {
         let footprints = program.footprints(&|touches| progress.advance(touches));
         progress.simulated();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
-        let thresholds = thresholds(machine, sigma);
+        let caches = largest_caches(machine);
+        let thresholds = Thresholds::new(caches.iter().map(|(_, size)| *size), sigma);
         let mut befitting: Vec<_> =
-            thresholds.iter().map(|(level, _)| Befitting::new(*level)).collect();
-        let place = |bytes: u64| {
-            thresholds.iter().position(|(_, most)| bytes <= *most).unwrap_or(thresholds.len() - 1)
-        };
+            caches.iter().map(|(level, _)| Befitting::new(*level)).collect();
         let mut ratios = [0; 5];
         let (mut declaring, mut strands_exceeding) = (0, 0);
         let mut differences = Vec::new();
@@ -110,7 +109,8 @@ impl Sizes {
             declaring += 1;
             let ratio = if measured == size { 1.0 } else { measured.0 as f64 / size.0 as f64 };
             ratios[RATIOS.partition_point(|end| *end < ratio)] += 1;
-            let (by_declared, by_measured) = (place(size.0), place(measured.0));
+            let (by_declared, by_measured) =
+                (thresholds.too_small_for(size), thresholds.too_small_for(measured));
             befitting[by_declared].declared += 1;
             befitting[by_measured].measured += 1;
             befitting[by_declared].overflowing += u64::from(by_measured > by_declared);
@@ -150,19 +150,15 @@ impl Befitting {
     }
 }
 
-/// The most bytes that befit each level's largest cache, ascending, memory last.
-fn thresholds(machine: &Machine, sigma: f64) -> Vec<(Option<Level>, u64)> {
-    let most = |level: Level| {
-        let sizes = machine
-            .clusters()
-            .iter()
-            .filter_map(|c| c.cache)
-            .filter(|c| c.level == level)
-            .map(|c| c.size.0);
-        (sizes.max().unwrap_or(0) as f64 * sigma) as u64
+/// The size of each level's largest cache, ascending, memory last.
+fn largest_caches(machine: &Machine) -> Vec<(Option<Level>, Bytes)> {
+    let largest = |level: Level| {
+        let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
+        caches.filter(|cache| cache.level == level).map(|cache| cache.size).max()
     };
-    let levels = machine.levels().into_iter().map(|level| (Some(level), most(level)));
-    levels.chain([(None, u64::MAX)]).collect()
+    let levels = machine.levels().into_iter();
+    let levels = levels.map(|level| (Some(level), largest(level).unwrap_or_default()));
+    levels.chain([(None, Bytes(u64::MAX))]).collect()
 }
 
 /// Which child of which a task is, from the root down.

@@ -1,9 +1,9 @@
-//! What a machine must satisfy; each check names the object that fails it.
+//! The conditions that a machine must satisfy; each check names the object that fails it.
 
 use std::collections::HashSet;
 
 use super::MachineSpec;
-use crate::{Cache, MachineError, Worker};
+use crate::{Cache, MOST_OBJECTS, MachineError, Placement, Worker};
 
 /// Nesting beyond this is refused before it can exhaust the stack. Levels fall from at most 255, so
 /// only groups without meaning can nest deeper.
@@ -16,41 +16,44 @@ pub(super) fn depth(depth: usize) -> Result<(), MachineError> {
     Ok(())
 }
 
-pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
-    let m = &spec.memory;
-    let wrong = |what: &str| Err(MachineError::object("memory", what));
-    if spec.mhz == 0 {
-        return Err(MachineError::object("machine", "mhz must be above 0"));
-    }
-    if m.controllers == 0 {
-        return wrong("controllers must be above 0");
-    }
-    if let crate::Placement::Bound(k) = m.placement
-        && (k == 0 || k > m.controllers)
-    {
-        return wrong("pages must be bound to at least 1 and at most all controllers");
-    }
-    if !(m.bandwidth.is_finite() && m.bandwidth > 0.0) {
-        return wrong("bandwidth must be above 0 bytes per cycle");
-    }
-    if !(m.parallelism.is_finite() && m.parallelism >= 1.0) {
-        return wrong("parallelism must be at least 1");
-    }
-    if spec.issue.is_some_and(|i| {
-        !(i.width.is_finite()
-            && i.width > 0.0
-            && i.instructions.is_finite()
-            && i.instructions >= 0.0)
-    }) {
-        return Err(MachineError::object(
-            "machine",
-            "instructions per operation must be 0 or more, and the issue width above 0",
-        ));
-    }
-    if !(spec.cycles_per_operation.is_finite() && spec.cycles_per_operation >= 0.0) {
-        return Err(MachineError::object("machine", "cycles per operation must not be negative"));
+/// `count` workers or caches are there already.
+pub(super) fn room(count: usize, what: &str) -> Result<(), MachineError> {
+    if count == MOST_OBJECTS {
+        return Err(MachineError::object("machine", format!("more than {MOST_OBJECTS} {what}")));
     }
     Ok(())
+}
+
+pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
+    let m = &spec.memory;
+    let at_least = |least: f64, n: f64| n.is_finite() && n >= least;
+    let positive = |n: f64| n.is_finite() && n > 0.0;
+    let bound = match m.placement {
+        Placement::Bound(k) => k > 0 && k <= m.controllers,
+        _ => true,
+    };
+    let issue = spec.issue.is_none_or(|i| positive(i.width) && at_least(0.0, i.instructions));
+    let checks = [
+        (spec.mhz > 0, "machine", "mhz must be above 0"),
+        (m.controllers > 0, "memory", "controllers must be above 0"),
+        (bound, "memory", "pages must be bound to at least 1 and at most all controllers"),
+        (positive(m.bandwidth), "memory", "bandwidth must be above 0 bytes per cycle"),
+        (at_least(1.0, m.parallelism), "memory", "parallelism must be at least 1"),
+        (
+            issue,
+            "machine",
+            "instructions per operation must be 0 or more, and the issue width above 0",
+        ),
+        (
+            at_least(0.0, spec.cycles_per_operation),
+            "machine",
+            "cycles per operation must not be negative",
+        ),
+    ];
+    match checks.into_iter().find(|(holds, ..)| !holds) {
+        Some((_, object, what)) => Err(MachineError::object(object, what)),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn core(
@@ -70,39 +73,25 @@ pub(super) fn core(
     Ok(())
 }
 
-/// What is wrong with `cache`, which stands under `above`.
+/// Whether `cache` can stand under `above`; the error is its fault.
 pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> {
     let Cache { level, size, line, ways, .. } = *cache;
-    if level.0 == 0 {
-        return Err("levels count from 1".into());
-    }
-    if !line.0.is_power_of_two() {
-        return Err(format!("its line of {} bytes is no power of two", line.0));
-    }
-    let set = line.0.checked_mul(u64::from(ways.max(1)));
-    if size.0 == 0 || set.is_none_or(|set| !size.0.is_multiple_of(set)) {
-        return Err(format!(
-            "its size of {} bytes is no multiple of {} ways of {} bytes",
-            size.0,
-            ways.max(1),
-            line.0
-        ));
-    }
-    if let Some(above) = above {
-        if level >= above.level {
-            return Err(format!(
-                "stands under {}: levels must fall towards the cores",
-                above.level
-            ));
-        }
-        if size > above.size {
-            return Err(format!(
-                "its {size} are more than the {} of the {} above it",
-                above.size, above.level
-            ));
-        }
-    }
-    Ok(())
+    let ways = ways.max(1);
+    let whole_sets = |set| size.0 > 0 && size.0.is_multiple_of(set);
+    Err(if level.0 == 0 {
+        "levels count from 1".into()
+    } else if !line.0.is_power_of_two() {
+        format!("its line of {} bytes is no power of two", line.0)
+    } else if !line.0.checked_mul(u64::from(ways)).is_some_and(whole_sets) {
+        let set = format!("{ways} ways of {} bytes", line.0);
+        format!("its size of {} bytes is no multiple of {set}", size.0)
+    } else if let Some(above) = above.filter(|above| level >= above.level) {
+        format!("stands under {}: levels must fall towards the cores", above.level)
+    } else if let Some(above) = above.filter(|above| size > above.size) {
+        format!("its {size} are more than the {} of the {} above it", above.size, above.level)
+    } else {
+        return Ok(());
+    })
 }
 
 pub(super) fn workers(workers: &[Worker]) -> Result<(), MachineError> {

@@ -1,13 +1,14 @@
-//! Turns a nested description into a [`Machine`] and refuses what cannot be a machine.
+//! Turns a nested description into a [`Machine`], and refuses impossible ones.
 //!
-//! Every source (a synthetic string, an XML file, the host) only says what stands under what, with
-//! [`Part`]s; numbering, depths, worker ranges and all checks happen here, once.
+//! Every source (a synthetic string, an XML file, the host) only nests [`Part`]s; numbering,
+//! depths, worker ranges and all checks happen here, once.
 //!
 //! ```
 //! use befit_machine::{Bytes, MachineSpec, Part};
 //!
 //! // A performance core with an L2 of its own beside two efficiency cores that share one.
-//! let core = |speed| Part::core(speed, vec![Part::cache(1, Bytes::kib(32), 8, vec![Part::worker(None)])]);
+//! let l1 = || Part::cache(1, Bytes::kib(32), 8, vec![Part::worker(None)]);
+//! let core = |speed| Part::core(speed, vec![l1()]);
 //! let spec = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, vec![
 //!     Part::cache(2, Bytes::mib(1), 16, vec![core(100)]),
 //!     Part::cache(2, Bytes::mib(2), 16, vec![core(70), core(70)]),
@@ -40,11 +41,11 @@ pub struct MachineSpec {
     pub cycles_per_operation: f64,
     /// As in [`Machine::issue`]; where it is given, `cycles_per_operation` follows from it.
     pub issue: Option<Issue>,
-    /// What stands directly under memory, from left to right.
+    /// The parts directly under memory, from left to right.
     pub parts: Vec<Part>,
 }
 
-/// What a machine is made of.
+/// A part of a machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
     /// A data or unified cache.
@@ -53,7 +54,7 @@ pub enum Part {
         label: String,
         /// Its parameters.
         cache: Cache,
-        /// What stands under it.
+        /// The parts under it.
         parts: Vec<Part>,
     },
     /// A core: its hardware threads, and the caches that stand between it and them in the
@@ -63,7 +64,7 @@ pub enum Part {
         label: String,
         /// As in [`Worker::speed`].
         speed: u32,
-        /// What stands under it.
+        /// The parts under it.
         parts: Vec<Part>,
     },
     /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the
@@ -140,7 +141,7 @@ impl MachineSpec {
     }
 }
 
-/// Core number and speed of the core that is being filled.
+/// Number and speed of the core that is being filled.
 type InCore = Option<(u32, u32)>;
 
 struct Builder {
@@ -158,113 +159,81 @@ impl Builder {
         depth: usize,
     ) -> Result<(), MachineError> {
         check::depth(depth)?;
-        for part in parts {
-            match part {
-                Part::Group(parts) => self.parts(parts, under, core, depth + 1)?,
-                Part::Worker { os_index } => self.worker(*os_index, under, core)?,
-                Part::Core { label, speed, parts } => {
-                    self.core(label, *speed, parts, under, core, depth)?
+        parts.iter().try_for_each(|part| self.part(part, under, core, depth + 1))
+    }
+
+    fn part(
+        &mut self,
+        part: &Part,
+        under: ClusterId,
+        outer: InCore,
+        depth: usize,
+    ) -> Result<(), MachineError> {
+        let before = self.workers.len();
+        match part {
+            Part::Group(parts) => self.parts(parts, under, outer, depth)?,
+            Part::Worker { os_index } => {
+                check::room(before, "workers")?;
+                let (core, speed) = outer.unwrap_or((self.cores, 100));
+                self.cores = self.cores.max(core + 1);
+                self.workers.push(Worker { leaf: under, os_index: *os_index, core, speed });
+            }
+            Part::Core { label, speed, parts } => {
+                let number = self.cores;
+                let name = || named(label, || format!("core #{number}"));
+                check::core(name, *speed, outer.is_some())?;
+                self.parts(parts, under, Some((number, *speed)), depth)?;
+                if self.workers.len() == before {
+                    return Err(MachineError::object(name(), "has no hardware thread"));
                 }
-                Part::Cache { label, cache, parts } => {
-                    self.cache(label, *cache, parts, under, core, depth)?
+            }
+            Part::Cache { label, cache, parts } => {
+                let id = self.cache(label, *cache, under)?;
+                self.parts(parts, id, outer, depth)?;
+                if self.workers.len() == before {
+                    self.clusters.pop();
+                    let name = self.cache_name(label, cache);
+                    return Err(MachineError::object(name, "has no worker under it"));
                 }
+                self.clusters[id.index()].workers.end = self.workers.len() as u32;
             }
         }
         Ok(())
     }
 
-    fn worker(
-        &mut self,
-        os_index: Option<u32>,
-        leaf: ClusterId,
-        core: InCore,
-    ) -> Result<(), MachineError> {
-        if self.workers.len() == MOST_OBJECTS {
-            return Err(MachineError::object(
-                "machine",
-                format!("more than {MOST_OBJECTS} workers"),
-            ));
-        }
-        let (core, speed) = core.unwrap_or((self.cores, 100));
-        self.cores = self.cores.max(core + 1);
-        self.workers.push(Worker { leaf, os_index, core, speed });
-        Ok(())
-    }
-
-    fn core(
-        &mut self,
-        label: &str,
-        speed: u32,
-        parts: &[Part],
-        under: ClusterId,
-        outer: InCore,
-        depth: usize,
-    ) -> Result<(), MachineError> {
-        let number = self.cores;
-        let name = || if label.is_empty() { format!("core #{number}") } else { label.to_owned() };
-        check::core(name, speed, outer.is_some())?;
-        let before = self.workers.len();
-        self.parts(parts, under, Some((number, speed)), depth + 1)?;
-        if self.workers.len() == before {
-            return Err(MachineError::object(name(), "has no hardware thread"));
-        }
-        Ok(())
-    }
-
+    /// Adds a cluster with `cache`, as yet without workers.
     fn cache(
         &mut self,
         label: &str,
         cache: Cache,
-        parts: &[Part],
         under: ClusterId,
-        core: InCore,
-        depth: usize,
-    ) -> Result<(), MachineError> {
+    ) -> Result<ClusterId, MachineError> {
         let parent = &self.clusters[under.index()];
-        if let Err(what) = check::cache(&cache, parent.cache.as_ref()) {
-            return Err(MachineError::object(self.cache_name(label, &cache), what));
-        }
-        if self.clusters.len() == MOST_OBJECTS {
-            return Err(MachineError::object(
-                "machine",
-                format!("more than {MOST_OBJECTS} caches"),
-            ));
-        }
+        check::cache(&cache, parent.cache.as_ref())
+            .map_err(|what| MachineError::object(self.cache_name(label, &cache), what))?;
+        check::room(self.clusters.len(), "caches")?;
         let id = ClusterId(self.clusters.len() as u32);
         let first = self.workers.len() as u32;
-        let steps = parent.depth + 1;
+        let depth = parent.depth + 1;
         self.clusters[under.index()].children.push(id);
-        let (parent, children) = (Some(under), Vec::new());
         self.clusters.push(Cluster {
             cache: Some(cache),
-            parent,
-            children,
+            parent: Some(under),
+            children: Vec::new(),
             workers: first..first,
-            depth: steps,
+            depth,
         });
-        self.parts(parts, id, core, depth + 1)?;
-        let end = self.workers.len() as u32;
-        if first == end {
-            self.clusters.pop();
-            return Err(MachineError::object(
-                self.cache_name(label, &cache),
-                "has no worker under it",
-            ));
-        }
-        self.clusters[id.index()].workers.end = end;
-        Ok(())
+        Ok(id)
     }
 
     /// Its label, or its level and how many of the level came before it.
     fn cache_name(&self, label: &str, cache: &Cache) -> String {
-        if !label.is_empty() {
-            return label.to_owned();
-        }
-        let nth = self
-            .clusters
-            .iter()
-            .filter(|c| c.cache.is_some_and(|c| c.level == cache.level))
-            .count();
-        format!("{} #{nth}", cache.level)
+        let same_level = |c: &&Cluster| c.cache.is_some_and(|c| c.level == cache.level);
+        let nth = || self.clusters.iter().filter(same_level).count();
+        named(label, || format!("{} #{}", cache.level, nth()))
     }
+}
+
+fn named(label: &str, otherwise: impl Fn() -> String) -> String {
+    if label.is_empty() { otherwise() } else { label.to_owned() }
 }

@@ -47,61 +47,55 @@ fn a_worker_without_any_cache_stands_under_memory() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    assert_eq!(message(vec![]), "machine: has no worker");
-    assert_eq!(message(vec![pu(), kib(1, 32, vec![])]), "L1 #0: has no worker under it");
-    assert_eq!(message(vec![Part::core(100, vec![])]), "core #0: has no hardware thread");
-    assert_eq!(
-        message(vec![kib(2, 64, vec![kib(2, 32, vec![pu()])])]),
-        "L2 #1: stands under L2: levels must fall towards the cores"
-    );
-    assert_eq!(
-        message(vec![kib(2, 16, vec![kib(1, 32, vec![pu()])])]),
-        "L1 #0: its 32 KiB are more than the 16 KiB of the L2 above it"
-    );
-    assert_eq!(message(vec![kib(0, 16, vec![pu()])]), "L0 #0: levels count from 1");
-    assert_eq!(
-        message(vec![Part::cache(1, Bytes(1000), 2, vec![pu()])]),
-        "L1 #0: its size of 1000 bytes is no multiple of 2 ways of 64 bytes"
-    );
-    assert_eq!(
-        message(vec![Part::cache(1, Bytes(0), 0, vec![pu()])]),
-        "L1 #0: its size of 0 bytes is no multiple of 1 ways of 64 bytes"
-    );
-    assert_eq!(
-        message(vec![Part::core(101, vec![pu()])]),
-        "core #0: speed 101 % is not within 1 to 100"
-    );
-    assert_eq!(
-        message(vec![Part::core(9, vec![Part::core(9, vec![pu()])])]),
-        "core #0: stands inside another core"
-    );
-    let twice = vec![Part::worker(Some(3)), Part::worker(Some(3))];
-    assert_eq!(message(twice), "cpu3: is listed twice");
-}
-
-#[test]
-fn a_line_must_be_a_power_of_two() {
-    let mut cache = assumed::cache(Level(1), Bytes(480), None, Some(1));
-    cache.line = Bytes(48);
-    let part = Part::Cache { label: "L1 of cpu0".to_owned(), cache, parts: vec![pu()] };
-    assert_eq!(message(vec![part]), "L1 of cpu0: its line of 48 bytes is no power of two");
+    let odd_line = {
+        let mut cache = assumed::cache(Level(1), Bytes(480), None, Some(1));
+        cache.line = Bytes(48);
+        Part::Cache { label: "L1 of cpu0".to_owned(), cache, parts: vec![pu()] }
+    };
+    let nested = Part::core(9, vec![Part::core(9, vec![pu()])]);
+    let l1 = |bytes, ways| vec![Part::cache(1, Bytes(bytes), ways, vec![pu()])];
+    for (parts, expected) in [
+        (vec![], "machine: has no worker"),
+        (vec![pu(), kib(1, 32, vec![])], "L1 #0: has no worker under it"),
+        (vec![Part::core(100, vec![])], "core #0: has no hardware thread"),
+        (
+            vec![kib(2, 64, vec![kib(2, 32, vec![pu()])])],
+            "L2 #1: stands under L2: levels must fall towards the cores",
+        ),
+        (
+            vec![kib(2, 16, vec![kib(1, 32, vec![pu()])])],
+            "L1 #0: its 32 KiB are more than the 16 KiB of the L2 above it",
+        ),
+        (vec![kib(0, 16, vec![pu()])], "L0 #0: levels count from 1"),
+        (l1(1000, 2), "L1 #0: its size of 1000 bytes is no multiple of 2 ways of 64 bytes"),
+        (l1(0, 0), "L1 #0: its size of 0 bytes is no multiple of 1 ways of 64 bytes"),
+        (vec![odd_line], "L1 of cpu0: its line of 48 bytes is no power of two"),
+        (vec![Part::core(101, vec![pu()])], "core #0: speed 101 % is not within 1 to 100"),
+        (vec![nested], "core #0: stands inside another core"),
+        (vec![Part::worker(Some(3)), Part::worker(Some(3))], "cpu3: is listed twice"),
+    ] {
+        assert_eq!(message(parts), expected);
+    }
 }
 
 #[test]
 fn figures_of_the_memory_must_make_sense() {
-    let with = |change: &dyn Fn(&mut MachineSpec)| {
+    let with = |change: fn(&mut MachineSpec)| {
         let mut spec = MachineSpec::new("test", vec![pu()]);
         change(&mut spec);
         spec.build().map(|_| ()).map_err(|e| e.to_string())
     };
-    assert_eq!(with(&|s| s.memory.latency = Cycles(0)), Ok(()));
-    assert!(with(&|s| s.mhz = 0).is_err());
-    assert!(with(&|s| s.memory.controllers = 0).is_err());
-    assert!(with(&|s| s.memory.bandwidth = f64::NAN).is_err());
-    assert!(with(&|s| s.memory.bandwidth = 0.0).is_err());
-    assert!(with(&|s| s.memory.parallelism = 0.5).is_err());
-    assert!(with(&|s| s.cycles_per_operation = -1.0).is_err());
-    assert!(with(&|s| s.memory.placement = Placement::Bound(2)).is_err());
+    assert_eq!(with(|s| s.memory.latency = Cycles(0)), Ok(()));
+    let wrong: [fn(&mut MachineSpec); 7] = [
+        |s| s.mhz = 0,
+        |s| s.memory.controllers = 0,
+        |s| s.memory.bandwidth = f64::NAN,
+        |s| s.memory.bandwidth = 0.0,
+        |s| s.memory.parallelism = 0.5,
+        |s| s.cycles_per_operation = -1.0,
+        |s| s.memory.placement = Placement::Bound(2),
+    ];
+    assert!(wrong.into_iter().all(|change| with(change).is_err()));
 }
 
 #[test]

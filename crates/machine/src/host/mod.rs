@@ -11,13 +11,11 @@
 //! where a control group limits CPU time to fewer (rounded up), the first of them by number. Caches
 //! keep their full size even where some of the CPUs that share them are left out.
 //!
-//! What Linux does not tell is assumed ([`crate::assumed`]): latencies, bandwidth. Where it tells
-//! of no cache at all (some containers and virtual machines, other systems than Linux) each core
-//! gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and the machine's name says `caches
+//! Latencies and bandwidth, which Linux does not tell, are assumed ([`crate::assumed`]). Where it
+//! tells of no cache at all (some containers and virtual machines, other systems than Linux) each
+//! core gets an L1 of 32 KiB and an L2 of 512 KiB of its own, and the machine's name says `caches
 //! assumed`. No shared cache is assumed, since schedulers would place tasks by it.
 
-mod clock;
-mod list;
 mod quota;
 mod sysfs;
 #[cfg(test)]
@@ -28,7 +26,7 @@ use std::path::PathBuf;
 
 use crate::{Machine, MachineError, MachineSpec};
 #[cfg(feature = "xml")]
-pub(crate) use clock::in_model_name;
+pub(crate) use sysfs::in_model_name;
 use sysfs::{Cpu, Files};
 
 /// Where, and within which limits, to detect a machine.
@@ -78,14 +76,14 @@ impl Host {
         let assumed =
             cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
         let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
-        if let Some(mhz) = clock::mhz(&files, &cpus) {
+        if let Some(mhz) = sysfs::mhz(&files, &cpus) {
             spec.mhz = mhz;
         }
         spec.memory.controllers = files.controllers(&cpus)?;
         spec.build()
     }
 
-    /// The CPUs that are the workers of what [`Self::detect`] finds, by the operating system's
+    /// The CPUs that are the workers in [`Self::detect`]'s machine, by the operating system's
     /// numbers, ascending; `None` where it does not number them. Reads a few files in all, not per
     /// CPU.
     ///

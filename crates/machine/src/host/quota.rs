@@ -1,4 +1,4 @@
-//! How many CPUs' worth of time the process's control groups grant: `cpu.max` of version 2,
+//! The CPU time that the process's control groups grant, in CPUs: `cpu.max` of version 2,
 //! `cpu.cfs_quota_us` of version 1 (Linux's Documentation/admin-guide/cgroup-v2.rst and
 //! Documentation/scheduler/sched-bwc.rst).
 //!
@@ -39,7 +39,7 @@ pub(super) fn cpus(files: &Files) -> Option<usize> {
 
 /// The smallest limit of the groups from `path` up to the root.
 fn smallest(mounts: &[&str], path: &str, limit: impl Fn(&str) -> Option<usize>) -> Option<usize> {
-    // A path above the namespace's root begins with `..`: what is visible starts at the root then.
+    // A path above the namespace's root begins with `..`: the visible part starts at the root then.
     let names: Vec<&str> = path.split('/').filter(|n| !n.is_empty() && *n != "..").collect();
     let groups = (0..=names.len()).map(|depth| names[..depth].join("/"));
     let folders =

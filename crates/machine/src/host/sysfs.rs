@@ -1,4 +1,4 @@
-//! What Linux tells of one CPU:
+//! Linux's description of one CPU:
 //! `/sys/devices/system/cpu/cpuN/{topology,cache,cpufreq,cpu_capacity}` (Linux's
 //! Documentation/ABI/testing/sysfs-devices-system-cpu).
 
@@ -8,8 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::list;
-use crate::{Bytes, Cache, Level, MachineError, assumed};
+use crate::{Bytes, Cache, Level, MOST_OBJECTS, MachineError, assumed};
 
 /// The files under one root.
 pub(super) struct Files<'a> {
@@ -37,10 +36,7 @@ impl<'a> Files<'a> {
 
     /// A list of numbers; None where there is none.
     pub(super) fn list(&self, path: &str) -> Result<Option<Vec<u32>>, MachineError> {
-        let parse = |text: String| {
-            list::parse(&text).ok_or_else(|| self.error(path, &text, "a list such as 0-3,8"))
-        };
-        self.text(path).map(parse).transpose()
+        self.text(path).map(|text| self.parse_list(path, &text)).transpose()
     }
 
     /// A list in the line `key:` of /proc/self/status.
@@ -48,10 +44,11 @@ impl<'a> Files<'a> {
         let path = "proc/self/status";
         let Some(status) = self.text(path) else { return Ok(None) };
         let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-        let parse = |text: &str| {
-            list::parse(text).ok_or_else(|| self.error(path, text, "a list such as 0-3,8"))
-        };
-        line.map(parse).transpose()
+        line.map(|text| self.parse_list(path, text)).transpose()
+    }
+
+    fn parse_list(&self, path: &str, text: &str) -> Result<Vec<u32>, MachineError> {
+        parse_list(text).ok_or_else(|| self.error(path, text, "a list such as 0-3,8"))
     }
 
     /// NUMA nodes with memory beside CPUs that are used; at least 1.
@@ -89,9 +86,8 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The text of a file that the kernel makes up as it is read. It tells no length, so what the
-/// standard library asks first is of no use: that would be half of the calls, and a machine has
-/// thousands of such files.
+/// The text of a file that the kernel makes up as it is read. Such a file has no length to ask for,
+/// as the standard library does first: half of the calls, and a machine has thousands of files.
 fn whole(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let mut text = Vec::new();
@@ -202,4 +198,88 @@ fn size(files: &Files, path: &str) -> Result<Option<Bytes>, MachineError> {
     let n = digits.parse::<u64>().ok().filter(|n| *n < 1 << 40);
     let n = n.ok_or_else(|| files.error(path, &text, "a size such as 32K"))?;
     Ok((n > 0).then_some(Bytes(n << shift)))
+}
+
+/// All numbers of a list such as `0-3,8,10-11`, in its order. None where it is malformed, or longer
+/// than any machine is large.
+pub(super) fn parse_list(text: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for piece in text.trim().split(',').map(str::trim).filter(|p| !p.is_empty()) {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        let length = last.checked_sub(first)? as usize + 1;
+        if numbers.len() + length > MOST_OBJECTS {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    Some(numbers)
+}
+
+/// `numbers`, ascending, as such a list.
+pub(super) fn print_list(numbers: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for n in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *n => *last = *n,
+            _ => runs.push((*n, *n)),
+        }
+    }
+    let text = runs.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") });
+    text.collect::<Vec<_>>().join(",")
+}
+
+/// In MHz: the base clock where the driver tells it, else the highest, else the model's in
+/// /proc/cpuinfo, else the present one (to the nearest 100, so that it is the same from run to
+/// run).
+pub(super) fn mhz(files: &Files, cpus: &[Cpu]) -> Option<u32> {
+    for file in ["base_frequency", "cpuinfo_max_freq"] {
+        let path = |cpu: &Cpu| format!("sys/devices/system/cpu/cpu{}/cpufreq/{file}", cpu.number);
+        let khz = cpus.iter().filter_map(|cpu| files.number(&path(cpu)).ok()?).max();
+        if let Some(mhz) = khz.and_then(|khz| u32::try_from(khz / 1000).ok()).filter(|mhz| *mhz > 0)
+        {
+            return Some(mhz);
+        }
+    }
+    let info = files.text("proc/cpuinfo")?;
+    let values = |key: &'static str| {
+        info.lines()
+            .filter_map(move |line| line.split_once(':').filter(|(k, _)| k.trim() == key))
+            .map(|(_, v)| v)
+    };
+    let model = values("model name").find_map(in_model_name);
+    let now = || values("cpu MHz").filter_map(|v| v.trim().parse::<f64>().ok()).fold(0.0, f64::max);
+    model.or_else(|| Some((now() / 100.0).round() as u32 * 100).filter(|mhz| *mhz > 0))
+}
+
+/// The clock in `Intel(R) Xeon(R) CPU X7560 @ 2.27GHz`, in MHz.
+pub(crate) fn in_model_name(name: &str) -> Option<u32> {
+    let ghz: f64 = name.rsplit_once('@')?.1.trim().strip_suffix("GHz")?.trim().parse().ok()?;
+    Some((ghz * 1000.0).round() as u32).filter(|mhz| (1..100_000).contains(mhz))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_and_printed() {
+        assert_eq!(parse_list("0-3,8,10-11\n"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(parse_list(""), Some(vec![]));
+        assert_eq!(print_list(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+    }
+
+    #[test]
+    fn a_malformed_or_huge_list_is_refused() {
+        for bad in ["a", "3-1", "0-", "1--2", "0-4294967295", "4294967296"] {
+            assert_eq!(parse_list(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_model_name_tells_its_clock() {
+        assert_eq!(in_model_name("Intel(R) Xeon(R) CPU           X7560  @ 2.27GHz"), Some(2270));
+        assert_eq!(in_model_name("AMD EPYC 7742 64-Core Processor"), None);
+        assert_eq!(in_model_name("odd @ 1e300GHz"), None);
+    }
 }

@@ -3,11 +3,10 @@
 //! A cache contains another where its CPUs do, so each CPU's caches and core, the most widely
 //! shared first, are a path from the root; paths with a common beginning are merged.
 
-use super::list;
-use super::sysfs::Cpu;
+use super::sysfs::{Cpu, print_list};
 use crate::{Cache, Level, MachineError, Part, assumed};
 
-/// What a node of the tree is. Two CPUs mean the same node if they agree on all of it.
+/// A node's identity. Two CPUs mean the same node if they agree on all of it.
 #[derive(Clone, PartialEq)]
 struct Key {
     /// None for a core.
@@ -77,13 +76,11 @@ fn insert(nodes: &mut Vec<Node>, path: &[Key], cpu: u32, speed: u32) {
 fn part(node: Node, assume: bool) -> Result<Part, MachineError> {
     let Node { key, children, mut found, own, speed } = node;
     let what = key.cache.map_or("core".to_owned(), |c| c.level.to_string());
-    let label = format!("{what} of cpu{}", list::print(&key.cpus));
+    let label = format!("{what} of cpu{}", print_list(&key.cpus));
     found.sort_unstable();
     if found != key.cpus {
-        let only = format!(
-            "only cpu{} agree that they share it and what is above it",
-            list::print(&found)
-        );
+        let only =
+            format!("only cpu{} agree that they share it and what is above it", print_list(&found));
         return Err(MachineError::object(label, only));
     }
     let mut parts =

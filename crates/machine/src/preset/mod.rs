@@ -1,21 +1,17 @@
 //! Machines known by name.
 //!
-//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures; to add one,
-//! write a file like its neighbours and list it in [`ALL`].
+//! Each is a synthetic string ([`crate::synthetic`]) beside the sources of its figures, in
+//! [`known`]. To add one, write it like its neighbours and list it in [`ALL`].
 //!
-//! Where a source is a manual, a datasheet or Molka et al., its figure was written down from memory
-//! and has not been compared with the text again; the web pages were. A correction is a one-line
-//! change.
+//! Figures whose source is a manual, a datasheet or Molka et al. were written down from memory and
+//! not compared with the text again; those of web pages were.
 //!
-//! Clocks are base clocks: what a machine keeps up with all cores at work. Times published in
+//! Clocks are base clocks, which a machine keeps up with all cores at work. Times published in
 //! nanoseconds are turned into cycles of that clock, and bandwidths into bytes per such cycle.
 
-mod epyc;
-mod gems_sparc;
-mod opteron_8380;
-#[cfg(test)]
-mod tests;
-mod xeon_7560;
+mod known;
+
+use std::path::Path;
 
 use crate::{Machine, MachineError, synthetic};
 
@@ -28,13 +24,13 @@ struct Preset {
 }
 
 const ALL: [&Preset; 7] = [
-    &xeon_7560::XEON_7560,
-    &xeon_7560::XEON_7560_HT,
-    &opteron_8380::OPTERON_8380,
-    &gems_sparc::GEMS_SPARC,
-    &epyc::EPYC_7742,
-    &epyc::EPYC_9654,
-    &epyc::EPYC_9654_2P,
+    &known::XEON_7560,
+    &known::XEON_7560_HT,
+    &known::OPTERON_8380,
+    &known::GEMS_SPARC,
+    &known::EPYC_7742,
+    &known::EPYC_9654,
+    &known::EPYC_9654_2P,
 ];
 
 const HOST: (&str, &str) =
@@ -43,8 +39,7 @@ const HOST: (&str, &str) =
 /// The machine known as `name`; `host` is the machine that this runs on ([`crate::Host`]).
 ///
 /// # Errors
-/// [`MachineError::Unknown`], listing the known names; for `host`, what [`crate::Host::detect`]
-/// gives.
+/// [`MachineError::Unknown`], listing the known names; for `host`, as [`crate::Host::detect`].
 pub fn preset(name: &str) -> Result<Machine, MachineError> {
     if name == HOST.0 {
         return crate::Host::here().detect();
@@ -68,4 +63,114 @@ fn shorten(name: &str) -> String {
         short.push('…');
     }
     short
+}
+
+impl Machine {
+    /// The machine that `spec` names: a preset ([`crate::presets`]), `host`, the path of a file
+    /// that `lstopo machine.xml` wrote, or a synthetic string. Tried in this order.
+    ///
+    /// ```
+    /// use befit_machine::Machine;
+    ///
+    /// assert_eq!(Machine::find("xeon-7560").unwrap().workers().len(), 32);
+    /// assert_eq!(Machine::find("l3:2 core:4 l1:1 pu:1").unwrap().workers().len(), 8);
+    /// assert!(Machine::find("xeon").unwrap_err().to_string().contains("xeon-7560"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`MachineError`]; a text that is none of these gets [`MachineError::Unknown`], listing the
+    /// known names.
+    pub fn find(spec: &str) -> Result<Self, MachineError> {
+        let spec = spec.trim();
+        let path = Path::new(spec);
+        match preset(spec) {
+            Err(MachineError::Unknown { .. }) if path.is_file() || spec.ends_with(".xml") => {
+                xml(path)
+            }
+            Err(MachineError::Unknown { .. }) if synthetic::is_likely(spec) => spec.parse(),
+            result => result,
+        }
+    }
+}
+
+#[cfg(feature = "xml")]
+use crate::xml::read_file as xml;
+
+#[cfg(not(feature = "xml"))]
+fn xml(path: &Path) -> Result<Machine, MachineError> {
+    Err(MachineError::Feature { what: format!("reading {}", path.display()), feature: "xml" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, Inclusion, Level, invariants};
+    /// Caches per level, from the inside out: how many, and how large.
+    fn caches(name: &str) -> Vec<(usize, Bytes)> {
+        let m = preset(name).unwrap();
+        invariants::check(&m);
+        let of = |level: Level| {
+            m.clusters().iter().filter_map(|c| c.cache).filter(move |c| c.level == level)
+        };
+        m.levels().into_iter().map(|l| (of(l).count(), of(l).next().unwrap().size)).collect()
+    }
+
+    #[test]
+    fn presets_have_the_published_shapes() {
+        let (kib, mib) = (Bytes::kib, Bytes::mib);
+        assert_eq!(caches("xeon-7560"), [(32, kib(32)), (32, kib(256)), (4, mib(24))]);
+        assert_eq!(caches("xeon-7560-ht"), caches("xeon-7560"));
+        assert_eq!(caches("opteron-8380"), [(16, kib(64)), (16, kib(512)), (4, mib(6))]);
+        assert_eq!(caches("gems-sparc"), [(1, kib(16)), (1, mib(1))]);
+        assert_eq!(caches("epyc-7742"), [(64, kib(32)), (64, kib(512)), (16, mib(16))]);
+        assert_eq!(caches("epyc-9654"), [(96, kib(32)), (96, mib(1)), (12, mib(32))]);
+        assert_eq!(caches("epyc-9654-2p"), [(192, kib(32)), (192, mib(1)), (24, mib(32))]);
+    }
+
+    #[test]
+    fn hardware_threads_share_a_core() {
+        let m = preset("xeon-7560-ht").unwrap();
+        assert_eq!(m.workers().len(), 64);
+        assert_eq!(m.workers().iter().map(|w| w.core).max(), Some(31));
+        assert_eq!(m.workers()[2].core, 1);
+    }
+
+    #[test]
+    fn the_xeon_s_l3_is_inclusive_and_the_opteron_s_is_not() {
+        let l3 = |name| preset(name).unwrap().clusters()[1].cache.unwrap();
+        assert_eq!(l3("xeon-7560").inclusion, Inclusion::Inclusive);
+        assert_eq!(l3("opteron-8380").inclusion, Inclusion::NonInclusive);
+    }
+
+    #[test]
+    fn every_listed_name_is_known_and_carried_by_its_machine() {
+        for (name, about) in presets() {
+            let machine = preset(name).unwrap();
+            assert!(machine.name.starts_with(name), "{name}");
+            assert!(!about.is_empty() && !about.contains('\n'));
+            assert!(
+                machine.memory.latency.0 > machine.clusters()[1].cache.map_or(0, |c| c.latency.0),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let message = preset("xeon").unwrap_err().to_string();
+        for (name, _) in presets() {
+            assert!(message.contains(name), "{name} in {message}");
+        }
+        assert!(preset(&"x".repeat(100_000)).unwrap_err().to_string().len() < 1000);
+    }
+
+    #[test]
+    fn an_operation_costs_its_instructions_over_the_issue_slots() {
+        let m = preset("gems-sparc").unwrap();
+        let issue = m.issue.unwrap();
+        assert_eq!((issue.instructions, issue.width, m.cycles_per_operation), (2.0, 2.0, 1.0));
+        let m: crate::Machine = "(instructions=3 issue=4) l1:1(size=1024) pu:1".parse().unwrap();
+        assert_eq!(m.cycles_per_operation, 0.75);
+        assert!("(issue=0) l1:1(size=1024) pu:1".parse::<crate::Machine>().is_err());
+    }
 }

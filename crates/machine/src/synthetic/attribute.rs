@@ -1,6 +1,6 @@
-//! What each attribute of a synthetic string means.
+//! The meaning of each attribute of a synthetic string.
 
-use super::scan::Attribute;
+use super::Attribute;
 use crate::{
     Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement,
 };
@@ -32,14 +32,15 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         _ => {
             return other(
                 a,
-                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, operation, instructions, issue",
+                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, \
+                 operation, instructions, issue",
             );
         }
     }
     Ok(())
 }
 
-/// What is not told of it is one: an instruction an operation, an instruction a cycle.
+/// Figures that are not told are 1: an instruction an operation, an instruction a cycle.
 fn issue(spec: &mut MachineSpec) -> &mut Issue {
     spec.issue.get_or_insert(Issue { instructions: 1.0, width: 1.0 })
 }
@@ -75,15 +76,6 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
     Ok(())
 }
 
-/// Applies an attribute of a core to its speed.
-pub(super) fn core(a: &Attribute, speed: &mut u32) -> Result<(), MachineError> {
-    match a.key {
-        "speed" => *speed = number(a)?,
-        _ => return other(a, "speed"),
-    }
-    Ok(())
-}
-
 /// An attribute that belongs to no object of ours: ignored if hwloc has it.
 pub(super) fn other(a: &Attribute, known: &str) -> Result<(), MachineError> {
     if IGNORED.contains(&a.key) || (a.key == "size" && !known.starts_with("size")) {
@@ -93,7 +85,7 @@ pub(super) fn other(a: &Attribute, known: &str) -> Result<(), MachineError> {
     Err(a.token.error(format!("unknown attribute `{}`{known}", a.key)))
 }
 
-fn number<N: std::str::FromStr>(a: &Attribute) -> Result<N, MachineError> {
+pub(super) fn number<N: std::str::FromStr>(a: &Attribute) -> Result<N, MachineError> {
     a.value.parse().map_err(|_| a.token.error(format!("`{}` needs a number in range", a.key)))
 }
 

@@ -1,11 +1,10 @@
 //! The levels of a synthetic string, and the parts that they unfold into.
 
-use super::attribute;
-use super::scan::{Scan, Token};
+use super::{Scan, Token, attribute};
 use crate::build::MOST_OBJECTS;
 use crate::{Cache, Level, MachineError, Part, assumed};
 
-/// What stands at one level.
+/// The kind of object at one level.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Kind {
     /// A number without a type.
@@ -52,7 +51,8 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         for a in scan.attributes()? {
             match &mut kind {
                 Kind::Cache(cache) => attribute::cache(&a, cache)?,
-                Kind::Core(speed) => attribute::core(&a, speed)?,
+                Kind::Core(speed) if a.key == "speed" => *speed = attribute::number(&a)?,
+                Kind::Core(_) => attribute::other(&a, "speed")?,
                 _ => attribute::other(&a, "")?,
             }
         }

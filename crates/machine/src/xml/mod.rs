@@ -2,14 +2,13 @@
 //! old names).
 //!
 //! The file is not trusted: its size, depth and number of objects are bounded, and every mistake is
-//! an error that says where.
+//! an error with its place.
 //!
 //! hwloc describes no speeds: latencies and bandwidth are as in [`crate::assumed`]. A cache of size
 //! 0 (unknown to hwloc) gets an assumed size, and the machine's name then says so. PUs that were
 //! offline or not allowed at the time of the export are not in the file, or marked as such, and are
 //! left out; a cache or core that has no other goes with them.
 
-mod bitmap;
 mod object;
 #[cfg(test)]
 mod tests;
@@ -107,4 +106,40 @@ fn attributes(start: &BytesStart) -> Result<Attributes, String> {
         found.push((attribute.key.as_ref().to_owned(), value.into_owned()));
     }
     Ok(Attributes(found))
+}
+
+/// One of hwloc's sets of CPUs: `0x0000000f,0xffffffff`, words of 32 bits, the highest first.
+/// `0xf...f` in front stands for all CPUs above.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Bitmap {
+    /// Lowest first.
+    words: Vec<u32>,
+    /// All CPUs above `words` belong to it.
+    above: bool,
+}
+
+impl Bitmap {
+    /// None where `text` is malformed.
+    fn parse(text: &str) -> Option<Self> {
+        let mut set = Self { words: Vec::new(), above: false };
+        for (at, word) in text.split(',').enumerate() {
+            if word == "0xf...f" && at == 0 {
+                set.above = true;
+            } else if word.is_empty() {
+                set.words.push(0);
+            } else {
+                set.words.push(u32::from_str_radix(word.strip_prefix("0x")?, 16).ok()?);
+            }
+        }
+        set.words.reverse();
+        Some(set)
+    }
+
+    fn contains(&self, cpu: u32) -> bool {
+        self.words.get(cpu as usize / 32).map_or(self.above, |word| word >> (cpu % 32) & 1 == 1)
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.above && self.words.iter().all(|word| *word == 0)
+    }
 }

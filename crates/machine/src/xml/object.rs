@@ -1,6 +1,6 @@
-//! What each element of the file means.
+//! The meaning of each element of the file.
 
-use super::bitmap::Bitmap;
+use super::Bitmap;
 use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
 
 /// The attributes of an element.
@@ -44,7 +44,7 @@ enum Kind {
     Worker(u32),
     /// CPUs of one kind (performance, efficiency).
     SameSpeed,
-    /// Neither it nor what is in it matters.
+    /// Neither it nor its contents matter.
     Ignored,
 }
 
@@ -178,7 +178,7 @@ impl Reading {
         Ok(Kind::SameSpeed)
     }
 
-    /// `<info name="…" value="…"/>` of the element that is open. What cannot be read is not told.
+    /// `<info name="…" value="…"/>` of the open element. Values that cannot be read are not told.
     fn info(&mut self, attributes: &Attributes) {
         let (Some(name), Some(value)) = (attributes.text("name"), attributes.text("value")) else {
             return;

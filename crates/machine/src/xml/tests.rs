@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::Bitmap;
 use crate::{Bytes, Inclusion, Level, Machine, WorkerId, invariants};
 
 const HYBRID: &str = include_str!("fixtures/hybrid.xml");
@@ -21,9 +22,8 @@ fn cpus(machine: &Machine) -> Vec<u32> {
 
 /// One cache with one PU, with these attributes of the cache.
 fn one_cache(attributes: &str) -> String {
-    let cache = format!(
-        r#"<object type="L2Cache" gp_index="7" {attributes}><object type="PU" os_index="0"/></object>"#
-    );
+    let pu = r#"<object type="PU" os_index="0"/>"#;
+    let cache = format!(r#"<object type="L2Cache" gp_index="7" {attributes}>{pu}</object>"#);
     format!(r#"<topology version="2.0"><object type="Machine">{cache}</object></topology>"#)
 }
 
@@ -64,15 +64,11 @@ fn the_machine_is_named_after_its_file() {
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let missing = dir.path().join("missing.xml");
-    assert!(
-        Machine::find(missing.to_str().unwrap()).unwrap_err().to_string().contains("missing.xml")
-    );
-    let binary = dir.path().join("binary.xml");
-    std::fs::write(&binary, [0xff; 64]).unwrap();
-    assert!(
-        Machine::find(binary.to_str().unwrap()).unwrap_err().to_string().contains("binary.xml")
-    );
+    std::fs::write(dir.path().join("binary.xml"), [0xff; 64]).unwrap();
+    for name in ["missing.xml", "binary.xml"] {
+        let path = dir.path().join(name);
+        assert!(Machine::find(path.to_str().unwrap()).unwrap_err().to_string().contains(name));
+    }
 }
 
 #[test]
@@ -101,38 +97,39 @@ fn tiers_of_memory_beside_the_same_cpus_are_one_controller() {
 
 #[test]
 fn what_is_no_lstopo_file_is_refused() {
-    assert!(message("").contains("no <topology>"));
-    assert!(message("<html></html>").contains("<html> where <topology> should stand"));
-    assert!(message("<topology/>").contains("machine: has no worker"));
-    assert!(message(r#"<topology version="7.1"></topology>"#).contains("version 7.1"));
-    assert!(message("<topology><object type=\"Machine\">").contains("ends inside of an element"));
-    assert!(message("<topology></object></topology>").starts_with("XML, at byte 10: "));
-    assert!(message("<topology><object/></topology>").contains("an object has no type"));
-    assert!(
-        message(r#"<topology><object type="PU"/></topology>"#).contains("type PU has no os_index")
-    );
-    assert!(
-        message(r#"<topology><object type="PU" os_index="-1"/></topology>"#)
-            .contains("no number in range")
-    );
+    let pu = |attributes: &str| format!(r#"<topology><object type="PU" {attributes}/></topology>"#);
     let twice = r#"<object type="PU" os_index="1"/>"#.repeat(2);
-    assert!(message(&format!("<topology>{twice}</topology>")).contains("cpu1: is listed twice"));
+    let twice = format!("<topology>{twice}</topology>");
+    for (text, expected) in [
+        ("", "no <topology>"),
+        ("<html></html>", "<html> where <topology> should stand"),
+        ("<topology/>", "machine: has no worker"),
+        (r#"<topology version="7.1"></topology>"#, "version 7.1"),
+        ("<topology><object type=\"Machine\">", "ends inside of an element"),
+        ("<topology><object/></topology>", "an object has no type"),
+        (&pu(""), "type PU has no os_index"),
+        (&pu(r#"os_index="-1""#), "no number in range"),
+        (&twice, "cpu1: is listed twice"),
+    ] {
+        assert!(message(text).contains(expected), "{expected}");
+    }
+    assert!(message("<topology></object></topology>").starts_with("XML, at byte 10: "));
 }
 
 #[test]
 fn impossible_caches_are_named() {
-    assert!(message(&one_cache(r#"depth="2""#)).contains("type L2Cache has no cache_size"));
-    assert!(message(&one_cache(r#"cache_size="64""#)).contains("type L2Cache has no depth"));
-    assert!(
-        message(&one_cache(r#"cache_size="64" depth="999""#))
-            .contains("depth=\"999\" is no number in range")
-    );
+    let huge = r#"cache_size="18446744073709551615" depth="2"
+        cache_linesize="9223372036854775808" cache_associativity="4294967295""#;
     let odd = r#"cache_size="1000" depth="2" cache_linesize="64" cache_associativity="2""#;
-    assert!(
-        message(&one_cache(odd)).starts_with("L2Cache with gp_index 7: its size of 1000 bytes")
-    );
-    let huge = r#"cache_size="18446744073709551615" depth="2" cache_linesize="9223372036854775808" cache_associativity="4294967295""#;
-    assert!(message(&one_cache(huge)).contains("is no multiple"));
+    for (attributes, expected) in [
+        (r#"depth="2""#, "type L2Cache has no cache_size"),
+        (r#"cache_size="64""#, "type L2Cache has no depth"),
+        (r#"cache_size="64" depth="999""#, "depth=\"999\" is no number in range"),
+        (odd, "L2Cache with gp_index 7: its size of 1000 bytes"),
+        (huge, "is no multiple"),
+    ] {
+        assert!(message(&one_cache(attributes)).contains(expected), "{expected}");
+    }
 }
 
 #[test]
@@ -143,8 +140,19 @@ fn depth_is_bounded() {
 
 #[test]
 fn entities_do_not_expand() {
-    let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><topology version="&b;"/>"#;
+    let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
+        <topology version="&b;"/>"#;
     assert!(message(bomb).starts_with("XML, at byte"));
+}
+
+#[test]
+fn words_are_read_highest_first() {
+    let set = Bitmap::parse("0x00000001,,0x80000002").unwrap();
+    let members: Vec<u32> = (0..128).filter(|cpu| set.contains(*cpu)).collect();
+    assert_eq!(members, [1, 31, 64]);
+    assert!(Bitmap::parse("0xf...f,0x0").unwrap().contains(u32::MAX));
+    assert!(Bitmap::parse("0x0").unwrap().is_empty());
+    assert!(Bitmap::parse("12").is_none() && Bitmap::parse("0x1ffffffff").is_none());
 }
 
 proptest! {
@@ -154,7 +162,12 @@ proptest! {
     }
 
     #[test]
-    fn no_damaged_file_panics(which in any::<bool>(), at in any::<prop::sample::Index>(), length in 0usize..40, insert in "[ -~]{0,12}") {
+    fn no_damaged_file_panics(
+        which in any::<bool>(),
+        at in any::<prop::sample::Index>(),
+        length in 0usize..40,
+        insert in "[ -~]{0,12}",
+    ) {
         let text = if which { HYBRID } else { HWLOC1 };
         let at = at.index(text.len());
         let end = (at + length).min(text.len());

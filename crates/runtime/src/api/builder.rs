@@ -3,7 +3,7 @@
 use std::{any::Any, ffi::OsString, fmt};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, Options, Policy, SchedulerKind, WorkerCounts};
+use befit_sched::{Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts};
 
 use super::{
     DefaultSpawn, SpawnThread, ThreadPool, ThreadPoolBuildError, max_num_threads, pool::make_global,
@@ -45,6 +45,9 @@ use crate::{
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
 /// | `BEFIT_SIGMA`, `BEFIT_MU` | [`Self::sigma`], [`Self::mu`] | a number above 0 and at most 1 |
 /// | `BEFIT_COUNTING` | [`Self::counting`] | `capped`, `full` |
+/// | `BEFIT_NEARNESS` | [`Self::nearness`] | a whole number from 1 up |
+/// | `BEFIT_BRANCHING` | [`Self::branching`] | a whole number from 2 up |
+/// | `BEFIT_BOUNDARY` | [`Self::boundary`] | a whole number |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
@@ -59,9 +62,7 @@ pub(crate) struct Settings {
     scheduler: Option<SchedulerKind>,
     policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
-    sigma: Option<f64>,
-    mu: Option<f64>,
-    counting: Option<Counting>,
+    options: OptionChoices,
     pub(crate) wait_policy: WaitPolicy,
     pin: Option<Pin>,
     pub(crate) timed: Option<bool>,
@@ -155,22 +156,48 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// All options of the scheduler, whatever the environment says. Each has a method of its own,
+    /// too.
+    pub fn options(mut self, options: Options) -> Self {
+        self.settings.options = options.into();
+        self
+    }
+
     /// Dilation σ, 0 < σ ≤ 1; 0.5 by default: a task befits the smallest cache M with size ≤ σM.
     pub fn sigma(mut self, sigma: f64) -> Self {
-        self.settings.sigma = Some(sigma);
+        self.settings.options.choose("sigma", |options| options.sigma = sigma);
         self
     }
 
     /// μ, 0 < μ ≤ 1; 0.2 by default: the share of a cache that one passing strand may claim (`sb`,
     /// `sb-d`).
     pub fn mu(mut self, mu: f64) -> Self {
-        self.settings.mu = Some(mu);
+        self.settings.options.choose("mu", |options| options.mu = mu);
         self
     }
 
     /// How strands count that pass through a cache (`sb`, `sb-d`); [`Counting::Capped`] by default.
     pub fn counting(mut self, counting: Counting) -> Self {
-        self.settings.counting = Some(counting);
+        self.settings.options.choose("counting", |options| options.counting = counting);
+        self
+    }
+
+    /// How many times likelier a victim under the same last-level cache is (`pws`), at least 1; 10
+    /// by default.
+    pub fn nearness(mut self, nearness: u32) -> Self {
+        self.settings.options.choose("nearness", |options| options.nearness = nearness);
+        self
+    }
+
+    /// How many children a task has (`cab`), at least 2; 2 by default.
+    pub fn branching(mut self, branching: u32) -> Self {
+        self.settings.options.choose("branching", |options| options.branching = branching);
+        self
+    }
+
+    /// The depth at which subtrees begin (`hws`), in forks from the root; 4 by default.
+    pub fn boundary(mut self, boundary: u32) -> Self {
+        self.settings.options.choose("boundary", |options| options.boundary = boundary);
         self
     }
 
@@ -344,7 +371,7 @@ impl Settings {
     where
         L: Fn(&str) -> Option<OsString>,
     {
-        let options = self.options(environment)?;
+        let options = environment.options(self.options)?;
         if self.use_current_thread && backend::this_worker(None, |_| ()).is_some() {
             return Err(ThreadPoolBuildError::CurrentThreadInPool);
         }
@@ -374,25 +401,6 @@ impl Settings {
         let threads = threads.min(max_num_threads());
         Ok(Decided { scheduler, policy, options, machine, detected, threads, pin })
     }
-
-    /// The policies' options, from here or from the environment.
-    fn options<L>(&self, environment: &Environment<L>) -> Result<Options, ThreadPoolBuildError>
-    where
-        L: Fn(&str) -> Option<OsString>,
-    {
-        let defaults = Options::default();
-        let sigma = decided(self.sigma, || environment.sigma())?.unwrap_or(defaults.sigma);
-        let mu = decided(self.mu, || environment.mu())?.unwrap_or(defaults.mu);
-        if !(sigma > 0.0 && sigma <= 1.0) {
-            return Err(ThreadPoolBuildError::Sigma(sigma));
-        }
-        if !(mu > 0.0 && mu <= 1.0) {
-            return Err(ThreadPoolBuildError::Mu(mu));
-        }
-        let counting =
-            decided(self.counting, || environment.counting())?.unwrap_or(defaults.counting);
-        Ok(Options { sigma, mu, counting, ..defaults })
-    }
 }
 
 /// What the program has decided, else what the environment says.
@@ -414,9 +422,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("scheduler", &settings.scheduler)
             .field("policy", &settings.policy)
             .field("machine", &settings.machine.as_ref().map(|m| &m.name))
-            .field("sigma", &settings.sigma)
-            .field("mu", &settings.mu)
-            .field("counting", &settings.counting)
+            .field("options", &settings.options)
             .field("wait_policy", &settings.wait_policy)
             .field("pin", &settings.pin)
             .field("seed", &settings.seed)

@@ -2,6 +2,8 @@
 
 use std::{error::Error, fmt, io};
 
+use befit_sched::OptionError;
+
 /// Why [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) or
 /// [`build_global`](crate::ThreadPoolBuilder::build_global) failed.
 #[derive(Debug)]
@@ -10,10 +12,8 @@ pub enum ThreadPoolBuildError {
     /// There is a global pool already: built by an earlier `build_global`, or by the first call
     /// that needed it.
     GlobalPoolExists,
-    /// σ must be above 0 and at most 1.
-    Sigma(f64),
-    /// μ must be above 0 and at most 1.
-    Mu(f64),
+    /// One of the scheduler's options is out of range.
+    Option(OptionError),
     /// The thread that [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) was to
     /// give to the pool belongs to one.
     CurrentThreadInPool,
@@ -41,8 +41,7 @@ impl fmt::Display for ThreadPoolBuildError {
             Self::GlobalPoolExists => f.write_str(
                 "the global thread pool exists already; call build_global before anything else runs in it, and once",
             ),
-            Self::Sigma(sigma) => write!(f, "sigma is {sigma}; it must be above 0 and at most 1"),
-            Self::Mu(mu) => write!(f, "mu is {mu}; it must be above 0 and at most 1"),
+            Self::Option(error) => error.fmt(f),
             Self::CurrentThreadInPool => f.write_str(
                 "the current thread belongs to a thread pool already; build the pool on another thread, or without use_current_thread",
             ),
@@ -61,6 +60,12 @@ impl Error for ThreadPoolBuildError {
             Self::Thread { source, .. } => Some(source),
             _ => None,
         }
+    }
+}
+
+impl From<OptionError> for ThreadPoolBuildError {
+    fn from(error: OptionError) -> Self {
+        Self::Option(error)
     }
 }
 

@@ -116,7 +116,7 @@ impl From<backend::Handle> for ThreadPool {
 }
 
 impl ThreadPool {
-    fn pool(&self) -> &Arc<backend::Registry> {
+    pub(crate) fn pool(&self) -> &Arc<backend::Registry> {
         self.handle.pool()
     }
 

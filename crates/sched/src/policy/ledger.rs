@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{Counting, Env, Guarded, LockId, Options, Stage, TaskInfo};
+use crate::{Counting, Env, Guarded, LockId, Options, Stage, TaskInfo, Thresholds};
 
 /// The claims on every cache of a machine.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Ledger {
     caches: Vec<Cache>,
     /// Per worker: its clusters from leaf to root.
     paths: Vec<Vec<ClusterId>>,
+    /// Per worker: what befits them.
+    thresholds: Vec<Thresholds>,
     /// Per child of the root: held while claims under it change.
     pages: Vec<Guarded<()>>,
 }
@@ -24,8 +26,6 @@ pub(super) struct Ledger {
 struct Cache {
     /// M in bytes; `u64::MAX` for memory.
     size: u64,
-    /// σM: a task of at most this size befits this cache or a smaller one.
-    befits: u64,
     /// The most that a passing strand claims: μM, or M where strands count in full.
     share: u64,
     counting: Counting,
@@ -69,17 +69,14 @@ impl Cache {
 impl Ledger {
     /// Nothing claimed. Its locks are named from `first_lock` on.
     pub(super) fn new(machine: &Machine, options: Options, first_lock: LockId) -> Self {
-        let part =
-            |size: u64, of: f64| if size == u64::MAX { size } else { (size as f64 * of) as u64 };
         let sockets = &machine.cluster(ClusterId::ROOT).children;
         let page_of = |first_worker: u32| {
             sockets.iter().position(|s| machine.cluster(*s).has(WorkerId(first_worker)))
         };
         let caches = machine.clusters().iter().map(|cluster| Cache {
             size: cluster.size().0,
-            befits: part(cluster.size().0, options.sigma),
             share: match options.counting {
-                Counting::Capped => part(cluster.size().0, options.mu),
+                Counting::Capped => Thresholds::share(cluster.size(), options.mu).0,
                 Counting::Full => cluster.size().0,
             },
             counting: options.counting,
@@ -87,11 +84,16 @@ impl Ledger {
             page: cluster.parent.and_then(|_| page_of(cluster.workers.start)),
             occupied: AtomicU64::new(0),
         });
+        let paths: Vec<Vec<_>> = (0..machine.workers().len() as u32)
+            .map(|w| machine.path(WorkerId(w)).collect())
+            .collect();
+        let sizes = |path: &Vec<ClusterId>| {
+            Thresholds::new(path.iter().map(|c| machine.cluster(*c).size()), options.sigma)
+        };
         Self {
             caches: caches.collect(),
-            paths: (0..machine.workers().len() as u32)
-                .map(|w| machine.path(WorkerId(w)).collect())
-                .collect(),
+            thresholds: paths.iter().map(sizes).collect(),
+            paths,
             pages: (0..sockets.len() as u32)
                 .map(|i| Guarded::new(LockId(first_lock.0 + i), ()))
                 .collect(),
@@ -125,9 +127,8 @@ impl Ledger {
         env: &mut dyn Env,
     ) -> Option<TaskInfo> {
         let path = self.path(w);
-        let befits = |step: &usize| task.size.0 <= self.cache(path[*step]).befits;
         let anchor = match stage {
-            Stage::Start => (0..at).find(befits).unwrap_or(at),
+            Stage::Start => self.thresholds[w.index()].too_small_for(task.size).min(at),
             Stage::Continuation => at,
         };
         let (below, between) = (&path[..anchor], path.get(anchor + 1..at).unwrap_or(&[]));

@@ -49,7 +49,7 @@ use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use super::{ledger::Ledger, queue::Accepts};
 use crate::{
     Ask, Capabilities, Env, Finds, Guarded, Handle, LockId, Options, Ready, Scheduler, Stage,
-    Strand, TaskInfo,
+    Strand, TaskInfo, Thresholds,
 };
 
 /// The space-bounded scheduler, central or distributed.
@@ -73,8 +73,8 @@ struct ClusterQueue<T> {
     /// Which part of bucket 0 is a worker's own, by worker from `first_worker` on.
     own_part: Vec<usize>,
     first_worker: u32,
-    /// σM of the largest cache k levels further down, k = 1, 2, …: the most that bucket k takes.
-    bounds: Vec<u64>,
+    /// Of the largest cache k levels further down, k = 1, 2, …: what bucket k takes.
+    bounds: Thresholds,
 }
 
 #[derive(Debug)]
@@ -187,28 +187,25 @@ impl<T: Handle> ClusterQueue<T> {
             let child = cluster.children.iter().position(|c| machine.cluster(*c).has(WorkerId(w)));
             child.unwrap_or(0).min(parts - 1)
         };
-        let bounds: Vec<u64> =
-            largest_below(machine, id).iter().map(|m| (*m as f64 * options.sigma) as u64).collect();
+        let below = largest_below(machine, id);
         let buckets = Buckets {
             here: (0..parts).map(|_| Vec::new()).collect(),
             unknown: VecDeque::new(),
-            deeper: bounds.iter().map(|_| Vec::new()).collect(),
+            deeper: below.iter().map(|_| Vec::new()).collect(),
         };
         Self {
             len: AtomicUsize::new(0),
             buckets: Guarded::new(LockId(id.0), buckets),
             own_part: cluster.workers.clone().map(part_of).collect(),
             first_worker: cluster.workers.start,
-            bounds,
+            bounds: Thresholds::new(below, options.sigma),
         }
     }
 
     fn put(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) {
         let bucket = match ready.stage {
             Stage::Continuation => 0,
-            Stage::Start => {
-                self.bounds.iter().take_while(|bound| ready.task.size.0 <= **bound).count()
-            }
+            Stage::Start => self.bounds.befit_by(ready.task.size),
         };
         self.buckets.with(env, |buckets, _| {
             match bucket {
@@ -324,12 +321,12 @@ fn take_at<T: Handle>(
     Some(Ready { task, ..stack.remove(at) })
 }
 
-/// The size in bytes of the largest cache 1, 2, … levels below cluster `id`.
-fn largest_below(machine: &Machine, id: ClusterId) -> Vec<u64> {
+/// The size of the largest cache 1, 2, … levels below cluster `id`.
+fn largest_below(machine: &Machine, id: ClusterId) -> Vec<Bytes> {
     let mut sizes = Vec::new();
     let mut row = machine.cluster(id).children.clone();
     while !row.is_empty() {
-        sizes.push(row.iter().map(|c| machine.cluster(*c).size().0).max().unwrap_or(0));
+        sizes.extend(row.iter().map(|c| machine.cluster(*c).size()).max());
         row = row.iter().flat_map(|c| machine.cluster(*c).children.iter().copied()).collect();
     }
     sizes

@@ -7,14 +7,14 @@ use super::{
 use crate::{
     Access, Found,
     hierarchy::{
-        Touch, cluster_of,
+        LineAccess, cluster_of,
         layout::{Layout, MAX_DEPTH, Steps},
     },
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
 
-/// What the way up found.
+/// The result of the way up.
 struct Way {
     /// The step whose cache has the line; the number of steps where none has.
     found: usize,
@@ -24,7 +24,7 @@ struct Way {
     victims: [u32; MAX_DEPTH],
 }
 
-/// A line found in the worker's own `cache`, and nothing else to tell.
+/// A line found in the worker's own `cache`, without further effects.
 #[inline(always)]
 fn own(cache: u32) -> Access {
     Access { found: Found::Own(cluster_of(cache)), invalidated: false, written_back: 0 }
@@ -41,9 +41,9 @@ impl General {
         &mut self,
         layout: &Layout,
         lanes: L,
-        touch: Touch,
+        access: LineAccess,
     ) -> Access {
-        let Touch { worker, line, write } = touch;
+        let LineAccess { worker, line, write } = access;
         assert!(
             line < self.lines,
             "line {line} is beyond the {} lines of the hierarchy",
@@ -54,28 +54,23 @@ impl General {
         let mut way = Way { found: steps.steps.len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
         if let Some(step) = steps.steps.first() {
             let dirty = if write { DIRTY } else { 0 };
-            let tally = &mut self.tallies[step.cache as usize];
-            tally.direct += 1;
-            let touch = self.store.touch(
-                lanes,
-                (step.cache, &step.geometry),
-                line,
-                dirty,
-                dirty | step.fill,
-            );
-            if touch.hit {
-                if path.private > 0 && (!write || touch.old & DIRTY != 0) {
+            let counts = &mut self.counts[step.cache as usize];
+            counts.accesses.0 += 1;
+            let cache = (step.cache, &step.geometry);
+            let lookup = self.store.touch(lanes, cache, line, dirty, dirty | step.fill);
+            if lookup.hit {
+                if path.private > 0 && (!write || lookup.old & DIRTY != 0) {
                     return own(step.cache);
                 }
                 way.found = 0;
-                way.entry = touch.old;
+                way.entry = lookup.old;
             } else {
-                tally.misses += 1;
-                way.victims[0] = touch.old;
+                counts.misses.0 += 1;
+                way.victims[0] = lookup.old;
                 self.climb(lanes, steps, line, &mut way);
             }
         }
-        self.finish::<L, H>(layout, lanes, steps, path.private as usize, touch, way)
+        self.finish::<L, H>(layout, lanes, steps, path.private as usize, access, way)
     }
 
     #[inline(always)]
@@ -85,11 +80,10 @@ impl General {
         lanes: L,
         steps: Steps,
         private: usize,
-        Touch { line, write, .. }: Touch,
+        LineAccess { line, write, .. }: LineAccess,
         mut way: Way,
     ) -> Access {
-        // Within a private chain, what is dirty is nobody else's, and what is read there needs no
-        // leave.
+        // Within a private chain, a dirty line has no other sharers, and a read needs no leave.
         let mut access = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
         } else {
@@ -98,10 +92,10 @@ impl General {
         if way.found > 0 && steps.steps.get(way.found).is_some_and(|s| s.victims_only) {
             self.leave_victim_cache::<L, H>(layout, lanes, steps, line, way.found);
         }
-        // (No victims from the step that has the line on.)
+        // From the step that has the line on there are no victims.
         join_victims(layout, steps, &mut way.victims);
         for (i, entry) in way.victims.iter().enumerate().take(steps.steps.len()).rev() {
-            access.written_back += self.make_room::<L, H>(layout, lanes, steps, i, *entry);
+            access.written_back += self.evict_from::<L, H>(layout, lanes, steps, i, *entry);
         }
         access
     }
@@ -116,15 +110,15 @@ impl General {
                     return;
                 }
             } else {
-                let touch =
-                    self.store.touch(lanes, (step.cache, &step.geometry), line, 0, step.fill);
-                if touch.hit {
-                    (way.found, way.entry) = (i, touch.old);
+                let cache = (step.cache, &step.geometry);
+                let lookup = self.store.touch(lanes, cache, line, 0, step.fill);
+                if lookup.hit {
+                    (way.found, way.entry) = (i, lookup.old);
                     return;
                 }
-                way.victims[i % MAX_DEPTH] = touch.old;
+                way.victims[i % MAX_DEPTH] = lookup.old;
             }
-            self.tallies[step.cache as usize].misses += 1;
+            self.counts[step.cache as usize].misses.0 += 1;
         }
     }
 
@@ -151,7 +145,7 @@ impl General {
         for (i, step) in steps.steps.iter().enumerate() {
             if i < way.found {
                 let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
-                self.tallies[step.cache as usize].coherence_misses += u64::from(lost);
+                self.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
             }
         }
         if depth > 0 {
@@ -164,8 +158,8 @@ impl General {
         let word = &mut row[(bit / 64) as usize];
         let modified = *word >> (bit % 64) & 1 != 0;
         let known = way.found < depth || any != 0;
-        // Nobody had it: then it is modified only by this access. (A worker without caches writes
-        // to memory.)
+        // If no cache had it, only this access modifies it. A worker without caches writes to
+        // memory.
         assign(word, bit, if write { depth > 0 } else { modified && known });
         let mut access = Access { found: Found::Memory, invalidated: false, written_back: 0 };
         if let Some(step) = steps.steps.get(way.found) {
@@ -173,7 +167,7 @@ impl General {
         } else if any != 0 {
             access.found = self.elsewhere(steps, &others);
         } else {
-            self.memory_reads += 1;
+            self.totals.memory_reads.0 += 1;
         }
         if any != 0 && write {
             self.invalidate(layout, lanes, line, &others);
@@ -184,13 +178,13 @@ impl General {
                 self.downgrade::<L, H>(layout, lanes, steps, line, &others, on_no_path);
             access.written_back += written;
             if brought_in {
-                // Another line had to leave: what the flags of the entries in flight say of the
-                // caches above is old.
+                // Another line had to leave, so that the flags of the entries in flight may be
+                // wrong about the caches above.
                 way.victims.iter_mut().for_each(|v| *v |= ORPHAN);
             }
         }
         if write && depth == 0 {
-            self.memory_writes += 1;
+            self.totals.memory_writes.0 += 1;
             access.written_back += 1;
         }
         access
@@ -201,11 +195,11 @@ impl General {
     fn elsewhere<const H: usize>(&mut self, steps: Steps, others: &[u64; H]) -> Found {
         match steps.common(others) {
             Some(cache) => {
-                self.sibling_hits += 1;
+                self.totals.sibling_hits.0 += 1;
                 Found::Sibling(cluster_of(cache))
             }
             None => {
-                self.remote_hits += 1;
+                self.totals.remote_hits.0 += 1;
                 Found::Remote
             }
         }

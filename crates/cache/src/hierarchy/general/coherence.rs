@@ -1,8 +1,11 @@
-//! What an access does to other workers' copies of its line.
+//! Coherence: an access invalidates or cleans other workers' copies of its line.
 
 use super::General;
 use crate::{
-    hierarchy::layout::{Layout, NONE, Steps},
+    hierarchy::{
+        self,
+        layout::{Layout, NONE, Steps},
+    },
     lanes::Lanes,
     sets::DIRTY,
 };
@@ -10,21 +13,12 @@ use crate::{
 /// The numbers of the bits that are set.
 #[inline(always)]
 pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32> {
-    words.into_iter().enumerate().flat_map(|(h, mut word)| {
-        std::iter::from_fn(move || {
-            let bit = word.trailing_zeros();
-            // Clears the lowest bit.
-            (word != 0).then(|| {
-                word &= word - 1;
-                h as u32 * 64 + bit
-            })
-        })
-    })
+    let bits_of = |(h, word)| hierarchy::bits(word).map(move |bit| h as u32 * 64 + bit);
+    words.into_iter().enumerate().flat_map(bits_of)
 }
 
 impl General {
-    /// A write takes the line away from the chains `others`. What was modified there goes to the
-    /// writer.
+    /// A write takes the line away from the chains `others`. A modified copy goes to the writer.
     #[inline(always)]
     pub(super) fn invalidate<L: Lanes, const H: usize>(
         &mut self,
@@ -37,7 +31,7 @@ impl General {
             for cache in &layout.chains[chain as usize].caches {
                 let info = &layout.caches[*cache as usize];
                 if self.store.remove(lanes, &info.geometry, line).is_some() {
-                    self.tallies[*cache as usize].invalidations += 1;
+                    self.counts[*cache as usize].invalidations.0 += 1;
                     self.directory.set(line, info.lost);
                 }
             }
@@ -50,7 +44,7 @@ impl General {
     /// A read of a line that some of the chains `others` may hold modified: that copy is written
     /// back to the smallest cache common to both, or to memory, and stays where it is, clean.
     ///
-    /// `on_no_path`: no cache of the path had the line. Answers how many lines were written to
+    /// `on_no_path`: no cache of the path had the line. Returns how many lines were written to
     /// memory, and whether the common cache had to take the line in.
     #[inline(never)]
     pub(super) fn downgrade<L: Lanes, const H: usize>(
@@ -65,7 +59,7 @@ impl General {
         let mut dirty = [0u64; H];
         for chain in bits(*others) {
             let chain_info = &layout.chains[chain as usize];
-            // A tracked cache of another domain that has the line has it modified: nobody else can.
+            // A tracked cache of another domain that has the line has it modified: no other can.
             let mut was_dirty = chain_info.tracked;
             if !chain_info.tracked {
                 for cache in &chain_info.caches {
@@ -85,7 +79,7 @@ impl General {
         }
         let Some(common) = steps.common(&dirty) else {
             self.directory.set_modified(line, false);
-            self.memory_writes += 1;
+            self.totals.memory_writes.0 += 1;
             return (1, false);
         };
         let info = &layout.caches[common as usize];
@@ -96,7 +90,7 @@ impl General {
         (self.evict::<L, H>(layout, lanes, common, evicted), true)
     }
 
-    /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Answers
+    /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Returns
     /// whether some copy was dirty.
     #[inline(always)]
     pub(super) fn remove_below<L: Lanes, const H: usize>(

@@ -1,13 +1,13 @@
-//! Who has which line: one row of bits per line, found by the line's number, without hashing.
+//! The directory: one row of bits per line, found by the line's number, that names its sharers.
 //!
 //! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line),
 //! then the bit *modified*, then one bit per cache (*lost*: the cache had the line until another
 //! worker's write took it away).
 //!
 //! Held bits are exact. *Modified* set means that some cache may be newer than memory; clear, that
-//! none is. Where the last-level cache is inclusive it is exact too and stands for that cache's own
-//! dirty flag (the cache is `tracked`): what is modified below such a cache is always also in it,
-//! so a write-back into it need not search it.
+//! none is. Where the last-level cache is inclusive, the bit is exact too and stands for that
+//! cache's own dirty flag (the cache is `tracked`): a line that is modified below such a cache is
+//! always also in it, so a write-back into it need not search it.
 
 use crate::{
     hierarchy::layout::Layout,
@@ -80,7 +80,7 @@ impl Directory {
         assign(self.word_mut(line, bit), bit, to);
     }
 
-    /// Clears *modified*; answers whether it was set.
+    /// Clears *modified*; returns whether it was set.
     #[inline(always)]
     pub(super) fn take_modified(&mut self, line: u32) -> bool {
         let bit = self.modified;
@@ -101,7 +101,7 @@ impl Directory {
     }
 }
 
-/// Clears bit `bit` (modulo 64) of `word`; answers whether it was set.
+/// Clears bit `bit` (modulo 64) of `word`; returns whether it was set.
 #[inline(always)]
 pub(super) fn take(word: &mut u64, bit: u32) -> bool {
     let was = *word >> (bit % 64) & 1 != 0;

@@ -1,4 +1,4 @@
-//! Where the lines go that make room.
+//! Eviction: where the lines go that make room.
 
 use super::{General, directory::take};
 use crate::{
@@ -8,12 +8,10 @@ use crate::{
 };
 
 impl General {
-    /// `entry` has made room in the cache of step `step`. Answers how many lines were written to
-    /// memory.
-    ///
-    /// What [`Self::evict`] does, with short cuts for the usual roles.
+    /// `entry` has made room in the cache of step `i`. As [`Self::evict`], with short cuts for
+    /// common roles. Returns how many lines were written to memory.
     #[inline(always)]
-    pub(super) fn make_room<L: Lanes, const H: usize>(
+    pub(super) fn evict_from<L: Lanes, const H: usize>(
         &mut self,
         layout: &Layout,
         lanes: L,
@@ -30,14 +28,14 @@ impl General {
             Role::Inner if entry & ORPHAN == 0 => {
                 if entry & DIRTY != 0 {
                     self.store.flag(lanes, &step.neighbour, line, DIRTY, 0);
-                    self.tallies[step.cache as usize].writebacks += 1;
+                    self.counts[step.cache as usize].writebacks.0 += 1;
                 }
                 0
             }
             Role::Outer => {
                 // The cache above is inclusive, so it has the line, and the directory knows whether
                 // it is modified.
-                self.tallies[step.cache as usize].writebacks += u64::from(entry >> 31);
+                self.counts[step.cache as usize].writebacks.0 += u64::from(entry >> 31);
                 if self.store.flag(lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
                     self.directory.clear(line, step.chain);
                 }
@@ -55,16 +53,16 @@ impl General {
                 take(&mut row[(step.chain / 64) as usize], step.chain);
                 let bit = layout.modified;
                 let dirty = take(&mut row[(bit / 64) as usize], bit);
-                self.tallies[step.cache as usize].writebacks += u64::from(dirty);
-                self.memory_writes += u64::from(dirty);
+                self.counts[step.cache as usize].writebacks.0 += u64::from(dirty);
+                self.totals.memory_writes.0 += u64::from(dirty);
                 u8::from(dirty)
             }
             _ => self.evict::<L, H>(layout, lanes, step.cache, entry),
         }
     }
 
-    /// `entry` has made room in `cache`: passes it on, and what has to make room for it in turn.
-    /// Answers how many lines were written to memory.
+    /// `entry` has made room in `cache`: passes it on, and any entries that make room for it in
+    /// turn. Returns how many lines were written to memory.
     ///
     /// A dirty line goes to the cache above, which takes it in if it does not have it; a clean one
     /// only where that is a victim cache. An inclusive cache takes the line from the caches below
@@ -112,7 +110,7 @@ impl General {
         written
     }
 
-    /// Passes a line to the cache above `cache`. Answers the entry that has to make room there.
+    /// Passes a line to the cache above `cache`. Returns the entry that has to make room there.
     #[inline(always)]
     fn hand_up<L: Lanes>(
         &mut self,
@@ -124,10 +122,10 @@ impl General {
     ) -> u32 {
         let info = &layout.caches[cache as usize];
         if dirty {
-            self.tallies[cache as usize].writebacks += 1;
+            self.counts[cache as usize].writebacks.0 += 1;
         }
         if info.parent == NONE {
-            self.memory_writes += u64::from(dirty);
+            self.totals.memory_writes.0 += u64::from(dirty);
             return EMPTY;
         }
         let above = &layout.caches[info.parent as usize];
@@ -149,7 +147,7 @@ impl General {
         self.bring_in(layout, lanes, info.parent, line | DIRTY)
     }
 
-    /// Puts a line into `cache`, which does not have it. Answers the entry that has to make room.
+    /// Puts a line into `cache`, which does not have it. Returns the entry that has to make room.
     #[inline(always)]
     pub(super) fn bring_in<L: Lanes>(
         &mut self,
@@ -162,9 +160,9 @@ impl General {
         let line = entry & LINE;
         // Whether the next cache of the chain has the line is not known here: say that it may not.
         let orphan = if info.inner_of_chain { ORPHAN } else { 0 };
-        let touch =
-            self.store.touch(lanes, (cache, &info.geometry), line, 0, entry & DIRTY | orphan);
+        let flags = entry & DIRTY | orphan;
+        let lookup = self.store.touch(lanes, (cache, &info.geometry), line, 0, flags);
         self.directory.set(line, info.chain);
-        touch.old
+        lookup.old
     }
 }

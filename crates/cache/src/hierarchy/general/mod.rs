@@ -1,43 +1,33 @@
-//! Any machine: what each cache is, and who is above and below whom, is looked up on the way.
+//! Any machine: the kind and the neighbours of each cache are looked up on the way.
 //!
-//! [`access`] is the way of one access through the caches, [`coherence`] what it does to other
-//! workers' copies, [`evict`] where the lines go that make room; [`directory`] knows who has which
-//! line; [`prefetch`] brings near what a later access will look at.
+//! - [`access`] takes one access through the caches.
+//! - [`coherence`] invalidates or cleans other workers' copies.
+//! - [`evict`] hands on the lines that make room.
+//! - [`directory`] knows which chains of caches have a line.
 
 mod access;
 mod coherence;
 mod directory;
 mod evict;
-mod prefetch;
 
-use befit_machine::Lines;
+use befit_machine::WorkerId;
 
-use super::layout::Layout;
+use super::{LineAccess, Totals, layout::Layout};
 use crate::{ClusterCounts, sets::Store};
+use coherence::bits;
 use directory::Directory;
 
-/// What accesses change. (The layout is apart so that the access path can hold on to parts of it.)
+/// The state that accesses change. The layout is apart, so that the access path can hold on to
+/// parts of it.
 #[derive(Clone, Debug)]
 pub(super) struct General {
     pub(super) store: Store,
     pub(super) directory: Directory,
-    pub(super) tallies: Vec<Tally>,
+    /// Per cache. Its accesses are those of workers directly under it; the others are its
+    /// children's misses.
+    pub(super) counts: Vec<ClusterCounts>,
+    pub(super) totals: Totals,
     pub(super) lines: u32,
-    pub(super) memory_reads: u64,
-    pub(super) memory_writes: u64,
-    pub(super) remote_hits: u64,
-    pub(super) sibling_hits: u64,
-}
-
-/// What is counted of one cache while it runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    /// Accesses of workers that stand directly under it; the others are its children's misses.
-    pub(super) direct: u64,
-    pub(super) misses: u64,
-    pub(super) coherence_misses: u64,
-    pub(super) writebacks: u64,
-    pub(super) invalidations: u64,
 }
 
 impl General {
@@ -45,30 +35,66 @@ impl General {
     pub(super) fn new(layout: &Layout, store: Store, lines: u32) -> Self {
         Self {
             directory: Directory::new(layout, lines),
-            tallies: vec![Tally::default(); layout.caches.len()],
+            counts: vec![ClusterCounts::default(); layout.caches.len()],
+            totals: Totals::default(),
             store,
             lines,
-            memory_reads: 0,
-            memory_writes: 0,
-            remote_hits: 0,
-            sibling_hits: 0,
         }
     }
 
     /// The counts of cache number `cache`. O(caches).
     pub(super) fn counts(&self, layout: &Layout, cache: usize) -> Option<ClusterCounts> {
-        let tally = self.tallies.get(cache)?;
-        let children = layout
-            .caches
-            .iter()
-            .zip(&self.tallies)
-            .filter(|(info, _)| info.parent as usize == cache);
-        Some(ClusterCounts {
-            accesses: Lines(tally.direct + children.map(|(_, child)| child.misses).sum::<u64>()),
-            misses: Lines(tally.misses),
-            coherence_misses: Lines(tally.coherence_misses),
-            writebacks: Lines(tally.writebacks),
-            invalidations: Lines(tally.invalidations),
-        })
+        let counts = *self.counts.get(cache)?;
+        let below = layout.caches.iter().zip(&self.counts);
+        let children = below.filter(|(info, _)| info.parent as usize == cache);
+        let accesses = counts.accesses + children.map(|(_, child)| child.misses).sum();
+        Some(ClusterCounts { accesses, ..counts })
+    }
+
+    /// Brings near the sets and the row of a line.
+    ///
+    /// An access to a random line looks at some six places that the host's own caches do not hold:
+    /// the line's row, its set in the last-level cache, the rows of the lines that make room in the
+    /// outer caches and, for a write, the sets of other copies. Waiting for them one after another
+    /// would be most of the time.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn prefetch(&self, layout: &Layout, access: &LineAccess) {
+        let LineAccess { worker, line, .. } = *access;
+        let Some(path) = layout.paths.get(worker.index()) else { return };
+        self.directory.prefetch(line);
+        for step in &layout.steps[path.far()] {
+            self.store.prefetch(&step.geometry, line);
+        }
+    }
+
+    /// Brings near the rows of the lines that will make room and, for a write, the sets of other
+    /// copies, once [`Self::prefetch`] has brought the line's own sets near.
+    #[inline(always)]
+    pub(in crate::hierarchy) fn prepare(&self, layout: &Layout, access: &LineAccess) {
+        let LineAccess { worker, line, write } = *access;
+        let Some(path) = layout.paths.get(worker.index()) else { return };
+        if path.private > 0 && self.directory.glance(line, layout.steps[path.start as usize].chain)
+        {
+            // It will be found near, and little will have to make room.
+            return;
+        }
+        for step in &layout.steps[path.far()] {
+            self.directory.prefetch(Store::line_of(self.store.last_in(&step.geometry, line)));
+        }
+        if write && line < self.lines {
+            self.prefetch_others(layout, worker, line);
+        }
+    }
+
+    /// The set of the outermost cache of each chain that holds a copy.
+    fn prefetch_others(&self, layout: &Layout, worker: WorkerId, line: u32) {
+        let row = self.directory.row(line);
+        let others = &layout.others[worker.index() * layout.words..][..layout.words];
+        for (h, (word, mask)) in row.iter().zip(others).enumerate() {
+            for bit in bits([word & mask]) {
+                let chain = &layout.chains[h * 64 + bit as usize];
+                self.store.prefetch(&chain.outermost, line);
+            }
+        }
     }
 }

@@ -1,35 +1,19 @@
 //! Random machines, random traces: the fast model does what the obvious one does.
 
-use befit_machine::{
-    Bytes, Cache, Inclusion, Level, Machine, MachineSpec, Part, Replacement, WorkerId,
-};
+use befit_machine::{Bytes, Inclusion, Machine, MachineSpec, Part, Replacement, WorkerId};
 use proptest::prelude::*;
 
-use super::{
-    super::{Hierarchy, Model, Touch},
-    reference::Reference,
+use super::{reference::Reference, with};
+use crate::{
+    hierarchy::{Hierarchy, LineAccess, Model},
+    lanes::Host,
 };
-use crate::lanes::Host;
-
-const LINE: u64 = 64;
 
 /// A cache of `sets` × `ways` lines.
-fn cache(
-    (level, sets, ways, replacement, inclusion): (u8, u64, u32, Replacement, Inclusion),
-    parts: Vec<Part>,
-) -> Part {
-    let size = Bytes(sets * u64::from(ways.max(1)) * LINE);
-    let latency = befit_machine::Cycles(4);
-    let cache = Cache {
-        level: Level(level),
-        size,
-        line: Bytes(LINE),
-        ways,
-        replacement,
-        inclusion,
-        latency,
-    };
-    Part::Cache { label: String::new(), cache, parts }
+fn cache((level, sets, ways, replacement, inclusion): Shape, parts: Vec<Part>) -> Part {
+    with(Part::cache(level, Bytes(64 * sets * u64::from(ways)), ways, parts), |cache| {
+        (cache.replacement, cache.inclusion) = (replacement, inclusion);
+    })
 }
 
 type Shape = (u8, u64, u32, Replacement, Inclusion);
@@ -93,7 +77,7 @@ fn machine() -> impl Strategy<Value = Machine> {
 }
 
 /// The machines that have a model of their own, now and then with workers that share an L1.
-fn usual() -> impl Strategy<Value = Machine> {
+fn inclusive() -> impl Strategy<Value = Machine> {
     let shapes = ((0u32..=2, 1u32..=3), (0u32..=3, 1u32..=4), (1u64..=30, 1u32..=8));
     (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
         "a cache is larger than the one above it",
@@ -108,7 +92,7 @@ fn usual() -> impl Strategy<Value = Machine> {
             };
             let socket =
                 || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
-            MachineSpec::new("usual", (0..sockets).map(|_| socket()).collect()).build().ok()
+            MachineSpec::new("inclusive", (0..sockets).map(|_| socket()).collect()).build().ok()
         },
     )
 }
@@ -123,12 +107,8 @@ fn figures(caches: &Hierarchy, machine: &Machine) -> (Vec<[u64; 5]>, [u64; 4]) {
         let c = caches.counts(befit_machine::ClusterId(i));
         [c.accesses, c.misses, c.coherence_misses, c.writebacks, c.invalidations].map(|l| l.0)
     };
-    let memory = [
-        caches.memory_reads(),
-        caches.memory_writes(),
-        caches.remote_hits(),
-        caches.sibling_hits(),
-    ];
+    let (reads, writes) = (caches.memory_reads(), caches.memory_writes());
+    let memory = [reads, writes, caches.remote_hits(), caches.sibling_hits()];
     ((0..machine.clusters().len() as u32).map(counts).collect(), memory.map(|l| l.0))
 }
 
@@ -144,47 +124,37 @@ fn same(
     let mut on_all_lanes: Vec<Hierarchy> =
         Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
     let workers = machine.workers().len() as u32;
-    let touches: Vec<Touch> = trace
+    let accesses: Vec<LineAccess> = trace
         .iter()
-        .map(|(w, line, write)| Touch { worker: WorkerId(w % workers), line: *line, write: *write })
+        .map(|&(w, line, write)| LineAccess { worker: WorkerId(w % workers), line, write })
         .collect();
     let mut in_batches = on_all_lanes.clone();
     let mut outcomes = Vec::new();
-    for (i, (w, line, write)) in trace.iter().enumerate() {
-        let (w, line, write) = (WorkerId(w % workers), *line, *write);
-        let expected = slow.access(w, line, write);
-        prop_assert_eq!(
-            fast.access(w, line, write),
-            expected,
-            "access {}: {:?} {} {}",
-            i,
-            w,
-            line,
-            write
-        );
+    for (i, access) in accesses.iter().enumerate() {
+        let LineAccess { worker, line, write } = *access;
+        let expected = slow.access(worker, line, write);
+        let outcome = fast.access(worker, line, write);
+        prop_assert_eq!(outcome, expected, "access {}: {:?}", i, access);
         for same in &mut on_all_lanes {
-            prop_assert_eq!(same.access(w, line, write), expected, "{:?}, access {}", same.host, i);
+            let outcome = same.access(worker, line, write);
+            prop_assert_eq!(outcome, expected, "{:?}, access {}", same.host, i);
         }
         fast.check();
         outcomes.push(expected);
     }
     for same in &mut in_batches {
-        let mut outcomes = touches.iter().zip(&outcomes);
-        // (In two runs, so that the second finds what the first has left.)
-        let (first, second) = touches.split_at(touches.len() / 3);
-        let mut each = |touch: &Touch, access| {
-            assert_eq!(Some((touch, &access)), outcomes.next(), "in batches");
+        let mut outcomes = accesses.iter().zip(&outcomes);
+        // In two runs, so that the second finds the lines that the first has left.
+        let (first, second) = accesses.split_at(accesses.len() / 3);
+        let mut each = |access: &LineAccess, outcome| {
+            assert_eq!(Some((access, &outcome)), outcomes.next(), "in batches");
         };
         same.run(first, &mut each);
         same.run(second, each);
         prop_assert_eq!(outcomes.next(), None);
         same.check();
-        prop_assert_eq!(
-            figures(same, machine),
-            figures(&fast, machine),
-            "{:?}, in batches",
-            same.host
-        );
+        let (ours, expected) = (figures(same, machine), figures(&fast, machine));
+        prop_assert_eq!(ours, expected, "{:?}, in batches", same.host);
     }
     let (counts, memory) = figures(&fast, machine);
     for (i, (counts, cluster)) in counts.into_iter().zip(machine.clusters()).enumerate() {
@@ -202,13 +172,20 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
     #[test]
-    fn the_fast_model_does_what_the_obvious_model_does(machine in machine(), trace in trace(48), seed: u64) {
+    fn the_fast_model_does_what_the_obvious_model_does(
+        machine in machine(),
+        trace in trace(48),
+        seed: u64,
+    ) {
         same(&machine, 48, &trace, seed)?;
     }
 
     #[test]
-    fn the_model_of_usual_machines_does_what_the_obvious_model_does(machine in usual(), trace in trace(96)) {
-        prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Usual(_)));
+    fn the_inclusive_model_does_what_the_obvious_model_does(
+        machine in inclusive(),
+        trace in trace(96),
+    ) {
+        prop_assert!(matches!(Hierarchy::new(&machine, 96, 0).unwrap().model, Model::Inclusive(_)));
         same(&machine, 96, &trace, 0)?;
     }
 }

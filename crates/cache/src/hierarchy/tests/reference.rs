@@ -3,8 +3,7 @@
 
 use befit_machine::{ClusterId, Inclusion, Machine, Replacement, WorkerId};
 
-use super::super::seed_of;
-use crate::{Access, Found};
+use crate::{Access, Found, hierarchy::seed_of};
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -110,7 +109,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Puts the line in; answers what made room.
+    /// Puts the line in; returns what made room.
     fn put(&mut self, c: usize, line: u32, dirty: bool) -> Option<Frame> {
         assert!(!self.has(c, line));
         let policy = self.machine.clusters()[c].cache.unwrap().replacement;
@@ -146,7 +145,7 @@ impl<'a> Reference<'a> {
         cache.sets[index].iter_mut().find(|f| f.is_some_and(|f| f.line == line))?.take()
     }
 
-    /// What left cache `c` goes its way; answers lines written to memory.
+    /// What left cache `c` goes its way; returns lines written to memory.
     fn leave(&mut self, c: usize, frame: Frame) -> u8 {
         let (line, mut dirty) = (frame.line, frame.dirty);
         if self.inclusion(c) == Inclusion::Inclusive {

@@ -1,27 +1,24 @@
-//! Traces computed by hand, one per kind of inclusion and rule of coherence.
+//! Traces computed by hand, one per kind of inclusion and rule of coherence; and one per bug found.
 
 use befit_machine::{
-    ClusterId,
+    ClusterId, Inclusion,
     Inclusion::{Exclusive, Inclusive, NonInclusive},
     Machine, Part, WorkerId,
 };
 
-use super::{
-    super::Hierarchy,
-    machines::{cache, core, machine},
-};
+use super::{Hierarchy, cache, core, machine};
 use crate::Found::{self, Memory, Own, Remote, Sibling};
 
 const L1: ClusterId = ClusterId(2);
 const L2: ClusterId = ClusterId(1);
 
 /// One core: an L1 of two lines below an L2 of `lines`.
-fn two_levels(lines: u64, inclusion: befit_machine::Inclusion) -> Machine {
+fn two_levels(lines: u64, inclusion: Inclusion) -> Machine {
     machine(vec![cache(2, lines, 0, inclusion, vec![core(2)])])
 }
 
 /// Two cores with an L1 of two lines each (clusters 2 and 3) below an L2 of eight.
-fn siblings(inclusion: befit_machine::Inclusion) -> Machine {
+fn siblings(inclusion: Inclusion) -> Machine {
     machine(vec![cache(2, 8, 0, inclusion, vec![core(2), core(2)])])
 }
 
@@ -36,22 +33,13 @@ fn hierarchy(machine: &Machine) -> Hierarchy {
 }
 
 #[test]
-fn a_line_that_leaves_an_inclusive_cache_leaves_the_cache_below() {
-    let mut c = hierarchy(&two_levels(3, Inclusive));
-    // 1 stays the L1's most recent line, but the L2 does not see its uses and lets it go for 4.
-    assert_eq!(
-        reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]),
-        [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Memory]
-    );
-}
-
-#[test]
-fn a_line_that_leaves_a_non_inclusive_cache_stays_below() {
-    let mut c = hierarchy(&two_levels(3, NonInclusive));
-    assert_eq!(
-        reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]),
-        [Memory, Memory, Own(L1), Memory, Own(L1), Memory, Own(L1)]
-    );
+fn a_line_that_leaves_an_inclusive_cache_leaves_the_cache_below_and_else_stays() {
+    for (inclusion, last) in [(Inclusive, Memory), (NonInclusive, Own(L1))] {
+        let mut c = hierarchy(&two_levels(3, inclusion));
+        // 1 stays the L1's most recent line, but the L2 does not see its uses and lets it go for 4.
+        let found = [Memory, Memory, Own(L1), Memory, Own(L1), Memory, last];
+        assert_eq!(reads(&mut c, 0, &[1, 2, 1, 3, 1, 4, 1]), found, "{inclusion:?}");
+    }
 }
 
 #[test]
@@ -197,4 +185,40 @@ fn misses_on_xeon_7560_are_as_by_hand() {
     let mut c = Hierarchy::new(&m, 1 << 20, 0).unwrap();
     walk(&mut c, 3 * lines);
     assert_eq!(c.counts(l3).misses.0, 6 * u64::from(lines));
+}
+
+/// A chain of two shared caches above two cores, one line a set throughout.
+fn shared_chain(outer: Inclusion) -> Machine {
+    let l1 = |ways| cache(1, 4, ways, Inclusive, vec![Part::worker(None)]);
+    machine(vec![cache(3, 36, 1, outer, vec![cache(2, 24, 1, Exclusive, vec![l1(2), l1(1)])])])
+}
+
+fn replay(machine: &Machine, trace: &[(u32, u32, bool)]) {
+    let mut caches = Hierarchy::new(machine, 48, 0).unwrap();
+    for (worker, line, write) in trace {
+        caches.access(WorkerId(*worker), *line, *write);
+        caches.check();
+    }
+}
+
+#[test]
+fn a_line_in_flight_from_the_outer_cache_of_a_chain_is_not_taken_for_an_orphan() {
+    let trace =
+        [(0, 4, false), (0, 24, false), (0, 40, false), (0, 4, true), (0, 20, true), (1, 4, false)];
+    replay(&shared_chain(NonInclusive), &trace);
+}
+
+#[test]
+fn a_hit_in_the_outer_of_two_victim_caches_leaves_no_trace_of_the_line_in_their_chain() {
+    replay(&shared_chain(Exclusive), &[41, 0, 17, 21, 41].map(|line| (1, line, false)));
+}
+
+#[test]
+fn a_private_cache_that_is_the_last_level_too_is_clean_after_another_worker_read_its_line() {
+    let core = || cache(1, 4, 0, Inclusive, vec![Part::worker(None)]);
+    let machine = machine(vec![core(), core()]);
+    let mut caches = Hierarchy::new(&machine, 8, 0).unwrap();
+    caches.access(WorkerId(0), 1, true);
+    caches.access(WorkerId(1), 1, false);
+    assert!(caches.access(WorkerId(0), 1, true).invalidated);
 }

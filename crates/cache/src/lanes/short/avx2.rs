@@ -134,7 +134,7 @@ fn flag(set: &mut Entries, line: u32, flags: u32) -> u32 {
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn hits((low, high): (__m256i, __m256i), tags: __m256i) -> u32 {
     let equal = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, tags), _mm256_cmpeq_epi16(high, tags));
-    // (Packing takes the vectors' halves in turn.)
+    // Packing takes the vectors' halves in turn.
     _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(equal)) as u32
 }
 

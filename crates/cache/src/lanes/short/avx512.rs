@@ -144,7 +144,7 @@ fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
     // The lowest bit is the hit's or else the last way's.
     let way = hits | 1 << (last % TAGS);
     let old = set.0[way.trailing_zeros() as usize % TAGS];
-    // The lanes up to that way take what is left of them.
+    // The lanes up to that way take their left neighbours.
     let v = _mm512_mask_permutexvar_epi16(v, way ^ way.wrapping_sub(1), load_tags(&LEFT), v);
     store_tags(set, _mm512_mask_set1_epi16(v, 1, tag as i16));
     (hits != 0, old)
@@ -155,8 +155,7 @@ fn touch(set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
 fn take_out(set: &mut Tags, tag: u16) {
     let v = load_tags(set);
     let hits = _mm512_cmpeq_epi16_mask(v, _mm512_set1_epi16(tag as i16));
-    // The lanes from the hit on take what is right of them; what is right of the last one is
-    // nothing.
+    // The lanes from the hit on take their right neighbours; the last one becomes empty.
     let lanes = hits.wrapping_neg();
     let v = _mm512_mask_permutexvar_epi16(v, lanes, load_tags(&RIGHT), v);
     store_tags(set, _mm512_mask_set1_epi16(v, lanes & 1 << (TAGS - 1), NO_TAG as i16));

@@ -1,6 +1,6 @@
 //! Sets of a fixed length: eight entries, or 32 tags of two bytes.
 //!
-//! What [`Lanes`](super::Lanes) does for sets of any length, for the two that the usual machine
+//! As [`Lanes`](super::Lanes) for sets of any length, for the two lengths that the inclusive model
 //! needs. With the length known a set is one vector and every step one instruction, without a loop
 //! and without a branch on where the line is.
 //!
@@ -11,13 +11,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod portable;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::{EMPTY, LINE};
+use super::{EMPTY, LINE, Portable};
 
 /// Ways of a set of entries, at most.
 pub(crate) const ENTRIES: usize = 8;
@@ -75,18 +74,18 @@ pub(crate) trait Short: Copy {
     /// Where `line` is.
     fn find(self, set: &Entries, line: u32) -> u32;
 
-    /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; answers it as
+    /// Brings the entry of `hits`, which is not empty, to the front, adding `flags`; returns it as
     /// it was.
     fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32;
 
-    /// Puts `entry` in front; answers the one that makes room, which is in the last of `ways`.
+    /// Puts `entry` in front; returns the one that makes room, which is in the last of `ways`.
     fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32;
 
-    /// Adds `flags` to the entry of `line`, if it is here; answers where.
+    /// Adds `flags` to the entry of `line`, if it is here; returns where.
     fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32;
 
     /// Brings `tag` to the front; where it is not here, lets the one in way `last` make room for
-    /// it. Answers whether it was here, and the tag that it took the place of.
+    /// it. Returns whether it was here, and the tag that it took the place of.
     fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16);
 
     /// Takes `tag` out and closes the gap; nothing where it is not here.
@@ -116,7 +115,7 @@ pub(crate) trait Short: Copy {
         at.map(|at| rows.get(at as usize).map_or(0, |row| row[0]))
     }
 
-    /// Takes the entry of `line` out and closes the gap; answers it, [`EMPTY`] where there is none.
+    /// Takes the entry of `line` out and closes the gap; returns it, [`EMPTY`] where there is none.
     #[inline(always)]
     fn remove(self, set: &mut Entries, line: u32) -> u32 {
         let Some(&old) = set.0.get(self.find(set, line).trailing_zeros() as usize) else {
@@ -129,5 +128,61 @@ pub(crate) trait Short: Copy {
         }
         set.0[ENTRIES - 1] = EMPTY;
         old
+    }
+}
+
+impl Short for Portable {
+    #[inline(always)]
+    fn find(self, set: &Entries, line: u32) -> u32 {
+        let mut hits = 0;
+        for (way, entry) in set.0.iter().enumerate() {
+            hits |= u32::from(entry & LINE == line) << way;
+        }
+        hits
+    }
+
+    #[inline(always)]
+    fn to_front(self, set: &mut Entries, hits: u32, flags: u32) -> u32 {
+        let way = hits.trailing_zeros() as usize % ENTRIES;
+        let old = set.0[way];
+        set.0.copy_within(..way, 1);
+        set.0[0] = old | flags;
+        old
+    }
+
+    #[inline(always)]
+    fn push(self, set: &mut Entries, ways: &Ways, entry: u32) -> u32 {
+        let last = ways.last();
+        let old = set.0[last];
+        set.0.copy_within(..last, 1);
+        set.0[0] = entry;
+        old
+    }
+
+    #[inline(always)]
+    fn flag(self, set: &mut Entries, line: u32, flags: u32) -> u32 {
+        let hits = self.find(set, line);
+        if let Some(entry) = set.0.get_mut(hits.trailing_zeros() as usize) {
+            *entry |= flags;
+        }
+        hits
+    }
+
+    #[inline(always)]
+    fn touch(self, set: &mut Tags, last: usize, tag: u16) -> (bool, u16) {
+        let found = set.0.iter().position(|t| *t == tag);
+        let way = found.unwrap_or(last) % TAGS;
+        let old = set.0[way];
+        set.0.copy_within(..way, 1);
+        set.0[0] = tag;
+        (found.is_some(), old)
+    }
+
+    #[inline(always)]
+    fn take_out(self, set: &mut Tags, tag: u16) {
+        if let Some(way) = set.0.iter().position(|t| *t == tag) {
+            set.0.copy_within(way + 1.., way);
+            set.0[TAGS - 1] = NO_TAG;
+        }
     }
 }

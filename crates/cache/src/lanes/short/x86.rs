@@ -1,11 +1,11 @@
-//! What AVX2 and AVX-512 have in common.
+//! Common parts of AVX2 and AVX-512.
 
 use std::arch::x86_64::{__m256i, _mm256_load_si256, _mm256_store_si256};
 
 use super::{Entries, Tags};
 
-/// Implements [`Short`](super::Short) by the functions of its names where this stands, which ask
-/// for the instructions that the lanes prove.
+/// Implements [`Short`](super::Short) by the functions of the same names in the module that uses
+/// it. These ask for the instructions that the lanes prove.
 macro_rules! forward {
     ($lanes:ty) => {
         impl Short for $lanes {
@@ -99,7 +99,7 @@ pub(super) fn store(to: &mut Entries, v: __m256i) {
     unsafe { _mm256_store_si256(to.0.as_mut_ptr().cast(), v) }
 }
 
-/// What may be looked at four bytes at a time.
+/// Types that may be read four bytes at a time.
 ///
 /// # Safety
 /// All bytes of it are initialised (it has no padding), and it is aligned to four bytes or more.

@@ -24,7 +24,7 @@ pub(crate) use self::{
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, Place},
     meter::Meter,
-    thresholds::Thresholds,
+    thresholds::ForkThresholds,
 };
 use crate::{
     WaitPolicy,
@@ -158,11 +158,11 @@ impl Engine {
     }
 
     /// The sizes that decide how forks on `worker` are treated, if the policy places by size.
-    pub(crate) fn thresholds(&self, worker: WorkerId) -> Option<Thresholds> {
+    pub(crate) fn thresholds(&self, worker: WorkerId) -> Option<ForkThresholds> {
         let under = |cluster: ClusterId| self.threads_under[cluster.index()];
         self.capabilities
             .places_by_size
-            .then(|| Thresholds::new(self.machine(), worker, self.options.sigma, under))
+            .then(|| ForkThresholds::new(self.machine(), worker, self.options.sigma, under))
     }
 
     /// What the policy has found out about the program, if it has two tiers.

@@ -1,49 +1,38 @@
 //! Sizes at which a fork is treated differently, from the caches above one worker.
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
+use befit_sched::Thresholds;
 
 /// What befits which caches above one worker.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Thresholds {
-    /// σM of the largest cache that only this worker's thread uses: what is no larger befits a
-    /// private cache.
+pub(crate) struct ForkThresholds {
+    /// The largest size that befits a cache that only this worker's thread uses.
     pub(crate) private: Bytes,
-    /// σM of each cache that it shares, from the innermost out.
-    shared: Vec<Bytes>,
+    /// For the caches that it shares, from the innermost out.
+    shared: Thresholds,
 }
 
-impl Thresholds {
-    /// `threads_under` answers how many threads of the pool stand under a cluster.
+impl ForkThresholds {
+    /// `threads_under` returns how many threads of the pool stand under a cluster.
     pub(crate) fn new(
         machine: &Machine,
         worker: WorkerId,
         sigma: f64,
         threads_under: impl Fn(ClusterId) -> usize,
     ) -> Self {
-        let mut private = Bytes(0);
-        let mut shared = Vec::new();
-        for id in machine.path(worker) {
-            let Some(cache) = machine.cluster(id).cache else { continue };
-            let befits = Bytes((cache.size.0 as f64 * sigma) as u64);
-            if threads_under(id) <= 1 {
-                private = private.max(befits);
-            } else {
-                shared.push(befits);
-            }
-        }
-        Self { private, shared }
+        let caches = machine.path(worker).filter(|id| machine.cluster(*id).cache.is_some());
+        let (private, shared): (Vec<_>, Vec<_>) = caches.partition(|id| threads_under(*id) <= 1);
+        let thresholds = |caches: Vec<ClusterId>| {
+            Thresholds::new(caches.into_iter().map(|id| machine.cluster(id).size()), sigma)
+        };
+        Self { private: thresholds(private).largest(), shared: thresholds(shared) }
     }
 
     /// Whether a task of `size` is *maximal* below one of `parent` (befits a smaller cache than it
     /// does), and befits a cache that several threads share: a scheduler that places by size must
     /// then decide which threads run it.
     pub(crate) fn is_anchored_at_a_shared_cache(&self, size: Bytes, parent: Bytes) -> bool {
-        size > self.private && self.rank(size) < self.rank(parent)
-    }
-
-    /// How many of the shared caches are too small for `size`.
-    fn rank(&self, size: Bytes) -> usize {
-        self.shared.iter().take_while(|befits| size > **befits).count()
+        size > self.private && self.shared.too_small_for(size) < self.shared.too_small_for(parent)
     }
 }
 
@@ -58,7 +47,7 @@ mod tests {
     #[test]
     fn the_private_threshold_comes_from_the_largest_unshared_cache() {
         let machine = two_sockets();
-        let t = Thresholds::new(&machine, WorkerId(5), 0.5, |c| {
+        let t = ForkThresholds::new(&machine, WorkerId(5), 0.5, |c| {
             machine.cluster(c).worker_count() as usize
         });
         assert_eq!(
@@ -66,7 +55,7 @@ mod tests {
             machine.cluster(machine.path(WorkerId(5)).nth(1).unwrap()).size().0 / 2
         );
         // With one thread of the pool on each socket the L3 is private, too.
-        let alone = Thresholds::new(&machine, WorkerId(5), 0.5, |_| 1);
+        let alone = ForkThresholds::new(&machine, WorkerId(5), 0.5, |_| 1);
         assert!(alone.private > t.private);
         assert!(!alone.is_anchored_at_a_shared_cache(Bytes(2_000_000), Bytes(u64::MAX)));
     }
@@ -74,7 +63,7 @@ mod tests {
     #[test]
     fn only_a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
         let machine = two_sockets();
-        let t = Thresholds::new(&machine, WorkerId(0), 0.5, |c| {
+        let t = ForkThresholds::new(&machine, WorkerId(0), 0.5, |c| {
             machine.cluster(c).worker_count() as usize
         });
         let (large, middle, small) = (Bytes(100_000_000), Bytes(3_000_000), Bytes(100_000));

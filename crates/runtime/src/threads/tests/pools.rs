@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::threads::claim::allowed_cpus;
 use crate::{
-    Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy, current_num_threads,
-    current_thread_index, join, scope,
+    Counting, Options, Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy,
+    current_num_threads, current_thread_index, join, scope,
+    threads::claim::allowed_cpus,
     threads::testing::{alone, on_every_pool, pool, within},
 };
 
@@ -185,19 +185,38 @@ fn threads_are_named_and_have_the_stack_they_were_promised() {
 
 #[test]
 fn bad_parameters_are_refused_with_a_reason() {
-    let message = |builder: ThreadPoolBuilder| builder.build().unwrap_err().to_string();
-    assert_eq!(
-        message(ThreadPoolBuilder::new().sigma(0.0)),
-        "sigma is 0; it must be above 0 and at most 1"
-    );
-    assert_eq!(
-        message(ThreadPoolBuilder::new().sigma(f64::NAN)),
-        "sigma is NaN; it must be above 0 and at most 1"
-    );
-    assert_eq!(
-        message(ThreadPoolBuilder::new().mu(1.5)),
-        "mu is 1.5; it must be above 0 and at most 1"
-    );
+    let new = ThreadPoolBuilder::new;
+    for (builder, what) in [
+        (new().sigma(0.0), "sigma: '0' is not a number above 0 and at most 1"),
+        (new().sigma(f64::NAN), "sigma: 'NaN' is not a number above 0 and at most 1"),
+        (new().mu(1.5), "mu: '1.5' is not a number above 0 and at most 1"),
+        (new().nearness(0), "nearness: '0' is not a whole number from 1 up"),
+        (new().branching(1), "branching: '1' is not a whole number from 2 up"),
+        (
+            new().options(Options { sigma: 2.0, ..Options::default() }),
+            "sigma: '2' is not a number above 0 and at most 1",
+        ),
+    ] {
+        assert_eq!(builder.build().unwrap_err().to_string(), what);
+    }
+}
+
+#[test]
+fn each_option_that_the_program_sets_reaches_the_policy() {
+    let new = ThreadPoolBuilder::new;
+    let all = "sigma=1,mu=0.25,counting=full,nearness=3,branching=5,boundary=7";
+    for (builder, expected) in [
+        (new().sigma(1.0), "sigma=1"),
+        (new().mu(0.25), "mu=0.25"),
+        (new().counting(Counting::Full), "counting=full"),
+        (new().nearness(3), "nearness=3"),
+        (new().branching(5), "branching=5"),
+        (new().boundary(7), "boundary=7"),
+        (new().options(all.parse().unwrap()), all),
+    ] {
+        let pool = builder.num_threads(1).build().unwrap();
+        assert_eq!(pool.pool().options(), expected.parse().unwrap(), "{expected}");
+    }
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn a_scoped_pool_ends_when_its_user_panics_and_refuses_bad_parameters() {
         };
         let panic = catch_unwind(AssertUnwindSafe(|| run(0.5))).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"the user"));
-        assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Sigma(_))));
+        assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
     });
 }
 

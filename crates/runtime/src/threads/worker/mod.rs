@@ -25,7 +25,7 @@ use super::registry::Registry;
 use crate::{
     stats::Counters,
     threads::{
-        engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv, Thresholds},
+        engine::{Engine, ForkThresholds, Lineage, Meter, NoUnwind, Random, ThreadEnv},
         fork::{
             ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
         },
@@ -64,7 +64,7 @@ pub(crate) struct Worker {
     /// jobs.
     task: Cell<*const Running<'static>>,
     /// Under schedulers that place by size.
-    thresholds: Option<Thresholds>,
+    thresholds: Option<ForkThresholds>,
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,

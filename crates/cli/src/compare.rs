@@ -1,0 +1,163 @@
+//! `befit compare` and `befit sim`: simulate a program, which the first records and the second
+//! reads.
+
+use std::{num::NonZeroU32, path::PathBuf};
+
+use befit_lab::Plan;
+use befit_machine::{Machine, MachineError};
+use befit_program::Program;
+use befit_report::render;
+use befit_sim::Costs;
+use clap::Args;
+
+use crate::{
+    fail::Failure,
+    options::{PolicyArgs, count},
+    output::OutputArgs,
+    record::SourceArgs,
+};
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  befit compare rrm
+  befit compare rgm --n 1000000 --machine epyc-7742 --machine host --sched ws,sb-d
+  befit compare rrm --machine 'pack:2 l3:1(size=16777216) core:8 l2:1(size=1048576) pu:1'
+  befit compare rrm --seeds 10 --format json --output rrm.json
+  befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
+  befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
+
+Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are
+medians over them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used
+again.";
+
+#[derive(Args, Debug)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl CompareArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let shrink = self.plan.shrink.unwrap_or_else(|| self.source.usual_shrink());
+        let source = self.source.source(shrink);
+        source.check()?;
+        let (plan, costs) = self.plan.at(shrink)?;
+        self.output.write(|display, format| {
+            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
+        })
+    }
+}
+
+const SIM_EXAMPLES: &str = "\
+Examples:
+  befit sim rrm.befit
+  befit sim rrm.befit --machine epyc-9654 --sched pws,sb --format csv";
+
+#[derive(Args, Debug)]
+#[command(after_help = SIM_EXAMPLES)]
+pub(crate) struct SimArgs {
+    /// A file that `befit record` wrote
+    file: PathBuf,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl SimArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let shrink = self.plan.shrink.unwrap_or(1);
+        let (plan, costs) = self.plan.at(shrink)?;
+        let program = Program::load(&self.file).map_err(|e| {
+            Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
+        })?;
+        self.output.write(|display, format| {
+            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
+        })
+    }
+}
+
+/// What to simulate on.
+#[derive(Args, Debug)]
+struct PlanArgs {
+    /// A preset (see `befit list`), `host`, a file that `lstopo FILE.xml` wrote, or an hwloc
+    /// synthetic string; may be repeated
+    #[arg(long = "machine", value_name = "MACHINE", default_value = "xeon-7560")]
+    #[arg(value_parser = Machine::find)]
+    machines: Vec<Machine>,
+    #[command(flatten)]
+    policies: PolicyArgs,
+    /// How many seeds
+    #[arg(long, value_name = "K", default_value = "3", value_parser = count::<NonZeroU32>)]
+    seeds: NonZeroU32,
+    /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
+    /// controllers
+    #[arg(long, value_name = "PERCENT")]
+    bandwidth: Option<u32>,
+    /// So many of the machines' sockets (outermost caches) only
+    #[arg(long, value_name = "COUNT")]
+    sockets: Option<u32>,
+    /// So many cores of each socket only
+    #[arg(long, value_name = "COUNT")]
+    cores: Option<u32>,
+    /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided
+    /// by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    shrink: Option<u32>,
+}
+
+impl PlanArgs {
+    /// What to simulate, and at what costs, as a model `shrink` times smaller.
+    fn at(self, shrink: u32) -> Result<(Plan, Costs), Failure> {
+        let vary = |mut machine: Machine| {
+            if let Some(sockets) = self.sockets {
+                machine = machine.with_sockets(sockets)?;
+            }
+            if let Some(cores) = self.cores {
+                machine = machine.with_cores(cores)?;
+            }
+            if let Some(percent) = self.bandwidth {
+                machine = machine.with_bandwidth(percent)?;
+            }
+            machine.shrunk(shrink)
+        };
+        let machines: Result<_, MachineError> = self.machines.into_iter().map(vary).collect();
+        let PolicyArgs { schedulers, options } = self.policies;
+        let plan = Plan {
+            machines: machines.map_err(Failure::usage)?,
+            schedulers,
+            seeds: self.seeds,
+            options: options.0.options(),
+        };
+        Ok((plan, Costs::default().shrunk(shrink)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::{Cli, Command, options::tests::each_option};
+
+    #[test]
+    fn each_option_reaches_the_plan() {
+        for (arguments, expected) in each_option() {
+            for command in ["compare", "sim"] {
+                let line = ["befit", command, "rrm"].into_iter().map(str::to_owned);
+                let cli = Cli::try_parse_from(line.chain(arguments.clone())).unwrap();
+                let plan = match cli.command {
+                    Command::Compare(args) => args.plan,
+                    Command::Sim(args) => args.plan,
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(plan.at(1).unwrap().0.options, expected.options());
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `befit footprint`: what tasks leave in a cache for one another.
+
+use std::{num::NonZeroU32, path::PathBuf};
+
+use befit_lab::LabError;
+use befit_machine::{Level, Machine};
+use befit_report::{footprint_page, render_footprint};
+use befit_sim::footprint::{Pairs, Tasks};
+use clap::Args;
+
+use crate::{
+    fail::Failure,
+    options::count,
+    output::{OutputArgs, PageFile},
+    record::SourceArgs,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  befit footprint array-abc --n 1
+  befit footprint bst:lookups=random --machine xeon-7560 --level 2 --tasks 32 --html bst.html
+  befit footprint --manifest-path ../mine/Cargo.toml --bin mine --format csv -- input.txt
+
+For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right
+after the first. docs/footprint.md explains the six numbers.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FootprintArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The machine, named as for `befit compare`
+    #[arg(long, value_name = "MACHINE", default_value = "gems-sparc", value_parser = Machine::find)]
+    machine: Machine,
+    /// The cache, by its level; the innermost if none is given
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u8).range(1..))]
+    level: Option<u8>,
+    /// How many tasks, evenly spread over the program
+    #[arg(long, value_name = "K", default_value = "12", value_parser = count::<NonZeroU32>)]
+    tasks: NonZeroU32,
+    /// A page with heat maps to write as well; it needs no network and appears whole or not at all.
+    /// What draws it is built at the first time
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl FootprintArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let source = self.source.source(1);
+        source.check()?;
+        let level = self.level.map(Level);
+        Pairs::check(&self.machine, level).map_err(LabError::from)?;
+        self.output.write(|display, format| {
+            let page = PageFile::open(self.html.as_deref(), display)?;
+            let program = befit_lab::record_all_lines(&source, self.source.fresh, display)?;
+            let tasks = Tasks::of(&program);
+            let pairs = Pairs::of(&tasks, &self.machine, level, self.tasks.get() as usize);
+            let pairs = pairs.map_err(LabError::from)?;
+            page.map_or(Ok(()), |page| page.write(&footprint_page(&pairs)))?;
+            Ok(render_footprint(&pairs, format)?)
+        })
+    }
+}

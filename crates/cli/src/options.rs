@@ -1,0 +1,111 @@
+//! What several commands share: the policies with their options, and values from text.
+
+use std::str::FromStr;
+
+use befit_sched::{OptionChoices, Options, SchedulerKind};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
+
+/// Which policies, and what is set on them.
+#[derive(Args, Debug)]
+pub(crate) struct PolicyArgs {
+    /// The schedulers, separated by commas; the first is what the others are compared with
+    #[arg(
+        long = "sched",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ws,pws,sb,sb-d"
+    )]
+    pub(crate) schedulers: Vec<SchedulerKind>,
+    #[command(flatten)]
+    pub(crate) options: OptionArgs,
+}
+
+/// The policies' options: an argument for each that their table has.
+#[derive(Debug)]
+pub(crate) struct OptionArgs(pub(crate) OptionChoices);
+
+impl Args for OptionArgs {
+    fn augment_args(command: Command) -> Command {
+        let defaults = Options::default();
+        command.args(Options::TABLE.iter().map(|option| {
+            let help = format!("{} [default: {}]", option.help, option.print(&defaults));
+            Arg::new(option.name).long(option.name).value_name(option.value_name).help(help)
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OptionArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut args = Self(OptionChoices::default());
+        args.update_from_arg_matches(matches)?;
+        Ok(args)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        for option in Options::TABLE {
+            let Some(text) = matches.get_one::<String>(option.name) else { continue };
+            self.0
+                .parse(option, text)
+                .map_err(|error| Error::raw(ErrorKind::ValueValidation, format!("--{error}")))?;
+        }
+        Ok(())
+    }
+}
+
+/// σ, for a command that needs no other option.
+pub(crate) fn sigma(text: &str) -> Result<f64, String> {
+    let mut options = Options::default();
+    options.set("sigma", text).map_err(|error| error.what)?;
+    Ok(options.sigma)
+}
+
+/// A number of things, with `_` between digits where one likes. `T` has no 0.
+pub(crate) fn count<T: FromStr>(text: &str) -> Result<T, String> {
+    let digits: String = text.chars().filter(|c| *c != '_').collect();
+    digits.parse().map_err(|_| "a whole number from 1 up is needed".to_owned())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::num::NonZeroU64;
+
+    use befit_sched::PolicyOption;
+
+    use super::*;
+
+    /// For each option a command line that sets only it, and the choice that follows; then one that
+    /// sets none.
+    pub(crate) fn each_option() -> Vec<(Vec<String>, OptionChoices)> {
+        let others: Options =
+            "sigma=1,mu=0.25,counting=full,nearness=3,branching=5,boundary=7".parse().unwrap();
+        let one = |option: &PolicyOption| {
+            let (flag, value) = (format!("--{}", option.name), option.print(&others));
+            let mut choices = OptionChoices::default();
+            choices.parse(option, &value).unwrap();
+            assert_ne!(choices.options(), Options::default(), "{flag}");
+            (vec![flag, value], choices)
+        };
+        let none = (Vec::new(), OptionChoices::default());
+        Options::TABLE.iter().map(one).chain([none]).collect()
+    }
+
+    #[test]
+    fn counts_may_have_underscores_and_must_not_be_zero() {
+        assert_eq!(count("10_000_000"), Ok(NonZeroU64::new(10_000_000).unwrap()));
+        for bad in ["0", "-1", "1e7", "", "_", "99999999999999999999"] {
+            assert!(count::<NonZeroU64>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_variable_is_in_the_documentation() {
+        let page = include_str!("../../../docs/run.md");
+        for option in Options::TABLE {
+            assert!(page.contains(&format!("`{}`", option.variable)), "{}", option.variable);
+        }
+    }
+}

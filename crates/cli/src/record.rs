@@ -1,0 +1,117 @@
+//! `befit record`: record a program into a file, and say what is in it. The program is a kernel of
+//! ours, or a crate of the user's.
+
+use std::{num::NonZeroU64, path::PathBuf};
+
+use befit_lab::{Source, Target};
+use clap::Args;
+
+use crate::{
+    fail::Failure,
+    options::count,
+    output::{Destination, print},
+    progress::Display,
+};
+
+/// Which program to record.
+#[derive(Args, Debug)]
+#[group(skip)]
+pub(crate) struct SourceArgs {
+    /// A kernel (see `befit list`)
+    #[arg(required_unless_present = "manifest_path", conflicts_with = "manifest_path")]
+    kernel: Option<String>,
+    /// The kernel's size, as it counts it: elements, say
+    #[arg(long, value_name = "N", conflicts_with = "manifest_path")]
+    #[arg(value_parser = count::<NonZeroU64>)]
+    n: Option<NonZeroU64>,
+    /// Record a crate of yours that uses befit or rayon: its Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    manifest_path: Option<PathBuf>,
+    /// The package, where the manifest is a workspace's
+    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
+    package: Option<String>,
+    /// The binary, where the package has several
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kernel", "example"])]
+    bin: Option<String>,
+    /// An example instead of a binary
+    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
+    example: Option<String>,
+    /// Record again, though the same binary was recorded with the same arguments before (its input
+    /// may have changed)
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// What to start your program with
+    #[arg(last = true, value_name = "ARGS", conflicts_with = "kernel")]
+    arguments: Vec<String>,
+}
+
+impl SourceArgs {
+    /// By how much a model of it is shrunk where nobody said.
+    pub(crate) fn usual_shrink(&self) -> u32 {
+        match (&self.kernel, self.n) {
+            (Some(name), None) => befit_lab::usual_shrink(name),
+            _ => 1,
+        }
+    }
+
+    /// What was asked for, as a kernel's model if it is to be shrunk.
+    pub(crate) fn source(&self, shrink: u32) -> Source {
+        let Some(manifest) = &self.manifest_path else {
+            // clap requires one of the two.
+            let name = self.kernel.clone().unwrap_or_default();
+            let n = self.n.map(NonZeroU64::get);
+            return if shrink > 1 {
+                Source::Model { name, n, shrink }
+            } else {
+                Source::Kernel { name, n }
+            };
+        };
+        let target = match (&self.bin, &self.example) {
+            (Some(name), _) => Target::Bin(name.clone()),
+            (None, Some(name)) => Target::Example(name.clone()),
+            (None, None) => Target::OnlyBin,
+        };
+        Source::Crate {
+            manifest: manifest.clone(),
+            package: self.package.clone(),
+            target,
+            arguments: self.arguments.clone(),
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  befit record rrm --n 1000000 -o rrm.befit
+  befit record --manifest-path ../mine/Cargo.toml --example mine -o mine.befit -- input.txt";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Record a kernel K times smaller, with cut-offs K times smaller; give `befit sim` the same
+    #[arg(long, value_name = "K", default_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    shrink: u32,
+    /// The file to write; it appears whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl RecordArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let source = self.source.source(self.shrink);
+        source.check()?;
+        // That the file cannot be written is said now, and not after the recording.
+        drop(Destination::open(Some(&self.output))?);
+        let display = Display::new();
+        let program = befit_lab::record(&source, self.source.fresh, &display)?;
+        drop(display);
+        program
+            .save(&self.output)
+            .map_err(|e| Failure::other(format!("cannot write {}: {e}", self.output.display())))?;
+        let bytes = self.output.metadata().map_err(Failure::other)?.len();
+        print(&befit_report::recording(&program, bytes))
+    }
+}

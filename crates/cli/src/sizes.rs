@@ -1,0 +1,56 @@
+//! `befit sizes`: record a program, measure its tasks, print what they declare beside what they
+//! touch.
+
+use befit_lab::Sizes;
+use befit_machine::Machine;
+use befit_report::render_sizes;
+use befit_sched::Options;
+use clap::Args;
+
+use crate::{fail::Failure, options::sigma, output::OutputArgs, record::SourceArgs};
+
+const EXAMPLES: &str = "\
+Examples:
+  befit sizes rrm --n 1000000
+  befit sizes quicksort --shrink 64 --machine epyc-9654
+  befit sizes --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
+
+Tasks are named by their paths: which child of which, from the root down, counted from 0 in the
+order of forks.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SizesArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    /// The machine whose caches tasks are to befit, named as for `befit compare`
+    #[arg(long, value_name = "MACHINE", default_value = "xeon-7560", value_parser = Machine::find)]
+    machine: Machine,
+    /// Dilation, above 0 and at most 1: a task befits a cache of size M if it is no larger than
+    /// sigma x M
+    #[arg(long, default_value_t = Options::default().sigma, value_parser = sigma)]
+    sigma: f64,
+    /// How many of the worst tasks of either kind are shown
+    #[arg(long, value_name = "COUNT", default_value = "10")]
+    worst: usize,
+    /// A model K times smaller: the machine's caches, and a kernel's size and cut-offs, divided by
+    /// K [default: as for `befit compare`]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    shrink: Option<u32>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl SizesArgs {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let shrink = self.shrink.unwrap_or_else(|| self.source.usual_shrink());
+        let source = self.source.source(shrink);
+        source.check()?;
+        let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
+        self.output.write(|display, format| {
+            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
+            Ok(render_sizes(&sizes, format)?)
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Commands that build nothing but a kernel: `befit sim` on a recording that the test makes, with
+//! formats, files and repeatability; `befit footprint`; and what people find without reading
+//! anything else.
+
+use std::{io::Read, process::Stdio};
+
+use crate::{MACHINE, befit, command, printed, recording, report, words};
+
+#[test]
+fn json_has_one_result_per_machine_and_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let machines = ["--machine", MACHINE, "--machine", "xeon-7560"];
+    let line = format!("sim {path} --sched sb,ws --format json");
+    let output = befit(&words(&line, &machines));
+    let (report, results) = report(&output);
+    assert_eq!(report["schema"], "befit.compare/1");
+    let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
+    assert_eq!(schedulers, ["sb", "ws", "sb", "ws"]);
+    assert_eq!(results[3]["machine"], "xeon-7560");
+    for result in results {
+        assert_eq!(result["program"], "walks");
+        assert_eq!(result["command"], "walks --n 8");
+        assert_eq!(result["seeds"], 3);
+        assert_eq!(result["tasks"], 17);
+        assert!(result["time_cycles"]["min"].as_u64() <= result["time_cycles"]["max"].as_u64());
+        // Each of its 8 × 256 lines is touched at least once.
+        assert!(result["misses"]["L3"]["min"].as_u64().unwrap() >= 8 * 256);
+    }
+}
+
+#[test]
+fn equal_seeds_give_equal_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let run = || {
+        printed(&befit(&["sim", &path, "--machine", MACHINE, "--seeds", "4", "--format", "json"]))
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_file_gets_what_stdout_would_get() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let file = folder.path().join("results.csv");
+    let arguments = ["sim", &path, "--machine", MACHINE, "--seeds", "1", "--format", "csv"];
+    let stdout = printed(&befit(&arguments));
+    assert_eq!(
+        printed(&befit(&[&arguments[..], &["--output", file.to_str().unwrap()]].concat())),
+        ""
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), stdout);
+    assert_eq!(stdout.lines().count(), 5);
+}
+
+#[test]
+fn the_table_names_the_program_the_machine_and_every_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let text = printed(&befit(&["sim", &path, "--seeds", "1"]));
+    for word in ["walks --n 8", "xeon-7560", " ws ", " pws ", " sb ", " sb-d "] {
+        assert!(text.contains(word), "'{word}' is not in:\n{text}");
+    }
+    assert!(!text.contains('\x1b'));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let mut child = command(&["sim", &path, "--seeds", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(child.wait().unwrap().success(), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn the_tasks_of_the_arrays_have_the_overlap_that_the_kernel_gives_them() {
+    let text =
+        printed(&befit(&["footprint", "array-abc", "--n", "1", "--tasks", "6", "--format", "csv"]));
+    let cells = |previous: &str, current: &str| -> Vec<i64> {
+        let row =
+            text.lines().find(|line| line.starts_with(&format!("{previous},{current},"))).unwrap();
+        row.split(',').map(|cell| cell.parse().unwrap()).collect()
+    };
+    // A after A, B after A, C after A; a line more or less for what else a task touches: its sum.
+    for (pair, hits) in [(("0", "0"), 256), (("0", "1"), 128), (("0", "2"), 0)] {
+        let row = cells(pair.0, pair.1);
+        assert!((row[2] - hits).abs() <= 3, "{pair:?}: {row:?}");
+        assert_eq!(row[2..8].iter().sum::<i64>(), 256, "{pair:?}");
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in ["compare", "run", "record", "sim", "footprint", "topo"] {
+        let text = printed(&befit(&[command, "--help"]));
+        assert!(text.contains("Examples:"), "{command}: {text}");
+        assert!(text.contains(&format!("befit {command}")), "{command}: {text}");
+    }
+    assert!(printed(&befit(&["--help"])).contains("Examples:"));
+}
+
+#[test]
+fn the_list_has_kernels_machines_and_schedulers() {
+    let text = printed(&befit(&["list"]));
+    for word in ["rrm", "rgm-leaf", "xeon-7560", "host", "ws", "sb-d"] {
+        assert!(text.contains(word), "'{word}' is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_machine_is_drawn() {
+    let text = printed(&befit(&["topo", "--machine", "xeon-7560"]));
+    assert!(text.contains("24 MiB"), "{text}");
+}

@@ -1,0 +1,163 @@
+//! Crates as users have them, outside of this workspace: one that uses befit, and one that uses
+//! rayon and knows nothing of befit.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use crate::{MACHINE, assert_ends, command, report, words};
+
+const USES_BEFIT: &str = r#"
+fn sum(numbers: &[u64]) -> u64 {
+    if numbers.len() <= 1000 {
+        return numbers.iter().sum();
+    }
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    let (a, b) = befit::join(
+        befit::fit(size_of_val(left), || sum(left)),
+        befit::fit(size_of_val(right), || sum(right)),
+    );
+    a + b
+}
+
+fn main() {
+    let n = std::env::args().nth(1).expect("how many numbers").parse().expect("a number");
+    let numbers: Vec<u64> = (0..n).collect();
+    println!("the sum is {}", sum(&numbers));
+}
+"#;
+
+const USES_RAYON: &str = r#"
+use rayon::prelude::*;
+
+fn quicksort(v: &mut [u64]) {
+    if v.len() <= 1000 {
+        return v.sort_unstable();
+    }
+    let (left, _, right) = v.select_nth_unstable(v.len() / 2);
+    rayon::join(|| quicksort(left), || quicksort(right));
+}
+
+fn main() {
+    let n: u64 = std::env::args().nth(1).expect("how many numbers").parse().expect("a number");
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(4);
+    let pool = builder.thread_name(|i| i.to_string()).build().unwrap();
+    let mut numbers: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9e3779b97f4a7c15)).collect();
+    pool.install(|| quicksort(&mut numbers));
+    assert!(numbers.is_sorted());
+    let odd: u64 = numbers.par_iter().map(|x| x % 2).sum();
+    let mut seen = vec![false; pool.current_num_threads()];
+    pool.scope(|s| seen.iter_mut().for_each(|seen| s.spawn(move |_| *seen = true)));
+    println!("odd: {odd}, seen: {seen:?}");
+}
+"#;
+
+/// A package's manifest.
+fn package(name: &str, dependencies: &str) -> String {
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\n{dependencies}\n"
+    )
+}
+
+/// This checkout.
+fn checkout() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+/// Writes a user's files into `folder`, with the versions of dependencies that are there already.
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    let lock = fs::read_to_string(checkout().join("Cargo.lock")).unwrap();
+    // rayon's own among them.
+    assert!(lock.contains("name = \"rayon-core\""));
+    for (path, text) in files.iter().copied().chain([("Cargo.lock", lock.as_str())]) {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// What `befit compare line…` says of the crate whose manifest is `manifest` in `folder`. The
+/// target folder is `target` and stays, so that befit is not built again for each run of a test.
+fn compare(folder: &Path, manifest: &str, target: &str, line: &str) -> Output {
+    let manifest = folder.join(manifest);
+    let named = ["--manifest-path", manifest.to_str().unwrap(), "--machine", MACHINE];
+    command(&words("compare --seeds 1 --format json", &named))
+        .args(line.split_whitespace())
+        .env("BEFIT_CACHE", folder.with_extension("cache"))
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join(target))
+        .output()
+        .expect("the binary starts")
+}
+
+#[test]
+fn a_users_own_crate_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    let befit =
+        format!("befit = {{ path = {:?} }}\n\n[workspace]", checkout().join("crates/runtime"));
+    let manifest = package("sum", &befit);
+    write(
+        &users,
+        &[("Cargo.toml", &manifest), ("src/main.rs", USES_BEFIT), ("examples/add.rs", USES_BEFIT)],
+    );
+    let run = |line: &str| compare(&users, "Cargo.toml", "users-crate", line);
+    let commands = |output: &Output| -> Vec<String> {
+        report(output).1.iter().map(|r| r["command"].as_str().unwrap().to_owned()).collect()
+    };
+    let output = run("-- 20000");
+    assert_eq!(commands(&output), ["sum 20000"; 4]);
+    // What the program prints is shown, but not among the results.
+    assert_ends(&output, 0, &["the sum is 199990000"]);
+    assert_eq!(commands(&run("--bin sum -- 20000")), ["sum 20000"; 4]);
+    assert_eq!(commands(&run("--example add -- 30000")), ["add 30000"; 4]);
+    for (line, said) in [("", "how many numbers"), ("--bin product -- 5", "product")] {
+        assert_ends(&run(line), 1, &[said]);
+    }
+}
+
+/// The content of every file in `folder`.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                BTreeMap::from([(path.clone(), fs::read(path).unwrap())])
+            }
+        })
+        .collect()
+}
+
+/// A workspace, of the program `app` and a library of its own from which it gets rayon's name.
+#[test]
+fn a_program_that_uses_rayon_is_compared_and_its_files_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    write(
+        &users,
+        &[
+            ("Cargo.toml", "[workspace]\nmembers = [\"app\", \"lib\"]\nresolver = \"3\"\n"),
+            ("app/Cargo.toml", &package("app", "lib = { path = \"../lib\" }\nrayon = \"1\"")),
+            ("app/src/main.rs", USES_RAYON),
+            ("lib/Cargo.toml", &package("lib", "rayon = \"1\"")),
+            ("lib/src/lib.rs", ""),
+        ],
+    );
+    let before = files(&users);
+    let output = compare(&users, "app/Cargo.toml", "users-rayon", "--sched ws,pws -- 30000");
+    let (_, results) = report(&output);
+    let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
+    assert_eq!(schedulers, ["ws", "pws"]);
+    for result in results {
+        assert_eq!(result["command"], "app 30000");
+        // 30,000 numbers are 3,750 lines, and more than an L2 and an L1.
+        assert!(result["misses"]["L3"]["min"].as_u64().unwrap() >= 3_750, "{result}");
+    }
+    assert_ends(&output, 0, &["odd: 15000, seen: [true, true, true, true]"]);
+    assert!(files(&users) == before, "the user's files have changed");
+}

@@ -1,3 +1,0 @@
-mod fake;
-mod limits;
-mod shapes;
