@@ -31,7 +31,7 @@ use crate::{
 /// assert_eq!(pool.machine().workers().len(), 4);
 /// ```
 ///
-/// The type's parameter says who starts the threads; it changes with [`Self::spawn_handler`].
+/// The type's parameter says how the threads are started; it changes with [`Self::spawn_handler`].
 ///
 /// # The environment
 /// Where the program does not decide, by calling the method, these variables do, if they are set
@@ -307,7 +307,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// // As if it brought in a cache line every ten nanoseconds.
     /// let pool = builder.count_with(|_thread| {
     ///     let start = std::time::Instant::now();
-    ///     move || Some(WorkerCounts { private_misses: start.elapsed().as_nanos() as u64 / 10, ..WorkerCounts::default() })
+    ///     move || {
+    ///         let private_misses = start.elapsed().as_nanos() as u64 / 10;
+    ///         Some(WorkerCounts { private_misses, ..WorkerCounts::default() })
+    ///     }
     /// });
     /// assert_eq!(pool.build().unwrap().install(|| befit::join(|| 1, || 2)), (1, 2));
     /// ```

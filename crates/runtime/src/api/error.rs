@@ -39,17 +39,25 @@ impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GlobalPoolExists => f.write_str(
-                "the global thread pool exists already; call build_global before anything else runs in it, and once",
+                "the global thread pool exists already; \
+                 call build_global before anything else runs in it, and once",
             ),
             Self::Option(error) => error.fmt(f),
             Self::CurrentThreadInPool => f.write_str(
-                "the current thread belongs to a thread pool already; build the pool on another thread, or without use_current_thread",
+                "the current thread belongs to a thread pool already; \
+                 build the pool on another thread, or without use_current_thread",
             ),
             Self::WaitPolicy(scheduler) => {
-                write!(f, "WaitPolicy::Descendants works with the schedulers ws, pws, cilk-a, cats and cats-s, not with {scheduler}")
+                write!(
+                    f,
+                    "WaitPolicy::Descendants works with the schedulers \
+                     ws, pws, cilk-a, cats and cats-s, not with {scheduler}"
+                )
             }
             Self::Environment { variable, what } => write!(f, "{variable}: {what}"),
-            Self::Thread { index, source } => write!(f, "cannot start thread {index} of the pool: {source}"),
+            Self::Thread { index, source } => {
+                write!(f, "cannot start thread {index} of the pool: {source}")
+            }
         }
     }
 }
@@ -86,7 +94,8 @@ impl fmt::Display for JoinThreadsError {
         match self {
             Self::InsidePool { index } => write!(
                 f,
-                "thread {index} of a pool cannot wait for that pool's end, as it would wait for itself; call join_threads on a thread outside the pool"
+                "thread {index} of a pool cannot wait for that pool's end, \
+                 as it would wait for itself; call join_threads on a thread outside the pool"
             ),
         }
     }

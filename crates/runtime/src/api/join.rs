@@ -95,7 +95,10 @@ where
 /// ```
 /// and the context, which is about the thread that it was made on:
 /// ```compile_fail,E0277
-/// befit::join_context(|context| std::thread::scope(|s| drop(s.spawn(move || context.migrated()))), |_| ());
+/// befit::join_context(
+///     |context| std::thread::scope(|s| drop(s.spawn(move || context.migrated()))),
+///     |_| (),
+/// );
 /// ```
 #[inline]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)

@@ -168,7 +168,8 @@ impl<'s> Scope<'s> {
     ///
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     /// let threads = Mutex::new(Vec::new());
-    /// pool.scope(|s| s.spawn_broadcast(|_, context| threads.lock().unwrap().push(context.index())));
+    /// let push = |index| threads.lock().unwrap().push(index);
+    /// pool.scope(|s| s.spawn_broadcast(|_, context| push(context.index())));
     /// let mut threads = threads.into_inner().unwrap();
     /// threads.sort();
     /// assert_eq!(threads, [0, 1, 2]);

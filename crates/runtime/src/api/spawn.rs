@@ -7,7 +7,7 @@
 //! ```
 //! // Each thread's share of a pool-wide setting, say.
 //! let pool = befit::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-//! let names = pool.broadcast(|context| format!("thread {} of {}", context.index(), context.num_threads()));
+//! let names = pool.broadcast(|c| format!("thread {} of {}", c.index(), c.num_threads()));
 //! assert_eq!(names, ["thread 0 of 3", "thread 1 of 3", "thread 2 of 3"]);
 //! ```
 
@@ -189,7 +189,8 @@ impl BroadcastContext<'_> {
     ///
     /// ```
     /// let n = befit::current_num_threads();
-    /// assert!(befit::broadcast(|context| context.num_threads()).iter().all(|answer| *answer == n));
+    /// let told = befit::broadcast(|context| context.num_threads());
+    /// assert!(told.into_iter().all(|number| number == n));
     /// ```
     #[inline]
     pub fn num_threads(&self) -> usize {

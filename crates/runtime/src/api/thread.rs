@@ -62,8 +62,8 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
 ///     builder.spawn(|| thread.run()).map(drop)
 /// }
 ///
-/// let builder = befit::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into()).stack_size(1 << 20);
-/// let pool = builder.spawn_handler(start).build().unwrap();
+/// let builder = befit::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into());
+/// let pool = builder.stack_size(1 << 20).spawn_handler(start).build().unwrap();
 /// let name = pool.install(|| thread::current().name().map(str::to_owned));
 /// assert_eq!(name.as_deref(), Some("sum (number 0)"));
 /// ```
@@ -72,7 +72,7 @@ pub struct ThreadBuilder {
     index: usize,
     name: String,
     stack_size: Option<usize>,
-    /// It is one thread's: whoever starts threads may later give it what is not to be shared.
+    /// It is one thread's: it may later hold things that are not to be shared.
     not_sync: PhantomData<Cell<()>>,
 }
 
@@ -109,8 +109,11 @@ impl ThreadBuilder {
     /// What starts a thread with this name and stack size.
     ///
     /// ```
-    /// let start = |thread: befit::ThreadBuilder| thread.settings().spawn(|| thread.run()).map(drop);
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into()).spawn_handler(start).build().unwrap();
+    /// use befit::{ThreadBuilder, ThreadPoolBuilder};
+    ///
+    /// let start = |thread: ThreadBuilder| thread.settings().spawn(|| thread.run()).map(drop);
+    /// let builder = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "sum".into());
+    /// let pool = builder.spawn_handler(start).build().unwrap();
     /// let name = pool.install(|| std::thread::current().name().map(str::to_owned));
     /// assert_eq!(name.as_deref(), Some("sum"));
     /// ```
@@ -148,7 +151,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///     thread::Builder::new().name(name).spawn(|| thread.run()).map(drop)
     /// }
     ///
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(1).spawn_handler(start).build().unwrap();
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.spawn_handler(start).build().unwrap();
     /// let name = pool.install(|| thread::current().name().map(str::to_owned));
     /// assert_eq!(name.as_deref(), Some("mine-0"));
     /// ```
@@ -179,8 +183,8 @@ impl ThreadPoolBuilder {
     ///     thread.run();
     /// };
     /// let builder = befit::ThreadPoolBuilder::new().num_threads(2);
-    /// let lengths = builder.build_scoped(wrapper, |pool| pool.broadcast(|_| greeting::len())).unwrap();
-    /// assert_eq!(lengths, [5, 5]);
+    /// let lengths = builder.build_scoped(wrapper, |pool| pool.broadcast(|_| greeting::len()));
+    /// assert_eq!(lengths.unwrap(), [5, 5]);
     /// ```
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl ThreadLatch {
         Self { set: Mutex::new(false), changed: Condvar::new() }
     }
 
-    /// Sets it and wakes who waits.
+    /// Sets it and wakes the thread that waits.
     pub(crate) fn set(&self) {
         *lock(&self.set) = true;
         self.changed.notify_all();

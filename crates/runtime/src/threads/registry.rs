@@ -55,7 +55,7 @@ pub(crate) struct Registry {
     claim: Option<Claim>,
 }
 
-/// The threads that have not ended, and who waits for that.
+/// The threads that have not ended, and the thread that waits for that.
 #[derive(Debug)]
 struct Alive {
     threads: usize,
@@ -158,7 +158,7 @@ impl Registry {
         Statistics::read(self.engine.machine(), threads)
     }
 
-    // ---- Work from outside ------------------------------------------------------------------------------------------
+    // ---- Work from outside ----
 
     /// Runs `work` on a worker of this pool: on the calling thread if it is one, else on another
     /// while the caller waits (running its own pool's work, if it is a worker).
@@ -253,7 +253,7 @@ impl Registry {
         &self.fifos
     }
 
-    // ---- The end ----------------------------------------------------------------------------------------------------
+    // ---- The end ----
 
     /// A detached job begins to keep the pool running.
     pub(crate) fn keep(&self) {

@@ -38,7 +38,7 @@ pub(crate) struct PendingFork {
 struct Published {
     /// Set when the work has been done.
     latch: Latch,
-    /// The owner's: whoever takes the fork asks for another.
+    /// The owner's: the taker of the fork requests another.
     requests: NonNull<StealRequests>,
 }
 

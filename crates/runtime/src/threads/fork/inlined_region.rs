@@ -2,7 +2,7 @@
 //!
 //! A region begins at a fork whose halves are predicted to take less than is worth a fork
 //! ([`super::grain`]), and lasts until both have ended; or it is a whole job that forks nothing
-//! that any other worker may run. Whoever asks for a fork meanwhile is served by the next `join`,
+//! that any other worker may run. A steal request meanwhile is served by the next `join`,
 //! which publishes the oldest pending fork, if need be its own; then the region goes on.
 //!
 //! The second halves of inlined calls cannot be published afterwards. So a region reaches only
@@ -149,7 +149,7 @@ impl InlinedRegions {
         InlinedRegion { inlined_regions: self, requests }
     }
 
-    /// Whether a region is active, and worth going on with; then whoever asked for a fork has been
+    /// Whether a region is active, and worth going on with; then a steal request has been
     /// served.
     fn goes_on(&self, requests: &StealRequests) -> bool {
         let Some(Active { inline_limit, predicted }) = self.active.get() else { return false };

@@ -89,14 +89,14 @@ where
     if A::SIZED || B::SIZED || worker.shows_forks() {
         join_sized(worker, a, b)
     } else {
-        join_open(worker, a, b, true)
+        join_pending(worker, a, b, true)
     }
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread
-/// has taken it. `may_be_plain`: both halves may run without forks if they are predicted to take
+/// has taken it. `may_be_inlined`: both halves may run without forks if they are predicted to take
 /// little time.
-fn join_open<A, B>(worker: &Worker, a: A, b: B, may_be_plain: bool) -> (A::Output, B::Output)
+fn join_pending<A, B>(worker: &Worker, a: A, b: B, may_be_inlined: bool) -> (A::Output, B::Output)
 where
     A: Work + Send,
     B: Work + Send,
@@ -109,7 +109,7 @@ where
     // output are `Send`; should it be handed out, the frame stays until its latch is seen set.
     unsafe { worker.open(frame.as_pending()) };
     let mut forked =
-        worker.inlined_regions().forked(worker.requests(), may_be_plain.then(Frame::<B>::site));
+        worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, panic),
@@ -185,8 +185,8 @@ where
     if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
-    let may_be_plain = worker.may_be_plain(task_a.size.0.max(task_b.size.0));
-    join_open(worker, a, b, may_be_plain)
+    let may_be_inlined = worker.may_be_inlined(task_a.size.0.max(task_b.size.0));
+    join_pending(worker, a, b, may_be_inlined)
 }
 
 /// The policy must place at least one half, or wants to see both: both go through it, and this
@@ -222,7 +222,7 @@ where
         PendingFork::publish(b.as_pending(), Latch::new(worker.parker()), requests, lineage)
     };
     // A worker's queue gives back what came last.
-    let jobs = match worker.fork_order(parent) {
+    let jobs = match worker.engine().fork_order(parent) {
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
         ForkOrder::ParentFirst => [(job_a, task_a), (job_b, task_b)],
     };

@@ -42,7 +42,7 @@ impl Credits {
         self.0.load(Relaxed)
     }
 
-    /// One more. Whoever calls it is a part of the scope itself, so it is not over; no order is
+    /// One more. The caller is a part of the scope itself, so it is not over; no order is
     /// needed.
     pub(in crate::threads) fn add_one(&self) {
         self.0.fetch_add(1, Relaxed);

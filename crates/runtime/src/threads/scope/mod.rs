@@ -48,8 +48,8 @@ pub(crate) struct Base {
 
 /// Set when the credits come to 0; by the kind of thread that waits.
 enum Over {
-    /// A worker. Its pool, unless it is the one that the tasks run in: who sets the latch must keep
-    /// it.
+    /// A worker. Its pool, unless it is the one that the tasks run in: the setter of the latch must
+    /// keep it.
     Worker(Latch, Option<Arc<Registry>>),
     /// A thread of no pool.
     Thread(Arc<ThreadLatch>),

@@ -15,12 +15,12 @@ use crate::threads::{
 #[derive(Debug)]
 pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Parker>]>,
-    /// The number of workers that are idle: whoever notifies may skip everything when it is 0.
+    /// The number of workers that are idle: a notifier may skip everything when it is 0.
     idle: CachePadded<AtomicUsize>,
     /// Counts what was notified while somebody was idle. A worker that is idle and found nothing
     /// need not look again before it changes.
     events: CachePadded<AtomicUsize>,
-    /// At least the number of sleepy parkers: whoever notifies may skip the parkers when it is 0.
+    /// At least the number of sleepy parkers: a notifier may skip the parkers when it is 0.
     sleepers: CachePadded<AtomicUsize>,
 }
 
@@ -73,7 +73,7 @@ impl Sleep {
 
     /// Notifies that there may be something to run for the threads that `under` names, in this
     /// order of preference: wakes the first that sleeps, or all that sleep, as `all` then says.
-    /// `cluster` is published to those who are woken.
+    /// Those that are woken are told the `cluster`.
     #[inline]
     pub(crate) fn notify(
         &self,

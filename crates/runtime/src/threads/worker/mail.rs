@@ -74,7 +74,7 @@ impl Worker {
     }
 }
 
-/// A closure on the stack of who runs it.
+/// A closure on the stack of the thread that runs it.
 #[repr(C)]
 struct Call<F> {
     header: JobHeader,

@@ -81,7 +81,7 @@ pub(crate) struct Worker {
     /// Under schedulers that measure.
     meter: Option<Meter>,
     random: Random,
-    /// Somebody wants to know when tasks begin and end: the policy, or who measures time.
+    /// The policy, or the measuring of time, must know when tasks begin and end.
     watched: bool,
     /// The thread belongs to the program, which has lent it to the pool.
     adopted: bool,
@@ -241,7 +241,7 @@ impl Worker {
         self.engine().sleep.parker(self.thread)
     }
 
-    fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         self.registry.engine()
     }
 

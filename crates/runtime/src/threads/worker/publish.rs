@@ -28,22 +28,18 @@ impl Worker {
     /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy
     /// that places by size, what does not befit a private cache may contain forks that the policy
     /// must see.
-    pub(crate) fn may_be_plain(&self, size: u64) -> bool {
+    pub(crate) fn may_be_inlined(&self, size: u64) -> bool {
         self.thresholds.as_ref().is_none_or(|thresholds| size <= thresholds.private.0)
     }
 
     /// Whether the policy must see every fork that the running task makes.
     pub(crate) fn shows_forks(&self) -> bool {
         self.engine().capabilities.sees_forks
-            && self.fork_order(self.task()) == ForkOrder::ParentFirst
+            && self.engine().fork_order(self.task()) == ForkOrder::ParentFirst
             && self.may_share()
     }
 
-    pub(crate) fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        self.engine().fork_order(parent)
-    }
-
-    /// Links `fork` into the list of pending forks, and serves who has asked.
+    /// Links `fork` into the list of pending forks, and serves steal requests.
     ///
     /// # Safety
     /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
@@ -71,7 +67,7 @@ impl Worker {
         if !self.may_share() {
             self.requests().set_requested(false);
         } else if self.forks.has_private() {
-            // Before the policy learns of it: who takes it will ask for the next.
+            // Before the policy learns of it: its taker will request the next.
             self.requests().set_requested(false);
             let mut batch = missing;
             if requested {

@@ -76,14 +76,15 @@ impl Worker {
     /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
     /// returns whether that was enough.
     ///
-    /// Most of what a worker waits for and another has taken is short, or nearly done. What it took
-    /// up instead, something large perhaps, would keep it from going on; and from giving back a
-    /// lock that its task holds, for which others may wait whom that large thing needs; and what is
-    /// buried below it on the stack is what others wait for in turn. So it helps whoever has taken
-    /// the fork, as in *leapfrogging* (Wagner & Calder, PPoPP 1993), but for a moment only. Where
-    /// the policy cannot find what descends from a fork it does not wait. For forks only: who waits
-    /// for a scope runs the scope's tasks, and others of its own queue in their order, as rayon
-    /// does.
+    /// Most stolen forks are short, or nearly done. A large task that the worker took up instead
+    /// - would keep it from going on,
+    /// - would keep it from giving back a lock that its task holds, and for which others may wait,
+    /// - and would bury tasks on its stack for which others wait in turn.
+    ///
+    /// So the worker runs descendants of the fork only, as in *leapfrogging* (Wagner & Calder, PPoPP
+    /// 1993), but for a moment. It does not wait where the policy cannot find them. This is for
+    /// forks only: a worker that waits for a scope runs the scope's tasks, and others of its own
+    /// queue in their order, as rayon does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
         if self.engine().capabilities.finds == Finds::Nothing {
             return false;
