@@ -1,12 +1,11 @@
-//! What it costs that `cats` measures a program: one pass of heat, measured, beside one that is
-//! not.
+//! The cost of the measurements of `cats`: one pass of heat, measured, beside one that is not.
 //!
 //! ```text
 //! cargo run --release -p befit-kernels --example profiling -- [ROWS] [THREADS] [REPEATS]
 //! ```
 //! The ways to count take turns, each time with a new pool, which knows nothing of the program; the
-//! first pass in it is timed. It prints medians, quartiles, and ratios to plain stealing. The
-//! machine is the paper's, so that there are tiers to measure for.
+//! first pass in it is timed. The output has medians, quartiles, and ratios to plain stealing. The
+//! machine is that of Chen et al. (2012), so that there are tiers to measure for.
 
 #[path = "../tests/software/mod.rs"]
 mod software;
@@ -19,12 +18,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 const COLUMNS: usize = 512;
 
-/// Who counts the strands.
+/// The counter of the strands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// Nobody, and the scheduler does not measure.
+    /// None, and the scheduler does not measure.
     Plain,
-    /// Nobody: sizes are those that the program declares.
+    /// None: sizes are those that the program declares.
     Declared,
     /// A clock, which takes about as long to read as the processor's counters do.
     StandIn,
@@ -60,7 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     println!(
-        "one pass of heat, {rows} x {COLUMNS} doubles, {threads} threads, {repeats} repeats; quartiles"
+        "one pass of heat, {rows} x {COLUMNS} doubles, {threads} threads, {repeats} repeats; \
+         quartiles"
     );
     for (which, what) in ["time", "time on processors"].into_iter().enumerate() {
         println!(
@@ -100,7 +100,7 @@ fn pass(
         Way::Plain | Way::Declared => builder,
         Way::StandIn => builder.count_with(|_| {
             let start = Instant::now();
-            // Any number will do: it is the asking that takes time.
+            // Any number will do, as reading is what takes time.
             move || {
                 Some(WorkerCounts {
                     private_misses: start.elapsed().as_nanos() as u64 / 10,

@@ -8,7 +8,7 @@
 
 use std::{error::Error, time::Instant};
 
-use befit_kernels::sort::{Place, SORTS, ascending};
+use befit_kernels::sort::{SORTS, SortedIn, ascending};
 use rayon::slice::ParallelSliceMut;
 
 type RayonSort = fn(&mut [f64]);
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let start = Instant::now();
             let place = pool.install(|| sort(&mut data, &mut spare, 1));
             times.push(start.elapsed().as_secs_f64());
-            let sorted = if place == Place::Data { &data } else { &spare };
+            let sorted = if place == SortedIn::Data { &data } else { &spare };
             assert!(sorted.is_sorted(), "{name}");
         }
     }

@@ -10,7 +10,7 @@ pub(crate) fn filled<T>(n: usize, element: impl FnMut(usize) -> T) -> Result<Vec
     Ok(array)
 }
 
-/// Whether each element of `found` is what `expected` makes of its index, to the bit. Time O(n).
+/// Checks that each element of `found` equals, to the bit, `expected` of its index. Time O(n).
 pub(crate) fn check(
     found: &[f64],
     mut expected: impl FnMut(usize) -> f64,
@@ -24,6 +24,14 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Checks a result that is one number; `index` says which one it is.
+pub(crate) fn check_number(index: usize, found: f64, expected: f64) -> Result<(), KernelError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(KernelError::WrongResult { index, found, expected })
+}
+
 /// Mixes the bits of `x`, so that sums over elements tell sets of them apart. Sebastiano Vigna's
 /// splitmix64 (public domain).
 pub(crate) fn mixed(x: u64) -> u64 {
@@ -33,7 +41,7 @@ pub(crate) fn mixed(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Whether each element is, up to rounding errors, what `expected` makes of its index. Time O(n).
+/// Checks that each element equals, up to rounding errors, `expected` of its index. Time O(n).
 pub(crate) fn check_near(
     found: impl Iterator<Item = f64>,
     mut expected: impl FnMut(usize) -> f64,

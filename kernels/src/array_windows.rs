@@ -1,11 +1,10 @@
 //! Tasks that each sum column 0 of a window of an array's rows, the windows overlapping at random
 //! or not at all.
 //!
-//! The tasks of the footprint-based scheduling study's first experiment ([`crate::array_abc`]),
-//! mixed: n windows of an array of `rows` rows, whose first rows are drawn at random
-//! (`overlap=random`), or that lie one behind another and share nothing (`overlap=none`; the array
-//! is then as long as that takes). They are spawned in the order of their first rows, or as drawn
-//! (`order=random`).
+//! The tasks of [`crate::array_abc`], mixed: n windows of an array of `rows` rows, whose first rows
+//! are drawn at random (`overlap=random`), or that lie one behind another and share nothing
+//! (`overlap=none`; the array is then as long as that takes). They are spawned in the order of
+//! their first rows, or as drawn (`order=random`).
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -18,9 +17,6 @@ use crate::{
 };
 
 /// Runs `input.n` tasks; the seed draws windows and order.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     let too_large = KernelError::TooLarge { n: input.n };
     let window = settings.number("window");
@@ -60,27 +56,5 @@ pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), K
             found: found as f64,
             expected: expected as f64,
         }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{Input, Variant};
-
-    #[test]
-    fn every_window_is_summed_once() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for settings in
-            ["", ":rows=4096,window=128,order=random", ":overlap=none,window=3", ":rows=5,window=9"]
-        {
-            let variant = Variant::find(&format!("array-windows{settings}")).unwrap();
-            for n in [0, 1, 500] {
-                assert_eq!(
-                    crate::run(&variant, &pool, Input { n, seed: 3, ..Input::default() }),
-                    Ok(()),
-                    "{settings}, n = {n}"
-                );
-            }
-        }
     }
 }

@@ -8,17 +8,17 @@
 use befit::{fit, join};
 use smallvec::{SmallVec, smallvec};
 
-use crate::sizes;
+use crate::BOOKKEEPING;
 
 /// Elements that go through a small array at once.
 const BLOCK: usize = 128;
 
-/// How elements are moved.
+/// The way in which elements are moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distribution<F> {
     /// Elements of a part: one thread counts and copies them.
     pub(crate) part: usize,
-    /// How many classes there are.
+    /// The number of classes.
     pub(crate) classes: usize,
     /// An element's class, below `classes`.
     pub(crate) class: F,
@@ -27,11 +27,11 @@ pub(crate) struct Distribution<F> {
 /// One of something for each class: on the stack where they are as few as in most kernels.
 type PerClass<T> = SmallVec<[T; 4]>;
 
-/// How many elements of each class the parts have, part by part.
+/// The number of elements of each class in each part.
 pub(crate) struct Counts {
     /// `classes` numbers for each part.
     table: PerClass<usize>,
-    /// How many elements of each class there are.
+    /// The number of elements of each class in all parts.
     pub(crate) totals: PerClass<usize>,
 }
 
@@ -56,7 +56,7 @@ impl<F> Distribution<F> {
         Counts { table, totals }
     }
 
-    /// Fills the table; answers its sums.
+    /// Fills the table; returns its sums.
     fn count_parts<T>(&self, from: &[T], table: &mut [usize]) -> PerClass<usize>
     where
         T: Sync,
@@ -139,7 +139,7 @@ impl<F> Distribution<F> {
     where
         F: Fn(&T) -> usize,
     {
-        // No branch depends on the data: which class comes next cannot be predicted.
+        // No branch depends on the data, as the next class cannot be predicted.
         if let [first, second] = to {
             return self.copy_two(from, first, second);
         }
@@ -177,7 +177,7 @@ impl<F> Distribution<F> {
     /// The most that a strand touches of a task of `bytes` bytes on `from`: all of it, or the
     /// `table` bytes of counts that it sums.
     fn strand<T>(&self, from: &[T], bytes: usize, table: usize) -> usize {
-        if from.len() <= self.part { bytes } else { sizes::BOOKKEEPING + table }
+        if from.len() <= self.part { bytes } else { BOOKKEEPING + table }
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn each_class_stands_together() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         for n in [0, 1, 7, 8, 9, 1000] {
             for classes in [2, 3, 4, 7] {
                 let from: Vec<usize> = (0..n).map(|i| i * 7919 % 1009).collect();
@@ -210,7 +210,7 @@ mod tests {
                     counts.totals
                 });
                 let of_class = |class| from.iter().copied().filter(move |x| x % classes == class);
-                // Order within a class is nobody's business.
+                // The order within a class is free.
                 let mut rest = &mut to[..];
                 for class in 0..classes {
                     let (of_it, after) = rest.split_at_mut(counts[class]);

@@ -1,4 +1,4 @@
-//! Runs one kernel, and says whether its result is right.
+//! Runs one kernel and checks its result.
 
 use std::{error::Error, fmt, process::ExitCode};
 
@@ -6,7 +6,7 @@ use befit::{SchedulerKind, ThreadPoolBuilder};
 use befit_kernels::{Input, Kernel, Variant, run as run_kernel};
 use lexopt::{Arg, Parser, ValueExt};
 
-/// What the command line asks for.
+/// The request of the command line.
 struct Run {
     kernel: Variant,
     input: Input,
@@ -14,37 +14,32 @@ struct Run {
     scheduler: Option<SchedulerKind>,
 }
 
-/// What `--help` prints.
+/// The text of `--help`.
 struct Help;
 
 impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Runs a benchmark program of befit and checks its result.\n")?;
-        writeln!(
+        write!(
             f,
-            "Usage: befit-kernels NAME[:SETTING=VALUE,…] [--n N] [--threads T] [--scheduler S] [--seed X] [--shrink K]\n"
-        )?;
-        writeln!(f, "  NAME            which one; see below")?;
-        writeln!(
-            f,
-            "  --n N           size of its input in elements [default: its source's, see below]"
-        )?;
-        writeln!(
-            f,
-            "  --threads T     threads to run it on [default: as many as there are cores]"
-        )?;
-        writeln!(
-            f,
-            "  --scheduler S   {} [default: what BEFIT_SCHEDULER says, or {}]",
+            "\
+Runs a benchmark program of befit and checks its result.
+
+Usage: befit-kernels NAME[:SETTING=VALUE,…] [--n N] [--threads T] [--scheduler S] [--seed X] \
+[--shrink K]
+
+  NAME            which one; see below
+  --n N           size of its input in elements [default: its source's, see below]
+  --threads T     threads to run it on [default: as many as there are cores]
+  --scheduler S   {} [default: what BEFIT_SCHEDULER says, or {}]
+  --seed X        seeds whatever is random in its input [default: 1]
+  --shrink K      divides the cut-offs below which it is serial, for a small model of a large \
+run
+                  [default: 1]
+
+",
             SchedulerKind::names().join(", "),
             SchedulerKind::default()
         )?;
-        writeln!(f, "  --seed X        seeds whatever is random in its input [default: 1]")?;
-        writeln!(
-            f,
-            "  --shrink K      divides the cut-offs below which it is serial, for a small model of a large run"
-        )?;
-        writeln!(f, "                  [default: 1]\n")?;
         for kernel in Kernel::ALL {
             writeln!(f, "  {:<17} {} [n = {}]", kernel.name, kernel.about, kernel.default_n)?;
             for setting in kernel.settings {
@@ -143,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn the_message_for_an_unknown_name_lists_the_known_ones() {
         let error = parsed("rrn").err().unwrap();
         assert!(error.contains("rrn") && error.contains("rrm, rgm, rgm-leaf"), "{error}");
         let error = parsed("rrm --scheduler x").err().unwrap();

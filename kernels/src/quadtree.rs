@@ -14,9 +14,8 @@
 use befit::{ThreadPool, fit, join};
 
 use crate::{
-    Input, KernelError, array,
+    BOOKKEEPING, Input, KernelError, array,
     distribute::{Distribution, split},
-    sizes,
 };
 
 /// Fewer points are sorted by one thread.
@@ -64,17 +63,14 @@ impl Square {
 }
 
 /// Runs it on `input.n` random points.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let mut random = fastrand::Rng::with_seed(input.seed);
     let mut points = array::filled(input.n, |_| Point { x: random.f64(), y: random.f64() })?;
     let mut spare = array::filled(input.n, |_| Point::default())?;
     let before = fingerprint(&points);
     let part = input.cut_off(SERIAL_BELOW);
     let work = || build(Square::UNIT, &mut points, &mut spare, part, true);
-    pool.install(fit(2 * size_of::<Point>() * input.n, work).strand(sizes::BOOKKEEPING));
+    pool.install(fit(2 * size_of::<Point>() * input.n, work).strand(BOOKKEEPING));
     check(Square::UNIT, &points, 0)?;
     if fingerprint(&points) == before { Ok(()) } else { Err(KernelError::OtherElements) }
 }
@@ -108,8 +104,8 @@ fn build(square: Square, points: &mut [Point], spare: &mut [Point], part: usize,
     let upper = quadrants.split_off(2);
     let (bytes_lower, bytes_upper) = (bytes(&quadrants), bytes(&upper));
     join(
-        fit(bytes_lower, || two(quadrants, part, !stay)).strand(sizes::BOOKKEEPING),
-        fit(bytes_upper, || two(upper, part, !stay)).strand(sizes::BOOKKEEPING),
+        fit(bytes_lower, || two(quadrants, part, !stay)).strand(BOOKKEEPING),
+        fit(bytes_upper, || two(upper, part, !stay)).strand(BOOKKEEPING),
     );
 }
 
@@ -133,7 +129,7 @@ impl Quadrant<'_> {
         if self.points.len() < part {
             self.bytes()
         } else {
-            sizes::BOOKKEEPING + 4 * self.points.len().div_ceil(part) * size_of::<usize>()
+            BOOKKEEPING + 4 * self.points.len().div_ceil(part) * size_of::<usize>()
         }
     }
 }
@@ -158,8 +154,8 @@ fn fingerprint(points: &[Point]) -> u64 {
     points.iter().fold(0, |sum: u64, point| sum.wrapping_add(of(point)))
 }
 
-/// Whether the points of each square stand quadrant by quadrant. `first` is the index of the first
-/// of `points`.
+/// Checks that the points of each square stand quadrant by quadrant. `first` is the index of the
+/// first of `points`.
 fn check(square: Square, points: &[Point], first: usize) -> Result<(), KernelError> {
     if square.is_leaf(points.len()) {
         return Ok(());
@@ -186,20 +182,6 @@ fn check(square: Square, points: &[Point], first: usize) -> Result<(), KernelErr
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn points_are_sorted_whatever_their_number_and_the_cut_off() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, LEAF, LEAF + 1, 100_001] {
-            for shrink in [1, 64] {
-                assert_eq!(
-                    run(&pool, Input { n, seed: 1, shrink, ..Input::default() }),
-                    Ok(()),
-                    "n = {n}, {shrink}"
-                );
-            }
-        }
-    }
 
     #[test]
     fn equal_points_come_to_an_end() {

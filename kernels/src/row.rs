@@ -18,7 +18,7 @@ pub(crate) fn column(rows: &[Row]) -> i64 {
     rows.iter().map(|row| i64::from(row.0[0])).sum()
 }
 
-/// What [`column`] of rows `from..to` must be.
+/// The sum that [`column`] must give for rows `from..to`.
 pub(crate) fn expected(from: usize, to: usize) -> i64 {
     (from as i64 + to as i64 - 1) * (to as i64 - from as i64) / 2
 }

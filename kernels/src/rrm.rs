@@ -6,9 +6,9 @@
 //! doubles in each of two arrays, three repeats, cut in the middle. The parallel map splits in two
 //! and is serial below 2¹⁴ elements; the recursion ends at 2¹³.
 //!
-//! It is all bandwidth: each level of the recursion streams both arrays three times and computes
-//! next to nothing. A level whose ranges fit a cache costs that cache one pass instead of three,
-//! for a scheduler that keeps a range's tasks together.
+//! Bandwidth decides its time: each level of the recursion streams both arrays three times and
+//! computes next to nothing. If a scheduler keeps a range's tasks together, a level whose ranges
+//! fit a cache costs that cache one pass instead of three.
 //!
 //! Declared sizes: a task of m elements touches m of each array, 2 · 8m bytes, whether it maps or
 //! recurses.
@@ -25,10 +25,7 @@ const SERIAL_BELOW: usize = 1 << 14;
 const ENDS_AT: usize = 1 << 13;
 
 /// Runs it on `input.n` elements; the seed makes no difference.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     let a = array::filled(input.n, |i| i as f64)?;
     let mut b = array::filled(input.n, |_| 0.0)?;
     let cut_offs =
@@ -37,7 +34,7 @@ pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     array::check(&b, |i| if input.n > cut_offs.ends_at { mapped(a[i]) } else { 0.0 })
 }
 
-/// What each element is mapped to.
+/// The image of an element.
 fn mapped(x: f64) -> f64 {
     x + 1.0
 }
@@ -46,7 +43,7 @@ fn bytes(a: &[f64], b: &[f64]) -> usize {
     size_of_val(a) + size_of_val(b)
 }
 
-/// Where parallelism and recursion end.
+/// The sizes at which parallelism and recursion end.
 #[derive(Clone, Copy)]
 struct CutOffs {
     serial_below: usize,
@@ -79,24 +76,5 @@ impl CutOffs {
         let (a1, a2) = a.split_at(a.len() / 2);
         let (b1, b2) = b.split_at_mut(a1.len());
         join(fit(bytes(a1, b1), || self.map(a1, b1)), fit(bytes(a2, b2), || self.map(a2, b2)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_element_is_mapped_whatever_the_length() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, ENDS_AT, ENDS_AT + 1, SERIAL_BELOW, 100_001] {
-            for shrink in [1, 64] {
-                assert_eq!(
-                    run(&pool, Input { n, seed: 0, shrink, ..Input::default() }),
-                    Ok(()),
-                    "n = {n}, {shrink}"
-                );
-            }
-        }
     }
 }

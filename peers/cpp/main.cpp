@@ -1,5 +1,6 @@
-// Runs a program once on the runtime that it is built for: peers-RUNTIME PROGRAM N THREADS WARM_UP_N. First a small run, which starts
-// the threads, then the one whose seconds are printed.
+// Runs a program once on the runtime that it is built for: peers-RUNTIME PROGRAM N THREADS
+// WARM_UP_N. A small run comes first, which starts the threads; then the run whose seconds are
+// printed.
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,34 +4,25 @@ use std::{ffi::OsString, num::NonZero, thread};
 
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
-use crate::{error::Error, once::Job, program::Program, runtime::RuntimeKind};
+use crate::{
+    contest::TimedRun,
+    error::Error,
+    program::{self, Program},
+    runtime::RuntimeKind,
+};
 
-/// What to do.
+/// The command line's request.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Print this.
     Help(String),
     /// Run a program once, in this process.
-    Once {
-        /// What to run.
-        job: Job,
-        /// On what.
-        runtime: RuntimeKind,
-    },
+    Once { run: TimedRun, runtime: RuntimeKind },
     /// Time runtimes side by side.
-    Compare {
-        /// What to run.
-        job: Job,
-        /// On what.
-        runtimes: Vec<RuntimeKind>,
-        /// How often on each.
-        repeats: usize,
-        /// How to print it.
-        format: Format,
-    },
+    Compare { run: TimedRun, runtimes: Vec<RuntimeKind>, repeats: usize, format: Format },
 }
 
-/// How results are printed.
+/// The form of the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// For people.
@@ -45,6 +36,7 @@ pub(crate) enum Format {
 #[command(name = "peers", after_help = after_help())]
 struct Arguments {
     /// What to run; see below
+    #[arg(value_parser = program::parse, hide_possible_values = true)]
     program: Program,
     /// Size of its input [default: see below]
     #[arg(long)]
@@ -67,9 +59,9 @@ struct Arguments {
 }
 
 fn after_help() -> String {
-    let programs =
-        Program::ALL.map(|p| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n()));
-    format!("Programs:\n{}\nRuntimes: {}", programs.concat(), RuntimeKind::names())
+    let line = |p: &Program| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n());
+    let programs: String = Program::value_variants().iter().map(line).collect();
+    format!("Programs:\n{programs}\nRuntimes: {}", RuntimeKind::names())
 }
 
 /// Reads the command line, the program's name included.
@@ -86,12 +78,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     };
     let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
     let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let job = Job { program, n: n.unwrap_or(program.default_n()), threads };
+    let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads };
     Ok(match once {
-        Some(runtime) => Command::Once { job, runtime },
+        Some(runtime) => Command::Once { run, runtime },
         None => {
             let runtimes = if runtimes.is_empty() { RuntimeKind::usual(program) } else { runtimes };
-            Command::Compare { job, runtimes, repeats: repeats.get(), format }
+            Command::Compare { run, runtimes, repeats: repeats.get(), format }
         }
     })
 }
@@ -114,11 +106,11 @@ mod tests {
 
     #[test]
     fn a_program_alone_has_its_size_and_its_usual_runtimes() {
-        let Ok(Command::Compare { job, runtimes, repeats, format }) = parsed("skynet --threads 3")
+        let Ok(Command::Compare { run, runtimes, repeats, format }) = parsed("skynet --threads 3")
         else {
             panic!()
         };
-        assert_eq!((job.program, job.n, job.threads), (Program::Skynet, 1_000_000, 3));
+        assert_eq!((run.program, run.n, run.threads), (Program::Skynet, 1_000_000, 3));
         assert_eq!((repeats, format), (7, Format::Table));
         assert!(
             runtimes.contains(&RuntimeKind::RayonIter) && runtimes.contains(&RuntimeKind::Chili)
@@ -126,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_answered_with_the_known_ones() {
+    fn the_message_for_an_unknown_name_lists_the_known_ones() {
         let error = parsed("fab").unwrap_err();
         assert!(
             error.contains("unknown program 'fab'")
@@ -157,7 +149,7 @@ mod tests {
     #[test]
     fn help_lists_every_program_and_runtime() {
         let Ok(Command::Help(help)) = parsed("--help") else { panic!() };
-        assert!(Program::ALL.iter().all(|p| help.contains(p.name())));
+        assert!(Program::value_variants().iter().all(|p| help.contains(&p.name())));
         assert!(RuntimeKind::all().iter().all(|r| help.contains(&r.to_string())));
     }
 }

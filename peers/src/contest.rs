@@ -1,49 +1,52 @@
 //! Runs the runtimes in turn, A B C A B C …, each time in a process of its own, and gathers the
 //! times.
 //!
-//! A process of its own, because pools that idle are not silent (some spin, some have threads that
-//! wake by the clock), because memory lies elsewhere each time, which no runtime then profits or
-//! suffers from throughout, and because those in C++ are processes anyway.
+//! There are three reasons for a process per run. Pools that idle are not silent: some spin, some
+//! have threads that wake by the clock. Memory lies elsewhere each time, so no runtime profits or
+//! suffers from its place throughout. And the runtimes in C++ are processes anyway.
 
 use std::{
     path::PathBuf,
     process::{Command, Stdio},
 };
 
-use crate::{cpp, error::Error, once::Job, runtime::RuntimeKind};
+use serde::Serialize;
 
-/// What came of one runtime.
+use crate::{cpp, error::Error, program::Program, runtime::RuntimeKind};
+
+/// A program to time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedRun {
+    pub(crate) program: Program,
+    pub(crate) n: usize,
+    /// Threads of the runtime.
+    pub(crate) threads: usize,
+}
+
+/// The outcome of one runtime.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
-    /// Its name.
     pub(crate) runtime: RuntimeKind,
     /// Its times, or why there are none.
     pub(crate) outcome: Result<Spread, String>,
 }
 
-/// What came of all runtimes.
+/// The outcome of all runtimes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Results {
-    /// The program's name.
-    pub(crate) program: &'static str,
-    /// The size of its input.
+    pub(crate) program: String,
     pub(crate) n: usize,
-    /// The threads of each runtime.
     pub(crate) threads: usize,
-    /// How often each ran.
     pub(crate) repeats: usize,
     /// In the order asked for.
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Seconds of several runs.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// Seconds of several runs; the median of an even number is the lower of the two in the middle.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(crate) struct Spread {
-    /// The shortest.
     pub(crate) min: f64,
-    /// The one in the middle; of an even number the lower of the two.
     pub(crate) median: f64,
-    /// The longest.
     pub(crate) max: f64,
 }
 
@@ -56,12 +59,16 @@ impl Spread {
     }
 }
 
-/// Runs `job` on each of `runtimes` `repeats` times.
+/// Runs `timed` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
 /// The first of [`Error::Start`], [`Error::Child`] and [`Error::Arguments`]. A runtime that cannot
 /// be built is no error but an entry that says so.
-pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result<Results, Error> {
+pub(crate) fn hold(
+    timed: TimedRun,
+    runtimes: &[RuntimeKind],
+    repeats: usize,
+) -> Result<Results, Error> {
     let own = std::env::current_exe()
         .map_err(|source| Error::Start { what: "this program".to_owned(), source })?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
@@ -69,7 +76,7 @@ pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result
     for _ in 0..repeats {
         for ((runtime, program), seconds) in runtimes.iter().zip(&ready).zip(&mut seconds) {
             if let Ok(program) = program {
-                seconds.push(run(command(program, *runtime, job), *runtime)?);
+                seconds.push(run(command(program, *runtime, timed), *runtime)?);
             }
         }
     }
@@ -81,33 +88,27 @@ pub(crate) fn hold(job: Job, runtimes: &[RuntimeKind], repeats: usize) -> Result
         runtime: *runtime,
         outcome: outcome(ready, seconds),
     });
-    let Job { program, n, threads } = job;
+    let TimedRun { program, n, threads } = timed;
     Ok(Results { program: program.name(), n, threads, repeats, entries: entries.collect() })
 }
 
-/// The process that runs `job` on `runtime`.
-fn command(program: &PathBuf, runtime: RuntimeKind, job: Job) -> Command {
+/// The process that runs `timed` on `runtime`.
+fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command {
     let mut command = Command::new(program);
-    let (n, threads) = (job.n.to_string(), job.threads.to_string());
+    let (name, n, threads) = (timed.program.name(), timed.n.to_string(), timed.threads.to_string());
     match runtime {
         RuntimeKind::Cpp(_) => {
-            let warm_up = job.program.warm_up_n().to_string();
-            command.args([job.program.name(), &n, &threads, &warm_up])
+            let warm_up = timed.program.warm_up_n().to_string();
+            command.args([&name, &n, &threads, &warm_up])
         }
-        _ => command.args([
-            job.program.name(),
-            "--n",
-            &n,
-            "--threads",
-            &threads,
-            "--once",
-            &runtime.to_string(),
-        ]),
+        _ => command
+            .args([&name, "--n", &n, "--threads", &threads, "--once"])
+            .arg(runtime.to_string()),
     };
     command
 }
 
-/// Runs it; the seconds that it prints.
+/// Runs it and returns the seconds that it prints.
 fn run(mut command: Command, runtime: RuntimeKind) -> Result<f64, Error> {
     let runtime = runtime.to_string();
     let output = command.stdin(Stdio::null()).output();

@@ -1,8 +1,8 @@
 //! The runtimes in C++: a CMake project in `cpp/` beside this crate's sources, built when it is
 //! first asked for.
 //!
-//! Nothing of it is needed for the rest: without CMake, a compiler or a library, its rows say what
-//! is missing.
+//! The rest needs none of it: without CMake, a compiler or a library, its rows name what is
+//! missing.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,13 +11,13 @@ use std::{
 
 use crate::runtime::RuntimeKind;
 
-/// Where its sources are.
+/// The folder of the sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cpp");
 
 /// A runtime in C++, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CppRuntime {
-    /// Plain calls: what the compilers make of the programs, apart from any runtime.
+    /// Plain calls, which compare the compilers apart from any runtime.
     Serial,
     /// oneTBB: `parallel_invoke`, and a `task_group` where more are forked at once.
     Tbb,
@@ -29,58 +29,41 @@ impl CppRuntime {
     /// Every one.
     pub(crate) const ALL: [Self; 3] = [Self::Serial, Self::Tbb, Self::Openmp];
 
+    /// Its name as users type it, its target in the CMake project, and its needs beside CMake.
+    fn facts(self) -> [&'static str; 3] {
+        match self {
+            Self::Serial => ["serial-c++", "peers-serial", "a C++ compiler"],
+            Self::Tbb => ["tbb", "peers-tbb", "oneTBB (Debian: libtbb-dev)"],
+            Self::Openmp => ["openmp", "peers-openmp", "a C++ compiler with OpenMP"],
+        }
+    }
+
     /// As users type it.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Serial => "serial-c++",
-            Self::Tbb => "tbb",
-            Self::Openmp => "openmp",
-        }
-    }
-
-    /// Its target in the CMake project.
-    fn target(self) -> &'static str {
-        match self {
-            Self::Serial => "peers-serial",
-            Self::Tbb => "peers-tbb",
-            Self::Openmp => "peers-openmp",
-        }
-    }
-
-    /// What it needs beside CMake and a compiler.
-    fn needs(self) -> &'static str {
-        match self {
-            Self::Serial => "a C++ compiler",
-            Self::Tbb => "oneTBB (Debian: libtbb-dev)",
-            Self::Openmp => "a C++ compiler with OpenMP",
-        }
+        self.facts()[0]
     }
 }
 
-/// For each of `runtimes` the program to start, or why there is none; `own` for those in this
+/// For each of `runtimes` the program to start, or the reason why there is none. `own` is this
 /// process's program.
 ///
-/// Builds those in C++ beside `own`, all that can be built at once; takes some seconds the first
-/// time.
+/// Builds those in C++ beside `own`, all at once; that takes some seconds the first time.
 pub(crate) fn prepare(runtimes: &[RuntimeKind], own: &Path) -> Vec<Result<PathBuf, String>> {
     let folder = own.with_file_name("peers-cpp");
     let mut built = None;
     let mut program = |runtime: &RuntimeKind| match runtime {
         RuntimeKind::Cpp(runtime) => {
             built.get_or_insert_with(|| build(&folder)).clone()?;
-            let program = folder.join(runtime.target());
-            if program.exists() {
-                Ok(program)
-            } else {
-                Err(format!("{} was not found", runtime.needs()))
-            }
+            let [_, target, needs] = runtime.facts();
+            let program = folder.join(target);
+            if program.exists() { Ok(program) } else { Err(format!("{needs} was not found")) }
         }
         _ => Ok(own.to_owned()),
     };
     runtimes.iter().map(&mut program).collect()
 }
 
-/// Builds in `folder` what can be built.
+/// Builds the project in `folder`, without the runtimes whose libraries are missing.
 fn build(folder: &Path) -> Result<(), String> {
     let configure = ["-S", SOURCES, "-B"].map(Path::new).into_iter().chain([folder]);
     step("cmake", Command::new("cmake").args(configure).arg("-DCMAKE_BUILD_TYPE=Release"))?;

@@ -3,16 +3,14 @@
 //! ```text
 //! cargo run --release -p peers -- fib --threads 2
 //! ```
-//! `docs/peers.md` says what is measured and how. The command asks for each run in a process of its
-//! own ([`contest`]), which builds one runtime and runs one program on it ([`once`]). Programs are
-//! written once, over the trait [`runtime::Runtime`]; those in C++ are a project of their own
-//! ([`cpp`]).
+//! `docs/peers.md` describes the measurement. The command starts a process for each run
+//! ([`contest`]), which builds one runtime and runs one program on it. Programs are written once,
+//! over the trait [`runtime::Runtime`]; those in C++ are a project of their own ([`cpp`]).
 
 mod args;
 mod contest;
 mod cpp;
 mod error;
-mod once;
 mod program;
 mod report;
 mod runtime;
@@ -34,15 +32,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// What there is to print.
+/// The text to print.
 fn run(command: Command) -> Result<String, Error> {
     match command {
         Command::Help(text) => Ok(text),
-        Command::Once { job, runtime } => {
-            once::run(job, runtime).map(|seconds| format!("{seconds}\n"))
+        Command::Once { run, runtime } => {
+            let time = runtime.run(run.program, run.n, run.threads)?;
+            Ok(format!("{}\n", time.as_secs_f64()))
         }
-        Command::Compare { job, runtimes, repeats, format } => {
-            let results = contest::hold(job, &runtimes, repeats)?;
+        Command::Compare { run, runtimes, repeats, format } => {
+            let results = contest::hold(run, &runtimes, repeats)?;
             Ok(report::render(&results, format))
         }
     }

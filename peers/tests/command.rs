@@ -79,11 +79,12 @@ fn a_size_that_cannot_be_is_said_as_by_a_single_run() {
     assert_eq!(said.trim_end(), "peers: matmul: n = 100 cannot be; a power of two, at most 32768");
 }
 
-/// Where CMake, a compiler and the libraries are there, the programs in C++ are right; where not,
-/// the rest is printed all the same.
+/// With CMake, a compiler and the libraries the programs in C++ are right; without, the rest is
+/// printed all the same.
 #[test]
 fn runtimes_in_cpp_are_right_or_say_what_is_missing() {
-    let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
+    let sizes = "fib 15, fib-sized 15, fib-task 15, fib-100ns 12, skynet 1000, spawn 1024, \
+        nqueens 7, matmul 64, rrm 20001, quicksort 50001, heat 20";
     for program in sizes.split(", ") {
         let (name, n) = program.split_once(' ').unwrap();
         for threads in [1, 2, 4] {

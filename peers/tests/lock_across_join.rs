@@ -1,6 +1,6 @@
-//! A lock held across a fork: rayon's issue 592, where a thread that waits for a fork runs another
-//! task, which wants the lock that the thread holds. The same program hangs on rayon and on befit's
-//! default, and ends under `WaitPolicy::Descendants`.
+//! A lock held across a fork (rayon's issue 592): a thread that waits for a fork runs another task,
+//! which needs the lock that the thread holds. The program hangs on rayon and on befit's default,
+//! and ends under `WaitPolicy::Descendants`.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use std::{
 
 use befit::{SchedulerKind, ThreadPoolBuilder, WaitPolicy};
 
-/// Says which runtime a process that this test has started shall use.
+/// The variable with the runtime that a process of this test uses.
 const RUNTIME: &str = "PEERS_TEST_LOCK_ACROSS_JOIN";
 
 const TASKS: usize = 64;
@@ -22,14 +22,13 @@ fn work() {
     thread::sleep(Duration::from_millis(1));
 }
 
-/// Long enough for who has done the other half to take up another task.
+/// Long enough for the thread of the other half to start another task.
 fn more_work() {
     work();
     work();
 }
 
-/// Spawns a task while some thread may still be idle, which can then take half of a fork of the
-/// task before.
+/// Spawns a task late enough for an idle thread to take half of a fork of the task before.
 fn spaced(spawn: impl FnOnce()) {
     thread::sleep(Duration::from_micros(200));
     spawn();
@@ -68,8 +67,8 @@ fn rayon() {
     program(spawn_all, || _ = rayon::join(work, more_work));
 }
 
-/// Runs the program on `runtime` in a process of its own; whether it ended within a time that is
-/// ample.
+/// Runs the program on `runtime` in a process of its own; returns true if it ends within an ample
+/// time.
 fn ends(runtime: &str) -> bool {
     let test = env::current_exe().unwrap();
     let mut command = Command::new(test);
@@ -88,7 +87,7 @@ fn ends(runtime: &str) -> bool {
     false
 }
 
-/// No test by itself: what [`ends`] starts.
+/// No test by itself: [`ends`] starts it.
 #[test]
 fn the_program() {
     match env::var(RUNTIME).as_deref() {

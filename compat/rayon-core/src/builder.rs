@@ -1,16 +1,16 @@
-//! How a pool is set up.
+//! The settings of a pool.
 
-use std::{any::Any, fmt, io, thread};
+use std::{any::Any, error::Error, fmt, io, thread};
 
 use befit::{CustomSpawn, DefaultSpawn, SpawnThread, ThreadBuilder};
 
-use crate::{Configuration, ThreadPool, ThreadPoolBuildError};
+use crate::{Configuration, ThreadPool};
 
 /// Sets up a [`ThreadPool`], or the global one; see [`befit::ThreadPoolBuilder`].
 ///
-/// The number of threads is, in this order: what [`Self::num_threads`] says, the variables
-/// `BEFIT_THREADS`, `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`, one for each CPU that the process may
-/// use.
+/// The number of threads comes from the first of these that is set: [`Self::num_threads`], the
+/// variables `BEFIT_THREADS`, `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS`. The default is one for each
+/// CPU that the process may use.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     builder: befit::ThreadPoolBuilder<S>,
 }
@@ -88,10 +88,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// The name of each thread.
-    pub fn thread_name<F>(self, closure: F) -> Self
-    where
-        F: FnMut(usize) -> String + 'static,
-    {
+    pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         self.map(|builder| builder.thread_name(closure))
     }
 
@@ -100,7 +97,7 @@ impl<S> ThreadPoolBuilder<S> {
         self.map(befit::ThreadPoolBuilder::use_current_thread)
     }
 
-    /// What happens to the panics of spawned tasks; else the process aborts.
+    /// Receives the panics of spawned tasks; without it they abort the process.
     pub fn panic_handler<H>(self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -120,19 +117,13 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// What each thread does first.
-    pub fn start_handler<H>(self, start_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
+    /// Each thread calls it first.
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, start_handler: H) -> Self {
         self.map(|builder| builder.start_handler(start_handler))
     }
 
-    /// What each thread does last.
-    pub fn exit_handler<H>(self, exit_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
+    /// Each thread calls it last.
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, exit_handler: H) -> Self {
         self.map(|builder| builder.exit_handler(exit_handler))
     }
 }
@@ -146,5 +137,33 @@ impl From<Configuration> for ThreadPoolBuilder {
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder").field("builder", &self.builder).finish()
+    }
+}
+
+/// The reason why [`ThreadPoolBuilder::build`] or one of its relatives failed.
+#[derive(Debug)]
+pub struct ThreadPoolBuildError(befit::ThreadPoolBuildError);
+
+impl From<befit::ThreadPoolBuildError> for ThreadPoolBuildError {
+    fn from(error: befit::ThreadPoolBuildError) -> Self {
+        Self(error)
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            // Programs compare this one.
+            befit::ThreadPoolBuildError::GlobalPoolExists => {
+                f.write_str("The global thread pool has already been initialized.")
+            }
+            other => other.fmt(f),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
     }
 }

@@ -1,4 +1,4 @@
-//! What came before [`ThreadPoolBuilder`]; deprecated in rayon-core.
+//! The predecessor of [`ThreadPoolBuilder`]; deprecated in rayon-core.
 
 use std::{any::Any, error::Error};
 
@@ -43,10 +43,7 @@ impl Configuration {
     }
 
     /// As [`ThreadPoolBuilder::thread_name`].
-    pub fn thread_name<F>(self, closure: F) -> Self
-    where
-        F: FnMut(usize) -> String + 'static,
-    {
+    pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         self.map(|builder| builder.thread_name(closure))
     }
 
@@ -74,18 +71,12 @@ impl Configuration {
     }
 
     /// As [`ThreadPoolBuilder::start_handler`].
-    pub fn start_handler<H>(self, start_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, start_handler: H) -> Self {
         self.map(|builder| builder.start_handler(start_handler))
     }
 
     /// As [`ThreadPoolBuilder::exit_handler`].
-    pub fn exit_handler<H>(self, exit_handler: H) -> Self
-    where
-        H: Fn(usize) + Send + Sync + 'static,
-    {
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, exit_handler: H) -> Self {
         self.map(|builder| builder.exit_handler(exit_handler))
     }
 }

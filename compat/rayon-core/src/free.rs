@@ -27,70 +27,43 @@ where
 }
 
 /// Runs `op`, and returns when all that it has spawned has ended; see [`befit::scope()`].
-pub fn scope<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&Scope<'scope>) -> R + Send,
-    R: Send,
-{
+pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     befit::scope(op)
 }
 
 /// As [`scope()`]; what one thread spawns starts in that order. See [`befit::scope_fifo`].
-pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-    R: Send,
-{
+pub fn scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     befit::scope_fifo(op)
 }
 
 /// As [`scope()`], but `op` runs on the calling thread, in a pool or not. See
 /// [`befit::in_place_scope`].
-pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&Scope<'scope>) -> R,
-{
+pub fn in_place_scope<'scope, OP: FnOnce(&Scope<'scope>) -> R, R>(op: OP) -> R {
     befit::in_place_scope(op)
 }
 
 /// As [`scope_fifo`], but `op` runs on the calling thread, in a pool or not. See
 /// [`befit::in_place_scope_fifo`].
-pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
-where
-    OP: FnOnce(&ScopeFifo<'scope>) -> R,
-{
+pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: OP) -> R {
     befit::in_place_scope_fifo(op)
 }
 
 /// Starts `func`, and returns at once; see [`befit::spawn()`].
-pub fn spawn<F>(func: F)
-where
-    F: FnOnce() + Send + 'static,
-{
+pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
     befit::spawn(func);
 }
 
 /// As [`spawn()`]; what one thread spawns starts in that order. See [`befit::spawn_fifo`].
-pub fn spawn_fifo<F>(func: F)
-where
-    F: FnOnce() + Send + 'static,
-{
+pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
     befit::spawn_fifo(func);
 }
 
 /// Runs `op` once on each thread of the pool; see [`befit::broadcast`].
-pub fn broadcast<OP, R>(op: OP) -> Vec<R>
-where
-    OP: Fn(BroadcastContext<'_>) -> R + Sync,
-    R: Send,
-{
+pub fn broadcast<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send>(op: OP) -> Vec<R> {
     befit::broadcast(op)
 }
 
 /// As [`broadcast`], but returns at once; see [`befit::spawn_broadcast`].
-pub fn spawn_broadcast<OP>(op: OP)
-where
-    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
-{
+pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(op: OP) {
     befit::spawn_broadcast(op);
 }

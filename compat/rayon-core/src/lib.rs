@@ -8,21 +8,19 @@
 //! rayon-core = { path = "…/befit/compat/rayon-core" }
 //! ```
 //!
-//! What each item does is documented [for rayon-core](https://docs.rs/rayon-core/1.13.0/); this
-//! crate was written from that documentation, and rayon's own tests pass against it
-//! (`compat/test`). What befit does of its own accord is set by [variables of the
-//! environment](befit::ThreadPoolBuilder#the-environment): `BEFIT_SCHEDULER`, `BEFIT_MACHINE`,
-//! `BEFIT_PIN`, `BEFIT_STATS` and others. `docs/rayon.md` in befit's repository tells how to
-//! switch, what changes, and how to go back.
+//! The documentation of the items is that [of rayon-core](https://docs.rs/rayon-core/1.13.0/). This
+//! crate is written from it, and rayon's own tests pass against it (`compat/test`). Settings of
+//! befit's own are [variables of the environment](befit::ThreadPoolBuilder#the-environment):
+//! `BEFIT_SCHEDULER`, `BEFIT_MACHINE`, `BEFIT_PIN`, `BEFIT_STATS` and others. `docs/rayon.md` in
+//! befit's repository tells how to switch, what changes, and how to go back.
 //!
 //! Nearly everything is a call of befit's function of the same name, with rayon's type parameters.
 //! Where the two differ, the item says so.
 
-#![allow(deprecated, reason = "what rayon-core deprecates is part of its interface")]
+#![allow(deprecated, reason = "rayon-core's deprecated items are part of its interface")]
 
 mod builder;
 mod configuration;
-mod error;
 mod free;
 mod pool;
 
@@ -33,9 +31,8 @@ pub use befit::{
 };
 
 pub use self::{
-    builder::ThreadPoolBuilder,
+    builder::{ThreadPoolBuildError, ThreadPoolBuilder},
     configuration::{Configuration, initialize},
-    error::ThreadPoolBuildError,
     free::{
         broadcast, in_place_scope, in_place_scope_fifo, join, join_context, scope, scope_fifo,
         spawn, spawn_broadcast, spawn_fifo,

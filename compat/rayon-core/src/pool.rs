@@ -43,20 +43,12 @@ impl ThreadPool {
     }
 
     /// Runs `op` in the pool and returns its result.
-    pub fn install<OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce() -> R + Send,
-        R: Send,
-    {
+    pub fn install<OP: FnOnce() -> R + Send, R: Send>(&self, op: OP) -> R {
         self.befit().install(op)
     }
 
     /// [`broadcast`](crate::broadcast) in this pool.
-    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
-    where
-        OP: Fn(BroadcastContext<'_>) -> R + Sync,
-        R: Send,
-    {
+    pub fn broadcast<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send>(&self, op: OP) -> Vec<R> {
         self.befit().broadcast(op)
     }
 
@@ -87,11 +79,7 @@ impl ThreadPool {
     }
 
     /// [`scope`](crate::scope()) in this pool.
-    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&Scope<'scope>) -> R + Send,
-        R: Send,
-    {
+    pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(&self, op: OP) -> R {
         self.befit().scope(op)
     }
 
@@ -105,42 +93,27 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope`](crate::in_place_scope), whose tasks run in this pool.
-    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&Scope<'scope>) -> R,
-    {
+    pub fn in_place_scope<'scope, OP: FnOnce(&Scope<'scope>) -> R, R>(&self, op: OP) -> R {
         self.befit().in_place_scope(op)
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo), whose tasks run in this pool.
-    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R,
-    {
+    pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(&self, op: OP) -> R {
         self.befit().in_place_scope_fifo(op)
     }
 
     /// [`spawn`](crate::spawn()) in this pool.
-    pub fn spawn<OP>(&self, op: OP)
-    where
-        OP: FnOnce() + Send + 'static,
-    {
+    pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
         self.befit().spawn(op);
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
-    pub fn spawn_fifo<OP>(&self, op: OP)
-    where
-        OP: FnOnce() + Send + 'static,
-    {
+    pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
         self.befit().spawn_fifo(op);
     }
 
     /// [`spawn_broadcast`](crate::spawn_broadcast) in this pool.
-    pub fn spawn_broadcast<OP>(&self, op: OP)
-    where
-        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
-    {
+    pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(&self, op: OP) {
         self.befit().spawn_broadcast(op);
     }
 

@@ -1,5 +1,5 @@
-//! What may be sent to another thread, or used by several, is what rayon-core's items may: programs
-//! depend on either.
+//! The types can be sent to another thread, or used by several, exactly as rayon-core's can:
+//! programs depend on either.
 
 use rayon_core::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,

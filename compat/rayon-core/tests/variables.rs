@@ -1,9 +1,9 @@
-//! Rayon's variables decide for the global pool that nobody builds, as for pools that are built:
-//! each in a process of its own.
+//! Rayon's variables set the number of threads of the global pool that `join` starts, as of pools
+//! that a program builds; each runs in a process of its own.
 
 use std::process::Command;
 
-/// How many threads a program says that it has, by `name` below, with `variables`.
+/// The number of threads that the program `name` below prints when it runs with `variables`.
 fn threads(name: &str, variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture", "--include-ignored"]);
@@ -32,28 +32,18 @@ fn built() {
 #[test]
 fn rayons_variables_say_how_many_threads() {
     for program in ["unbuilt", "built"] {
-        assert_eq!(threads(program, &[("RAYON_NUM_THREADS", "5")]), "5", "{program}");
-        assert_eq!(threads(program, &[("RAYON_RS_NUM_CPUS", "3")]), "3", "{program}");
-        assert_eq!(
-            threads(program, &[("RAYON_NUM_THREADS", "5"), ("RAYON_RS_NUM_CPUS", "3")]),
-            "5",
-            "{program}"
-        );
-        assert_eq!(
-            threads(program, &[("RAYON_NUM_THREADS", "many"), ("RAYON_RS_NUM_CPUS", "3")]),
-            "3",
-            "{program}"
-        );
-        assert_eq!(
-            threads(program, &[("RAYON_NUM_THREADS", "5"), ("BEFIT_THREADS", "4")]),
-            "4",
-            "{program}"
-        );
+        let (rayon, cpus) = ("RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS");
         let default = threads(program, &[]);
-        assert_eq!(
-            threads(program, &[("RAYON_NUM_THREADS", "0"), ("RAYON_RS_NUM_CPUS", "3")]),
-            default,
-            "{program}"
-        );
+        let cases: [(&[(&str, &str)], &str); 6] = [
+            (&[(rayon, "5")], "5"),
+            (&[(cpus, "3")], "3"),
+            (&[(rayon, "5"), (cpus, "3")], "5"),
+            (&[(rayon, "many"), (cpus, "3")], "3"),
+            (&[(rayon, "5"), ("BEFIT_THREADS", "4")], "4"),
+            (&[(rayon, "0"), (cpus, "3")], &default),
+        ];
+        for (variables, expected) in cases {
+            assert_eq!(threads(program, variables), expected, "{program}, {variables:?}");
+        }
     }
 }

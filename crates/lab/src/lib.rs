@@ -48,12 +48,14 @@ mod testing;
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use native::{
-    ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults, NativeSource,
-    NativeSummary, Pinning, TiersSummary, TimeSummary, WorkerSummary,
+    ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
+    NativeSource, NativeSummary, Pinning, TiersSummary, WorkerFigures, WorkerSummary,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::Plan;
 pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
-pub use summary::{CacheUse, Experiment, LevelSummary, Shares, Spread, Summary, WorkerTime};
+pub use summary::{
+    CacheUse, Experiment, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime,
+};

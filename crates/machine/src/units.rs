@@ -6,6 +6,7 @@ macro_rules! unit {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub $inner);
 
         impl std::ops::Add for $name {
@@ -75,6 +76,20 @@ impl fmt::Display for Bytes {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Level(pub u8);
 
+impl Level {
+    /// The level's name, or `memory` where there is no cache.
+    pub fn name_of(level: Option<Self>) -> String {
+        level.map_or_else(|| "memory".to_owned(), |level| level.to_string())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Level {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("L{}", self.0))
@@ -83,6 +98,7 @@ impl fmt::Display for Level {
 
 /// Names a cluster of one machine: its index in [`crate::Machine::clusters`]. The root is 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ClusterId(pub u32);
 
 impl ClusterId {

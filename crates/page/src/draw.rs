@@ -8,8 +8,8 @@ use plotly::{
 
 use crate::{Part, PlotKind, Point, Series};
 
-/// The page as HTML that loads nothing from elsewhere: some 7 MB where it has plots, nearly all of
-/// it the script that draws them.
+/// The page as HTML that loads nothing from elsewhere: a page with plots has some 7 MB, nearly all
+/// of it the script that draws them.
 pub fn draw(page: &[Part]) -> String {
     let mut html = String::new();
     let mut plots = 0;

@@ -16,7 +16,7 @@ pub enum PlotKind {
 /// One axis.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows, with its unit.
+    /// The quantity and its unit.
     pub title: String,
     /// Whether equal distances are equal ratios.
     pub log: bool,
@@ -28,7 +28,7 @@ impl Axis {
         Self { title: title.into(), log: false }
     }
 
-    /// A logarithmic one.
+    /// A logarithmic axis.
     pub fn log(title: impl Into<String>) -> Self {
         Self { title: title.into(), log: true }
     }
@@ -37,7 +37,7 @@ impl Axis {
 /// One value of a series.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Point {
-    /// Its place: a number in text, or a name.
+    /// Its place on the x axis: a number in text, or a name.
     pub x: String,
     /// The value (a median, where there are seeds).
     pub y: f64,
@@ -46,18 +46,18 @@ pub struct Point {
 }
 
 impl Point {
-    /// Without a range.
+    /// A point without a range.
     pub fn new(x: impl ToString, y: f64) -> Self {
         Self { x: x.to_string(), y, range: None }
     }
 
-    /// With the smallest and the largest over the seeds.
+    /// A point with the smallest and the largest value over the seeds.
     pub fn with_range(x: impl ToString, y: f64, low: f64, high: f64) -> Self {
         Self { x: x.to_string(), y, range: Some((low, high)) }
     }
 }
 
-/// What one scheduler, say, did.
+/// Values that belong together: those of one scheduler, say.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Series {
     /// Its name.
@@ -69,7 +69,7 @@ pub struct Series {
 /// A picture.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Plot {
-    /// What it shows.
+    /// The title above it.
     pub title: String,
     /// How it is drawn.
     pub kind: PlotKind,
@@ -77,6 +77,6 @@ pub struct Plot {
     pub x: Axis,
     /// The axis upward.
     pub y: Axis,
-    /// What is drawn.
+    /// The values.
     pub series: Vec<Series>,
 }

@@ -2,13 +2,15 @@
 //! what it finds there.
 //!
 //! ```text
-//! cargo run -p befit-queue --release --example particles -- [CELLS_A_SIDE] [PARTICLES] [THREADS] [REPEATS]
+//! cargo run -p befit-queue --release --example particles -- \
+//!     [CELLS_A_SIDE] [PARTICLES] [THREADS] [REPEATS]
 //! ```
 //! By default a field of 256³ cells of 16 bytes (256 MiB), 4 million particles that have lost any
 //! order, one thread, 5 repeats. The footprint of a particle is its block of 8³ cells; blocks lie
-//! one after another in memory and are numbered along a Morton curve. What a step needs is known at
-//! once, so there is no chain of misses to interleave, and a core has many cells on the way by
-//! itself: here order is what can gain. Prints medians over repeats in which the ways take turns.
+//! one after another in memory and are numbered along a Morton curve. A step
+//! knows all its cells at once, so there is no chain of misses to interleave, and a core has many
+//! cells on the way by itself: here only order can gain. The output has medians over repeats, in
+//! which the ways take turns.
 
 use std::time::Instant;
 

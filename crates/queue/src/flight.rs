@@ -1,13 +1,13 @@
-//! Interleaved execution: G tasks in flight, each of which waits for its memory while the others
-//! work.
+//! Interleaved execution: many tasks in flight on one core, each of which waits for its memory
+//! while the others work.
 //!
-//! A look-up in a large index is a chain of cache misses, each of which must arrive before the next
-//! address is known; one core could have ten or more on the way. So G look-ups take turns: each
-//! does one step, asks for the memory of its next, and hands over. This is the asynchronous memory
-//! access chaining of Kocberber, Falsafi and Grot ("Asynchronous Memory Access Chaining", PVLDB
-//! 9(4), 2015, §3): a slot that finishes is refilled at once, so walks of different length do not
-//! wait for each other. Async functions as coroutines are the form of Psaropoulos et al.
-//! ("Interleaving with Coroutines", PVLDB 11(2), 2017, §4).
+//! A look-up in a large index is a chain of cache misses: the next address is known only when the
+//! last miss has arrived. A core can have ten or more misses on the way. So several look-ups take
+//! turns: each does one step, prefetches the memory of its next one, and hands over. This is
+//! asynchronous memory access chaining (Kocberber, Falsafi and Grot, "Asynchronous Memory Access
+//! Chaining", PVLDB 9(4), 2015, §3): a slot is refilled as soon as its task ends, so tasks of
+//! different length do not wait for each other. Async functions as coroutines follow Psaropoulos et
+//! al. ("Interleaving with Coroutines", PVLDB 11(2), 2017, §4).
 
 use std::{
     future::Future,
@@ -15,15 +15,14 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use crate::{Step, Walk};
+use crate::{Walk, WalkStep};
 
-/// How many tasks are in flight where nobody says: about as many lines as a core of the last ten
-/// years keeps on the way to its second cache. More cost nothing much, as their state fits in the
-/// first cache.
-pub(super) const IN_FLIGHT: usize = 32;
+/// The default number of tasks in flight: about as many lines as a recent core keeps on the way
+/// to its second cache. The state of more tasks still fits in the first cache, so more cost little.
+pub(crate) const IN_FLIGHT: usize = 32;
 
 /// Takes all of `walks` to their ends, `in_flight` at a time in turns, on the calling thread.
-/// `done` gets each one's place among `walks` and its answer, in the order in which they end.
+/// `done` gets each one's place among `walks` and its result, in the order in which they end.
 ///
 /// `walks` is asked for the next one when a place becomes free, so nothing is allocated but
 /// `in_flight` places. An `in_flight` of 0 counts as 1. See [`Walk`] for an example.
@@ -33,12 +32,12 @@ pub(super) const IN_FLIGHT: usize = 32;
 pub fn interleaved<W: Walk>(
     walks: impl IntoIterator<Item = W>,
     in_flight: usize,
-    mut done: impl FnMut(usize, W::Output),
+    done: impl FnMut(usize, W::Output),
 ) {
-    fly::<Stepping<W>, _>(walks.into_iter().enumerate(), in_flight, &mut done);
+    fly_walks(walks.into_iter().enumerate(), in_flight, done);
 }
 
-/// As [`interleaved`], for async functions that await nothing but [`prefetch`](super::prefetch()).
+/// As [`interleaved`], for async functions that await nothing but [`prefetch`](crate::prefetch()).
 ///
 /// They are stored in `in_flight` boxes, which are reused. Other futures that are awaited inside
 /// are polled again and again, without waiting for their wake-up.
@@ -46,109 +45,79 @@ pub fn interleaved<W: Walk>(
 pub fn interleaved_async<F: Future>(
     tasks: impl IntoIterator<Item = F>,
     in_flight: usize,
-    mut done: impl FnMut(usize, F::Output),
+    done: impl FnMut(usize, F::Output),
 ) {
-    fly::<Polling<F>, _>(tasks.into_iter().enumerate(), in_flight, &mut done);
+    fly_futures(tasks.into_iter().enumerate(), in_flight, done);
 }
 
-/// The place of a task in flight.
-pub(super) trait Slot {
-    type Task;
-    type Output;
-
-    fn new(task: Self::Task) -> Self;
-
-    /// The task that was here is over; another takes its place.
-    fn refill(&mut self, task: Self::Task);
-
-    fn advance(&mut self) -> Option<Self::Output>;
-}
-
-/// The loop of both forms. Tasks come with labels, which `done` gets back.
+/// [`interleaved`] with any labels, which `done` gets back.
 #[inline(always)]
-pub(super) fn fly<S: Slot, L>(
-    mut tasks: impl Iterator<Item = (L, S::Task)>,
+pub(crate) fn fly_walks<L, W: Walk>(
+    walks: impl Iterator<Item = (L, W)>,
     in_flight: usize,
-    done: &mut impl FnMut(L, S::Output),
+    done: impl FnMut(L, W::Output),
+) {
+    let advance = |walk: &mut W| match walk.step() {
+        WalkStep::Next(span) => {
+            span.prefetch();
+            None
+        }
+        WalkStep::Done(result) => Some(result),
+    };
+    fly(walks, in_flight, |walk| walk, |slot, walk| *slot = walk, advance, done);
+}
+
+/// [`interleaved_async`] with any labels, which `done` gets back.
+#[inline(always)]
+pub(crate) fn fly_futures<L, F: Future>(
+    tasks: impl Iterator<Item = (L, F)>,
+    in_flight: usize,
+    done: impl FnMut(L, F::Output),
+) {
+    let advance = |slot: &mut Pin<Box<F>>| match slot
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Pending => None,
+        Poll::Ready(result) => Some(result),
+    };
+    fly(tasks, in_flight, Box::pin, |slot, task| slot.set(task), advance, done);
+}
+
+/// The loop of both forms. `start` puts a task into a new slot and `refill` into one whose task has
+/// ended; `advance` runs a slot's task up to its next prefetch.
+#[inline(always)]
+fn fly<L, T, S, R>(
+    mut tasks: impl Iterator<Item = (L, T)>,
+    in_flight: usize,
+    start: impl Fn(T) -> S,
+    refill: impl Fn(&mut S, T),
+    advance: impl Fn(&mut S) -> Option<R>,
+    mut done: impl FnMut(L, R),
 ) {
     let first = tasks.by_ref().take(in_flight.max(1));
-    let mut slots: Vec<(L, S)> = first.map(|(label, task)| (label, S::new(task))).collect();
+    let mut slots: Vec<(L, S)> = first.map(|(label, task)| (label, start(task))).collect();
     // While there are tasks to come, each turn goes over all slots and none is empty.
     'full: while !slots.is_empty() {
         for turn in 0..slots.len() {
             let (label, slot) = &mut slots[turn];
-            if let Some(answer) = slot.advance() {
+            if let Some(result) = advance(slot) {
                 let Some((next, task)) = tasks.next() else {
-                    done(slots.swap_remove(turn).0, answer);
+                    done(slots.swap_remove(turn).0, result);
                     break 'full;
                 };
-                slot.refill(task);
-                done(std::mem::replace(label, next), answer);
+                refill(slot, task);
+                done(std::mem::replace(label, next), result);
             }
         }
     }
     while !slots.is_empty() {
         let mut turn = 0;
         while turn < slots.len() {
-            match slots[turn].1.advance() {
-                Some(answer) => done(slots.swap_remove(turn).0, answer),
+            match advance(&mut slots[turn].1) {
+                Some(result) => done(slots.swap_remove(turn).0, result),
                 None => turn += 1,
             }
-        }
-    }
-}
-
-/// A place for a state machine.
-pub(super) struct Stepping<W>(W);
-
-impl<W: Walk> Slot for Stepping<W> {
-    type Task = W;
-    type Output = W::Output;
-
-    #[inline(always)]
-    fn new(walk: W) -> Self {
-        Self(walk)
-    }
-
-    #[inline(always)]
-    fn refill(&mut self, walk: W) {
-        self.0 = walk;
-    }
-
-    #[inline(always)]
-    fn advance(&mut self) -> Option<W::Output> {
-        match self.0.step() {
-            Step::Next(place) => {
-                place.prefetch();
-                None
-            }
-            Step::Done(answer) => Some(answer),
-        }
-    }
-}
-
-/// A place for a future, which must not move while it is polled.
-pub(super) struct Polling<F>(Pin<Box<F>>);
-
-impl<F: Future> Slot for Polling<F> {
-    type Task = F;
-    type Output = F::Output;
-
-    #[inline(always)]
-    fn new(task: F) -> Self {
-        Self(Box::pin(task))
-    }
-
-    #[inline(always)]
-    fn refill(&mut self, task: F) {
-        self.0.set(task);
-    }
-
-    #[inline(always)]
-    fn advance(&mut self) -> Option<F::Output> {
-        match self.0.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Pending => None,
-            Poll::Ready(answer) => Some(answer),
         }
     }
 }
@@ -156,9 +125,9 @@ impl<F: Future> Slot for Polling<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Touch, prefetch};
+    use crate::{MemorySpan, prefetch};
 
-    /// Counts down; answers where it started.
+    /// Counts down; its result is where it started.
     struct Countdown {
         start: usize,
         left: usize,
@@ -167,12 +136,12 @@ mod tests {
 
     impl Walk for Countdown {
         type Output = usize;
-        fn step(&mut self) -> Step<usize> {
+        fn step(&mut self) -> WalkStep<usize> {
             if self.left == 0 {
-                return Step::Done(self.start);
+                return WalkStep::Done(self.start);
             }
             self.left -= 1;
-            Step::to(&self.place)
+            WalkStep::to(&self.place)
         }
     }
 
@@ -182,39 +151,39 @@ mod tests {
     }
 
     #[test]
-    fn each_walk_ends_once_and_its_answer_goes_to_its_place() {
+    fn each_walk_ends_once_and_its_result_goes_to_its_place() {
         for count in [0, 1, 3, 100] {
             for in_flight in [0, 1, 2, 32, 200] {
-                let mut answers = vec![None; count];
+                let mut results = vec![None; count];
                 let walks = (0..count).map(|i| Countdown {
                     start: length(i),
                     left: length(i),
                     place: [0; 8],
                 });
-                interleaved(walks, in_flight, |i, answer| {
-                    assert_eq!(answers[i].replace(answer), None)
+                interleaved(walks, in_flight, |i, result| {
+                    assert_eq!(results[i].replace(result), None)
                 });
-                assert!(answers.into_iter().eq((0..count).map(|i| Some(length(i)))));
+                assert!(results.into_iter().eq((0..count).map(|i| Some(length(i)))));
             }
         }
     }
 
     #[test]
-    fn async_functions_end_once_and_their_answers_go_to_their_places() {
+    fn async_functions_end_once_and_their_results_go_to_their_places() {
         let places = [0u64; 13];
         for count in [0, 1, 100] {
             for in_flight in [0, 1, 32, 200] {
-                let mut answers = vec![None; count];
+                let mut results = vec![None; count];
                 let tasks = (0..count).map(async |i| {
                     for place in &places[..length(i)] {
-                        prefetch(Touch::of(place)).await;
+                        prefetch(MemorySpan::of(place)).await;
                     }
                     length(i).to_string()
                 });
-                interleaved_async(tasks, in_flight, |i, answer| {
-                    assert_eq!(answers[i].replace(answer), None)
+                interleaved_async(tasks, in_flight, |i, result| {
+                    assert_eq!(results[i].replace(result), None)
                 });
-                assert!(answers.into_iter().eq((0..count).map(|i| Some(length(i).to_string()))));
+                assert!(results.into_iter().eq((0..count).map(|i| Some(length(i).to_string()))));
             }
         }
     }
@@ -229,7 +198,7 @@ mod tests {
             Countdown { start: i, left: length(i), place: [0; 8] }
         });
         interleaved(tasks, 5, |_, _| live.set(live.get() - 1));
-        // The next one is made when one has ended, before its answer is handed over.
+        // The next one is made when one has ended, before its result is handed over.
         assert_eq!((live.get(), most.get()), (0, 6));
     }
 }

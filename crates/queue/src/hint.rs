@@ -1,23 +1,22 @@
-//! What a program says of where its tasks' data lie.
+//! Where a program says that its tasks' data lie.
 
-use crate::Touch;
+use crate::MemorySpan;
 
-/// Gives each task a place in an order in which neighbours touch the same or near memory.
-/// Implemented by what the queue's `by_…` functions make; there is no reason to implement it
-/// elsewhere.
+/// Gives each task a place in an order in which neighbours touch the same or near memory. The
+/// queue's `by_…` functions make the implementations; there is no reason to implement it elsewhere.
 pub trait Hint<T>: Sync {
-    /// Whether there is an order other than arrival.
+    /// True if there is an order other than arrival.
     const ORDERS: bool;
 
-    /// Whether [`learn`](Self::learn) gains anything.
+    /// True if [`learn`](Self::learn) gains anything.
     const LEARNS: bool = false;
 
     /// The task's place in the order.
     fn key(&self, task: &T) -> u64;
 
-    /// Takes note of what a task touched, in order.
-    fn learn(&mut self, task: &T, touches: &[Touch]) {
-        let _ = (task, touches);
+    /// Takes note of the spans that a task touched, in order.
+    fn learn(&mut self, task: &T, spans: &[MemorySpan]) {
+        let _ = (task, spans);
     }
 }
 
@@ -34,10 +33,9 @@ impl<T> Hint<T> for NoHint {
     }
 }
 
-/// The program knows an order: of the keys in an index, of cells along a space-filling curve, of
-/// rows.
+/// The program knows an order: keys of an index, cells along a space-filling curve, rows.
 #[derive(Clone, Copy, Debug)]
-pub struct ByKey<F>(pub(super) F);
+pub struct ByKey<F>(pub(crate) F);
 
 impl<T, F: Fn(&T) -> u64 + Sync> Hint<T> for ByKey<F> {
     const ORDERS: bool = true;
@@ -48,38 +46,24 @@ impl<T, F: Fn(&T) -> u64 + Sync> Hint<T> for ByKey<F> {
     }
 }
 
-/// The program knows addresses: the order is that of memory, by the largest piece that a task
-/// touches.
-#[derive(Clone, Copy, Debug)]
-pub struct ByPlaces<F>(pub(super) F);
-
-impl<T, F, I> Hint<T> for ByPlaces<F>
-where
-    F: Fn(&T) -> I + Sync,
-    I: IntoIterator<Item = Touch>,
-{
-    const ORDERS: bool = true;
-
-    #[inline(always)]
-    fn key(&self, task: &T) -> u64 {
-        // Of equally large ones the first.
-        let larger = |a: Touch, b: Touch| if b.bytes() > a.bytes() { b } else { a };
-        (self.0)(task).into_iter().reduce(larger).map_or(0, |place| place.address() as u64)
-    }
+/// The address of the largest of `places`; of equally large ones the first.
+#[inline(always)]
+pub(crate) fn largest(places: impl IntoIterator<Item = MemorySpan>) -> u64 {
+    let larger = |a: MemorySpan, b: MemorySpan| if b.bytes() > a.bytes() { b } else { a };
+    places.into_iter().reduce(larger).map_or(0, |place| place.address() as u64)
 }
 
-/// The program knows which tasks are alike, and the queue finds out where the memory of each class
-/// lies.
+/// The program knows which tasks are alike; the queue learns where the memory of each class lies.
 #[derive(Clone, Debug)]
 pub struct ByClass<F> {
     class: F,
     classes: Vec<Class>,
 }
 
-/// What is known of a class.
+/// The queue's knowledge of a class.
 #[derive(Clone, Debug, Default)]
 struct Class {
-    /// Where its tasks ended, the latest few.
+    /// The places where its latest tasks ended.
     seen: Vec<u64>,
     /// The middle one of them, in lines.
     place: u64,
@@ -89,7 +73,7 @@ struct Class {
 const REMEMBERED: usize = 15;
 
 impl<F> ByClass<F> {
-    pub(super) fn new(class: F) -> Self {
+    pub(crate) fn new(class: F) -> Self {
         Self { class, classes: Vec::new() }
     }
 }
@@ -98,8 +82,8 @@ impl<T, F: Fn(&T) -> u16 + Sync> Hint<T> for ByClass<F> {
     const ORDERS: bool = true;
     const LEARNS: bool = true;
 
-    /// The middle of where the class's tasks ended, so that classes that share memory are
-    /// neighbours; among classes that are not known, their numbers.
+    /// The median of the places where the class's tasks ended, so that classes that share memory
+    /// are neighbours. Classes without a place are ordered by number.
     #[inline(always)]
     fn key(&self, task: &T) -> u64 {
         let class = (self.class)(task);
@@ -107,9 +91,9 @@ impl<T, F: Fn(&T) -> u16 + Sync> Hint<T> for ByClass<F> {
         self.classes.get(usize::from(class)).map_or(0, |class| class.place) << 16 | u64::from(class)
     }
 
-    fn learn(&mut self, task: &T, touches: &[Touch]) {
+    fn learn(&mut self, task: &T, spans: &[MemorySpan]) {
         // Early steps are common to many classes (the root of a tree); the last one tells most.
-        let Some(last) = touches.last() else { return };
+        let Some(last) = spans.last() else { return };
         let class = usize::from((self.class)(task));
         if self.classes.len() <= class {
             self.classes.resize_with(class + 1, Class::default);
@@ -133,11 +117,9 @@ mod tests {
     #[test]
     fn the_largest_place_decides() {
         let memory = [0u8; 4096];
-        let hint =
-            ByPlaces(|_: &()| [Touch::of(&memory[3000..3010]), Touch::of(&memory[100..200])]);
-        assert_eq!(hint.key(&()), memory.as_ptr().addr() as u64 + 100);
-        let none = ByPlaces(|_: &()| None);
-        assert_eq!(none.key(&()), 0);
+        let places = [MemorySpan::of(&memory[3000..3010]), MemorySpan::of(&memory[100..200])];
+        assert_eq!(largest(places), memory.as_ptr().addr() as u64 + 100);
+        assert_eq!(largest(None), 0);
     }
 
     #[test]
@@ -145,7 +127,7 @@ mod tests {
         let memory = vec![0u8; 1 << 20];
         let mut hint = ByClass::new(|class: &u16| *class);
         assert!(hint.key(&3) < hint.key(&4), "by number, as long as nothing is known");
-        let at = |place: usize| [Touch::of(&memory[0]), Touch::of(&memory[place])];
+        let at = |place: usize| [MemorySpan::of(&memory[0]), MemorySpan::of(&memory[place])];
         for i in 0..100 {
             // Class 2 lies before class 1; now and then a task of it goes far away.
             hint.learn(&1, &at(512 << 10));

@@ -1,8 +1,8 @@
-//! What portions of a queue's work cost: thread time per task, by kind of work.
+//! The cost of portions of a queue's work: thread time per task, by kind of work.
 //!
-//! Thread time, not elapsed time: it adds up over pieces of work that run on several threads, so
-//! two ways of running tasks can be timed within one portion, in turns, under the same load of
-//! memory. Medians over pieces: a piece during which the system ran something else says nothing.
+//! Thread time adds up over pieces of work that run on several threads. So two ways of running
+//! tasks can be timed within one portion, in turns, under the same load of memory. Costs are
+//! medians over pieces, as a piece during which the system ran something else says nothing.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -11,7 +11,7 @@ use std::{
 
 /// A kind of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Putting tasks in order.
     Sort,
     /// Running them one by one.
@@ -20,9 +20,9 @@ pub(super) enum Kind {
     Flight,
 }
 
-/// What the pieces of a portion, or of several, cost.
+/// The costs of the pieces of one portion, or of several.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     /// Nanoseconds per task of each piece, by kind.
     pieces: [Vec<f64>; 3],
     /// Nanoseconds of all.
@@ -30,7 +30,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub(super) fn add(&mut self, kind: Kind, tasks: usize, time: Duration) {
+    pub(crate) fn add(&mut self, kind: Kind, tasks: usize, time: Duration) {
         if tasks > 0 {
             let nanoseconds = time.as_secs_f64() * 1e9;
             self.pieces[kind as usize].push(nanoseconds / tasks as f64);
@@ -38,18 +38,18 @@ impl Pieces {
         }
     }
 
-    pub(super) fn extend(&mut self, other: Self) {
+    pub(crate) fn extend(&mut self, other: Self) {
         self.pieces.iter_mut().zip(other.pieces).for_each(|(pieces, others)| pieces.extend(others));
         self.total += other.total;
     }
 
     /// Nanoseconds of thread time of all pieces.
-    pub(super) fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.total
     }
 
     /// Nanoseconds per task of a way of running tasks; none if no piece ran this way.
-    pub(super) fn cost(&self, ordered: bool, flight: bool) -> Option<f64> {
+    pub(crate) fn cost(&self, ordered: bool, flight: bool) -> Option<f64> {
         let run = self.median(if flight { Kind::Flight } else { Kind::Plain })?;
         Some(run + self.median(Kind::Sort).filter(|_| ordered).unwrap_or(0.0))
     }
@@ -64,14 +64,14 @@ impl Pieces {
 
 /// [`Pieces`] that several threads add to.
 #[derive(Debug, Default)]
-pub(super) struct Clock(Mutex<Pieces>);
+pub(crate) struct Clock(Mutex<Pieces>);
 
 impl Clock {
-    pub(super) fn add(&self, kind: Kind, tasks: usize, time: Duration) {
+    pub(crate) fn add(&self, kind: Kind, tasks: usize, time: Duration) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).add(kind, tasks, time);
     }
 
-    pub(super) fn into_pieces(self) -> Pieces {
+    pub(crate) fn into_pieces(self) -> Pieces {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,13 @@
 //! Puts a window of tasks in the order of their keys, by the keys' leading bits only.
 //!
-//! Two passes of a radix sort, the high digit first, each by a byte at most. The first cuts the
-//! window into chunks, and each chunk is sorted for itself into 256 buckets or fewer: chunks befit
-//! a private cache and are done in parallel. The second takes a few neighbouring buckets at a time
-//! out of all chunks, and sorts them by the low digit: these are independent of each other too, and
-//! run at once when they are sorted, while their records are in the cache. So nothing but the first
-//! pass is between a task's arrival and its run. (Radix sort: Knuth, "The Art of Computer
-//! Programming", vol. 3, 5.2.5.)
+//! This is a radix sort (Knuth, "The Art of Computer Programming", vol. 3, 5.2.5) in two passes of
+//! at most a byte each, the high digit first.
+//!
+//! 1. The first pass cuts the window into chunks, which befit a private cache, and sorts each by
+//!    itself, in parallel, into at most 256 buckets.
+//! 2. The second pass takes a few neighbouring buckets at a time out of all chunks and sorts them
+//!    by the low digit. Their tasks run at once, while their records are in the cache. So only the
+//!    first pass delays the first task.
 
 use std::{ops::Range, time::Instant};
 
@@ -17,13 +18,13 @@ use crate::measure::{Clock, Kind};
 /// The high digit has at most so many values.
 const BUCKETS: usize = 256;
 
-/// Tasks of a chunk: what is written while it is sorted, ten bytes a task, befits a private cache.
+/// Tasks of a chunk: sorting it writes ten bytes a task, which befit a private cache.
 const CHUNK: usize = 1 << 14;
 
 /// Buckets smaller than this are sorted by comparing.
 const FEW: usize = 128;
 
-/// Keys that are looked at to find out where keys lie.
+/// The size of the sample that finds the range of the keys.
 const SAMPLE: usize = 1024;
 
 /// A task: the leading bits of its key above its number in the window.
@@ -31,7 +32,7 @@ type Record = u64;
 
 /// Which bits of a key are sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Digits {
+pub(crate) struct Digits {
     /// Keys below it count as it.
     low: u64,
     /// The largest difference to it that counts.
@@ -45,7 +46,7 @@ impl Digits {
     /// The `bits` leading bits by which keys between the smallest and the largest of a sample
     /// differ. Those outside count as the nearest: a few odd keys must not make all others look
     /// alike.
-    pub(super) fn of<T>(tasks: &[T], key: impl Fn(&T) -> u64, bits: u32) -> Self {
+    pub(crate) fn of<T>(tasks: &[T], key: impl Fn(&T) -> u64, bits: u32) -> Self {
         let sample = tasks.iter().step_by(tasks.len().div_ceil(SAMPLE).max(1)).map(key);
         let (low, high) =
             sample.fold((u64::MAX, 0), |(low, high), key| (low.min(key), high.max(key)));
@@ -62,7 +63,7 @@ impl Digits {
 
     #[inline(always)]
     fn bucket(&self, record: Record) -> usize {
-        // Less than 256 by construction; the compiler is to know it.
+        // Less than 256 by construction; the remainder tells the compiler.
         (record >> (32 + self.low_bits)) as usize % BUCKETS
     }
 
@@ -77,14 +78,14 @@ impl Digits {
 struct Chunk {
     tasks: Range<usize>,
     records: Vec<Record>,
-    /// Where each bucket starts in `records`, and where the last one ends.
+    /// The starts of the buckets in `records`, and the end of the last one.
     starts: Vec<u32>,
 }
 
 /// A window after the first pass. It can be used for window after window, and then allocates no
 /// more.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(crate) struct Window {
     chunks: Vec<Chunk>,
     digits: Option<Digits>,
     /// Neighbouring buckets that are taken at a time.
@@ -94,7 +95,7 @@ pub(super) struct Window {
 impl Window {
     /// The first pass; `group` is how many tasks at least should be taken at a time. `prepare` is
     /// called with each part of the window, by the thread that sorts it.
-    pub(super) fn sort<T: Sync>(
+    pub(crate) fn sort<T: Sync>(
         &mut self,
         tasks: &[T],
         key: impl Fn(&T) -> u64 + Sync,
@@ -135,12 +136,12 @@ impl Window {
     }
 
     /// Groups of neighbouring buckets, in order.
-    pub(super) fn groups(&self) -> &[Range<usize>] {
+    pub(crate) fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
     /// The second pass for some buckets: the numbers of their tasks, in order.
-    pub(super) fn take(&self, buckets: Range<usize>) -> Vec<u32> {
+    pub(crate) fn take(&self, buckets: Range<usize>) -> Vec<u32> {
         let Some(digits) = self.digits else { return Vec::new() };
         let mut order = Vec::new();
         let (mut records, mut counts) = (Vec::new(), vec![0; 1 << digits.low_bits]);

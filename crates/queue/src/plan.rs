@@ -1,4 +1,4 @@
-//! How large windows are and how finely they are sorted, worked out from caches and sizes.
+//! The size of windows and how finely they are sorted, from the sizes of caches and data.
 
 use std::mem;
 
@@ -8,11 +8,11 @@ use befit_machine::{Machine, WorkerId};
 /// bits in the other.
 const LARGEST: usize = 1 << 24;
 
-/// Windows hold at least so many tasks: fewer are over before the caches know of it.
-pub(super) const SMALLEST: usize = 1 << 12;
+/// Windows hold at least so many tasks: fewer end before they have filled a cache.
+pub(crate) const SMALLEST: usize = 1 << 12;
 
 /// The most leading bits of a key that are sorted by: two passes of a byte each.
-pub(super) const MOST_BITS: u32 = 16;
+pub(crate) const MOST_BITS: u32 = 16;
 
 /// Share of a cache that a window or a bucket may take: the default dilation σ of space-bounded
 /// scheduling.
@@ -20,7 +20,7 @@ const SHARE: f64 = 0.5;
 
 /// The caches that matter here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Caches {
+pub(crate) struct Caches {
     /// The innermost one.
     first: usize,
     /// The largest that a worker has for itself.
@@ -32,7 +32,7 @@ pub(super) struct Caches {
 impl Caches {
     /// Those above the machine's first worker. A machine that describes none is taken to have small
     /// ones.
-    pub(super) fn of(machine: &Machine) -> Self {
+    pub(crate) fn of(machine: &Machine) -> Self {
         let worker = WorkerId(0);
         let sizes = |private: bool| {
             let clusters = machine.path(worker).map(|id| machine.cluster(id));
@@ -44,26 +44,26 @@ impl Caches {
         Self { first, private, last: sizes(false).last().unwrap_or(1 << 20).max(private) }
     }
 
-    /// Whether all data stays in a worker's own cache anyway, so that no order can gain anything.
-    pub(super) fn holds(&self, data: usize) -> bool {
+    /// True if all data stays in a worker's own cache anyway, so that no order gains anything.
+    pub(crate) fn holds(&self, data: usize) -> bool {
         data as f64 <= SHARE * self.private as f64
     }
 }
 
-/// The most tasks of a window: their records, and what they bring and answer, befit the last cache,
-/// or sorting would miss more than it saves. Each doubling of the window lets neighbours in a
-/// balanced tree share one more level, so it is as large as that allows.
-pub(super) fn window<T, R>(caches: &Caches) -> usize {
+/// The most tasks of a window: their records, descriptions and results befit the last cache, or
+/// sorting would miss more than it saves. Each doubling of the window lets neighbours in a balanced
+/// tree share one more level, so the window is as large as that allows.
+pub(crate) fn window<T, R>(caches: &Caches) -> usize {
     let task = mem::size_of::<u64>() + mem::size_of::<T>() + mem::size_of::<R>();
     let most = (SHARE * caches.last as f64) as usize / task;
     most.clamp(SMALLEST, LARGEST).next_power_of_two()
         >> usize::from(!most.is_power_of_two() && most > SMALLEST)
 }
 
-/// How many leading bits of the keys are sorted by: so many that the data of one bucket befits the
-/// innermost cache, where order gains little more. A pass sorts by eight bits as fast as by fewer,
-/// so they are made whole bytes; but not more buckets than tasks.
-pub(super) fn bits(caches: &Caches, data: Option<usize>, tasks: usize) -> u32 {
+/// The number of leading bits of the keys to sort by: the data of one bucket befits the innermost
+/// cache, where order gains little more. A pass sorts by eight bits as fast as by fewer, so the
+/// number is rounded up to whole bytes, but not to more buckets than tasks.
+pub(crate) fn bits(caches: &Caches, data: Option<usize>, tasks: usize) -> u32 {
     let buckets = match data {
         Some(data) => (data as f64 / (SHARE * caches.first as f64)).max(1.0),
         None => f64::INFINITY,
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_windows_records_befit_the_last_cache() {
-        // 8 bytes each of record, task and answer: 16 MiB / 24.
+        // 8 bytes each of record, task and result: 16 MiB / 24.
         assert_eq!(window::<u64, u64>(&caches(SERVER)), 1 << 19);
         assert_eq!(window::<u64, ()>(&caches(SERVER)), 1 << 20);
         assert_eq!(window::<[u64; 1000], u64>(&caches("pu:4")), SMALLEST);

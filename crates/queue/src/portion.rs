@@ -5,19 +5,18 @@ use std::{ops::Range, time::Instant};
 use befit::{current_num_threads, fit, join, par_for};
 
 use crate::{
-    Hint, Run, Touch,
-    answers::Answers,
+    Hint, MemorySpan, Run,
     measure::{Clock, Kind, Pieces},
     order::{Digits, Window},
+    results::Results,
 };
 
-/// So many tasks ahead of their run, their descriptions and the places of their answers are
-/// prefetched: in an order other than arrival they are all over the window.
+/// The descriptions of tasks and the places of their results are prefetched so many tasks ahead:
+/// in an order other than arrival they lie all over the window.
 const AHEAD: usize = 16;
 
-/// The most and the fewest tasks of a piece. With many in flight, the last ones of a piece have
-/// ever fewer others beside them: it should have many times as many as are in flight. Pieces are
-/// also what is measured.
+/// The fewest and the most tasks of a piece, which is also the unit of measurement. Towards the end
+/// of a piece ever fewer tasks are in flight, so a piece has many times as many as fly at once.
 const PIECE: Range<usize> = 256..4096;
 
 /// Pieces for each thread, if there are enough tasks.
@@ -25,7 +24,7 @@ const PIECES_PER_THREAD: usize = 16;
 
 /// Which pieces run with many tasks in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flights {
+pub(crate) enum Flights {
     /// All or none.
     Are(bool),
     /// As given, but one piece of so many the other way, for comparison.
@@ -33,7 +32,7 @@ pub(super) enum Flights {
 }
 
 impl Flights {
-    pub(super) fn of(self, piece: usize) -> bool {
+    pub(crate) fn of(self, piece: usize) -> bool {
         match self {
             Self::Are(flight) => flight,
             // Neither the first nor the last piece, which are not like others.
@@ -42,29 +41,30 @@ impl Flights {
     }
 }
 
-/// Tasks and what there is to know of them.
-pub(super) struct Batch<'a, T, R: Run<T>, H> {
-    pub(super) tasks: &'a [T],
-    pub(super) answers: &'a Answers<R::Output>,
-    pub(super) run: &'a R,
-    pub(super) hint: &'a H,
-    pub(super) in_flight: usize,
-    /// What the tasks of the batch touch, in bytes.
-    pub(super) data: Option<usize>,
+/// Tasks and how they run.
+pub(crate) struct Batch<'a, T, R: Run<T>, H> {
+    pub(crate) tasks: &'a [T],
+    pub(crate) results: &'a Results<R::Output>,
+    pub(crate) run: &'a R,
+    pub(crate) hint: &'a H,
+    pub(crate) in_flight: usize,
+    /// Bytes that the tasks of the batch touch.
+    pub(crate) data: Option<usize>,
 }
 
 impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
     /// Runs the tasks with these numbers in the order of arrival; pieces of it in parallel.
     ///
     /// # Safety
-    /// No task is run twice, nor after the call for which [`Answers::collect`] gave out the
-    /// answers.
-    pub(super) unsafe fn arrival(&self, portion: Range<usize>, flights: Flights) -> Pieces {
+    /// No task is run twice, nor after the call for which [`Results::collect`] gave out the
+    /// results.
+    pub(crate) unsafe fn arrival(&self, portion: Range<usize>, flights: Flights) -> Pieces {
         let (clock, len) = (Clock::default(), piece(portion.len()));
         par_for(0..portion.len().div_ceil(len), |i| {
             let first = portion.start + i * len;
             let numbers = first..portion.end.min(first + len);
-            // SAFETY: the pieces have no number in common; the rest is the caller's promise.
+            // SAFETY: the pieces have no number in common, and the caller promises the rest for
+            // all.
             unsafe { self.piece(numbers.len(), numbers, flights.of(i), Instant::now(), &clock) };
         });
         clock.into_pieces()
@@ -75,7 +75,7 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
     ///
     /// # Safety
     /// As [`Self::arrival`].
-    pub(super) unsafe fn ordered(
+    pub(crate) unsafe fn ordered(
         &self,
         portion: Range<usize>,
         window: &mut Window,
@@ -88,11 +88,11 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         let first = portion.start;
         // SAFETY: the portion's tasks have not been run, and are not before the window is sorted.
         let prepare = |part: Range<usize>| unsafe {
-            self.answers.make_pages(first + part.start..first + part.end)
+            self.results.make_pages(first + part.start..first + part.end)
         };
         window.sort(tasks, |task| self.hint.key(task), digits, piece(tasks.len()), prepare, &clock);
         let groups = Groups { batch: self, window, first, flights, clock: &clock };
-        // SAFETY: a window has each of its tasks in one group; the rest is the caller's promise.
+        // SAFETY: a window has each of its tasks in one group, and the caller promises the rest.
         unsafe { groups.run(0..window.groups().len()) };
         clock.into_pieces()
     }
@@ -110,9 +110,9 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         start: Instant,
         clock: &Clock,
     ) {
-        // SAFETY: the caller has each number come once.
-        let put = |number, answer| unsafe { self.answers.put(number, answer) };
-        if R::STEPS && flight {
+        // SAFETY: the caller promises that each number comes once.
+        let put = |number, result| unsafe { self.results.put(number, result) };
+        if flight {
             self.run.many(self.tasks, order, self.in_flight, put);
         } else {
             order.for_each(|number| put(number, self.run.one(&self.tasks[number])));
@@ -146,15 +146,15 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
     unsafe fn run(&self, groups: Range<usize>) {
         if groups.len() <= 1 {
             for group in groups {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises it for each of the groups, and none comes twice.
                 unsafe { self.group(group) };
             }
             return;
         }
         let middle = groups.start + groups.len() / 2;
-        // SAFETY: the halves have no group in common; the rest is the caller's promise.
+        // SAFETY: the halves have no group in common, and the caller promises the rest for both.
         let left = || unsafe { self.run(groups.start..middle) };
-        // SAFETY: as above.
+        // SAFETY: as for the left half.
         let right = || unsafe { self.run(middle..groups.end) };
         match self.batch.data {
             Some(data) => {
@@ -173,12 +173,13 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
         let numbers = order.iter().enumerate().map(|(i, number)| {
             if let Some(later) = order.get(i + AHEAD) {
                 let later = self.first + *later as usize;
-                Touch::at(self.batch.tasks.as_ptr().wrapping_add(later), size_of::<T>()).prefetch();
-                self.batch.answers.prefetch(later);
+                MemorySpan::at(self.batch.tasks.as_ptr().wrapping_add(later), size_of::<T>())
+                    .prefetch();
+                self.batch.results.prefetch(later);
             }
             self.first + *number as usize
         });
-        // SAFETY: a window has each of its tasks once; the rest is the caller's promise.
+        // SAFETY: a window has each of its tasks once, and the caller promises the rest.
         unsafe {
             self.batch.piece(order.len(), numbers, self.flights.of(group), start, self.clock)
         };

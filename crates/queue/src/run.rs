@@ -1,27 +1,26 @@
-//! How a task is run: as a plain call, and, where the program says how, in steps of which many are
-//! in flight.
+//! The ways to run a task: as a plain call or, if the program gives the steps, with many in flight.
 
 use std::future::Future;
 
 use crate::{
-    Step, Touch, Walk,
-    flight::{Polling, Slot, Stepping, fly},
+    MemorySpan, Walk, WalkStep,
+    flight::{fly_futures, fly_walks},
 };
 
-/// What a [`Queue`](super::Queue) knows of how to run its tasks. Implemented by what its
-/// constructors make; there is no reason to implement it elsewhere.
+/// How a [`Queue`](crate::Queue) runs its tasks. The queue's constructors make the implementations;
+/// there is no reason to implement it elsewhere.
 pub trait Run<T>: Sync {
-    /// What a task answers.
+    /// The result of a task.
     type Output: Send;
 
-    /// Whether tasks can be in flight.
+    /// True if tasks can be in flight.
     const STEPS: bool;
 
     /// Runs one task.
     fn one(&self, task: &T) -> Self::Output;
 
-    /// Runs one task, and tells `touched` what it announces to touch, if it does.
-    fn watched(&self, task: &T, touched: &mut dyn FnMut(Touch)) -> Self::Output {
+    /// Runs one task, and tells `touched` each span that it announces, if it announces any.
+    fn watched(&self, task: &T, touched: &mut dyn FnMut(MemorySpan)) -> Self::Output {
         let _ = touched;
         self.one(task)
     }
@@ -32,13 +31,16 @@ pub trait Run<T>: Sync {
         tasks: &[T],
         order: impl Iterator<Item = usize>,
         in_flight: usize,
-        done: impl FnMut(usize, Self::Output),
-    );
+        mut done: impl FnMut(usize, Self::Output),
+    ) {
+        let _ = in_flight;
+        order.for_each(|i| done(i, self.one(&tasks[i])));
+    }
 }
 
 /// Tasks that are plain calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain<F>(pub(super) F);
+pub struct Plain<F>(pub(crate) F);
 
 impl<T, R: Send, F: Fn(&T) -> R + Sync> Run<T> for Plain<F> {
     type Output = R;
@@ -48,23 +50,13 @@ impl<T, R: Send, F: Fn(&T) -> R + Sync> Run<T> for Plain<F> {
     fn one(&self, task: &T) -> R {
         (self.0)(task)
     }
-
-    fn many(
-        &self,
-        tasks: &[T],
-        order: impl Iterator<Item = usize>,
-        _: usize,
-        mut done: impl FnMut(usize, R),
-    ) {
-        order.for_each(|i| done(i, self.one(&tasks[i])));
-    }
 }
 
 /// Tasks that are plain calls or state machines.
 #[derive(Clone, Copy, Debug)]
 pub struct InSteps<F, S> {
-    pub(super) call: F,
-    pub(super) start: S,
+    pub(crate) call: F,
+    pub(crate) start: S,
 }
 
 impl<T, R, F, S, W> Run<T> for InSteps<F, S>
@@ -82,12 +74,12 @@ where
         (self.call)(task)
     }
 
-    fn watched(&self, task: &T, touched: &mut dyn FnMut(Touch)) -> R {
+    fn watched(&self, task: &T, touched: &mut dyn FnMut(MemorySpan)) -> R {
         let mut walk = (self.start)(task);
         loop {
             match walk.step() {
-                Step::Next(place) => touched(place),
-                Step::Done(answer) => return answer,
+                WalkStep::Next(span) => touched(span),
+                WalkStep::Done(result) => return result,
             }
         }
     }
@@ -99,15 +91,15 @@ where
         in_flight: usize,
         done: impl FnMut(usize, R),
     ) {
-        start::<T, Stepping<W>>(tasks, order, in_flight, &self.start, done);
+        fly_walks(order.map(|i| (i, (self.start)(&tasks[i]))), in_flight, done);
     }
 }
 
 /// Tasks that are plain calls or coroutines.
 #[derive(Clone, Copy, Debug)]
 pub struct InCoroutines<F, S> {
-    pub(super) call: F,
-    pub(super) start: S,
+    pub(crate) call: F,
+    pub(crate) start: S,
 }
 
 impl<T, R, F, S, A> Run<T> for InCoroutines<F, S>
@@ -132,17 +124,6 @@ where
         in_flight: usize,
         done: impl FnMut(usize, R),
     ) {
-        start::<T, Polling<A>>(tasks, order, in_flight, &self.start, done);
+        fly_futures(order.map(|i| (i, (self.start)(&tasks[i]))), in_flight, done);
     }
-}
-
-#[inline(always)]
-fn start<T, S: Slot>(
-    tasks: &[T],
-    order: impl Iterator<Item = usize>,
-    in_flight: usize,
-    start: &impl Fn(&T) -> S::Task,
-    mut done: impl FnMut(usize, S::Output),
-) {
-    fly::<S, usize>(order.map(|i| (i, start(&tasks[i]))), in_flight, &mut done);
 }

@@ -33,7 +33,7 @@ pub(crate) fn render(results: &[impl Serialize]) -> Result<String, ReportError> 
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Puts the columns of `row` that are not there yet behind the column that precedes them in `row`.
+/// Puts the new columns of `row` behind the column that precedes them in `row`.
 fn add_columns(columns: &mut Vec<String>, row: &[(String, String)]) {
     let mut place = 0;
     for (name, _) in row {

@@ -1,7 +1,9 @@
-//! From results to what people look at: a table, JSON or CSV.
+//! Turns results into a table, JSON or CSV.
 //!
-//! JSON is a contract: [`json::Report`] and `docs/json.md` describe it, and a version stands in it.
-//! CSV has the same fields, one row a result. The table is for reading and may change at any time.
+//! JSON is a contract, which `docs/json.md` describes; a version stands in each document:
+//! [`ComparisonReport`], [`NativeReport`], [`SizesReport`], [`FootprintReport`] and
+//! [`ReproductionReport`]. CSV has the same fields, one row a result. The table is for reading and
+//! may change at any time.
 //!
 //! ```
 //! let results: Vec<befit_lab::Summary> = Vec::new();
@@ -9,30 +11,26 @@
 //! assert_eq!(text, "{\n  \"schema\": \"befit.compare/1\",\n  \"results\": []\n}\n");
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
-//!
-//! Native runs have a contract of their own: [`native_json`], written by [`render_native`]; so do
-//! repeated studies: [`reproduction_json`], [`render_reproduction`].
 
+mod columns;
+mod comparison;
 mod csv;
 mod footprint;
-pub mod json;
-mod names;
+mod lines;
 mod native;
-mod recording;
 mod reproduction;
 mod sizes;
-mod table;
 
-pub use footprint::{json as footprint_json, page as footprint_page, render as render_footprint};
-pub use names::names;
-pub use native::{json as native_json, render as render_native};
-pub use recording::recording;
+pub use comparison::{ComparisonReport, render};
+pub use footprint::{FootprintReport, PairRow, page as footprint_page, render as render_footprint};
+pub use lines::{names, recording};
+pub use native::{EventRow, NativeReport, render as render_native};
 pub use reproduction::{
-    json as reproduction_json, page as reproduction_page, render as render_reproduction,
+    FigureRow, ReproductionReport, page as reproduction_page, render as render_reproduction,
 };
-pub use sizes::{Report as SizesReport, Task as SizesTask, render as render_sizes};
+pub use sizes::{LevelRow, SizesReport, TaskRow, render as render_sizes};
 
-use befit_lab::Summary;
+use serde::Serialize;
 
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,7 +39,7 @@ pub enum Format {
     /// without colours.
     #[default]
     Table,
-    /// The contract `befit.compare/1`.
+    /// The contract: `befit.compare/1` and its like.
     Json,
     /// The fields of the JSON, one row a result.
     Csv,
@@ -59,24 +57,7 @@ pub enum ReportError {
     Csv(#[from] ::csv::Error),
 }
 
-/// Writes `results`, which end up in the given order, as text that ends in a line feed. The same
-/// results give the same bytes.
-///
-/// # Errors
-/// When a result cannot be expressed in the format; no result of `befit-lab` is of that kind.
-pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
-    match format {
-        Format::Table => Ok(table::render(results)),
-        Format::Json => {
-            let mut text = serde_json::to_string_pretty(&json::Report::from(results))?;
-            text.push('\n');
-            Ok(text)
-        }
-        Format::Csv => {
-            let mut rows = json::Report::from(results).results;
-            // A machine has dozens of caches, each of which would be ten columns.
-            rows.iter_mut().for_each(|row| row.caches.clear());
-            csv::render(&rows)
-        }
-    }
+/// A document as JSON that ends in a line feed.
+fn json(document: &impl Serialize) -> Result<String, ReportError> {
+    Ok(serde_json::to_string_pretty(document)? + "\n")
 }

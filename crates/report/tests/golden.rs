@@ -1,14 +1,20 @@
 //! Holds the output formats against files of expected output.
 //!
-//! `BEFIT_BLESS=1 cargo test -p befit-report` rewrites the files; a change of `compare.json` that
-//! is more than an added field needs a new version of the contract.
+//! `BEFIT_BLESS=1 cargo test -p befit-report` rewrites the files; a change of `compare.json` or
+//! `run.json` that is more than an added field needs a new version of the contract.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
-use befit_lab::{LevelSummary, Spread, Summary, WorkerTime};
+use befit_counters::{Event, Quantity};
+use befit_lab::{
+    ClusterSummary, CountsSummary, LevelSummary, Measured, NativeResults, NativeSummary, Seconds,
+    Spread, Summary, TiersSummary, WorkerSummary,
+};
 use befit_machine::{Cycles, Level, Lines};
-use befit_report::{Format, json, render};
-use befit_sched::{Options, SchedulerKind};
+use befit_report::{ComparisonReport, Format, NativeReport, render, render_native};
+use befit_sched::{Breakdown, Options, SchedulerKind};
+use serde::Serialize;
+use serde_json::{Value, from_str, to_value};
 
 /// Results of three seeds: `time` cycles and `l3` misses by the median, everything else made from
 /// them.
@@ -20,6 +26,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
     let space_bounded = matches!(scheduler, SchedulerKind::Sb | SchedulerKind::SbD);
     let places = (1..=levels).map(|l| Some(Level(l))).chain([None]);
     Summary {
+        program: "rrm".to_owned(),
         command: "rrm --n 10000000".to_owned(),
         machine: machine.to_owned(),
         mhz: 2270,
@@ -40,13 +47,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         memory_writes: lines(l3 / 3),
         remote_hits: lines(8),
         sibling_hits: lines(0),
-        worker_time: WorkerTime {
-            active: cycles(time * 30),
-            add: cycles(time / 4),
-            get: cycles(time / 4),
-            done: cycles(time / 2),
-            idle: cycles(time),
-        },
+        worker_time: Breakdown::from([time * 30, time / 4, time / 4, time / 2, time]).map(cycles),
         steals: spread(if space_bounded { 0 } else { 12_345 }),
         near_steals: spread(if space_bounded { 0 } else { 2_400 }),
         failed_steals: spread(54_321),
@@ -68,6 +69,100 @@ fn example() -> Vec<Summary> {
     ]
 }
 
+fn native_spread(median: u64) -> Spread<u64> {
+    Spread { min: median - median / 10, median, max: median + median / 5 }
+}
+
+fn time(microseconds: u64) -> Spread<Seconds> {
+    native_spread(microseconds).map(|time| Seconds(Duration::from_micros(time)))
+}
+
+fn worker(times: u64, space_bounded: bool) -> WorkerSummary {
+    WorkerSummary {
+        time: Breakdown::from([6_000, 20, 30, 40, 500]).map(|micros| time(micros * times)),
+        forks: native_spread(38 * times),
+        published: native_spread(24 * times),
+        spawned: native_spread(0),
+        executed: native_spread(20 * times),
+        anchored: native_spread(if space_bounded { 4 * times } else { 0 }),
+        steals: [("L2", 0), ("L3", 6), ("memory", 11)]
+            .map(|(level, n)| (level.to_owned(), native_spread(n * times)))
+            .into(),
+        failed_steals: native_spread(5 * times),
+        sleeps: native_spread(3 * times),
+    }
+}
+
+fn native_summary(scheduler: SchedulerKind, microseconds: u64) -> NativeSummary {
+    let space_bounded = scheduler == SchedulerKind::Sb;
+    let cluster = |cluster, level: &str, first_worker, last_worker| ClusterSummary {
+        cluster,
+        level: level.to_owned(),
+        first_worker,
+        last_worker,
+        tasks: native_spread(4),
+    };
+    NativeSummary {
+        program: "rrm".to_owned(),
+        command: "rrm --n 1000000".to_owned(),
+        scheduler,
+        machine: "host".to_owned(),
+        threads: 2,
+        pinned: true,
+        sigma: 0.5,
+        mu: 0.2,
+        repeats: 7,
+        measured: Measured::Pools,
+        time: time(microseconds),
+        ratio: 1.0,
+        process: time(microseconds + 10_000),
+        pools_time: time(microseconds),
+        pools: native_spread(1),
+        total: worker(2, space_bounded),
+        workers: vec![worker(1, space_bounded); 2],
+        clusters: if space_bounded {
+            vec![cluster(1, "L3", 0, 1), cluster(2, "L2", 0, 0)]
+        } else {
+            Vec::new()
+        },
+        tiers: (scheduler == SchedulerKind::CatsS).then(|| TiersSummary {
+            source: "declared sizes".to_owned(),
+            plain: String::new(),
+            partitions: native_spread(1),
+            root_bytes: native_spread(8 << 20),
+            inter: native_spread(7),
+            subtrees: native_spread(8),
+            largest_bytes: native_spread(1 << 20),
+            subtrees_run: native_spread(1_592),
+            subtrees_moved: native_spread(12),
+        }),
+        counts: CountsSummary {
+            private_misses: Some(native_spread(1_234_567)),
+            task_clock: Some(time(30_000)),
+            page_faults: Some(native_spread(4_000)),
+            coverage: Some(1.0),
+            ..CountsSummary::default()
+        },
+    }
+}
+
+fn native_example() -> NativeResults {
+    NativeResults::new(
+        vec![
+            native_summary(SchedulerKind::Ws, 7_690),
+            native_summary(SchedulerKind::Sb, 3_845),
+            native_summary(SchedulerKind::CatsS, 5_000),
+        ],
+        vec![Event {
+            quantity: Quantity::PrivateMisses,
+            level: Some(Level(2)),
+            name: "L2_LINES_IN.ALL",
+        }],
+        vec!["cannot count cycles: this processor has no event for it".to_owned()],
+        vec!["the program builds very many pools".to_owned()],
+    )
+}
+
 fn hold_against(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("BEFIT_BLESS").is_some() {
@@ -78,43 +173,50 @@ fn hold_against(file: &str, text: &str) {
     assert!(text == expected, "output differs from {}:\n{text}", path.display());
 }
 
-#[test]
-fn json_is_the_contract() {
-    hold_against("compare.json", &render(&example(), Format::Json).unwrap());
+/// Checks that `text` says the same as `report` and has the version `schema`.
+fn read_back(text: &str, report: &impl Serialize, schema: &str) {
+    let read: Value = from_str(text).unwrap();
+    assert_eq!(read, to_value(report).unwrap());
+    assert_eq!(read["schema"], schema);
 }
 
-#[test]
-fn csv_has_the_fields_of_the_json() {
-    hold_against("compare.csv", &render(&example(), Format::Csv).unwrap());
-}
-
-#[test]
-fn the_table_reads_well() {
-    hold_against("compare.txt", &render(&example(), Format::Table).unwrap());
-}
-
-#[test]
-fn json_is_read_back_as_it_was_written() {
-    let text = render(&example(), Format::Json).unwrap();
-    let report: json::Report = serde_json::from_str(&text).unwrap();
-    assert_eq!(report, json::Report::from(&*example()));
-    assert_eq!(report.schema, json::SCHEMA);
-}
-
-#[test]
-fn the_table_of_three_levels_fits_in_120_columns_and_has_no_escapes() {
-    let text = render(&example(), Format::Table).unwrap();
-    let widest = text.lines().max_by_key(|l| l.chars().count()).unwrap();
-    assert!(widest.chars().count() <= 120, "{widest}");
-    assert!(!text.contains('\x1b'));
-}
-
-#[test]
-fn every_csv_row_has_every_column() {
-    let text = render(&example(), Format::Csv).unwrap();
+/// Checks that `text` has so many rows, each with every column.
+fn is_rectangular(text: &str, rows: usize) {
     let widths: Vec<usize> = text.lines().map(|l| l.split(',').count()).collect();
-    assert_eq!(widths.len(), 5);
-    assert!(widths.iter().all(|w| *w == widths[0]), "{widths:?}");
+    assert!(widths.len() == rows && widths.iter().all(|w| *w == widths[0]), "{widths:?}");
+}
+
+#[test]
+fn json_is_the_contract_and_is_read_back_as_it_was_written() {
+    let (simulated, native) = (example(), native_example());
+    let text = render(&simulated, Format::Json).unwrap();
+    hold_against("compare.json", &text);
+    read_back(&text, &ComparisonReport::new(&simulated), ComparisonReport::SCHEMA);
+    let text = render_native(&native, Format::Json).unwrap();
+    hold_against("run.json", &text);
+    read_back(&text, &NativeReport::from(&native), NativeReport::SCHEMA);
+}
+
+#[test]
+fn csv_has_the_fields_of_the_json_and_every_row_has_every_column() {
+    let text = render(&example(), Format::Csv).unwrap();
+    hold_against("compare.csv", &text);
+    is_rectangular(&text, 5);
+    let text = render_native(&native_example(), Format::Csv).unwrap();
+    hold_against("run.csv", &text);
+    is_rectangular(&text, 4);
+}
+
+#[test]
+fn tables_read_well_in_120_columns_and_have_no_escapes() {
+    let simulated = render(&example(), Format::Table).unwrap();
+    hold_against("compare.txt", &simulated);
+    let native = render_native(&native_example(), Format::Table).unwrap();
+    hold_against("run.txt", &native);
+    assert!(!simulated.contains('\x1b'));
+    let lines = simulated.lines().chain(native.lines()).filter(|l| !l.starts_with("not counted"));
+    let widest = lines.max_by_key(|l| l.chars().count()).unwrap();
+    assert!(widest.chars().count() <= 120, "{widest}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! How long threads wait between two pieces of work, while there is work: a worker without any gets
-//! some when another hands out a fork, which happens at forks and at the ends of first halves; so
-//! the wait depends on how long leaves are.
+//! The time that threads wait between two pieces of work, while there is work. A worker without any
+//! gets some when another publishes a fork, at a fork or at the end of a first half. So the wait
+//! depends on the length of the leaves.
 //!
 //! ```text
 //! cargo run -p befit --release --example delay -- [THREADS] [SECONDS PER ROW]
@@ -17,7 +17,7 @@ use std::{
 
 use befit::{ThreadPool, ThreadPoolBuilder, current_thread_index, join};
 
-/// Per thread, when its leaves began and ended.
+/// Begin and end of the leaves of each thread.
 type Leaves = Vec<Mutex<Vec<(Instant, Instant)>>>;
 
 fn leaf(length: Duration, leaves: &Leaves) {

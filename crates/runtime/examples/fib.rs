@@ -1,4 +1,4 @@
-//! What a fork costs: Fibonacci numbers, a fork for each call, against the plain recursive
+//! The cost of a fork: Fibonacci numbers, a fork for each call, against the plain recursive
 //! function.
 //!
 //! ```text
@@ -22,8 +22,7 @@ fn forked(n: u32) -> u64 {
     a + b
 }
 
-/// Each call declares that it touches 64 bytes: it befits any private cache, so it runs as plain
-/// calls while no worker is idle.
+/// Each call declares that it touches 64 bytes, which befit any private cache.
 fn sized(n: u32) -> u64 {
     if n < 2 {
         return n.into();

@@ -161,7 +161,7 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     let document = read(&file);
     assert_eq!(
         (&document["schema"], &document["pools_left_out"]),
-        (&"befit.stats/1".into(), &0.into())
+        (&"befit.stats/2".into(), &0.into())
     );
     assert!(document["program"].as_str().unwrap().contains("environment"));
     let pools = document["pools"].as_array().unwrap();

@@ -6,6 +6,7 @@
 //! gets from its [`Env`]. So the same object drives real threads in `befit` and virtual ones in
 //! `befit-sim`.
 
+mod breakdown;
 mod env;
 pub mod footprint;
 mod kind;
@@ -16,6 +17,7 @@ mod task;
 mod thresholds;
 mod tiers;
 
+pub use breakdown::Breakdown;
 pub use env::{CountSource, Env, Guarded, LockId, QuietEnv, WorkerCounts};
 pub use kind::{SchedulerKind, UnknownScheduler};
 pub use options::{Counting, OptionChoices, OptionError, Options, PolicyOption};

@@ -4,10 +4,10 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use befit_machine::{ClusterId, Cycles, Lines, Machine, WorkerId};
 use befit_program::{Program, TaskId};
-use befit_sched::{Ask, ForkOrder, Policy, Ready, Scheduler, Stage, Strand};
+use befit_sched::{Ask, Breakdown, ForkOrder, Policy, Ready, Scheduler, Stage, Strand};
 
 use crate::{
-    Breakdown, LevelCounts, Outcome, Settings, SimError,
+    LevelCounts, Outcome, Settings, SimError,
     clock::Ticks,
     env::{Prices, SimEnv, Steals},
     execution::{Execution, Hardware},
@@ -31,7 +31,8 @@ struct Worker<'a> {
     /// Found nothing, and waits for the policy to have something.
     parked: bool,
     random: fastrand::Rng,
-    spent: Spent,
+    /// Idle time is not booked: it is what is left.
+    spent: Breakdown<Ticks>,
 }
 
 /// What a worker runs.
@@ -40,14 +41,6 @@ struct Running<'a> {
     stage: Stage,
     /// None before a step of the task: at its start, and where its strand has ended.
     strand: Option<Execution<'a>>,
-}
-
-#[derive(Default)]
-struct Spent {
-    active: Ticks,
-    add: Ticks,
-    get: Ticks,
-    done: Ticks,
 }
 
 /// A simulation under way.
@@ -90,7 +83,7 @@ impl<'a> Engine<'a> {
             running: None,
             parked: true,
             random: seeds.fork(),
-            spent: Spent::default(),
+            spent: Breakdown::default(),
         });
         let scheduler = settings.scheduler.build(machine, settings.options);
         Ok(Self {
@@ -357,18 +350,10 @@ impl<'a> Engine<'a> {
             sum
         });
         let workers = self.workers.iter().map(|worker| {
-            let spent = &worker.spent;
-            let [active, add, get, done] =
-                [spent.active, spent.add, spent.get, spent.done].map(Ticks::whole);
-            let busy = active + add + get + done;
+            let mut parts = worker.spent.map(Ticks::whole);
             // Idle is what is left: rounding included, so that the parts sum to the whole.
-            Breakdown {
-                active,
-                add,
-                get,
-                done,
-                idle: Cycles(time.whole().0.saturating_sub(busy.0)),
-            }
+            parts.idle = Cycles(time.whole().0.saturating_sub(parts.total().0));
+            parts
         });
         Outcome {
             time: time.whole(),

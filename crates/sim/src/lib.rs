@@ -26,7 +26,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::{Breakdown, LevelCounts, Occupancy, Outcome};
+pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 
 use befit_machine::Machine;

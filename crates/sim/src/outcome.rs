@@ -1,7 +1,7 @@
 //! What a simulation found.
 
 use befit_machine::{Bytes, Cycles, Level, Lines};
-use befit_sched::Tiers;
+use befit_sched::{Breakdown, Tiers};
 
 /// What one simulated run found. Times are virtual; counts are of cache lines.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,7 +19,7 @@ pub struct Outcome {
     /// Misses served by another worker's cache below a common cache that did not hold the line.
     pub sibling_hits: Lines,
     /// Per worker, where its time went; the parts of each sum to `time`.
-    pub workers: Vec<Breakdown>,
+    pub workers: Vec<Breakdown<Cycles>>,
     /// Strands taken from another worker's queue.
     pub steals: u64,
     /// Those of them whose victim stands under the same last-level cache.
@@ -51,30 +51,15 @@ pub struct Occupancy {
     pub mean: Bytes,
 }
 
-/// Counts of all caches of one level.
+/// Counts of all caches of one level: numbers of lines, or their spreads over several runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LevelCounts {
+pub struct LevelCounts<T = Lines> {
     /// The level.
     pub level: Level,
     /// Accesses that reached it.
-    pub accesses: Lines,
+    pub accesses: T,
     /// Those that missed.
-    pub misses: Lines,
+    pub misses: T,
     /// Misses on a line lost to another worker's write.
-    pub coherence_misses: Lines,
-}
-
-/// Where a worker's time went (the space-bounded study's breakdown).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Breakdown {
-    /// Running strands.
-    pub active: Cycles,
-    /// In the policy, making work known.
-    pub add: Cycles,
-    /// In the policy, looking for work and finding some.
-    pub get: Cycles,
-    /// In the policy, ending strands.
-    pub done: Cycles,
-    /// Without work: looking in vain, or waiting.
-    pub idle: Cycles,
+    pub coherence_misses: T,
 }

@@ -1,11 +1,11 @@
 //! Look-ups of words in a large binary search tree, in a good, a random and a bad order.
 //!
-//! Source: the study of footprint-based scheduling, second experiment (tree): 2¹⁸ − 1 nodes, each a
-//! word and two 4-byte links, and every word is looked up once, each look-up a task. In order, two
+//! Source: the second experiment (tree) of de Kruijf and Stockman (2007): 2¹⁸ − 1 nodes, each a
+//! word and two 4-byte links. Every word is looked up once, each look-up a task. In order, two
 //! look-ups after one another share their way but for its end; at random they share the first few
 //! nodes; in the worst order they part at the root.
 //!
-//! The study does not give the words, the size of a node, or where in memory nodes lie. Here words
+//! The words, the size of a node, and the places of nodes in memory are not given there. Here words
 //! have 12 letters (`node=20`) or 16 (`node=24`; 24 bytes a node let nodes fall onto the same
 //! places of a direct-mapped cache), and nodes lie in one of four orders (`layout`): sorted,
 //! preorder, by levels, or at random, as after insertions in random order. The worst order of
@@ -25,10 +25,7 @@ use tree::Tree;
 use word::Word;
 
 /// Looks up each of `input.n` words once; the seed draws what is random in layout and order.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input, settings: &Settings) -> Result<(), KernelError> {
     match settings.get("node") {
         "24" => look_up::<4>(pool, input, settings),
         _ => look_up::<3>(pool, input, settings),
@@ -62,14 +59,7 @@ fn look_up<const FOURS: usize>(
             }
         });
     });
-    match missing.into_inner() {
-        0 => Ok(()),
-        lost => Err(KernelError::WrongResult {
-            index: 0,
-            found: (input.n - lost) as f64,
-            expected: input.n as f64,
-        }),
-    }
+    array::check_number(0, (input.n - missing.into_inner()) as f64, input.n as f64)
 }
 
 /// 0..n in the order of their numbers with the bits reversed. O(n).
@@ -86,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_word_is_found_whatever_the_layout_and_order() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let [node, layout, lookups] = Kernel::find("bst").unwrap().settings else {
             panic!("three settings")
         };

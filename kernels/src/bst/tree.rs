@@ -51,7 +51,7 @@ impl<const FOURS: usize> Tree<FOURS> {
         Ok(Self { nodes, root: at(middle(0, n)) })
     }
 
-    /// Whether it has this word. O(log n).
+    /// True if it has this word. O(log n).
     pub(super) fn has(&self, word: &Word<FOURS>) -> bool {
         let mut at = self.root;
         // `get` is none for `NONE`: there are fewer nodes.
@@ -71,7 +71,7 @@ fn middle(from: u32, to: u32) -> Option<u32> {
     (from < to).then(|| from + (to - from) / 2)
 }
 
-/// Where the node of each rank lies.
+/// The place of the node of each rank.
 fn places(n: u32, layout: &str, random: &mut fastrand::Rng) -> Result<Vec<u32>, KernelError> {
     let mut place = array::filled(n as usize, |rank| rank as u32)?;
     match layout {

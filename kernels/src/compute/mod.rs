@@ -6,11 +6,11 @@
 //! queens (15), fft, ga (island model), knapsack. Their sizes, but for queens, are ours. None
 //! declares sizes.
 
-pub mod fft;
-pub mod ga;
-pub mod knapsack;
-pub mod mandelbrot;
-pub mod queens;
+pub(crate) mod fft;
+pub(crate) mod ga;
+pub(crate) mod knapsack;
+pub(crate) mod mandelbrot;
+pub(crate) mod queens;
 
 use befit::join;
 
@@ -25,9 +25,4 @@ fn each<T: Send>(first: usize, items: &mut [T], leaf: &(impl Fn(usize, &mut T) +
             join(|| each(first, left, leaf), || each(middle, right, leaf));
         }
     }
-}
-
-#[cfg(test)]
-fn pool() -> befit::ThreadPool {
-    befit::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads")
 }

@@ -1,12 +1,12 @@
-//! What one thread does: blocks whose rows follow one another, in loops that compilers turn into
-//! vector instructions.
+//! The product of one thread: blocks whose rows follow one another, in loops that compilers turn
+//! into vector instructions.
 //!
-//! It is written out rather than taken from a crate: those read with instructions of 32 bytes and
-//! more, which a compiler's instrumentation of memory accesses does not see, and make a fresh copy
-//! of each block on the heap.
+//! It is written out rather than taken from a crate. Such crates read with instructions of 32 bytes
+//! and more, which a compiler's instrumentation of memory accesses does not see, and copy each
+//! block to fresh memory.
 
-/// Rows of C that are worked on at once: with those of B few enough that one line of each stays
-/// where it is found at once.
+/// Rows of C that are worked on at once: so few that one line of each, and of those of B, stays in
+/// the innermost cache.
 const ROWS: usize = 2;
 /// Rows of B that are worked on at once.
 const DEPTH: usize = 4;

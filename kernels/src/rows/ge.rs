@@ -16,17 +16,11 @@ use crate::{
 };
 
 /// Runs `ge`, halving the rows.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::Two)
 }
 
 /// Runs `ge-ub`, halving and quartering the rows by turns.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::TwoAndFour)
 }
@@ -88,21 +82,4 @@ fn substitute<E: Element>(lu: &[E], n: usize, mut b: Vec<f64>) -> Vec<f64> {
         b[i] = (b[i] - known) / lu[i * n + i].get();
     }
     b
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_known_solution_is_found_whatever_the_order_the_branching_and_the_element() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, 2, 9, 100] {
-            for element in [ElementSize::Eight, ElementSize::Sixteen] {
-                let input = Input { n, seed: 3, element, ..Input::default() };
-                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
-                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
-            }
-        }
-    }
 }

@@ -2,38 +2,32 @@
 //!
 //! Each pass gives every inner element the mean of its four neighbours in the other matrix; the
 //! edge is fixed. It begins with a plane, which stays, and half a wave on top, which becomes
-//! smaller by a known factor with each pass: so the result is known for any number of passes.
+//! smaller by a known factor with each pass. So the result is known for any number of passes.
 //!
 //! Declared sizes: a task of m rows touches m rows of both matrices (and two rows of its
 //! neighbours, left out).
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
+use super::{Branching, COLUMNS, Pass, Plate, default_iterations};
 use crate::{
     ElementSize, Input, KernelError, array,
     element::{Element, Wide},
 };
 
 /// Runs `heat`, halving the rows.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::Two)
 }
 
 /// Runs `heat-ub`, halving and quartering the rows by turns.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::TwoAndFour)
 }
 
 /// One pass over rows of 512 doubles, halving them, in the pool that it is called in: `to` gets the
-/// inner elements' means of neighbours in `from`; its edge stays. What is beyond the shorter of the
-/// two stays as well.
+/// inner elements' means of neighbours in `from`. Its edge stays, as do rows beyond the shorter of
+/// the two.
 pub fn jacobi(from: &[f64], to: &mut [f64]) {
     pass(from, to, Branching::Two);
 }
@@ -52,10 +46,10 @@ fn solve<E: Element>(
 ) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Mode { rows: rows.max(2) };
+    let mode = Plate { rows: rows.max(2) };
     let begin = |i: usize| {
         let (row, column) = (i / COLUMNS, i % COLUMNS);
-        E::new(Mode::plane(row, column) + mode.wave(row, column))
+        E::new(Plate::plane(row, column) + mode.wave(row, column))
     };
     let elements = rows.checked_mul(COLUMNS).ok_or(KernelError::TooLarge { n: rows })?;
     let mut from = array::filled(elements, begin)?;
@@ -69,7 +63,7 @@ fn solve<E: Element>(
     let left = mode.factor().powi(iterations as i32);
     array::check_near(from.iter().map(|e| e.get()), |i| {
         let (row, column) = (i / COLUMNS, i % COLUMNS);
-        Mode::plane(row, column) + left * mode.wave(row, column)
+        Plate::plane(row, column) + left * mode.wave(row, column)
     })
 }
 
@@ -95,30 +89,5 @@ fn average<E: Element>(from: &[E], at: usize, row: &mut [E]) {
         row[j] = E::new(
             0.25 * (above[j].get() + below[j].get() + here[j - 1].get() + here[j + 1].get()),
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_wave_fades_at_the_known_rate_whatever_the_rows_the_branching_and_the_element() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, 2, 3, 65, 130] {
-            for element in [ElementSize::Eight, ElementSize::Sixteen] {
-                let input = Input { n, iterations: Some(7), element, ..Input::default() };
-                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
-                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn many_passes_reach_the_steady_state() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        // Of 20 rows the wave loses 1.4 % in a pass: nothing is left of it but the plane.
-        assert!(Mode { rows: 20 }.factor().powi(3000) < 1e-8);
-        assert_eq!(run(&pool, Input { n: 20, iterations: Some(3000), ..Input::default() }), Ok(()));
     }
 }

@@ -28,7 +28,7 @@ const COLUMNS: usize = 512;
 /// So many rows or fewer are one serial leaf.
 const LEAF: usize = 8;
 
-/// Into how many parts a task cuts its rows.
+/// The number of parts into which a task cuts its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Branching {
     Two,
@@ -45,13 +45,13 @@ impl Branching {
     }
 }
 
-/// How often heat and sor go over n rows unless told: 200 times for 1024, and fewer for more, as
-/// each takes longer.
+/// The default number of passes of heat and sor over n rows: 200 for 1024, and fewer for more rows,
+/// as each takes longer.
 fn default_iterations(n: usize) -> usize {
     (200 * 1024 / n.max(1)).clamp(8, 200)
 }
 
-/// What all tasks of one pass over a matrix have in common.
+/// One pass over a matrix; its tasks share this.
 struct Pass<'a, L> {
     branching: Branching,
     /// Elements in a row of the matrix that is written.
@@ -109,13 +109,13 @@ impl<'a, L: Sync> Pass<'a, L> {
 }
 
 /// A function on a grid that averaging over the four neighbours maps to itself (a plane), and one
-/// that it maps to a multiple of itself (half a wave in each direction). What stencils make of
-/// their sum is known without running them.
-struct Mode {
+/// that it maps to a multiple of itself (half a wave in each direction). So the effect of a stencil
+/// on their sum is known without running it.
+struct Plate {
     rows: usize,
 }
 
-impl Mode {
+impl Plate {
     fn plane(row: usize, column: usize) -> f64 {
         0.25 * row as f64 + 0.5 * column as f64
     }
@@ -129,7 +129,7 @@ impl Mode {
         (down * row as f64).sin() * (across * column as f64).sin()
     }
 
-    /// What averaging multiplies the wave with.
+    /// Averaging multiplies the wave with this.
     fn factor(&self) -> f64 {
         let [down, across] = self.angles();
         (down.cos() + across.cos()) / 2.0
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_row_is_worked_on_once_whatever_the_branching() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         for branching in [Branching::Two, Branching::TwoAndFour] {
             for rows in [0, 1, 8, 9, 17, 64, 101] {
                 let mut matrix = vec![0usize; rows * 3];
@@ -156,5 +156,10 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_small_plates_wave_after_many_passes() {
+        assert!(Plate { rows: 20 }.factor().powi(3000) < 1e-8);
     }
 }

@@ -4,14 +4,14 @@
 //! neighbours, which are of the other colour; an iteration is a pass over the red elements and one
 //! over the black ones. The colours are arrays of their own, so that a pass reads one and writes
 //! the other. As in [`super::heat`] it begins with a plane, which stays, and half a wave. The
-//! wave's height differs between the colours, and two numbers say what each iteration makes of it:
-//! so the result is known for any number of iterations.
+//! wave's height differs between the colours. Each iteration changes the two heights in a known
+//! way, so the result is known for any number of iterations.
 //!
 //! Declared sizes: a task of m rows touches m rows of both colours.
 
 use befit::{ThreadPool, fit};
 
-use super::{Branching, COLUMNS, Mode, Pass, default_iterations};
+use super::{Branching, COLUMNS, Pass, Plate, default_iterations};
 use crate::{
     ElementSize, Input, KernelError, array,
     element::{Element, Wide},
@@ -19,21 +19,15 @@ use crate::{
 
 /// Elements of one colour in a row.
 const WIDTH: usize = COLUMNS / 2;
-/// How far beyond the mean: 1 to 2.
+/// The factor of relaxation, 1 to 2: elements move so far beyond the mean.
 const OMEGA: f64 = 1.5;
 
 /// Runs `sor`, halving the rows.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::Two)
 }
 
 /// Runs `sor-ub`, halving and quartering the rows by turns.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn run_unbalanced(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     sized(pool, input, Branching::TwoAndFour)
 }
@@ -53,7 +47,7 @@ enum Colour {
 }
 
 impl Colour {
-    /// Whether the first element of this colour in `row` stands in column 1.
+    /// The column, 0 or 1, of the first element of this colour in `row`.
     fn shift(self, row: usize) -> usize {
         (row + self as usize) % 2
     }
@@ -72,11 +66,11 @@ fn solve<E: Element>(
 ) -> Result<(), KernelError> {
     let rows = input.n;
     let iterations = input.iterations.unwrap_or(default_iterations(rows));
-    let mode = Mode { rows: rows.max(2) };
+    let mode = Plate { rows: rows.max(2) };
     let begin = |colour: Colour| {
         array::filled(rows.checked_mul(WIDTH).ok_or(KernelError::TooLarge { n: rows })?, |i| {
             let (row, column) = colour.place(i);
-            E::new(Mode::plane(row, column) + mode.wave(row, column))
+            E::new(Plate::plane(row, column) + mode.wave(row, column))
         })
     };
     let (mut red, mut black) = (begin(Colour::Red)?, begin(Colour::Black)?);
@@ -94,7 +88,7 @@ fn solve<E: Element>(
     let check = |colour: Colour, found: &[E], height: f64| {
         array::check_near(found.iter().map(|e| e.get()), |i| {
             let (row, column) = colour.place(i);
-            Mode::plane(row, column) + height * mode.wave(row, column)
+            Plate::plane(row, column) + height * mode.wave(row, column)
         })
     };
     check(Colour::Red, &red, of_red)?;
@@ -127,22 +121,5 @@ fn relax<E: Element>(colour: Colour, at: usize, row: &mut [E], other: &[E]) {
         let sides = here[j + shift - 1].get() + here[j + shift].get();
         let mean = 0.25 * (above[j].get() + below[j].get() + sides);
         row[j] = E::new(row[j].get() + OMEGA * (mean - row[j].get()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_wave_follows_its_two_numbers_whatever_the_rows_the_branching_and_the_element() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for n in [0, 1, 2, 3, 65, 130] {
-            for element in [ElementSize::Eight, ElementSize::Sixteen] {
-                let input = Input { n, iterations: Some(7), element, ..Input::default() };
-                assert_eq!(run(&pool, input), Ok(()), "{input:?}");
-                assert_eq!(run_unbalanced(&pool, input), Ok(()), "{input:?}");
-            }
-        }
     }
 }

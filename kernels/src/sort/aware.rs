@@ -1,16 +1,16 @@
 //! Samplesort with buckets that fit a last-level cache: see [`crate::sort`] for its source.
 //!
-//! A sorted sample gives pivots for buckets of about 700,000 elements (the study's figure for a
-//! cache of 24 MiB); all elements are moved to their buckets in the second array in one step; each
-//! bucket is sorted by [`quicksort`](super::quicksort). It is given a cache's size, and in return
-//! moves each element only once outside of it.
+//! A sorted sample gives pivots for buckets of about 700,000 elements (the figure of Simhadri et
+//! al. for a cache of 24 MiB); all elements are moved to their buckets in the second array in one
+//! step; each bucket is sorted by [`quicksort`](super::quicksort). As it knows the size of a cache,
+//! it moves each element only once outside of it.
 //!
 //! Declared sizes: as [`quicksort`](super::quicksort); moving m elements touches m of each array
 //! and the pivots.
 
 use befit::ThreadPool;
 
-use super::{Place, SERIAL_BELOW, sample, samplesort::sort_buckets};
+use super::{SERIAL_BELOW, SortedIn, sample, samplesort::sort_buckets};
 use crate::{Input, KernelError, cut_off, distribute::Distribution};
 
 /// Elements of a bucket, on average: with the second array 11.2 MB, which befits a cache of 24 MiB
@@ -24,23 +24,20 @@ const OVERSAMPLING: usize = 32;
 const LARGER: usize = 8;
 
 /// Sorts `input.n` random doubles.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 
 /// As [`super::Sort`].
-pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {
     sort(data, spare, cut_off(SERIAL_BELOW, shrink), cut_off(BUCKET, shrink))
 }
 
-fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Place {
+fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> SortedIn {
     let buckets = data.len().div_ceil(bucket);
     if buckets < 2 {
-        super::quicksort::sort(data, spare, part, Place::Data);
-        return Place::Data;
+        super::quicksort::sort(data, spare, part, SortedIn::Data);
+        return SortedIn::Data;
     }
     let pivots = pivots(data, buckets, part);
     let class = |x: &f64| pivots.partition_point(|pivot| pivot <= x);
@@ -48,7 +45,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize, bucket: usize) -> Plac
     let counts = distribution.count(data);
     distribution.copy(data, &counts, spare);
     sort_buckets(spare, data, &counts.totals, part);
-    Place::Spare
+    SortedIn::Spare
 }
 
 /// The elements at which buckets begin, but the first.
@@ -63,11 +60,11 @@ mod tests {
 
     #[test]
     fn many_buckets_and_equal_elements_are_sorted() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let mut data: Vec<f64> = (0..50_000).map(|i| f64::from(i * 7919 % 100)).collect();
-        let before = super::super::fingerprint(&data);
+        let before = crate::sort::fingerprint(&data);
         let mut spare = vec![0.0; data.len()];
-        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 500, 3000)), Place::Spare);
-        assert_eq!(super::super::check(&spare, before), Ok(()));
+        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 500, 3000)), SortedIn::Spare);
+        assert_eq!(crate::sort::check(&spare, before), Ok(()));
     }
 }

@@ -9,29 +9,26 @@
 
 use befit::{ThreadPool, fit, join};
 
-use super::{Place, SERIAL_BELOW, bytes, serially};
-use crate::{Input, KernelError, cut_off, distribute::Distribution, sizes};
+use super::{SERIAL_BELOW, SortedIn, bytes, serially};
+use crate::{BOOKKEEPING, Input, KernelError, cut_off, distribute::Distribution};
 
 /// Sorts `input.n` random doubles.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 
 /// As [`super::Sort`].
-pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
-    sort(data, spare, cut_off(SERIAL_BELOW, shrink), Place::Data);
-    Place::Data
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {
+    sort(data, spare, cut_off(SERIAL_BELOW, shrink), SortedIn::Data);
+    SortedIn::Data
 }
 
 /// Sorts `data` into `to`, with parts of `part` elements. Time O(n log n), span O((part + log n) ·
 /// log n) for random input.
-pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: Place) {
+pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: SortedIn) {
     if data.len() < part.max(SMALLEST) {
         serially(data);
-        if to == Place::Spare {
+        if to == SortedIn::Spare {
             spare.copy_from_slice(data);
         }
         return;
@@ -53,12 +50,12 @@ pub(super) fn sort(data: &mut [f64], spare: &mut [f64], part: usize, to: Place) 
     let (bytes_low, bytes_high) = (bytes(low), bytes(high));
     let (strand_low, strand_high) = (strand(low.len(), part), strand(high.len(), part));
     let back = match to {
-        Place::Data => Place::Spare,
-        Place::Spare => Place::Data,
+        SortedIn::Data => SortedIn::Spare,
+        SortedIn::Spare => SortedIn::Data,
     };
     let sort_low = || match (least, to) {
-        (true, Place::Spare) => {}
-        (true, Place::Data) => data_low.copy_from_slice(low),
+        (true, SortedIn::Spare) => {}
+        (true, SortedIn::Data) => data_low.copy_from_slice(low),
         (false, _) => sort(low, data_low, part, back),
     };
     join(
@@ -72,11 +69,7 @@ const SMALLEST: usize = 9;
 
 /// The most that a strand touches that sorts `len` elements.
 pub(super) fn strand(len: usize, part: usize) -> usize {
-    if len < part {
-        2 * 8 * len
-    } else {
-        sizes::BOOKKEEPING + 2 * len.div_ceil(part) * size_of::<usize>()
-    }
+    if len < part { 2 * 8 * len } else { BOOKKEEPING + 2 * len.div_ceil(part) * size_of::<usize>() }
 }
 
 fn partition(pivot: f64, part: usize) -> Distribution<impl Fn(&f64) -> usize + Sync> {
@@ -101,17 +94,17 @@ mod tests {
 
     #[test]
     fn equal_elements_come_to_an_end() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let ways: [fn(usize) -> f64; 4] =
             [|_| 1.0, |i| (i % 2) as f64, |i| i as f64, |i| -(i as f64)];
         for element in ways {
-            for to in [Place::Data, Place::Spare] {
+            for to in [SortedIn::Data, SortedIn::Spare] {
                 let mut data: Vec<f64> = (0..10_001).map(element).collect();
-                let before = super::super::fingerprint(&data);
+                let before = crate::sort::fingerprint(&data);
                 let mut spare = vec![0.0; data.len()];
                 pool.install(|| sort(&mut data, &mut spare, 256, to));
-                let sorted = if to == Place::Data { &data } else { &spare };
-                assert_eq!(super::super::check(sorted, before), Ok(()));
+                let sorted = if to == SortedIn::Data { &data } else { &spare };
+                assert_eq!(crate::sort::check(sorted, before), Ok(()));
             }
         }
     }

@@ -4,8 +4,8 @@
 //!
 //! The input is cut into rows of 8√n elements. Each row is sorted; a sorted sample of all gives √n
 //! − 1 pivots; each row is cut at the pivots; the rows' pieces of one bucket, about a cache line
-//! each, are brought together in the second array; each bucket is sorted. It knows no cache size,
-//! and moves each element twice, however many there are.
+//! each, are brought together in the second array; each bucket is sorted. It knows no
+//! cache size and moves each element twice, whatever their number.
 //!
 //! Declared sizes: a part of a step touches its elements in both arrays, 2 · 8 bytes each, and its
 //! part of the table of cuts, 4 bytes each. Bringing a piece together reads whole lines where the
@@ -13,36 +13,33 @@
 
 use befit::{ThreadPool, fit, join};
 
-use super::{Place, SERIAL_BELOW, bytes, quicksort, sample, serially};
-use crate::{Input, KernelError, cut_off, sizes};
+use super::{SERIAL_BELOW, SortedIn, bytes, quicksort, sample, serially};
+use crate::{BOOKKEEPING, Input, KernelError, cut_off};
 
-/// How many times longer a row is than there are buckets: the elements of a piece, on average.
+/// A row has so many times the elements that there are buckets: the average elements of a piece.
 const PIECE: usize = 8;
 /// Elements of the sample for each bucket.
 const OVERSAMPLING: usize = 8;
 
 /// Sorts `input.n` random doubles.
-///
-/// # Errors
-/// As [`crate::run`].
-pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 
 /// As [`super::Sort`].
-pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> Place {
+pub(super) fn whole(data: &mut [f64], spare: &mut [f64], shrink: usize) -> SortedIn {
     sort(data, spare, cut_off(SERIAL_BELOW, shrink))
 }
 
-fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> Place {
+fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> SortedIn {
     let buckets = data.len().isqrt();
     if data.len() < part || buckets < 2 {
         serially(data);
-        return Place::Data;
+        return SortedIn::Data;
     }
     let row = PIECE * buckets;
     let pivots = pivots(data, buckets, part);
-    // Where each row's pieces end, row by row.
+    // The ends of each row's pieces, row by row.
     let mut ends = vec![0_u32; data.len().div_ceil(row) * buckets];
     let rows = Rows { row, buckets, part, pivots: &pivots };
     rows.sort_and_cut(data, spare, &mut ends);
@@ -50,7 +47,7 @@ fn sort(data: &mut [f64], spare: &mut [f64], part: usize) -> Place {
     rows.sum(&ends, 0, &mut sizes);
     rows.bring_together(data, &ends, 0, &sizes, spare);
     sort_buckets(spare, data, &sizes, part);
-    Place::Spare
+    SortedIn::Spare
 }
 
 /// The elements at which buckets begin, but the first.
@@ -60,7 +57,7 @@ fn pivots(data: &[f64], buckets: usize, part: usize) -> Vec<f64> {
     (1..buckets).map(|i| sample[(i as f64 * every) as usize]).collect()
 }
 
-/// How the input is cut.
+/// The cuts of the input.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
     /// Elements of a row.
@@ -75,7 +72,7 @@ impl Rows<'_> {
     fn sort_and_cut(self, data: &mut [f64], spare: &mut [f64], ends: &mut [u32]) {
         let rows = ends.len() / self.buckets;
         if rows == 1 {
-            quicksort::sort(data, spare, self.part, Place::Data);
+            quicksort::sort(data, spare, self.part, SortedIn::Data);
             return self.cut(data, ends);
         }
         let (ends1, ends2) = ends.split_at_mut(rows / 2 * self.buckets);
@@ -88,7 +85,7 @@ impl Rows<'_> {
             if ends.len() == self.buckets {
                 size(data, ends) - size_of_val(data)
             } else {
-                sizes::BOOKKEEPING
+                BOOKKEEPING
             }
         };
         let (size1, size2) = (size(data1, ends1), size(data2, ends2));
@@ -148,7 +145,7 @@ impl Rows<'_> {
         let bytes = |buckets: usize| buckets * (rows * size_of::<u32>() + size_of::<usize>());
         let (bytes1, bytes2) = (bytes(sizes1.len()), bytes(sizes2.len()));
         let strand = |bytes: usize, buckets: usize| {
-            if buckets * rows <= self.part { bytes } else { sizes::BOOKKEEPING }
+            if buckets * rows <= self.part { bytes } else { BOOKKEEPING }
         };
         let (strand1, strand2) = (strand(bytes1, sizes1.len()), strand(bytes2, sizes2.len()));
         join(
@@ -192,7 +189,7 @@ impl Rows<'_> {
             if to.len() <= self.part || buckets == 1 {
                 size
             } else {
-                sizes::BOOKKEEPING + buckets * size_of::<usize>()
+                BOOKKEEPING + buckets * size_of::<usize>()
             }
         };
         let (strand1, strand2) =
@@ -208,7 +205,7 @@ impl Rows<'_> {
 /// Sorts each bucket of `data`, where they stand one after another.
 pub(super) fn sort_buckets(data: &mut [f64], spare: &mut [f64], sizes: &[usize], part: usize) {
     if let [_] = sizes {
-        return quicksort::sort(data, spare, part, Place::Data);
+        return quicksort::sort(data, spare, part, SortedIn::Data);
     }
     let (sizes1, sizes2) = sizes.split_at(sizes.len() / 2);
     let (data1, data2) = data.split_at_mut(sizes1.iter().sum());
@@ -216,7 +213,7 @@ pub(super) fn sort_buckets(data: &mut [f64], spare: &mut [f64], sizes: &[usize],
     let (bytes1, bytes2) = (bytes(data1), bytes(data2));
     let strand = |sizes: &[usize]| match sizes {
         [size] => quicksort::strand(*size, part),
-        _ => sizes::BOOKKEEPING + size_of_val(sizes),
+        _ => BOOKKEEPING + size_of_val(sizes),
     };
     let (strand1, strand2) = (strand(sizes1), strand(sizes2));
     join(
@@ -231,13 +228,13 @@ mod tests {
 
     #[test]
     fn equal_elements_are_sorted_though_they_all_fall_into_one_bucket() {
-        let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let pool = crate::pool();
         let mut data: Vec<f64> =
             (0..50_000).map(|i| if i % 10 == 0 { i as f64 } else { 5.0 }).collect();
-        let before = super::super::fingerprint(&data);
+        let before = crate::sort::fingerprint(&data);
         let mut spare = vec![0.0; data.len()];
-        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 1000)), Place::Spare);
-        assert_eq!(super::super::check(&spare, before), Ok(()));
+        assert_eq!(pool.install(|| sort(&mut data, &mut spare, 1000)), SortedIn::Spare);
+        assert_eq!(crate::sort::check(&spare, before), Ok(()));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the operating system counts for each thread, in the place of the caches' counters, which
-//! not every machine has.
+//! The operating system's counters of each thread, in place of the caches' counters, which not
+//! every machine has.
 
 use befit::WorkerCounts;
 use befit_counters::{Software, Source};

@@ -1,4 +1,5 @@
-// What all programs use. They are those of ../src/program, which say what they do and where they come from.
+// Functions for all programs. The programs are those of ../src/program, whose docs have their
+// sources.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// OpenMP tasks: all but one of the tasks are offered, the calling thread runs that one, then waits.
+// OpenMP tasks: all but one are offered to other threads; the calling thread runs that one and waits.
 #pragma once
 
 #include <array>

@@ -1,8 +1,12 @@
 // No runtime at all: plain calls.
 //
-// Every runtime offers the same: a constructor that takes the number of threads; install(work), which calls work() inside; join(a, b),
-// which runs both, maybe in parallel; sum(n, term), the sum of term(0) to term(n - 1), a task each; spawn_tree(low, high, leaf), which calls
-// leaf(low) to leaf(high - 1), a task each, every one of which spawns the two halves of its range and waits for neither.
+// Every runtime has the same interface:
+// - a constructor that takes the number of threads;
+// - install(work), which calls work() inside;
+// - join(a, b), which runs both, maybe in parallel;
+// - sum(n, term), the sum of term(0) to term(n - 1), a task each;
+// - spawn_tree(low, high, leaf), which calls leaf(low) to leaf(high - 1), a task each. A task spawns
+//   the two halves of its range and waits for neither.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// oneTBB: parallel_invoke for two tasks, a task_group for several, the last of which the calling thread runs, as TBB's documentation advises.
+// oneTBB: parallel_invoke for two tasks, a task_group for several. The calling thread runs the last
+// of these, as TBB's documentation advises.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-//! Fibonacci numbers by their definition: nothing but forks, so what is timed is the price of a
-//! fork.
+//! Fibonacci numbers by their definition: nothing but forks, so the time is the price of forks.
 //!
 //! `plain` is the usual benchmark. `sized` declares that each call touches 64 bytes, which befit
 //! any private cache: a runtime that looks at sizes need not fork at all. Its leaves can do some
@@ -12,11 +11,11 @@ use befit::{Forks, Task, fit};
 use super::{checked, timed};
 use crate::{error::Error, runtime::Runtime};
 
-/// What a call says that it touches: a line of its stack.
+/// The declared size of a call: a line of its stack.
 const BYTES: usize = 64;
 
-/// How many [`rounds`](work) take about 100 ns: at 3 GHz, 300 cycles of 6 (multiply 3 to 4, shift
-/// 1, xor 1).
+/// The [`rounds`](work) that take about 100 ns: at 3 GHz, 300 cycles of 6 each (multiply 3 to 4,
+/// shift 1, xor 1).
 pub(crate) const ROUNDS_OF_100_NS: u32 = 50;
 
 /// A fork per call, without sizes.
@@ -102,7 +101,7 @@ fn work<const ROUNDS: u32>(n: u32) -> u64 {
     x
 }
 
-/// What the whole tree adds up to: it has fib(n) leaves with 1 and fib(n − 1) with 0.
+/// The sum over the whole tree, which has fib(n) leaves with 1 and fib(n − 1) with 0.
 fn expected<const ROUNDS: u32>(n: u32) -> u64 {
     let (mut zeros, mut ones) = (1_u64, 0_u64);
     for _ in 0..n {

@@ -2,15 +2,16 @@
 //!
 //! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in
 //! multi-socket multi-core architectures", ICS 2012 (Heat), with its two matrices of rows × 512
-//! doubles. The study does not say how many steps; 100 here.
+//! doubles. Chen et al. do not give the number of steps;
+//! here it is 100.
 //!
 //! The plate starts with one of its modes, sin(3πi/(rows−1)) · sin(3πj/511), which a step only
-//! scales, by (cos(3π/(rows−1)) + cos(3π/511))/2: so every cell is known, and one that missed a
-//! step shows.
+//! scales, by (cos(3π/(rows−1)) + cos(3π/511))/2. So every cell is known, and the check finds one
+//! that missed a step.
 
 use std::{array, f64::consts::PI, mem, time::Duration};
 
-use super::{input::filled, timed};
+use super::{filled, timed};
 use crate::{error::Error, runtime::Runtime};
 
 const COLUMNS: usize = 512;

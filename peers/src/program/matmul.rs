@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
-use super::{
-    input::{filled, random},
-    timed,
-};
+use super::{filled, random, timed};
 use crate::{error::Error, runtime::Runtime};
 
 /// Matrices with so many rows are multiplied by loops.

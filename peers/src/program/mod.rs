@@ -3,14 +3,13 @@
 //! Each makes its input, is timed from the call into the pool to its return, and checks its result
 //! outside that time.
 //!
-//! What a leaf does that takes a program's time is one function, never inlined, so that all
-//! runtimes run the same machine code there: a copy for each may be laid out better for one than
-//! for another, which has made up to a tenth of nqueens' time. (T. Mytkowicz et al., *Producing
-//! wrong data without doing anything obviously wrong!*, ASPLOS 2009.)
+//! The leaves, in which a program's time goes, are functions that are never inlined. So all
+//! runtimes run the same machine code there: one of several copies may be laid out better than
+//! another, and the difference can be a tenth of the time. (T. Mytkowicz et al., *Producing wrong
+//! data without doing anything obviously wrong!*, ASPLOS 2009.)
 
 mod fib;
 mod heat;
-mod input;
 mod matmul;
 mod nqueens;
 mod quicksort;
@@ -20,136 +19,92 @@ mod spawn;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    str::FromStr,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use clap::{ValueEnum, builder::PossibleValue};
 
 pub(crate) use self::fib::{Fib, fib_sized};
 use crate::{error::Error, runtime::Runtime};
 
-/// A program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A program; the comments are the lines of `--help`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Program {
-    /// [`fib::plain`]
+    /// the n-th Fibonacci number, a fork per call
     Fib,
-    /// [`fib::sized`] with empty leaves
+    /// the same; each fork says that it touches less than a private cache holds
     FibSized,
-    /// [`fib::task`]
+    /// the same; for befit as a task that is compiled without forks, too
     FibTask,
-    /// [`fib::sized`] with leaves of about 100 ns
+    /// fib-sized; each leaf works for about 100 ns
+    #[value(name = "fib-100ns")]
     Fib100ns,
-    /// [`skynet`]
+    /// the sum of n leaves' numbers; every other task forks ten
     Skynet,
-    /// [`spawn`]
+    /// a tree of n leaves, every task spawned into one scope; a mark in each leaf
     Spawn,
-    /// [`nqueens`]
+    /// placements of n queens; a task per queen that stands
     Nqueens,
-    /// [`matmul`]
+    /// product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32
     Matmul,
-    /// [`rrm`]
+    /// recursive repeated map of n doubles (bandwidth)
     Rrm,
-    /// [`quicksort`]
+    /// quicksort of n doubles, partition in parallel too
     Quicksort,
-    /// [`heat`]
+    /// five-point Jacobi on n rows of 512 doubles, 100 iterations
     Heat,
 }
 
 impl Program {
-    /// Every program.
-    pub(crate) const ALL: [Self; 11] = [
-        Self::Fib,
-        Self::FibSized,
-        Self::FibTask,
-        Self::Fib100ns,
-        Self::Skynet,
-        Self::Spawn,
-        Self::Nqueens,
-        Self::Matmul,
-        Self::Rrm,
-        Self::Quicksort,
-        Self::Heat,
-    ];
-
     /// As users type it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fib => "fib",
-            Self::FibSized => "fib-sized",
-            Self::FibTask => "fib-task",
-            Self::Fib100ns => "fib-100ns",
-            Self::Skynet => "skynet",
-            Self::Spawn => "spawn",
-            Self::Nqueens => "nqueens",
-            Self::Matmul => "matmul",
-            Self::Rrm => "rrm",
-            Self::Quicksort => "quicksort",
-            Self::Heat => "heat",
-        }
+    pub(crate) fn name(self) -> String {
+        self.described().get_name().to_owned()
     }
 
     /// One line on what it does.
-    pub(crate) fn about(self) -> &'static str {
+    pub(crate) fn about(self) -> String {
+        self.described().get_help().map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn described(self) -> PossibleValue {
+        self.to_possible_value().expect("no program is hidden")
+    }
+
+    /// The size of its input unless another is asked for, and the size of the untimed run before
+    /// the timed one, which starts the runtime's threads.
+    fn sizes(self) -> (usize, usize) {
         match self {
-            Self::Fib => "the n-th Fibonacci number, a fork per call",
-            Self::FibSized => {
-                "the same; each fork says that it touches less than a private cache holds"
-            }
-            Self::FibTask => "the same; for befit as a task that is compiled without forks, too",
-            Self::Fib100ns => "fib-sized; each leaf works for about 100 ns",
-            Self::Skynet => "the sum of n leaves' numbers; every other task forks ten",
-            Self::Spawn => {
-                "a tree of n leaves, every task spawned into one scope; a mark in each leaf"
-            }
-            Self::Nqueens => "placements of n queens; a task per queen that stands",
-            Self::Matmul => {
-                "product of two n x n matrices of 32-bit integers, by quadrants down to 32 x 32"
-            }
-            Self::Rrm => "recursive repeated map of n doubles (bandwidth)",
-            Self::Quicksort => "quicksort of n doubles, partition in parallel too",
-            Self::Heat => "five-point Jacobi on n rows of 512 doubles, 100 iterations",
+            Self::Fib | Self::FibSized | Self::FibTask => (38, 25),
+            Self::Fib100ns => (30, 18),
+            Self::Skynet => (1_000_000, 10_000),
+            Self::Spawn => (1 << 20, 1 << 12),
+            Self::Nqueens => (13, 9),
+            Self::Matmul => (1024, 128),
+            Self::Rrm | Self::Quicksort => (10_000_000, 1 << 18),
+            Self::Heat => (8192, 128),
         }
     }
 
     /// The size of its input unless another is asked for.
     pub(crate) fn default_n(self) -> usize {
-        match self {
-            Self::Fib | Self::FibSized | Self::FibTask => 38,
-            Self::Fib100ns => 30,
-            Self::Skynet => 1_000_000,
-            Self::Spawn => 1 << 20,
-            Self::Nqueens => 13,
-            Self::Matmul => 1024,
-            Self::Rrm | Self::Quicksort => 10_000_000,
-            Self::Heat => 8192,
-        }
+        self.sizes().0
     }
 
-    /// The size of the untimed run before the timed one, which starts the runtime's threads.
+    /// The size of the untimed run.
     pub(crate) fn warm_up_n(self) -> usize {
-        match self {
-            Self::Fib | Self::FibSized | Self::FibTask => 25,
-            Self::Fib100ns => 18,
-            Self::Skynet => 10_000,
-            Self::Spawn => 1 << 12,
-            Self::Nqueens => 9,
-            Self::Matmul => 128,
-            Self::Rrm | Self::Quicksort => 1 << 18,
-            Self::Heat => 128,
-        }
+        self.sizes().1
     }
 
-    /// Whether its data is larger than caches and its tasks say how much they touch.
+    /// True if its data is larger than caches and its tasks declare sizes.
     pub(crate) fn has_large_data(self) -> bool {
         matches!(self, Self::Matmul | Self::Rrm | Self::Quicksort | Self::Heat)
     }
 
-    /// Whether it forks by [`Runtime::sum`].
+    /// True if it forks by [`Runtime::sum`].
     pub(crate) fn sums(self) -> bool {
         matches!(self, Self::Skynet | Self::Nqueens)
     }
 
-    /// Runs it on `runtime`, first small and then of size `n`; how long the latter took.
+    /// Runs it on `runtime`, first small and then of size `n`; returns the time of the latter.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Memory`] or [`Error::WrongResult`].
@@ -175,29 +130,26 @@ impl Program {
     }
 }
 
-impl FromStr for Program {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        let found = Self::ALL.into_iter().find(|program| program.name() == name);
-        found.ok_or_else(|| format!("unknown program '{name}'; known: {}", known()))
-    }
+/// Reads a program's name.
+pub(crate) fn parse(name: &str) -> Result<Program, String> {
+    Program::from_str(name, false).map_err(|_| {
+        let known: Vec<_> = Program::value_variants().iter().map(|p| p.name()).collect();
+        format!("unknown program '{name}'; known: {}", known.join(", "))
+    })
 }
 
-/// Times `work` in the pool; `bytes` is what it touches.
-fn timed<R, W, T>(runtime: &R, bytes: Option<usize>, work: W) -> (Duration, T)
-where
-    R: Runtime,
-    W: FnOnce(&mut R::Context<'_>) -> T + Send,
-    T: Send,
-{
+/// Times `work`, which touches `bytes`, in the pool.
+fn timed<R: Runtime, T: Send>(
+    runtime: &R,
+    bytes: Option<usize>,
+    work: impl FnOnce(&mut R::Context<'_>) -> T + Send,
+) -> (Duration, T) {
     let start = Instant::now();
     let result = runtime.install(bytes, work);
     (start.elapsed(), result)
 }
 
-/// `time`, if what was found is what must be.
+/// Returns `time` if the result is right.
 fn checked<T: PartialEq + std::fmt::Display>(
     time: Duration,
     found: T,
@@ -208,4 +160,26 @@ fn checked<T: PartialEq + std::fmt::Display>(
     } else {
         Err(Error::WrongResult(format!("{found}, must be {expected}")))
     }
+}
+
+/// `n` elements made by `element` from their indices. Time O(n).
+///
+/// # Errors
+/// [`Error::Memory`].
+fn filled<T>(n: usize, element: impl FnMut(usize) -> T) -> Result<Vec<T>, Error> {
+    let mut array = Vec::new();
+    array.try_reserve_exact(n).map_err(|_| Error::Memory(n))?;
+    array.extend((0..n).map(element));
+    Ok(array)
+}
+
+/// The `i`-th of a fixed sequence of random numbers (SplitMix64: Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014, section 5, figure 14 with the constants
+/// of mix64variant13).
+#[inline]
+fn random(i: u64) -> u64 {
+    let mut x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }

@@ -1,5 +1,5 @@
-//! In how many ways n queens stand on a board without threatening each other: a task for each queen
-//! that can be placed, in every column, without a cut-off.
+//! The number of ways to place n queens on a board so that none threatens another: a task for each
+//! queen that can be placed, in every column, without a cut-off.
 //!
 //! Source: the runtime-benchmarks collection (tzcnt), whose program goes back to libfork's and so
 //! to the Barcelona OpenMP Tasks Suite.
@@ -40,8 +40,8 @@ fn place<R: Runtime>(cx: &mut R::Context<'_>, n: usize, column: usize, board: Bo
     })
 }
 
-/// The rows where a queen may stand in the column after those of `before`, and how many these are.
-/// Nearly all of the time goes into its branches.
+/// The rows where a queen may stand in the column after those of `before`, and their number. Nearly
+/// all of the time goes into its branches.
 #[inline(never)]
 fn free_rows(n: usize, before: &[i8]) -> ([i8; MOST], usize) {
     let mut rows = [0; MOST];
@@ -55,7 +55,7 @@ fn free_rows(n: usize, before: &[i8]) -> ([i8; MOST], usize) {
     (rows, count)
 }
 
-/// Whether a queen in `row` of the next column is threatened by none of `before`.
+/// True if none of `before` threatens a queen in `row` of the next column.
 #[inline]
 fn stands(before: &[i8], row: i8) -> bool {
     before.iter().enumerate().all(|(column, &other)| {

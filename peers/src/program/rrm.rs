@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{input::filled, timed};
+use super::{filled, timed};
 use crate::{error::Error, runtime::Runtime};
 
 /// How often each range is mapped before it is cut.

@@ -8,7 +8,7 @@ use std::{hint::black_box, time::Duration};
 use super::{checked, timed};
 use crate::{error::Error, runtime::Runtime};
 
-/// How many tasks a task forks.
+/// The number of tasks that a task forks.
 const BRANCHES: usize = 10;
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {

@@ -1,5 +1,5 @@
-//! A complete binary tree of tasks with n leaves, each task spawned by its parent into one scope,
-//! and none waited for alone: what a spawned task costs. A leaf makes one mark.
+//! The cost of a spawned task: a complete binary tree of tasks with n leaves, each spawned by its
+//! parent into one scope, and none waited for alone. A leaf makes one mark.
 
 use std::{
     hint::black_box,
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{checked, input::filled, timed};
+use super::{checked, filled, timed};
 use crate::{error::Error, runtime::Runtime};
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {

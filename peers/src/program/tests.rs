@@ -1,6 +1,8 @@
 //! Every program on every runtime of this process.
 
-use super::Program;
+use clap::ValueEnum;
+
+use super::{Program, filled, random};
 use crate::{
     error::Error,
     runtime::{RuntimeKind, Serial},
@@ -26,7 +28,7 @@ fn every_program_is_right(threads: usize) {
         if let RuntimeKind::Cpp(_) = runtime {
             continue;
         }
-        for program in Program::ALL {
+        for program in Program::value_variants().iter().copied() {
             for &n in small(program) {
                 let result = runtime.run(program, n, threads);
                 assert!(
@@ -82,4 +84,15 @@ fn a_size_that_a_program_cannot_have_is_refused() {
             program.name()
         );
     }
+}
+
+#[test]
+fn the_random_numbers_are_splitmixs() {
+    // The first two of the reference implementation with seed 0.
+    assert_eq!([random(0), random(1)], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
+}
+
+#[test]
+fn too_large_an_array_is_an_error() {
+    assert!(matches!(filled(usize::MAX, |_| 0.0), Err(Error::Memory(usize::MAX))));
 }

@@ -46,11 +46,7 @@ impl<F: Fn(&mut (), usize) -> u64 + Sync> Task for Halves<'_, F> {
 impl Runtime for Befit {
     type Context<'c> = ();
 
-    fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut ()) -> T + Send,
-        T: Send,
-    {
+    fn install<T: Send>(&self, bytes: Option<usize>, work: impl FnOnce(&mut ()) -> T + Send) -> T {
         match bytes {
             Some(bytes) => self.0.install(fit(bytes, || work(&mut ()))),
             None => self.0.install(|| work(&mut ())),
@@ -61,44 +57,30 @@ impl Runtime for Befit {
         befit::run(Fib(n))
     }
 
-    fn spawn_tree<F>(_: &mut (), low: usize, high: usize, leaf: &F)
-    where
-        F: Fn(usize) + Sync,
-    {
+    fn spawn_tree<F: Fn(usize) + Sync>(_: &mut (), low: usize, high: usize, leaf: &F) {
         befit::scope(|s| spawn_halves(s, low, high, leaf));
     }
 
     #[inline(always)]
-    fn sum<F>(_: &mut (), n: usize, term: &F) -> u64
-    where
-        F: Fn(&mut (), usize) -> u64 + Sync,
-    {
+    fn sum<F: Fn(&mut (), usize) -> u64 + Sync>(_: &mut (), n: usize, term: &F) -> u64 {
         if n == 0 { 0 } else { befit::run(Halves { low: 0, high: n, term }) }
     }
 
     #[inline(always)]
-    fn join<A, B, X, Y>(_: &mut (), a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut ()) -> X + Send,
-        B: FnOnce(&mut ()) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+    fn join<X: Send, Y: Send>(
+        _: &mut (),
+        a: impl FnOnce(&mut ()) -> X + Send,
+        b: impl FnOnce(&mut ()) -> Y + Send,
+    ) -> (X, Y) {
         befit::join(|| a(&mut ()), || b(&mut ()))
     }
 
     #[inline(always)]
-    fn join_fit<A, B, X, Y>(
+    fn join_fit<X: Send, Y: Send>(
         _: &mut (),
-        (bytes_a, a): (usize, A),
-        (bytes_b, b): (usize, B),
-    ) -> (X, Y)
-    where
-        A: FnOnce(&mut ()) -> X + Send,
-        B: FnOnce(&mut ()) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+        (bytes_a, a): (usize, impl FnOnce(&mut ()) -> X + Send),
+        (bytes_b, b): (usize, impl FnOnce(&mut ()) -> Y + Send),
+    ) -> (X, Y) {
         befit::join(fit(bytes_a, || a(&mut ())), fit(bytes_b, || b(&mut ())))
     }
 }

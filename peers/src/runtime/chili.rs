@@ -22,24 +22,22 @@ impl Chili {
 impl Runtime for Chili {
     type Context<'c> = Scope<'c>;
 
-    fn install<W, T>(&self, _: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut Scope<'_>) -> T + Send,
-        T: Send,
-    {
+    fn install<T: Send>(
+        &self,
+        _: Option<usize>,
+        work: impl FnOnce(&mut Scope<'_>) -> T + Send,
+    ) -> T {
         work(&mut self.0.scope())
     }
 
     /// chili's `join` offers its *first* argument to others and runs the second itself: they are
     /// swapped here, so that every runtime runs a program in the same order.
     #[inline(always)]
-    fn join<A, B, X, Y>(cx: &mut Scope<'_>, a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut Scope<'_>) -> X + Send,
-        B: FnOnce(&mut Scope<'_>) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+    fn join<X: Send, Y: Send>(
+        cx: &mut Scope<'_>,
+        a: impl FnOnce(&mut Scope<'_>) -> X + Send,
+        b: impl FnOnce(&mut Scope<'_>) -> Y + Send,
+    ) -> (X, Y) {
         let (b, a) = cx.join(b, a);
         (a, b)
     }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, time::Duration};
 
 use befit::SchedulerKind;
 
-use super::{Befit, Chili, Rayon, RayonIter, Serial};
+use super::{Befit, Chili, Rayon, Serial};
 use crate::{cpp::CppRuntime, error::Error, program::Program};
 
 /// A runtime, or none.
@@ -37,8 +37,7 @@ impl RuntimeKind {
             .collect()
     }
 
-    /// Those that a program is timed on unless others are asked for: no two that run it in the same
-    /// way.
+    /// The runtimes that a program is timed on by default: no two that run it in the same way.
     pub(crate) fn usual(program: Program) -> Vec<Self> {
         let keep = |kind: &Self| match kind {
             Self::Befit(SchedulerKind::Ws) => true,
@@ -52,18 +51,17 @@ impl RuntimeKind {
         Self::all().into_iter().filter(keep).collect()
     }
 
-    /// Their names, as users type them.
+    /// The names, as users type them.
     pub(crate) fn names() -> String {
         Self::all().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it runs programs on one thread, whatever is asked for.
+    /// True if it runs programs on one thread, whatever the command line says.
     pub(crate) fn is_serial(self) -> bool {
         matches!(self, Self::Serial | Self::Cpp(CppRuntime::Serial))
     }
 
-    /// Builds it in this process and runs `program` of size `n` on it; how long that took. See
-    /// [`Program::run`].
+    /// Builds the runtime in this process, runs `program` of size `n` on it and returns the time.
     ///
     /// # Errors
     /// As [`Program::run`]; [`Error::Setup`]; [`Error::NotBuilt`] for those in C++, which do not
@@ -72,8 +70,8 @@ impl RuntimeKind {
         match self {
             Self::Serial => program.run(&Serial, n),
             Self::Befit(scheduler) => program.run(&Befit::new(threads, scheduler)?, n),
-            Self::Rayon => program.run(&Rayon::new(threads)?, n),
-            Self::RayonIter => program.run(&RayonIter::new(threads)?, n),
+            Self::Rayon => program.run(&Rayon::<false>::new(threads)?, n),
+            Self::RayonIter => program.run(&Rayon::<true>::new(threads)?, n),
             Self::Chili => program.run(&Chili::new(threads), n),
             Self::Cpp(_) => Err(Error::NotBuilt {
                 runtime: self.to_string(),

@@ -1,8 +1,8 @@
-//! What the programs are written on: fork-join, whoever provides it.
+//! The fork-join interface that the programs are written on.
 //!
-//! A program is one generic function over [`Runtime`]; each runtime gets its own copy by
-//! monomorphisation, with the calls below inlined, so what is timed is what the same program
-//! written directly on that runtime would be.
+//! A program is one generic function over [`Runtime`]. Each runtime gets its own copy by
+//! monomorphisation, with the calls below inlined. So the timed program is the one that would be
+//! written directly on that runtime.
 
 mod befit;
 mod chili;
@@ -11,55 +11,42 @@ mod rayon;
 mod serial;
 
 pub(crate) use self::{
-    befit::Befit,
-    chili::Chili,
-    kind::RuntimeKind,
-    rayon::{Rayon, RayonIter},
-    serial::Serial,
+    befit::Befit, chili::Chili, kind::RuntimeKind, rayon::Rayon, serial::Serial,
 };
 
 use crate::program::fib_sized;
 
 /// A pool of threads that runs fork-join programs.
 pub(crate) trait Runtime {
-    /// What a task must hand to a fork; nothing, for runtimes that find it by a thread-local
-    /// variable.
+    /// A task hands this to a fork; nothing, for runtimes that find it by a thread-local variable.
     type Context<'c>;
 
-    /// Calls `work` inside the pool. `bytes` is what it touches in all, for runtimes that want to
-    /// know.
-    fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut Self::Context<'_>) -> T + Send,
-        T: Send;
+    /// Calls `work` inside the pool. It touches `bytes` in all; some runtimes use that.
+    fn install<T: Send>(
+        &self,
+        bytes: Option<usize>,
+        work: impl FnOnce(&mut Self::Context<'_>) -> T + Send,
+    ) -> T;
 
     /// Runs both, maybe in parallel. Where it runs them itself, the calling thread runs `a` first.
-    fn join<A, B, X, Y>(cx: &mut Self::Context<'_>, a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut Self::Context<'_>) -> X + Send,
-        B: FnOnce(&mut Self::Context<'_>) -> Y + Send,
-        X: Send,
-        Y: Send;
-
-    /// As [`join`](Self::join), with the number of distinct bytes that each half touches, for
-    /// runtimes that want to know.
-    #[inline(always)]
-    fn join_fit<A, B, X, Y>(
+    fn join<X: Send, Y: Send>(
         cx: &mut Self::Context<'_>,
-        (_, a): (usize, A),
-        (_, b): (usize, B),
-    ) -> (X, Y)
-    where
-        A: FnOnce(&mut Self::Context<'_>) -> X + Send,
-        B: FnOnce(&mut Self::Context<'_>) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+        a: impl FnOnce(&mut Self::Context<'_>) -> X + Send,
+        b: impl FnOnce(&mut Self::Context<'_>) -> Y + Send,
+    ) -> (X, Y);
+
+    /// As [`join`](Self::join), with the number of distinct bytes that each half touches; some
+    /// runtimes use that.
+    #[inline(always)]
+    fn join_fit<X: Send, Y: Send>(
+        cx: &mut Self::Context<'_>,
+        (_, a): (usize, impl FnOnce(&mut Self::Context<'_>) -> X + Send),
+        (_, b): (usize, impl FnOnce(&mut Self::Context<'_>) -> Y + Send),
+    ) -> (X, Y) {
         Self::join(cx, a, b)
     }
 
-    /// The `n`-th Fibonacci number in the way that costs least: by closures, where there is no
-    /// other.
+    /// The `n`-th Fibonacci number in the way that costs least: by closures, if there is no other.
     fn fib_task(cx: &mut Self::Context<'_>, n: u32) -> u64
     where
         Self: Sized,
@@ -78,12 +65,15 @@ pub(crate) trait Runtime {
         if n == 0 { 0 } else { halves::<Self, F>(cx, 0, n, term) }
     }
 
-    /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each: a task halves
-    /// its range and spawns both halves into the one scope that ends with the last of them. Where
-    /// there are no scopes it forks them.
-    fn spawn_tree<F>(cx: &mut Self::Context<'_>, low: usize, high: usize, leaf: &F)
-    where
-        F: Fn(usize) + Sync,
+    /// Calls `leaf(low)`, …, `leaf(high - 1)` (there is at least one), a task each. A task halves
+    /// its range and spawns both halves into the one scope that ends with the last of them. A
+    /// runtime without scopes forks them.
+    fn spawn_tree<F: Fn(usize) + Sync>(
+        cx: &mut Self::Context<'_>,
+        low: usize,
+        high: usize,
+        leaf: &F,
+    ) where
         Self: Sized,
     {
         halves::<Self, _>(cx, low, high, &|_: &mut Self::Context<'_>, i: usize| {
@@ -93,7 +83,7 @@ pub(crate) trait Runtime {
     }
 }
 
-/// A scope that tasks are spawned into; what they borrow lives for `'s` at least.
+/// A scope that tasks are spawned into; their borrows live for `'s` at least.
 trait TaskScope<'s>: Sized {
     fn spawn_task<W: FnOnce(&Self) + Send + 's>(&self, work: W);
 }
@@ -132,8 +122,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    /// Dependencies are built with little optimisation unless the workspace says otherwise: once,
-    /// rayon and chili were, and looked slow.
+    /// With little optimisation rayon and chili would look slow.
     #[test]
     fn regression_the_peers_are_optimised_as_befit_is() {
         let manifest = include_str!("../../../Cargo.toml");

@@ -5,13 +5,16 @@ use rayon::{
     iter::{IntoParallelIterator, ParallelIterator},
 };
 
-use super::{Runtime, TaskScope, spawn_halves};
+use super::{Runtime, TaskScope, halves, spawn_halves};
 use crate::error::Error;
 
 /// A rayon pool with defaults but for the number of threads.
-pub(crate) struct Rayon(ThreadPool);
+///
+/// With `ITER` it sums by a parallel iterator. That forks fewer tasks: rayon stops cutting a range
+/// once there are enough pieces for its threads, and cuts further only after a steal.
+pub(crate) struct Rayon<const ITER: bool>(ThreadPool);
 
-impl Rayon {
+impl<const ITER: bool> Rayon<ITER> {
     pub(crate) fn new(threads: usize) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(Self).map_err(|e| Error::Setup { runtime: "rayon", reason: e.to_string() })
@@ -25,80 +28,32 @@ impl<'s> TaskScope<'s> for Scope<'s> {
     }
 }
 
-impl Runtime for Rayon {
+impl<const ITER: bool> Runtime for Rayon<ITER> {
     type Context<'c> = ();
 
-    fn install<W, T>(&self, _: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut ()) -> T + Send,
-        T: Send,
-    {
+    fn install<T: Send>(&self, _: Option<usize>, work: impl FnOnce(&mut ()) -> T + Send) -> T {
         self.0.install(|| work(&mut ()))
     }
 
-    fn spawn_tree<F>(_: &mut (), low: usize, high: usize, leaf: &F)
-    where
-        F: Fn(usize) + Sync,
-    {
+    fn spawn_tree<F: Fn(usize) + Sync>(_: &mut (), low: usize, high: usize, leaf: &F) {
         rayon::scope(|s| spawn_halves(s, low, high, leaf));
     }
 
     #[inline(always)]
-    fn join<A, B, X, Y>(_: &mut (), a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut ()) -> X + Send,
-        B: FnOnce(&mut ()) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+    fn join<X: Send, Y: Send>(
+        _: &mut (),
+        a: impl FnOnce(&mut ()) -> X + Send,
+        b: impl FnOnce(&mut ()) -> Y + Send,
+    ) -> (X, Y) {
         rayon::join(|| a(&mut ()), || b(&mut ()))
     }
-}
-
-/// As [`Rayon`], but sums by a parallel iterator. That forks fewer tasks: rayon stops cutting a
-/// range once there are enough pieces for its threads, and cuts further only what was stolen.
-pub(crate) struct RayonIter(Rayon);
-
-impl RayonIter {
-    pub(crate) fn new(threads: usize) -> Result<Self, Error> {
-        Rayon::new(threads).map(Self)
-    }
-}
-
-impl Runtime for RayonIter {
-    type Context<'c> = ();
-
-    fn install<W, T>(&self, bytes: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut ()) -> T + Send,
-        T: Send,
-    {
-        self.0.install(bytes, work)
-    }
 
     #[inline(always)]
-    fn join<A, B, X, Y>(cx: &mut (), a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut ()) -> X + Send,
-        B: FnOnce(&mut ()) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
-        Rayon::join(cx, a, b)
-    }
-
-    fn spawn_tree<F>(cx: &mut (), low: usize, high: usize, leaf: &F)
-    where
-        F: Fn(usize) + Sync,
-    {
-        Rayon::spawn_tree(cx, low, high, leaf);
-    }
-
-    #[inline(always)]
-    fn sum<F>(_: &mut (), n: usize, term: &F) -> u64
-    where
-        F: Fn(&mut (), usize) -> u64 + Sync,
-    {
-        (0..n).into_par_iter().map(|i| term(&mut (), i)).sum()
+    fn sum<F: Fn(&mut (), usize) -> u64 + Sync>(cx: &mut (), n: usize, term: &F) -> u64 {
+        match n {
+            _ if ITER => (0..n).into_par_iter().map(|i| term(&mut (), i)).sum(),
+            0 => 0,
+            _ => halves::<Self, F>(cx, 0, n, term),
+        }
     }
 }

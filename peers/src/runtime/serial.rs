@@ -8,30 +8,21 @@ pub(crate) struct Serial;
 impl Runtime for Serial {
     type Context<'c> = ();
 
-    fn install<W, T>(&self, _: Option<usize>, work: W) -> T
-    where
-        W: FnOnce(&mut ()) -> T + Send,
-        T: Send,
-    {
+    fn install<T: Send>(&self, _: Option<usize>, work: impl FnOnce(&mut ()) -> T + Send) -> T {
         work(&mut ())
     }
 
     #[inline(always)]
-    fn join<A, B, X, Y>(_: &mut (), a: A, b: B) -> (X, Y)
-    where
-        A: FnOnce(&mut ()) -> X + Send,
-        B: FnOnce(&mut ()) -> Y + Send,
-        X: Send,
-        Y: Send,
-    {
+    fn join<X: Send, Y: Send>(
+        _: &mut (),
+        a: impl FnOnce(&mut ()) -> X + Send,
+        b: impl FnOnce(&mut ()) -> Y + Send,
+    ) -> (X, Y) {
         (a(&mut ()), b(&mut ()))
     }
 
     #[inline(always)]
-    fn sum<F>(_: &mut (), n: usize, term: &F) -> u64
-    where
-        F: Fn(&mut (), usize) -> u64 + Sync,
-    {
+    fn sum<F: Fn(&mut (), usize) -> u64 + Sync>(_: &mut (), n: usize, term: &F) -> u64 {
         (0..n).map(|i| term(&mut (), i)).sum()
     }
 }

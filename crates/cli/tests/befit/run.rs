@@ -21,7 +21,7 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
     let line = "run rrm --n 200000 --threads 2 --repeats 1 --format json --machine";
     // Two threads share an L3: what befits it goes to the scheduler whatever the other does.
     let (report, results) = report(&befit(&words(line, &[MACHINE])));
-    assert_eq!(report["schema"], "befit.run/1");
+    assert_eq!(report["schema"], "befit.run/2");
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
     assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);
     assert_eq!(number(&results[0]["ratio"]), 1.0);

@@ -21,20 +21,20 @@ use super::{
 };
 use crate::{LabError, Progress};
 
-/// How much of what a failed program said is shown.
+/// The number of bytes that are shown of a failed program's output: its end.
 const SHOWN: u64 = 16 * 1024;
 
-/// What to start, for messages.
+/// The program to start, for messages.
 pub(super) struct Child<'a> {
     pub(super) name: &'a str,
     pub(super) scheduler: &'static str,
-    /// What it writes goes to stderr.
+    /// Its output goes to stderr.
     pub(super) show: bool,
 }
 
-/// What one run gave.
+/// The results of one run.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct NativeRun {
     /// From start to end of the process.
     pub(super) process: Duration,
     /// Of it and all that it started.
@@ -45,7 +45,7 @@ pub(super) struct Run {
     pub(super) not_counted: Vec<String>,
 }
 
-impl Run {
+impl NativeRun {
     /// The pool with the most threads, which stands for the program.
     pub(super) fn largest_pool(&self) -> Option<&Pool> {
         self.pools.iter().max_by_key(|pool| pool.threads)
@@ -60,11 +60,11 @@ impl Child<'_> {
         folder: &Path,
         interrupt: &Interrupt,
         progress: &dyn Progress,
-    ) -> Result<Run, LabError> {
+    ) -> Result<NativeRun, LabError> {
         let temporary = |source| LabError::Temporary { source };
         // Each process that befit runs in has a file of its own.
         command.env("BEFIT_STATS", folder.join("stats-%p.json")).stdin(Stdio::null());
-        // In a file and not a pipe: nobody need read it while it runs.
+        // A file, unlike a pipe, needs no reader while the program runs.
         let mut said = tempfile::tempfile().map_err(temporary)?;
         if self.show {
             command.stdout(Stdio::from(io::stderr())).stderr(Stdio::inherit());
@@ -90,7 +90,7 @@ impl Child<'_> {
             return Err(LabError::NoStatistics { name: self.name.to_owned() });
         }
         let counts = counting.read();
-        Ok(Run {
+        Ok(NativeRun {
             process,
             pools,
             pools_left_out,
@@ -106,8 +106,8 @@ impl Child<'_> {
         interrupt: &Interrupt,
     ) -> Result<(Duration, ExitStatus), LabError> {
         let failed = |source| LabError::Start { name: self.name.to_owned(), source };
-        // A group of its own, to be ended with all that it starts. The terminal's Ctrl-C then
-        // reaches only us, and we pass it on.
+        // A group of its own can be ended with all that it starts. The terminal's Ctrl-C then
+        // reaches only this process, which passes it on.
         command.process_group(0);
         if interrupt.is_raised() {
             return Err(LabError::Interrupted);
@@ -116,8 +116,8 @@ impl Child<'_> {
         let mut child = command.spawn().map_err(failed)?;
         let leader = Pid::from_child(&child);
         interrupt.begin(leader);
-        // Waits, but leaves it there, so that its number stays its own for as long as it may be
-        // sent signals.
+        // The child is waited for but not reaped, so that its number stays its own for as long as
+        // it may be sent signals.
         while let Err(Errno::INTR) =
             waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         {}
@@ -127,7 +127,7 @@ impl Child<'_> {
     }
 }
 
-/// The last that a program said, in whole lines.
+/// The end of a program's output, in whole lines.
 fn tail(said: &mut File) -> io::Result<String> {
     let length = said.seek(SeekFrom::End(0))?;
     said.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
@@ -141,7 +141,7 @@ fn tail(said: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes[cut..]).into_owned())
 }
 
-/// Takes the files out of `folder`.
+/// Reads the statistics in `folder`, and removes their files.
 fn documents(folder: &Path) -> Result<Vec<Document>, LabError> {
     let read = |path: &Path, source| LabError::Read { path: path.to_owned(), source };
     let mut paths = Vec::new();
@@ -151,7 +151,7 @@ fn documents(folder: &Path) -> Result<Vec<Document>, LabError> {
     paths.sort();
     let mut documents = Vec::new();
     for path in paths {
-        // A process that was killed may have left a part of one.
+        // A process that was killed may have left a part of a file.
         if path.extension().is_some_and(|extension| extension == "json") {
             let text = fs::read_to_string(&path).map_err(|error| read(&path, error))?;
             documents.push(Document::read(&text).map_err(|what| LabError::Statistics { what })?);

@@ -1,4 +1,4 @@
-//! The way out: what a signal handler calls, so that nothing that was started stays behind.
+//! The early end of native runs, for signal handlers: no process that was started stays behind.
 
 use std::{
     sync::{
@@ -11,7 +11,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long a program may take to end when asked to.
+/// The time in which a program must end when asked to.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Ends a native run early. Clones end the same one.
@@ -21,15 +21,15 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     raised: AtomicBool,
-    /// The process group of the program that runs now. While it is here, its number is not given to
-    /// another: the leader is not reaped.
+    /// The process group of the program that runs now. While it is here the leader is not reaped,
+    /// so its number is not given to another.
     group: Mutex<Option<Pid>>,
 }
 
 impl Interrupt {
-    /// Asks the running program, and all that it started, to end; after half a second makes it. No
-    /// further one is started. Blocks until it has ended, or until that time is over. Not for the
-    /// insides of a signal handler: for a thread that a handler wakes.
+    /// Asks the running program, and all that it started, to end, and kills it after half a second.
+    /// No further program is started. Blocks until it has ended, or until that time is over. A
+    /// signal handler cannot call it, but must wake a thread that does.
     pub fn raise(&self) {
         self.0.raised.store(true, SeqCst);
         self.signal(Signal::TERM);
@@ -63,13 +63,13 @@ impl Interrupt {
     pub(super) fn begin(&self, leader: Pid) {
         *self.group() = Some(leader);
         if self.is_raised() {
-            // Raised between the start and now: nobody has told it, and nobody will.
+            // Raised between the start and now, when the program was not yet known here.
             self.signal(Signal::KILL);
         }
     }
 
-    /// The program has ended and is about to be reaped. What it left running goes with it if the
-    /// run was interrupted.
+    /// The program has ended and is about to be reaped. If the run was interrupted, the processes
+    /// that it left running end with it.
     pub(super) fn end(&self) {
         if self.is_raised() {
             self.signal(Signal::KILL);

@@ -1,13 +1,13 @@
-//! Runs programs on this machine's own threads, under each scheduler in turn, and puts together
-//! what their workers counted.
+//! Runs programs on this machine's own threads, under each scheduler in turn, and puts their
+//! workers' counts together.
 //!
 //! ```text
-//! A B C A B C …   each run a process of its own, told by BEFIT_SCHEDULER and its like what to do ──BEFIT_STATS──► statistics ─┐
-//!                 counted from its exec on by befit-counters ─────────────────────────────────────────────────────────────────┴► medians
+//! A B C A B C …  each run is a process; BEFIT_SCHEDULER and its like set its scheduler
+//!    │ └─ BEFIT_STATS ──► statistics of its workers ───────┐
+//!    └─── befit-counters ─► counts from its exec on ───────┴──► medians
 //! ```
 //!
-//! The schedulers take turns, so that what disturbs the machine for a while disturbs them all
-//! alike.
+//! The schedulers take turns, so that a disturbance of the machine disturbs them all alike.
 
 mod child;
 mod interrupt;
@@ -15,7 +15,6 @@ mod stats;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod tiers;
 
 use std::{
     collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command,
@@ -25,14 +24,12 @@ use befit_counters::Event;
 use befit_sched::{OptionChoices, SchedulerKind};
 
 pub use interrupt::Interrupt;
-pub use summary::{
-    ClusterSummary, CountsSummary, Measured, NativeSummary, TimeSummary, WorkerSummary,
-};
-pub use tiers::TiersSummary;
+pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
+pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
 
 use crate::{LabError, Progress, recording};
 
-/// What to run.
+/// A program to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NativeSource {
     /// A kernel of befit's own.
@@ -44,9 +41,9 @@ pub enum NativeSource {
     },
     /// Any program that uses befit, as it is.
     Command {
-        /// What to start.
+        /// The file to start.
         program: OsString,
-        /// With what.
+        /// Its arguments.
         arguments: Vec<OsString>,
     },
 }
@@ -73,7 +70,7 @@ impl Pinning {
     }
 }
 
-/// How to run it. What is `None` is left to the program, and to what the environment says already.
+/// How to run it. A setting that is `None` is left to the program and to the environment as it is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativePlan {
     /// The policies, in this order in each round; the first is the baseline of tables.
@@ -84,30 +81,47 @@ pub struct NativePlan {
     pub threads: Option<NonZeroU32>,
     /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
     pub machine: Option<String>,
-    /// Whether threads are pinned; unless something is said, here or in the environment,
-    /// [`Pinning::Auto`] under all schedulers.
+    /// Whether threads are pinned; [`Pinning::Auto`] under all schedulers where neither this nor the
+    /// environment says anything.
     pub pin: Option<Pinning>,
-    /// What is set on the policies.
+    /// The options that are set on the policies.
     pub options: OptionChoices,
-    /// What the program writes goes to stderr, instead of nowhere.
+    /// The program's output goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
 
-/// What all runs gave.
+/// The results of all runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativeResults {
     /// One for each scheduler, as asked for.
     pub summaries: Vec<NativeSummary>,
     /// How each quantity was counted.
     pub events: Vec<Event>,
-    /// What was not counted, and why: a line each.
+    /// A line for each quantity that was not counted, with the reason.
     pub not_counted: Vec<String>,
-    /// What whoever reads the figures should know: a line each.
+    /// What a reader of the figures should know: a line each.
     pub notes: Vec<String>,
 }
 
+impl NativeResults {
+    /// Puts the summaries of all schedulers together: each gets its ratio to the first.
+    pub fn new(
+        mut summaries: Vec<NativeSummary>,
+        events: Vec<Event>,
+        not_counted: Vec<String>,
+        notes: Vec<String>,
+    ) -> Self {
+        let first = summaries.first().map_or(0.0, |first| first.time.median.number());
+        // JSON has no infinity: nothing is compared with no time.
+        for summary in summaries.iter_mut().filter(|_| first > 0.0) {
+            summary.ratio = summary.time.median.number() / first;
+        }
+        Self { summaries, events, not_counted, notes }
+    }
+}
+
 impl NativeSource {
-    /// Checks what can be checked without building or running anything.
+    /// Checks as much as can be checked without building or running anything.
     ///
     /// # Errors
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have.
@@ -119,8 +133,8 @@ impl NativeSource {
     }
 }
 
-/// What is started, and what it is called.
-struct Job {
+/// A program that is ready to start, and its name.
+struct NativeProgram {
     program: PathBuf,
     arguments: Vec<OsString>,
     /// As one would type it.
@@ -147,16 +161,16 @@ impl NativePlan {
         if interrupt.is_raised() {
             return Err(LabError::Interrupted); // whatever cargo says to it
         }
-        let job = prepared?;
+        let program = prepared?;
         let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
-        progress.running(&job.name, self.schedulers.len() * self.repeats.get() as usize);
+        progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
         for _ in 0..self.repeats.get() {
             for (scheduler, runs) in self.schedulers.iter().zip(&mut runs) {
-                let mut command = self.command(&job, *scheduler);
+                let mut command = self.command(&program, *scheduler);
                 let child = child::Child {
-                    name: &job.name,
+                    name: &program.name,
                     scheduler: scheduler.name(),
                     show: self.show_output,
                 };
@@ -171,17 +185,17 @@ impl NativePlan {
         let notes = notes(&self.schedulers, &runs);
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
-            NativeSummary::of(&job.name, *scheduler, job.measured, &runs)
+            NativeSummary::of(&program.name, *scheduler, program.measured, &runs)
         });
-        Ok(NativeResults {
-            summaries: summaries.collect(),
-            events,
-            not_counted: not_counted.into_iter().collect(),
-            notes,
-        })
+        let not_counted = not_counted.into_iter().collect();
+        Ok(NativeResults::new(summaries.collect(), events, not_counted, notes))
     }
 
-    fn prepare(&self, source: &NativeSource, progress: &dyn Progress) -> Result<Job, LabError> {
+    fn prepare(
+        &self,
+        source: &NativeSource,
+        progress: &dyn Progress,
+    ) -> Result<NativeProgram, LabError> {
         match source {
             NativeSource::Kernel { name, n } => {
                 let (build, arguments) = recording::native_kernel(name, *n)?;
@@ -189,21 +203,21 @@ impl NativePlan {
                 let program = build.run().map_err(LabError::Build)?;
                 let name = arguments.join(" ");
                 let arguments = arguments.into_iter().map(OsString::from).collect();
-                Ok(Job { program, arguments, name, measured: Measured::Pools })
+                Ok(NativeProgram { program, arguments, name, measured: Measured::Pools })
             }
             NativeSource::Command { program, arguments } => {
                 let words =
                     std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
                 let name = words.collect::<Vec<_>>().join(" ");
                 let (program, arguments) = (PathBuf::from(program), arguments.clone());
-                Ok(Job { program, arguments, name, measured: Measured::Process })
+                Ok(NativeProgram { program, arguments, name, measured: Measured::Process })
             }
         }
     }
 
-    fn command(&self, job: &Job, scheduler: SchedulerKind) -> Command {
-        let mut command = Command::new(&job.program);
-        command.args(&job.arguments).env("BEFIT_SCHEDULER", scheduler.name());
+    fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
+        let mut command = Command::new(&program.program);
+        command.args(&program.arguments).env("BEFIT_SCHEDULER", scheduler.name());
         let mut set = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 command.env(name, value);
@@ -219,14 +233,15 @@ impl NativePlan {
     }
 }
 
-/// What the user should know of how the program was run.
-fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::Run>]) -> Vec<String> {
+/// Remarks for the user on how the program was run.
+fn notes(schedulers: &[SchedulerKind], runs: &[Vec<child::NativeRun>]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (asked, runs) in schedulers.iter().zip(runs) {
         for pool in runs.iter().flat_map(|run| &run.pools) {
             if pool.scheduler != asked.name() {
                 notes.insert(format!(
-                    "the program builds a pool of its own choice under {}: there --sched has no effect",
+                    "the program builds a pool of its own choice under {}: \
+                     there --sched has no effect",
                     pool.scheduler
                 ));
             }

@@ -1,13 +1,16 @@
-//! Reads what a program wrote because of `BEFIT_STATS`: the schema `befit.stats/1` (docs/json.md).
+//! Reads the statistics that a program wrote to `BEFIT_STATS`: `befit.stats/2` (docs/json.md).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use befit_sched::{Breakdown, Tiers};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{Seconds, Spread};
 
 /// The version of the schema.
-const SCHEMA: &str = "befit.stats/1";
+const SCHEMA: &str = "befit.stats/2";
 
-/// What one process wrote. Fields that are not needed here are left out.
+/// The statistics of one process. Fields that are not needed here are left out.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct Document {
     schema: String,
@@ -23,61 +26,72 @@ pub(super) struct Pool {
     pub(super) pinned: bool,
     pub(super) sigma: f64,
     pub(super) mu: f64,
-    pub(super) span_seconds: Option<f64>,
+    pub(super) span_seconds: Option<Seconds>,
     pub(super) workers: Vec<Worker>,
-    pub(super) anchors: Vec<Anchors>,
+    pub(super) anchors: Vec<ClusterFigures<u64>>,
     #[serde(default)]
-    pub(super) tiers: Option<Tiers>,
+    pub(super) tiers: Option<Tiers<Option<String>, Option<String>>>,
 }
 
-/// What a scheduler with two tiers found out.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub(super) struct Tiers {
-    pub(super) source: Option<String>,
-    pub(super) plain: Option<String>,
-    pub(super) partitions: u64,
-    pub(super) root_bytes: u64,
-    pub(super) inter: u64,
-    pub(super) subtrees_run: u64,
-    pub(super) subtrees_moved: u64,
-    pub(super) subtrees: Vec<Subtree>,
+/// One worker's figures: counts of type `N` and times of type `T`. They are numbers in a run, and
+/// [`Spread`]s over the repeats.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(bound(deserialize = "N: Deserialize<'de>, T: Deserialize<'de> + Default"))]
+pub struct WorkerFigures<N, T> {
+    /// Where its time went, from the first job's start to the last one's end.
+    #[serde(rename = "seconds", deserialize_with = "or_none")]
+    pub time: Breakdown<T>,
+    /// Calls of `join` that were not inlined.
+    pub forks: N,
+    /// Forks that were published: given to the scheduler.
+    pub published: N,
+    /// Tasks spawned.
+    pub spawned: N,
+    /// Tasks that the scheduler gave to it.
+    pub executed: N,
+    /// Of these, anchored ones.
+    pub anchored: N,
+    /// Steals by the level of the smallest cache that thief and victim share (`L1` …), or `memory`.
+    pub steals: BTreeMap<String, N>,
+    /// Looks into another's queue that found nothing.
+    pub failed_steals: N,
+    /// Times that it went to sleep.
+    pub sleeps: N,
 }
 
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub(super) struct Subtree {
-    pub(super) bytes: u64,
+/// One worker in one run.
+pub(super) type Worker = WorkerFigures<u64, Seconds>;
+
+/// One worker over the repeats.
+pub type WorkerSummary = WorkerFigures<Spread<u64>, Spread<Seconds>>;
+
+/// Tasks anchored at one cluster: their number in a run, or its [`Spread`] over the repeats.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct ClusterFigures<N> {
+    /// Its number in the machine.
+    pub cluster: u32,
+    /// Its cache's level, or `memory`.
+    pub level: String,
+    /// The first of the workers under it.
+    pub first_worker: u32,
+    /// The last of them.
+    pub last_worker: u32,
+    /// The tasks.
+    pub tasks: N,
 }
 
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
-pub(super) struct Worker {
-    pub(super) seconds: Option<Seconds>,
-    pub(super) forks: u64,
-    pub(super) published: u64,
-    pub(super) spawned: u64,
-    pub(super) executed: u64,
-    pub(super) anchored: u64,
-    /// By level: `L1` …, `memory`.
-    pub(super) steals: BTreeMap<String, u64>,
-    pub(super) failed_steals: u64,
-    pub(super) sleeps: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
-pub(super) struct Seconds {
-    pub(super) active: f64,
-    pub(super) add: f64,
-    pub(super) get: f64,
-    pub(super) done: f64,
-    pub(super) idle: f64,
-}
-
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub(super) struct Anchors {
-    pub(super) cluster: u32,
-    pub(super) level: String,
-    pub(super) first_worker: u32,
-    pub(super) last_worker: u32,
-    pub(super) tasks: u64,
+impl<N> ClusterFigures<N> {
+    /// The same cluster with other figures.
+    pub(super) fn with<M>(&self, tasks: M) -> ClusterFigures<M> {
+        let Self { cluster, level, first_worker, last_worker, .. } = self;
+        ClusterFigures {
+            cluster: *cluster,
+            level: level.clone(),
+            first_worker: *first_worker,
+            last_worker: *last_worker,
+            tasks,
+        }
+    }
 }
 
 impl Document {
@@ -95,27 +109,50 @@ impl Document {
 }
 
 impl Worker {
-    /// Adds what another thread of the same number did, in another pool.
-    pub(super) fn add(&mut self, other: &Self) {
-        let mine = self.seconds.unwrap_or_default();
-        if let Some(theirs) = other.seconds {
-            self.seconds = Some(Seconds {
-                active: mine.active + theirs.active,
-                add: mine.add + theirs.add,
-                get: mine.get + theirs.get,
-                done: mine.done + theirs.done,
-                idle: mine.idle + theirs.idle,
-            });
-        }
-        self.forks += other.forks;
-        self.published += other.published;
-        self.spawned += other.spawned;
-        self.executed += other.executed;
-        self.anchored += other.anchored;
-        self.failed_steals += other.failed_steals;
-        self.sleeps += other.sleeps;
-        for (level, steals) in &other.steals {
-            *self.steals.entry(level.clone()).or_default() += steals;
+    /// Several workers as one: each figure is `count` or `time` of that figure of all of them.
+    fn join<N, T>(
+        all: &[&Self],
+        count: impl Fn(Vec<u64>) -> N,
+        time: impl Fn(Vec<Seconds>) -> T,
+    ) -> WorkerFigures<N, T> {
+        let of = |get: fn(&Self) -> u64| count(all.iter().map(|worker| get(worker)).collect());
+        let times: Vec<_> = all.iter().map(|worker| worker.time).collect();
+        let levels: BTreeSet<&String> =
+            all.iter().flat_map(|worker| worker.steals.keys()).collect();
+        let steals = |level: &String| {
+            let steals = all.iter().map(|w| w.steals.get(level).copied().unwrap_or(0));
+            (level.clone(), count(steals.collect()))
+        };
+        WorkerFigures {
+            time: Breakdown::join(&times, time),
+            forks: of(|w| w.forks),
+            published: of(|w| w.published),
+            spawned: of(|w| w.spawned),
+            executed: of(|w| w.executed),
+            anchored: of(|w| w.anchored),
+            steals: levels.into_iter().map(steals).collect(),
+            failed_steals: of(|w| w.failed_steals),
+            sleeps: of(|w| w.sleeps),
         }
     }
+
+    /// The sums over several workers.
+    pub(super) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let all: Vec<&Self> = all.into_iter().collect();
+        Self::join(&all, |counts| counts.iter().sum(), |times| times.into_iter().sum())
+    }
+
+    /// The spreads over several runs of one worker.
+    pub(super) fn summary(runs: &[&Self]) -> WorkerSummary {
+        let counts = |counts| Spread::of(counts).unwrap_or_default();
+        let times = |times| Spread::of(times).unwrap_or_default();
+        Self::join::<Spread<u64>, Spread<Seconds>>(runs, counts, times)
+    }
+}
+
+/// Reads the times of a worker; zeros in a pool that measured none.
+fn or_none<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> Result<Breakdown<T>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }

@@ -1,22 +1,25 @@
-//! What the repeats of one scheduler gave, put together.
+//! The repeats of one scheduler, put together.
+//!
+//! The structs here serialise themselves as an entry of `befit.run/2` (docs/json.md).
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use befit_counters::Counts;
-use befit_sched::SchedulerKind;
+use befit_sched::{SchedulerKind, Tiers};
+use serde::Serialize;
 
 use super::{
-    TiersSummary,
-    child::Run,
-    stats::{Seconds, Worker},
+    child::NativeRun,
+    stats::{ClusterFigures, Worker, WorkerSummary},
 };
-use crate::Spread;
+use crate::{
+    Seconds, Spread,
+    summary::{first_word, text},
+};
 
-/// What a program's time is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The time that schedulers are compared by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Measured {
     /// From the start of the first job to the end of the last one in its pools, one pool after the
     /// other. For kernels, which make their input before and check their result after.
@@ -27,14 +30,17 @@ pub enum Measured {
 
 /// One program under one scheduler, natively. Each figure is a [`Spread`] over the repeats, taken
 /// by itself.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NativeSummary {
+    /// The first word of the command.
+    pub program: String,
     /// The command, for people: `rrm --n 10000000`.
     pub command: String,
-    /// The policy that was asked for.
-    pub scheduler: SchedulerKind,
     /// Name of the machine that it scheduled on.
     pub machine: String,
+    /// The policy that was asked for.
+    #[serde(serialize_with = "text")]
+    pub scheduler: SchedulerKind,
     /// Threads of its largest pool.
     pub threads: u32,
     /// Whether all its pools were pinned.
@@ -45,82 +51,42 @@ pub struct NativeSummary {
     pub mu: f64,
     /// How often it ran.
     pub repeats: u32,
-    /// What [`NativeSummary::time`] answers.
+    /// Which of the two `time` is.
     pub measured: Measured,
+    /// The time to compare schedulers by: `process` or `pools_time`.
+    #[serde(rename = "seconds")]
+    pub time: Spread<Seconds>,
+    /// The median of `time` by that of the first scheduler.
+    pub ratio: f64,
     /// From the start of the process to its end.
-    pub process: Spread<Duration>,
+    #[serde(rename = "process_seconds")]
+    pub process: Spread<Seconds>,
     /// Time of its pools, from the start of a pool's first job to the end of its last; the sum over
     /// its pools.
-    pub pools_time: Spread<Duration>,
-    /// How many pools it built.
+    #[serde(rename = "pools_seconds")]
+    pub pools_time: Spread<Seconds>,
+    /// Pools that it built.
     pub pools: Spread<u64>,
     /// All workers together.
     pub total: WorkerSummary,
-    /// Each worker; those of the same number in several pools are taken together.
-    pub workers: Vec<WorkerSummary>,
     /// Clusters that tasks were anchored at.
+    #[serde(rename = "anchors")]
     pub clusters: Vec<ClusterSummary>,
     /// How it was cut, under schedulers with two tiers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TiersSummary>,
-    /// What the processor and the kernel counted of the whole process.
+    /// Counts of the whole process, by the processor and the kernel.
+    #[serde(rename = "counters")]
     pub counts: CountsSummary,
+    /// Each worker; those of the same number in several pools are taken together.
+    pub workers: Vec<WorkerSummary>,
 }
 
-/// What one worker did.
-#[derive(Clone, PartialEq, Debug)]
-pub struct WorkerSummary {
-    /// Where its time went.
-    pub time: TimeSummary,
-    /// Calls of `join` that were not run as plain calls.
-    pub forks: Spread<u64>,
-    /// Forks that were given to the scheduler.
-    pub published: Spread<u64>,
-    /// Tasks spawned.
-    pub spawned: Spread<u64>,
-    /// Tasks that the scheduler handed to it.
-    pub executed: Spread<u64>,
-    /// Of these, anchored ones.
-    pub anchored: Spread<u64>,
-    /// Steals by the level of the smallest cache that thief and victim share (`L1` …), or `memory`.
-    pub steals: Vec<(String, Spread<u64>)>,
-    /// Looks into another's queue that found nothing.
-    pub failed_steals: Spread<u64>,
-    /// Times that it went to sleep.
-    pub sleeps: Spread<u64>,
-}
-
-/// Where time went, between the first job's start and the last one's end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TimeSummary {
-    /// In the program's own code.
-    pub active: Spread<Duration>,
-    /// In the scheduler, making work known.
-    pub add: Spread<Duration>,
-    /// In the scheduler, being given work.
-    pub get: Spread<Duration>,
-    /// In the scheduler, giving back what ended or waits.
-    pub done: Spread<Duration>,
-    /// Without work.
-    pub idle: Spread<Duration>,
-}
-
-/// Tasks anchored at one cluster.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ClusterSummary {
-    /// Its number in the machine.
-    pub cluster: u32,
-    /// Its cache's level, or `memory`.
-    pub level: String,
-    /// The first of the workers under it.
-    pub first_worker: u32,
-    /// The last of them.
-    pub last_worker: u32,
-    /// How many tasks were anchored there.
-    pub tasks: Spread<u64>,
-}
+/// Tasks anchored at one cluster, over the repeats.
+pub type ClusterSummary = ClusterFigures<Spread<u64>>;
 
 /// Counts of the whole process with all that it started; `None` where nothing counts.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct CountsSummary {
     /// Cache lines brought into the last cache that is a core's own.
     pub private_misses: Option<Spread<u64>>,
@@ -131,7 +97,8 @@ pub struct CountsSummary {
     /// Core cycles in user space.
     pub cycles: Option<Spread<u64>>,
     /// Time on processors, of all threads.
-    pub task_clock: Option<Spread<Duration>>,
+    #[serde(rename = "task_clock_seconds")]
+    pub task_clock: Option<Spread<Seconds>>,
     /// Page faults.
     pub page_faults: Option<Spread<u64>>,
     /// Context switches.
@@ -143,89 +110,76 @@ pub struct CountsSummary {
     pub coverage: Option<f64>,
 }
 
-impl NativeSummary {
-    /// The time to compare schedulers by.
-    pub fn time(&self) -> Spread<Duration> {
-        match self.measured {
-            Measured::Pools => self.pools_time,
-            Measured::Process => self.process,
-        }
-    }
+/// How a scheduler with two tiers has cut the program: of each run, in its largest pool.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TiersSummary {
+    /// Where the sizes come from: `hardware counters`, `declared sizes`; of several runs all that
+    /// there were, joined by commas. Empty if none has seen a size.
+    pub source: String,
+    /// Why it stole as if there were one tier, in runs where it did, joined by semicolons.
+    pub plain: String,
+    /// How often a computation was cut in tiers.
+    pub partitions: Spread<u64>,
+    /// Bytes that one iteration of the latest cut involves.
+    pub root_bytes: Spread<u64>,
+    /// Inter-socket tasks of the latest cut, the root included.
+    pub inter: Spread<u64>,
+    /// Its intra-socket subtrees, as many as there are leaf inter-socket tasks.
+    pub subtrees: Spread<u64>,
+    /// Bytes that the largest of them involves.
+    pub largest_bytes: Spread<u64>,
+    /// Subtrees that were run in all.
+    pub subtrees_run: Spread<u64>,
+    /// Of these, on another socket than the last time.
+    pub subtrees_moved: Spread<u64>,
+}
 
+impl NativeSummary {
     /// `None` of no runs.
     pub(super) fn of(
         command: &str,
         scheduler: SchedulerKind,
         measured: Measured,
-        runs: &[Run],
+        runs: &[NativeRun],
     ) -> Option<Self> {
         // The largest pool speaks for the run.
         let pool = runs.first()?.largest_pool()?;
         let per_run: Vec<Vec<Worker>> = runs.iter().map(workers).collect();
         let count = per_run.iter().map(Vec::len).max()?;
         let none = Worker::default();
-        let total = |workers: &Vec<Worker>| {
-            let mut sum = Worker::default();
-            workers.iter().for_each(|worker| sum.add(worker));
-            sum
-        };
-        let totals: Vec<Worker> = per_run.iter().map(total).collect();
-        let workers = (0..count).map(|i| {
+        let totals: Vec<Worker> = per_run.iter().map(Worker::sum).collect();
+        let worker = |i: usize| {
             let worker: Vec<&Worker> =
                 per_run.iter().map(|run| run.get(i).unwrap_or(&none)).collect();
-            WorkerSummary::of(&worker)
-        });
-        let spans = |run: &Run| run.pools.iter().filter_map(|pool| pool.span_seconds).sum();
+            Worker::summary(&worker)
+        };
+        let spans = |run: &NativeRun| run.pools.iter().filter_map(|pool| pool.span_seconds).sum();
+        let process = Spread::of(runs.iter().map(|run| Seconds(run.process)))?;
+        let pools_time = Spread::of(runs.iter().map(spans))?;
         Some(Self {
+            program: first_word(command),
             command: command.to_owned(),
-            scheduler,
             machine: pool.machine.clone(),
+            scheduler,
             threads: pool.threads,
             pinned: runs.iter().flat_map(|run| &run.pools).all(|pool| pool.pinned),
             sigma: pool.sigma,
             mu: pool.mu,
             repeats: runs.len() as u32,
             measured,
-            process: Spread::of(runs.iter().map(|run| run.process))?,
-            pools_time: Spread::of(runs.iter().map(|run| duration(spans(run))))?,
+            time: match measured {
+                Measured::Pools => pools_time,
+                Measured::Process => process,
+            },
+            ratio: 1.0,
+            process,
+            pools_time,
             pools: Spread::of(runs.iter().map(|run| run.pools.len() as u64))?,
-            total: WorkerSummary::of(&totals.iter().collect::<Vec<_>>())?,
-            workers: workers.collect::<Option<_>>()?,
+            total: Worker::summary(&totals.iter().collect::<Vec<_>>()),
             clusters: clusters(runs),
             tiers: TiersSummary::of(runs),
             counts: CountsSummary::of(runs.iter().map(|run| &run.counts)),
-        })
-    }
-}
-
-impl WorkerSummary {
-    fn of(runs: &[&Worker]) -> Option<Self> {
-        let figure = |of: fn(&Worker) -> u64| Spread::of(runs.iter().map(|worker| of(worker)));
-        let time = |of: fn(&Seconds) -> f64| {
-            Spread::of(runs.iter().map(|worker| duration(worker.seconds.as_ref().map_or(0.0, of))))
-        };
-        let levels: BTreeSet<&String> =
-            runs.iter().flat_map(|worker| worker.steals.keys()).collect();
-        let steals = |level: &String| {
-            let steals = runs.iter().map(|worker| worker.steals.get(level).copied().unwrap_or(0));
-            Some((level.clone(), Spread::of(steals)?))
-        };
-        Some(Self {
-            time: TimeSummary {
-                active: time(|s| s.active)?,
-                add: time(|s| s.add)?,
-                get: time(|s| s.get)?,
-                done: time(|s| s.done)?,
-                idle: time(|s| s.idle)?,
-            },
-            forks: figure(|w| w.forks)?,
-            published: figure(|w| w.published)?,
-            spawned: figure(|w| w.spawned)?,
-            executed: figure(|w| w.executed)?,
-            anchored: figure(|w| w.anchored)?,
-            steals: levels.into_iter().map(steals).collect::<Option<_>>()?,
-            failed_steals: figure(|w| w.failed_steals)?,
-            sleeps: figure(|w| w.sleeps)?,
+            workers: (0..count).map(worker).collect(),
         })
     }
 }
@@ -233,64 +187,69 @@ impl WorkerSummary {
 impl CountsSummary {
     fn of<'a>(runs: impl Iterator<Item = &'a Counts> + Clone) -> Self {
         let figure = |of: fn(&Counts) -> Option<u64>| {
-            // Known in every run, or not known: the spread of some would be that of others.
+            // A figure is known in every run or in none: the runs that know it may be special.
             Spread::of(runs.clone().map(of).collect::<Option<Vec<u64>>>()?)
         };
-        let any = |counts: &Counts| *counts != Counts::default();
+        let time = runs.clone().map(|c| c.task_clock.map(Seconds)).collect::<Option<Vec<_>>>();
+        let counted = runs.clone().filter(|counts| **counts != Counts::default());
         Self {
             private_misses: figure(|c| c.private_misses.map(|lines| lines.0)),
             llc_misses: figure(|c| c.llc_misses.map(|lines| lines.0)),
             instructions: figure(|c| c.instructions),
             cycles: figure(|c| c.cycles.map(|cycles| cycles.0)),
-            task_clock: figure(|c| c.task_clock.map(|time| time.as_nanos() as u64))
-                .map(|spread| spread.map(Duration::from_nanos)),
+            task_clock: time.and_then(Spread::of),
             page_faults: figure(|c| c.page_faults),
             context_switches: figure(|c| c.context_switches),
             migrations: figure(|c| c.migrations),
-            coverage: runs
-                .clone()
-                .filter(|c| any(c))
-                .map(|c| c.coverage.share())
-                .min_by(f64::total_cmp),
+            coverage: counted.map(|c| c.coverage.share()).min_by(f64::total_cmp),
         }
+    }
+}
+
+impl TiersSummary {
+    /// `None` if the scheduler makes no tiers.
+    fn of(runs: &[NativeRun]) -> Option<Self> {
+        type RunTiers = Tiers<Option<String>, Option<String>>;
+        let tiers: Vec<&RunTiers> =
+            runs.iter().filter_map(|run| run.largest_pool()?.tiers.as_ref()).collect();
+        let figure = |of: fn(&RunTiers) -> u64| Spread::of(tiers.iter().map(|tiers| of(tiers)));
+        let words = |of: fn(&RunTiers) -> Option<&str>, separator: &str| {
+            let words: BTreeSet<&str> = tiers.iter().filter_map(|tiers| of(tiers)).collect();
+            words.into_iter().collect::<Vec<_>>().join(separator)
+        };
+        let largest = |t: &RunTiers| t.subtrees.iter().map(|subtree| subtree.soid.0).max();
+        Some(Self {
+            source: words(|t| t.source.as_deref(), ", "),
+            plain: words(|t| t.plain.as_deref(), "; "),
+            partitions: figure(|t| t.partitions)?,
+            root_bytes: figure(|t| t.root.0)?,
+            inter: figure(|t| t.inter)?,
+            subtrees: figure(|t| t.subtrees.len() as u64)?,
+            largest_bytes: Spread::of(tiers.iter().map(|tiers| largest(tiers).unwrap_or(0)))?,
+            subtrees_run: figure(|t| t.ran)?,
+            subtrees_moved: figure(|t| t.moved)?,
+        })
     }
 }
 
 /// Each worker over all pools of a run.
-fn workers(run: &Run) -> Vec<Worker> {
-    let mut workers: Vec<Worker> = Vec::new();
-    for pool in &run.pools {
-        if workers.len() < pool.workers.len() {
-            workers.resize_with(pool.workers.len(), Worker::default);
-        }
-        workers.iter_mut().zip(&pool.workers).for_each(|(sum, worker)| sum.add(worker));
-    }
-    workers
+fn workers(run: &NativeRun) -> Vec<Worker> {
+    let count = run.pools.iter().map(|pool| pool.workers.len()).max().unwrap_or(0);
+    let worker = |i: usize| Worker::sum(run.pools.iter().filter_map(|pool| pool.workers.get(i)));
+    (0..count).map(worker).collect()
 }
 
-fn clusters(runs: &[Run]) -> Vec<ClusterSummary> {
-    type Place = (u32, String, u32, u32);
-    let mut tasks: BTreeMap<Place, Vec<u64>> = BTreeMap::new();
+/// The tasks that were anchored at each cluster in every run, over all its pools.
+fn clusters(runs: &[NativeRun]) -> Vec<ClusterSummary> {
+    let mut tasks: BTreeMap<ClusterFigures<()>, Vec<u64>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         for anchors in run.pools.iter().flat_map(|pool| &pool.anchors) {
-            let cluster =
-                (anchors.cluster, anchors.level.clone(), anchors.first_worker, anchors.last_worker);
-            tasks.entry(cluster).or_insert_with(|| vec![0; runs.len()])[at] += anchors.tasks;
+            tasks.entry(anchors.with(())).or_insert_with(|| vec![0; runs.len()])[at] +=
+                anchors.tasks;
         }
     }
-    let summary = |((cluster, level, first_worker, last_worker), tasks): (Place, Vec<u64>)| {
-        Some(ClusterSummary {
-            cluster,
-            level,
-            first_worker,
-            last_worker,
-            tasks: Spread::of(tasks)?,
-        })
-    };
-    tasks.into_iter().filter_map(summary).collect()
-}
-
-/// Seconds as they stand in JSON; what is none there is 0.
-fn duration(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    tasks
+        .iter()
+        .filter_map(|(cluster, tasks)| Some(cluster.with(Spread::of(tasks.clone())?)))
+        .collect()
 }

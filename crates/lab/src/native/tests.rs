@@ -12,19 +12,22 @@ use befit_sched::Options;
 use super::*;
 use crate::{LabError, Silent};
 
-/// What a process of two pools would write, with its scheduler's name in it; `$1` is what the first
-/// worker's forks are.
+/// The statistics of a process with two pools, with its scheduler's name in them; `$1` is the first
+/// worker's number of forks.
 const PROGRAM: &str = r#"#!/bin/sh
 echo "$BEFIT_SCHEDULER" >> "$0.order"
 file=$(echo "$BEFIT_STATS" | sed "s/%p/$$/")
 worker='"published": 2, "spawned": 0, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
-pool='"scheduler": "'$BEFIT_SCHEDULER'", "machine": "m", "threads": 2, "pinned": false, "sigma": 0.5, "mu": 0.2, "ended": true'
-one='{"seconds": {"active": 0.5, "add": 0.1, "get": 0.1, "done": 0.1, "idle": 0.2}, "forks": '$1', "steals": {"L3": 1, "memory": 2}, '$worker'}'
-two='{"seconds": {"active": 1, "add": 0, "get": 0, "done": 0, "idle": 0}, "forks": 1, "steals": {"L3": 0, "memory": 7}, '$worker'}'
-anchors='"anchors": [{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 1, "tasks": 6}]'
-echo '{"schema": "befit.stats/1", "program": "p", "process": 1, "pools_left_out": 0, "pools": [
-{'$pool', "span_seconds": 1.0, "workers": ['$one', '$two'], '$anchors'},
-{'$pool', "span_seconds": 1.0, "workers": ['$one'], "anchors": []}]}' > "$file"
+pool='"scheduler": "'$BEFIT_SCHEDULER'", "machine": "m", "threads": 2, "pinned": false,
+  "sigma": 0.5, "mu": 0.2, "ended": true, "span_seconds": 1.0'
+one='{"seconds": {"active": 0.5, "add": 0.1, "get": 0.1, "done": 0.1, "idle": 0.2},
+  "forks": '$1', "steals": {"L3": 1, "memory": 2}, '$worker'}'
+two='{"seconds": {"active": 1, "add": 0, "get": 0, "done": 0, "idle": 0},
+  "forks": 1, "steals": {"L3": 0, "memory": 7}, '$worker'}'
+anchors='{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 1, "tasks": 6}'
+echo '{"schema": "befit.stats/2", "program": "p", "process": 1, "pools_left_out": 0, "pools": [
+{'$pool', "workers": ['$one', '$two'], "anchors": ['$anchors']},
+{'$pool', "workers": ['$one'], "anchors": []}]}' > "$file"
 "#;
 
 struct Script(tempfile::TempDir);
@@ -60,26 +63,32 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
     }
 }
 
+fn run(
+    schedulers: &[&str],
+    repeats: u32,
+    source: &NativeSource,
+) -> Result<NativeResults, LabError> {
+    plan(schedulers, repeats).run(source, &Interrupt::default(), &Silent)
+}
+
 #[test]
 fn schedulers_take_turns_and_pools_are_put_together() {
     let script = Script::new(PROGRAM);
-    let results = plan(&["ws", "sb"], 3)
-        .run(&script.source(&["10"]), &Interrupt::default(), &Silent)
-        .unwrap();
+    let results = run(&["ws", "sb"], 3, &script.source(&["10"])).unwrap();
     let order = std::fs::read_to_string(script.path().with_extension("order")).unwrap();
     assert_eq!(order.lines().collect::<Vec<_>>(), ["ws", "sb", "ws", "sb", "ws", "sb"]);
 
     assert_eq!((results.summaries.len(), results.notes.len()), (2, 0));
     let sb = &results.summaries[1];
     assert_eq!((sb.scheduler.name(), sb.threads, sb.repeats, sb.pools.median), ("sb", 2, 3, 2));
-    assert_eq!(sb.pools_time.median, Duration::from_secs(2));
-    assert_eq!((sb.measured, sb.time()), (Measured::Process, sb.process));
+    assert_eq!(sb.pools_time.median.0, Duration::from_secs(2));
+    assert_eq!((sb.measured, sb.time), (Measured::Process, sb.process));
     assert_eq!(
         (sb.workers[0].forks.median, sb.workers[1].forks.median, sb.total.forks.median),
         (20, 1, 21)
     );
     assert_eq!(
-        (sb.total.time.active.median, sb.total.time.add.median),
+        (sb.total.time.active.median.0, sb.total.time.add.median.0),
         (Duration::from_secs(2), Duration::from_millis(200))
     );
     let steals: Vec<_> =
@@ -125,8 +134,7 @@ fn settings_reach_the_program() {
 #[test]
 fn a_pool_that_chose_its_scheduler_itself_is_named() {
     let script = Script::new(&PROGRAM.replace("'$BEFIT_SCHEDULER'", "pws"));
-    let results =
-        plan(&["ws"], 1).run(&script.source(&["1"]), &Interrupt::default(), &Silent).unwrap();
+    let results = run(&["ws"], 1, &script.source(&["1"])).unwrap();
     assert!(results.notes[0].contains("of its own choice under pws"), "{:?}", results.notes);
 }
 
@@ -154,14 +162,15 @@ fn a_program_that_fails_is_an_error_and_its_words_are_shown() {
 #[test]
 fn a_program_without_befit_is_an_error() {
     let script = Script::new("#!/bin/sh\n");
-    let error =
-        plan(&["ws"], 1).run(&script.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    let error = run(&["ws"], 1, &script.source(&[])).unwrap_err();
     assert!(matches!(error, LabError::NoStatistics { .. }), "{error}");
     let other = Script::new(
-        "#!/bin/sh\necho '{\"schema\": \"befit.stats/9\", \"pools_left_out\": 0, \"pools\": []}' > $(echo $BEFIT_STATS | sed s/%p/1/)\n",
+        r#"#!/bin/sh
+echo '{"schema": "befit.stats/9", "pools_left_out": 0, "pools": []}' \
+  > $(echo $BEFIT_STATS | sed s/%p/1/)
+"#,
     );
-    let error =
-        plan(&["ws"], 1).run(&other.source(&[]), &Interrupt::default(), &Silent).unwrap_err();
+    let error = run(&["ws"], 1, &other.source(&[])).unwrap_err();
     assert!(error.to_string().contains("befit.stats/9"), "{error}");
 }
 
@@ -169,7 +178,7 @@ fn a_program_without_befit_is_an_error() {
 fn a_program_that_is_not_there_is_a_usage_error() {
     let source =
         NativeSource::Command { program: "/nowhere/program".into(), arguments: vec!["x".into()] };
-    let error = plan(&["ws"], 1).run(&source, &Interrupt::default(), &Silent).unwrap_err();
+    let error = run(&["ws"], 1, &source).unwrap_err();
     assert!(
         error.is_usage() && error.to_string().starts_with("cannot start /nowhere/program x: "),
         "{error}"

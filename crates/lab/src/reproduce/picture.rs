@@ -1,7 +1,7 @@
 //! What a study shows beside its figures and plots.
 
 /// A table of all that was measured.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Table {
     /// What it shows.
     pub title: String,

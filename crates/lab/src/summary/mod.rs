@@ -1,19 +1,24 @@
-//! What the seeds of one experiment gave, put together.
+//! The outcomes of one experiment's seeds, put together.
+//!
+//! The structs here serialise themselves as an entry of `befit.compare/1` (docs/json.md).
 
-mod caches;
 mod spread;
 
-pub use caches::CacheUse;
-pub use spread::Spread;
+use std::{collections::BTreeMap, fmt::Display};
 
-use befit_machine::{ClusterId, Cycles, Level, Lines, Machine};
-use befit_sched::{Options, SchedulerKind};
-use befit_sim::{Breakdown, Outcome};
+use befit_machine::{Bytes, ClusterId, Cycles, Level, Lines, Machine};
+use befit_sched::{Breakdown, Options, SchedulerKind};
+use befit_sim::{LevelCounts, Occupancy, Outcome};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// One program on one machine under one scheduler: what its seeds gave. Seeds are 1, 2, … up to
+pub use spread::{Seconds, Spread};
+
+/// One program on one machine under one scheduler, over all seeds: 1, 2, … up to
 /// [`Summary::seeds`].
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Summary {
+    /// The program's name: the first word of its command.
+    pub program: String,
     /// The command that was recorded, for people: `rrm --n 10000000`.
     pub command: String,
     /// The machine's name.
@@ -23,14 +28,22 @@ pub struct Summary {
     /// The machine's workers (hardware threads).
     pub workers: u32,
     /// The policy.
+    #[serde(serialize_with = "text")]
     pub scheduler: SchedulerKind,
-    /// What was set on it.
+    /// The policy's options.
+    #[serde(flatten, serialize_with = "settings")]
     pub options: Options,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: u32,
+    /// Tasks of the program, the root included.
+    pub tasks: u64,
+    /// Strands of the program.
+    pub strands: u64,
     /// Running time.
+    #[serde(rename = "time_cycles")]
     pub time: Spread<Cycles>,
     /// Per cache level, ascending; the caches of a level together.
+    #[serde(flatten, serialize_with = "by_quantity")]
     pub levels: Vec<LevelSummary>,
     /// Lines read from memory.
     pub memory_reads: Spread<Lines>,
@@ -38,57 +51,54 @@ pub struct Summary {
     pub memory_writes: Spread<Lines>,
     /// Last-level misses served by another socket's cache.
     pub remote_hits: Spread<Lines>,
-    /// Misses served by another worker's cache below a common cache.
+    /// Misses served by another worker's cache below a common cache that did not hold the line.
     pub sibling_hits: Spread<Lines>,
-    /// Where the workers' time went, all workers together.
+    /// Where the time of all workers together went.
+    #[serde(rename = "worker_cycles")]
     pub worker_time: WorkerTime,
     /// Strands taken from another worker's queue.
     pub steals: Spread<u64>,
-    /// Those of them with a victim under the same last-level cache.
+    /// Steals from a victim under the same last-level cache.
     pub near_steals: Spread<u64>,
     /// Looks into another worker's queue that found nothing.
     pub failed_steals: Spread<u64>,
     /// Maximal tasks anchored per level, ascending; `None` is memory (the root), last.
+    #[serde(serialize_with = "by_level")]
     pub anchors: Vec<(Option<Level>, Spread<u64>)>,
-    /// Per cache of the machine, in the order of its clusters: what the policy did with it. Empty
-    /// under policies that anchor nothing.
+    /// The policy's use of each cache, in the order of the machine's clusters. Empty under policies
+    /// that anchor nothing.
     pub caches: Vec<CacheUse>,
-    /// Tasks of the program, the root included.
-    pub tasks: u64,
-    /// Strands of the program.
-    pub strands: u64,
 }
 
 /// Counts of all caches of one level, over the seeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LevelSummary {
-    /// The level.
-    pub level: Level,
-    /// Accesses that reached it.
-    pub accesses: Spread<Lines>,
-    /// Those that missed.
-    pub misses: Spread<Lines>,
-    /// Misses on a line lost to another worker's write.
-    pub coherence_misses: Spread<Lines>,
-}
+pub type LevelSummary = LevelCounts<Spread<Lines>>;
 
 /// Where the time of all workers together went, over the seeds. In one run the five parts sum to
 /// running time × workers; their medians need not, as they may come from different seeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WorkerTime {
-    /// Running strands.
-    pub active: Spread<Cycles>,
-    /// In the policy, making work known.
-    pub add: Spread<Cycles>,
-    /// In the policy, looking for work and finding some.
-    pub get: Spread<Cycles>,
-    /// In the policy, ending strands.
-    pub done: Spread<Cycles>,
-    /// Without work.
-    pub idle: Spread<Cycles>,
+pub type WorkerTime = Breakdown<Spread<Cycles>>;
+
+/// One cache under a space-bounded policy, over the seeds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CacheUse {
+    /// The cache's cluster in the machine.
+    pub cluster: ClusterId,
+    /// The cache's level.
+    pub level: Level,
+    /// The first of the workers under it.
+    pub first_worker: u32,
+    /// The last of them.
+    pub last_worker: u32,
+    /// Its size M.
+    pub size: Bytes,
+    /// Maximal tasks anchored there.
+    pub anchors: Spread<u64>,
+    /// The largest part of it that was claimed at any time.
+    pub occupancy_max: Spread<Bytes>,
+    /// The part of it that was claimed on average over the running time.
+    pub occupancy_mean: Spread<Bytes>,
 }
 
-/// What stays the same over the seeds of one experiment.
+/// The settings that the seeds of one experiment share.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment<'a> {
     /// The command that was recorded.
@@ -97,7 +107,7 @@ pub struct Experiment<'a> {
     pub machine: &'a Machine,
     /// The policy.
     pub scheduler: SchedulerKind,
-    /// What is set on it.
+    /// The policy's options.
     pub options: Options,
 }
 
@@ -109,11 +119,8 @@ impl Summary {
         let machine = experiment.machine;
         let lines = |get: fn(&Outcome) -> Lines| Spread::of(outcomes.iter().map(get));
         let count = |get: fn(&Outcome) -> u64| Spread::of(outcomes.iter().map(get));
-        let worker = |get: fn(&Breakdown) -> Cycles| {
-            Spread::of(outcomes.iter().map(|o| o.workers.iter().map(get).sum()))
-        };
         let levels = first.levels.iter().enumerate().map(|(i, counts)| {
-            let of = |get: fn(&befit_sim::LevelCounts) -> Lines| {
+            let of = |get: fn(&LevelCounts) -> Lines| {
                 Spread::of(outcomes.iter().map(|o| get(&o.levels[i])))
             };
             Some(LevelSummary {
@@ -123,7 +130,12 @@ impl Summary {
                 coherence_misses: of(|l| l.coherence_misses)?,
             })
         });
+        let all_workers: Vec<Breakdown<Cycles>> = outcomes
+            .iter()
+            .map(|o| Breakdown::join(&o.workers, |parts| parts.into_iter().sum()))
+            .collect();
         Some(Self {
+            program: first_word(experiment.command),
             command: experiment.command.to_owned(),
             machine: machine.name.clone(),
             mhz: machine.mhz,
@@ -131,44 +143,35 @@ impl Summary {
             scheduler: experiment.scheduler,
             options: experiment.options,
             seeds: outcomes.len() as u32,
+            tasks: first.tasks,
+            strands: first.strands,
             time: Spread::of(outcomes.iter().map(|o| o.time))?,
             levels: levels.collect::<Option<_>>()?,
             memory_reads: lines(|o| o.memory_reads)?,
             memory_writes: lines(|o| o.memory_writes)?,
             remote_hits: lines(|o| o.remote_hits)?,
             sibling_hits: lines(|o| o.sibling_hits)?,
-            worker_time: WorkerTime {
-                active: worker(|b| b.active)?,
-                add: worker(|b| b.add)?,
-                get: worker(|b| b.get)?,
-                done: worker(|b| b.done)?,
-                idle: worker(|b| b.idle)?,
-            },
+            worker_time: Breakdown::join(&all_workers, |parts| {
+                Spread::of(parts).unwrap_or_default()
+            }),
             steals: count(|o| o.steals)?,
             near_steals: count(|o| o.near_steals)?,
             failed_steals: count(|o| o.failed_steals)?,
             anchors: anchors(machine, outcomes)?,
             caches: CacheUse::of(machine, outcomes),
-            tasks: first.tasks,
-            strands: first.strands,
         })
     }
 
-    /// The program's name: the first word of its command.
-    pub fn program(&self) -> &str {
-        self.command.split_whitespace().next().unwrap_or_default()
-    }
-
-    /// What `worker_time` says of the whole, as shares of 0 to 1 that sum to 1: running strands, in
-    /// the policy, without work.
+    /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.
     pub fn shares(&self) -> Shares {
-        let cycles = |spread: Spread<Cycles>| spread.median.0 as f64;
-        let t = &self.worker_time;
-        let (active, idle) = (cycles(t.active), cycles(t.idle));
-        let policy = cycles(t.add) + cycles(t.get) + cycles(t.done);
-        let whole = active + policy + idle;
+        let time = self.worker_time.map(|part| part.median.0 as f64);
+        let whole = time.total();
         let share = |part: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        Shares { active: share(active), policy: share(policy), idle: share(idle) }
+        Shares {
+            active: share(time.active),
+            policy: share(time.add + time.get + time.done),
+            idle: share(time.idle),
+        }
     }
 }
 
@@ -183,13 +186,78 @@ pub struct Shares {
     pub idle: f64,
 }
 
+impl CacheUse {
+    /// The use of every cache; of none where the policy claims no part of any.
+    fn of(machine: &Machine, outcomes: &[Outcome]) -> Vec<Self> {
+        let of = |id: usize| {
+            let cluster = &machine.clusters()[id];
+            let cache = cluster.cache?;
+            let bytes = |get: fn(&Occupancy) -> Bytes| {
+                let found: Option<Vec<_>> =
+                    outcomes.iter().map(|o| o.occupancy.get(id).map(get)).collect();
+                Spread::of(found?)
+            };
+            Some(Self {
+                cluster: ClusterId(id as u32),
+                level: cache.level,
+                first_worker: cluster.workers.start,
+                last_worker: cluster.workers.end - 1,
+                size: cache.size,
+                anchors: Spread::of(outcomes.iter().map(|o| o.anchors[id]))?,
+                occupancy_max: bytes(|o| o.max)?,
+                occupancy_mean: bytes(|o| o.mean)?,
+            })
+        };
+        (0..machine.clusters().len()).filter_map(of).collect()
+    }
+}
+
 /// Sums the anchored tasks of each run by level.
 fn anchors(machine: &Machine, outcomes: &[Outcome]) -> Option<Vec<(Option<Level>, Spread<u64>)>> {
-    let places = machine.levels().into_iter().map(Some).chain([None]);
-    let at = |place: Option<Level>, outcome: &Outcome| -> u64 {
-        let here =
-            |id: usize| machine.cluster(ClusterId(id as u32)).cache.map(|c| c.level) == place;
-        outcome.anchors.iter().enumerate().filter(|(id, _)| here(*id)).map(|(_, n)| n).sum()
+    let levels = machine.levels().into_iter().map(Some).chain([None]);
+    let at = |level: Option<Level>, outcome: &Outcome| -> u64 {
+        let clusters = outcome.anchors.iter().zip(machine.clusters());
+        let here = clusters.filter(|(_, cluster)| cluster.cache.map(|c| c.level) == level);
+        here.map(|(tasks, _)| tasks).sum()
     };
-    places.map(|place| Some((place, Spread::of(outcomes.iter().map(|o| at(place, o)))?))).collect()
+    levels.map(|level| Some((level, Spread::of(outcomes.iter().map(|o| at(level, o)))?))).collect()
+}
+
+/// The first word of a command.
+pub(crate) fn first_word(command: &str) -> String {
+    command.split_whitespace().next().unwrap_or_default().to_owned()
+}
+
+/// Serialises by name.
+pub(crate) fn text<S: Serializer>(name: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(name)
+}
+
+/// Serialises the options that the contract names.
+fn settings<S: Serializer>(options: &Options, to: S) -> Result<S::Ok, S::Error> {
+    let mut fields = to.serialize_map(Some(3))?;
+    fields.serialize_entry("sigma", &options.sigma)?;
+    fields.serialize_entry("mu", &options.mu)?;
+    fields.serialize_entry("counting", options.counting.name())?;
+    fields.end()
+}
+
+/// Serialises a map from level to figure for each quantity.
+fn by_quantity<S: Serializer>(levels: &[LevelSummary], to: S) -> Result<S::Ok, S::Error> {
+    let of = |get: fn(&LevelSummary) -> Spread<Lines>| -> BTreeMap<Level, Spread<Lines>> {
+        levels.iter().map(|l| (l.level, get(l))).collect()
+    };
+    let mut fields = to.serialize_map(Some(3))?;
+    fields.serialize_entry("misses", &of(|l| l.misses))?;
+    fields.serialize_entry("accesses", &of(|l| l.accesses))?;
+    fields.serialize_entry("coherence_misses", &of(|l| l.coherence_misses))?;
+    fields.end()
+}
+
+/// Serialises a map from level to figure.
+fn by_level<S: Serializer>(
+    levels: &[(Option<Level>, Spread<u64>)],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_map(levels.iter().map(|(level, figure)| (Level::name_of(*level), figure)))
 }

@@ -1,4 +1,8 @@
-//! Smallest, middle and largest of what several seeds gave.
+//! Smallest, middle and largest of several runs' values, and times as JSON has them.
+
+use std::{iter::Sum, time::Duration};
+
+use serde::{Deserialize, Serialize};
 
 /// Smallest, middle and largest of a set of values.
 ///
@@ -11,7 +15,7 @@
 /// let spread = Spread::of([30, 10, 20, 40]).unwrap();
 /// assert_eq!(spread, Spread { min: 10, median: 20, max: 40 });
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Spread<T> {
     /// The smallest.
     pub min: T,
@@ -41,24 +45,50 @@ impl<T: Copy> Spread<T> {
     }
 }
 
+/// A time that is a number of seconds in JSON; a number there that is no time is read as zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
+pub struct Seconds(pub Duration);
+
+impl Seconds {
+    /// As a number.
+    pub fn number(self) -> f64 {
+        self.0.as_secs_f64()
+    }
+}
+
+impl From<f64> for Seconds {
+    fn from(seconds: f64) -> Self {
+        Self(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+    }
+}
+
+impl From<Seconds> for f64 {
+    fn from(time: Seconds) -> Self {
+        time.number()
+    }
+}
+
+impl Sum for Seconds {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        Self(times.map(|time| time.0).sum())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_median_of_an_odd_number_is_the_middle_one() {
-        assert_eq!(Spread::of([5, 1, 3]), Some(Spread { min: 1, median: 3, max: 5 }));
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_is_the_lower_middle_one() {
-        assert_eq!(Spread::of([4, 1]), Some(Spread { min: 1, median: 1, max: 4 }));
-        assert_eq!(Spread::of([4, 1, 9, 7]), Some(Spread { min: 1, median: 4, max: 9 }));
-    }
-
-    #[test]
-    fn one_value_is_its_own_spread_and_no_values_have_none() {
-        assert_eq!(Spread::of([7]), Some(Spread { min: 7, median: 7, max: 7 }));
+    fn the_median_is_the_middle_value_or_the_lower_of_the_two_in_the_middle() {
+        for (values, min, median, max) in [
+            (&[5, 1, 3][..], 1, 3, 5),
+            (&[4, 1], 1, 1, 4),
+            (&[4, 1, 9, 7], 1, 4, 9),
+            (&[7], 7, 7, 7),
+        ] {
+            assert_eq!(Spread::of(values.iter().copied()), Some(Spread { min, median, max }));
+        }
         assert_eq!(Spread::<u64>::of([]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! A B-tree with 16 keys in each node, two cache lines, and 17 children, which need no links: they
 //! lie level by level.
 
-use befit_queue::{Step, Walk};
+use befit_queue::{Walk, WalkStep};
 
 use crate::index::{Index, value};
 
@@ -14,7 +14,7 @@ const CHILDREN: usize = KEYS + 1;
 struct Node([u64; KEYS]);
 
 impl Node {
-    /// How many keys are below `key`.
+    /// The number of keys below `key`.
     #[inline(always)]
     fn below(&self, key: u64) -> usize {
         // Halving, without a branch that could be predicted wrongly.
@@ -59,16 +59,16 @@ impl Walk for Search<'_> {
     type Output = Option<u64>;
 
     #[inline(always)]
-    fn step(&mut self) -> Step<Option<u64>> {
-        let Some(node) = self.nodes.get(self.at) else { return Step::Done(None) };
+    fn step(&mut self) -> WalkStep<Option<u64>> {
+        let Some(node) = self.nodes.get(self.at) else { return WalkStep::Done(None) };
         let below = node.below(self.key);
         if node.0.get(below) == Some(&self.key) {
-            return Step::Done(Some(value(self.key)));
+            return WalkStep::Done(Some(value(self.key)));
         }
         self.at = self.at * CHILDREN + 1 + below;
         match self.nodes.get(self.at) {
-            Some(node) => Step::to(node),
-            None => Step::Done(None),
+            Some(node) => WalkStep::to(node),
+            None => WalkStep::Done(None),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A hash table with open addressing, half full: nearly always one cache line a look-up.
 
-use befit_queue::{Step, Walk};
+use befit_queue::{Walk, WalkStep};
 
 use crate::index::{Index, value};
 
@@ -15,7 +15,7 @@ pub(crate) struct Hash {
 }
 
 impl Hash {
-    /// Where `key` is looked for first: Fibonacci hashing (Knuth, "The Art of Computer
+    /// The first slot to look at for `key`: Fibonacci hashing (Knuth, "The Art of Computer
     /// Programming", vol. 3, 6.4).
     #[inline(always)]
     fn first(&self, key: u64) -> usize {
@@ -46,13 +46,13 @@ impl Walk for Search<'_> {
     type Output = Option<u64>;
 
     #[inline(always)]
-    fn step(&mut self) -> Step<Option<u64>> {
+    fn step(&mut self) -> WalkStep<Option<u64>> {
         if !std::mem::replace(&mut self.asked, true) {
             self.at = self.table.first(self.key);
-            return Step::to(&self.table.slots[self.at]);
+            return WalkStep::to(&self.table.slots[self.at]);
         }
         // Further slots are on the same line mostly.
-        Step::Done(self.table.probe(self.at, self.key))
+        WalkStep::Done(self.table.probe(self.at, self.key))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the four indexes have in common.
+//! The interface of the indexes.
 
 use befit_queue::Walk;
 
@@ -19,7 +19,7 @@ pub(crate) trait Index: Sync + Sized {
     /// The number of pairs.
     fn len(&self) -> u64;
 
-    /// What the nodes take.
+    /// Bytes of the nodes.
     fn bytes(&self) -> usize;
 
     /// The value of `key`, found by a plain loop.

@@ -1,11 +1,12 @@
 //! Batches of look-ups in six large indexes, in each way that a [`Queue`] can run them.
 //!
 //! ```text
-//! cargo run -p befit-queue --release --example lookups -- [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
+//! cargo run -p befit-queue --release --example lookups -- \
+//!     [MIB] [LOOKUPS] [THREADS] [REPEATS] [INDEX]
 //! ```
 //! By default 256 MiB, 10 million look-ups of random keys, one thread, 5 repeats, all indexes. The
-//! keys come as one batch and the answers must be in the keys' order: putting keys in order and
-//! answers in their places is in the times. `automatic` is a new queue each time, so the time in
+//! keys come as one batch and the results must be in the keys' order: putting keys in order and
+//! results in their places is in the times. `automatic` is a new queue each time, so the time in
 //! which it looks for the best way is included too. `coroutines` are the same searches as async
 //! functions, in flight and in both. Prints medians over repeats, in which the ways take turns,
 //! their spread, and how many times faster than look-ups in the order of arrival each is.
@@ -19,7 +20,7 @@ mod tree;
 use std::time::Instant;
 
 use befit::{ThreadPool, ThreadPoolBuilder};
-use befit_queue::{Hint, Mode, Queue, Report, Run, Step, Walk, prefetch};
+use befit_queue::{Hint, Mode, Queue, QueueReport, Run, Walk, WalkStep, prefetch};
 
 use self::index::{Index, Random, value};
 
@@ -38,7 +39,7 @@ const WAYS: [Way; 9] = [
     ("both, as coroutines", Some((Mode::Both, 1 << 20))),
 ];
 
-/// Where `automatic` stands; the coroutines behind it are none of the ways that it chooses from.
+/// The place of `automatic`; it does not choose from the coroutines behind it.
 const AUTOMATIC: usize = 6;
 
 struct Options {
@@ -77,24 +78,24 @@ fn median(values: &[f64]) -> f64 {
 async fn as_coroutine<W: Walk>(mut search: W) -> W::Output {
     loop {
         match search.step() {
-            Step::Next(place) => prefetch(place).await,
-            Step::Done(answer) => return answer,
+            WalkStep::Next(place) => prefetch(place).await,
+            WalkStep::Done(result) => return result,
         }
     }
 }
 
-/// Runs all look-ups; answers the values, the seconds that it took, and what the queue found.
+/// Runs all look-ups; returns the values, the seconds, and the queue's report.
 fn timed<R: Run<u64> + Send, H: Hint<u64> + Send>(
     options: &Options,
     mut queue: Queue<u64, R, H>,
     keys: &[u64],
-) -> (Vec<R::Output>, f64, Option<Report>)
+) -> (Vec<R::Output>, f64, Option<QueueReport>)
 where
     R::Output: Send,
 {
     let start = Instant::now();
-    let answers = options.pool.install(|| queue.run(keys));
-    (answers, start.elapsed().as_secs_f64(), queue.report())
+    let results = options.pool.install(|| queue.run(keys));
+    (results, start.elapsed().as_secs_f64(), queue.report())
 }
 
 fn measure<I: Index>(options: &Options) {
@@ -120,16 +121,16 @@ fn measure<I: Index>(options: &Options) {
             if let Some((mode, window)) = way {
                 queue = queue.mode(mode).window(window);
             }
-            let (answers, time, report) = if turn > AUTOMATIC {
+            let (results, time, report) = if turn > AUTOMATIC {
                 timed(options, queue.in_coroutines(|key| as_coroutine(index.search(*key))), &keys)
             } else {
                 timed(options, queue.in_steps(|key| index.search(*key)), &keys)
             };
             times.push(time * 1e9 / keys.len() as f64);
-            let right = |(key, answer): (&u64, &Option<u64>)| {
-                *answer == (key % 2 == 1).then(|| value(*key))
+            let right = |(key, result): (&u64, &Option<u64>)| {
+                *result == (key % 2 == 1).then(|| value(*key))
             };
-            assert!(keys.iter().zip(&answers).all(right), "each answer belongs to its key");
+            assert!(keys.iter().zip(&results).all(right), "each result belongs to its key");
             found.extend(report.filter(|_| way.is_none()));
         }
     }

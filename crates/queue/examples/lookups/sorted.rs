@@ -1,6 +1,6 @@
 //! A sorted array, searched by halving.
 
-use befit_queue::{Step, Walk};
+use befit_queue::{Walk, WalkStep};
 
 use crate::index::{Index, value};
 
@@ -18,17 +18,17 @@ impl Walk for Search<'_> {
     type Output = Option<u64>;
 
     #[inline(always)]
-    fn step(&mut self) -> Step<Option<u64>> {
+    fn step(&mut self) -> WalkStep<Option<u64>> {
         if self.size > 1 {
             let half = self.size / 2;
             if self.keys[self.base + half] <= self.key {
                 self.base += half;
             }
             self.size -= half;
-            return Step::to(&self.keys[self.base + self.size / 2]);
+            return WalkStep::to(&self.keys[self.base + self.size / 2]);
         }
         let found = self.keys[self.base];
-        Step::Done((found == self.key).then(|| value(found)))
+        WalkStep::Done((found == self.key).then(|| value(found)))
     }
 }
 

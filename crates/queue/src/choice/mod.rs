@@ -1,22 +1,21 @@
-//! Which way of running a queue's tasks costs least: found by timing small portions of each, and
-//! looked at again now and then.
+//! Finds the way of running a queue's tasks that costs least, by timing small portions of each way,
+//! and searches again now and then.
 //!
-//! A pure policy: it says what to run next and is told what that cost, and knows neither clocks nor
-//! threads.
+//! This is a pure policy: it says what to run next and is told what that cost. It knows neither
+//! clocks nor threads.
 //!
 //! 1. *Arrival and interleaved*, some thousand tasks in the order of arrival, piece by piece one
-//!    way and the other; the first ones do not count, as they warm the caches.
+//!    way and the other. The first ones do not count, as they warm the caches.
 //! 2. *Windows in order*, if there is a hint: first small ones, then ever larger ones up to the
-//!    largest that the caches advise, piece by piece plain and interleaved. That ends where order
-//!    costs 15 % more than the best way without it: a window that is eight times as large saves
-//!    three levels of a tree, not much more. So where order does not pay, little time goes into
-//!    finding out.
-//! 3. The cheapest, which must be a tenth cheaper to be an order, is *settled*, and runs until it
-//!    has run 64 times as long as the search for it cost more than it did itself; twice as long
-//!    each time that the search finds the same. It is questioned at once if its tasks become dearer
-//!    by half.
+//!    largest that the caches advise, piece by piece plain and interleaved. The stage ends where
+//!    order costs 15 % more than the best way without it, as a window that is eight times as large
+//!    saves little more than three levels of a tree. So the search is short where order does not
+//!    pay.
+//! 3. The cheapest way is *settled*; an order must be a tenth cheaper for that. It runs for 64
+//!    times the excess cost of the search, and twice as long each time that the search finds the
+//!    same. A new search starts at once if its tasks become dearer by half.
 
-use super::{measure::Pieces, portion::Flights};
+use crate::{measure::Pieces, portion::Flights};
 
 /// A way of running the tasks of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,12 +40,12 @@ impl Mode {
         }
     }
 
-    /// Whether windows are sorted.
+    /// True if windows are sorted.
     pub(crate) fn ordered(self) -> bool {
         matches!(self, Self::Ordered | Self::Both)
     }
 
-    /// Whether many tasks are in flight.
+    /// True if many tasks are in flight.
     pub(crate) fn flight(self) -> bool {
         matches!(self, Self::Interleaved | Self::Both)
     }
@@ -55,9 +54,9 @@ impl Mode {
 /// Tasks per thread that are timed at a time in the order of arrival.
 const SAMPLE: usize = 8 << 10;
 
-/// They are enough when they have taken so many nanoseconds per thread: of cheap tasks more are
-/// needed, as what they gain or lose by the caches' contents, or by a moment's trouble of the
-/// machine, is as large as they are.
+/// A sample is large enough when it has taken so many nanoseconds per thread. The contents of the
+/// caches and other work on the machine change the time of cheap tasks by as much as they take, so
+/// of these a sample needs more.
 const SAMPLE_TIME: f64 = 4e6;
 
 /// Tasks per thread of the smallest window that is tried, and by how much each next one is larger.
@@ -70,23 +69,22 @@ const PORTIONS: usize = 16;
 /// Larger windows are not tried if order costs so many times what the best way without it does.
 const HOPELESS: f64 = 1.15;
 
-/// Order must save a tenth to be chosen. It makes others wait, and small portions do not tell
-/// finer: their first tasks find caches and page tables cold, which harms the order of arrival
-/// most.
+/// Order must save a tenth to be chosen. It makes other tasks wait, and small portions do not tell
+/// smaller differences: their first tasks find caches and page tables cold, which harms the order
+/// of arrival most.
 const WORTH: f64 = 1.1;
 
-/// A settled way runs so many times as long as looking for it took, beyond what it would have taken
-/// itself.
+/// A settled way runs for so many times the excess cost of the search for it.
 const REST: f64 = 64.0;
 
-/// A settled way is questioned if its tasks cost so many times what they did.
+/// A new search starts if the tasks of the settled way cost so many times what they did.
 const DEARER: f64 = 1.5;
 
 /// Batches that are so many times as large as those that the search saw are a new case, if they
 /// fill larger windows.
 const LARGER: usize = 4;
 
-/// What to run next.
+/// A part of a batch, and how it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Portion {
     pub(crate) tasks: usize,
@@ -109,16 +107,25 @@ pub(crate) struct Cost {
     pub(crate) nanoseconds: f64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Stage {
+    #[default]
     Unordered,
     /// Windows of so many tasks.
     Ordered(usize),
     Settled,
 }
 
+/// The measurements of a stage.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    pieces: Pieces,
+    portions: usize,
+    tasks: usize,
+}
+
 /// The policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Choice {
     steps: bool,
     orders: bool,
@@ -126,18 +133,15 @@ pub(crate) struct Choice {
     /// Tasks of the largest window.
     largest: usize,
     stage: Stage,
-    /// What the stage has measured, in how many portions of how many tasks.
-    pieces: Pieces,
-    portions: usize,
-    tasks: usize,
+    measured: Measured,
     /// Of this search.
     costs: Vec<Cost>,
     settled: Option<Cost>,
-    /// Nanoseconds that the search took, for how many tasks.
+    /// Nanoseconds that the search took, and its number of tasks.
     search: (f64, usize),
     /// Nanoseconds that the settled way still runs before the next search.
     rest: f64,
-    /// How many times in a row the search found the same.
+    /// The number of searches in a row with the same result.
     same: u32,
     /// The largest batch that the search has seen, and whether a larger one would have shown more.
     batch: usize,
@@ -146,31 +150,15 @@ pub(crate) struct Choice {
 
 impl Choice {
     pub(crate) fn new(steps: bool, orders: bool, threads: usize, largest: usize) -> Self {
-        Self {
-            steps,
-            orders,
-            threads,
-            largest,
-            stage: Stage::Unordered,
-            pieces: Pieces::default(),
-            portions: 0,
-            tasks: 0,
-            costs: Vec::new(),
-            settled: None,
-            search: (0.0, 0),
-            rest: 0.0,
-            same: 0,
-            batch: 0,
-            short: false,
-        }
+        Self { steps, orders, threads, largest, ..Self::default() }
     }
 
-    /// What was found; none before the first search is over.
+    /// The way that was found; none before the first search is over.
     pub(crate) fn settled(&self) -> Option<Way> {
         (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
     }
 
-    /// What was measured, of the current or the last search.
+    /// The measurements of the current or the last search.
     pub(crate) fn costs(&self) -> &[Cost] {
         &self.costs
     }
@@ -183,7 +171,7 @@ impl Choice {
         Way { mode: Mode::Arrival, window: self.largest }
     }
 
-    /// What to run next, of `left` tasks.
+    /// The next portion of `left` tasks.
     pub(crate) fn next(&mut self, left: usize) -> Portion {
         if self.stage == Stage::Settled && self.short && left >= LARGER * self.batch {
             self.search_again();
@@ -193,10 +181,11 @@ impl Choice {
         }
         let (tasks, ordered, flights) = match self.stage {
             _ if !self.alternatives() => (self.largest, false, Flights::Are(false)),
-            Stage::Unordered if self.steps => {
-                (SAMPLE * self.threads, false, Flights::Mixed(true, 2))
+            Stage::Unordered => {
+                let flights =
+                    if self.steps { Flights::Mixed(true, 2) } else { Flights::Are(false) };
+                (SAMPLE * self.threads, false, flights)
             }
-            Stage::Unordered => (SAMPLE * self.threads, false, Flights::Are(false)),
             Stage::Ordered(window) if self.steps => {
                 let pieces = (window / self.first_window()).max(1) * 4;
                 (window, true, Flights::Mixed(self.favourite(), pieces.min(64)))
@@ -212,7 +201,7 @@ impl Choice {
         Portion { tasks: tasks.min(left).min(self.largest), ordered, flights }
     }
 
-    /// What a portion cost.
+    /// Takes note of the cost of a portion.
     pub(crate) fn record(&mut self, portion: Portion, pieces: Pieces) {
         if !self.alternatives() {
             return;
@@ -221,10 +210,9 @@ impl Choice {
         match self.stage {
             Stage::Settled => {
                 self.rest -= total;
-                let cost = |flight| pieces.cost(portion.ordered, flight);
                 let dearer = self.settled.is_some_and(|settled| {
-                    cost(settled.way.mode.flight())
-                        .is_some_and(|cost| cost > DEARER * settled.nanoseconds)
+                    let cost = pieces.cost(portion.ordered, settled.way.mode.flight());
+                    cost.is_some_and(|cost| cost > DEARER * settled.nanoseconds)
                 });
                 // A few tasks alone, without others beside them, are dearer always.
                 if self.rest <= 0.0 || dearer && portion.tasks >= SAMPLE {
@@ -234,17 +222,18 @@ impl Choice {
             Stage::Unordered | Stage::Ordered(_) => {
                 self.search.0 += total;
                 self.search.1 += portion.tasks;
-                self.portions += 1;
-                if self.stage == Stage::Unordered && self.portions == 1 {
+                let measured = &mut self.measured;
+                measured.portions += 1;
+                if self.stage == Stage::Unordered && measured.portions == 1 {
                     return;
                 }
-                self.tasks += portion.tasks;
-                self.pieces.extend(pieces);
+                measured.tasks += portion.tasks;
+                measured.pieces.extend(pieces);
                 let enough = match self.stage {
-                    Stage::Ordered(window) => self.tasks >= window / 2,
-                    _ => self.pieces.total() >= SAMPLE_TIME * self.threads as f64,
+                    Stage::Ordered(window) => measured.tasks >= window / 2,
+                    _ => measured.pieces.total() >= SAMPLE_TIME * self.threads as f64,
                 };
-                if enough || self.portions >= PORTIONS {
+                if enough || measured.portions >= PORTIONS {
                     self.end_stage(portion);
                 }
             }
@@ -255,7 +244,7 @@ impl Choice {
         (FIRST_WINDOW * self.threads).min(self.largest)
     }
 
-    /// Whether interleaving was the cheaper one where it was last compared.
+    /// True if interleaving was cheaper in the last comparison.
     fn favourite(&self) -> bool {
         let last = self.costs.last().map(|cost| cost.way);
         let of_last =
@@ -269,15 +258,15 @@ impl Choice {
             Stage::Ordered(window) => window,
             _ => self.largest,
         };
+        let measured = std::mem::take(&mut self.measured);
         for flight in [false, true] {
-            if let Some(nanoseconds) = self.pieces.cost(portion.ordered, flight) {
+            if let Some(nanoseconds) = measured.pieces.cost(portion.ordered, flight) {
                 let way = Way { mode: Mode::new(portion.ordered, flight), window };
                 self.costs.push(Cost { way, nanoseconds });
             }
         }
         // Batches are smaller than the window: larger windows would not be filled either.
-        let filled = self.tasks / self.portions.max(1) >= window / 2;
-        self.clear();
+        let filled = measured.tasks / measured.portions.max(1) >= window / 2;
         self.short = portion.ordered && !filled;
         let best = |ordered: bool| {
             self.costs.iter().filter(move |c| c.way.mode.ordered() == ordered).min_by(cheaper)
@@ -285,12 +274,9 @@ impl Choice {
         let next = match self.stage {
             Stage::Unordered if self.orders => Some(self.first_window()),
             Stage::Ordered(window) if filled && window < self.largest => {
-                let hope = match (best(true), best(false)) {
-                    (Some(ordered), Some(unordered)) => {
-                        ordered.nanoseconds <= HOPELESS * unordered.nanoseconds
-                    }
-                    _ => true,
-                };
+                let hope = best(true).zip(best(false)).is_none_or(|(ordered, unordered)| {
+                    ordered.nanoseconds <= HOPELESS * unordered.nanoseconds
+                });
                 // Not one that is hardly larger than the last.
                 let next = window * NEXT_WINDOW;
                 hope.then_some(if next * 2 > self.largest { self.largest } else { next })
@@ -322,12 +308,7 @@ impl Choice {
         self.costs.clear();
         self.search = (0.0, 0);
         self.batch = 0;
-        self.clear();
-    }
-
-    fn clear(&mut self) {
-        self.pieces = Pieces::default();
-        (self.portions, self.tasks) = (0, 0);
+        self.measured = Measured::default();
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use super::{super::measure::Kind, *};
+use super::*;
+use crate::measure::Kind;
 
-/// What a way costs, in nanoseconds per task, sorting not included.
+/// The nanoseconds per task of a way, without sorting.
 type Costs = dyn Fn(Mode, usize) -> f64;
 
 const SORT: f64 = 10.0;
 const LARGEST: usize = 1 << 20;
 
-/// Runs a portion on the made-up machine; answers its nanoseconds.
+/// Runs a portion on the made-up machine; returns its nanoseconds.
 fn run(choice: &mut Choice, left: usize, costs: &Costs) -> (Portion, f64) {
     let portion = choice.next(left);
     assert!((1..=left).contains(&portion.tasks));
@@ -32,7 +33,7 @@ fn run(choice: &mut Choice, left: usize, costs: &Costs) -> (Portion, f64) {
     (portion, total)
 }
 
-/// Runs a batch; answers its nanoseconds per task.
+/// Runs a batch; returns its nanoseconds per task.
 fn batch(choice: &mut Choice, tasks: usize, costs: &Costs) -> f64 {
     let (mut left, mut total) = (tasks, 0.0);
     while left > 0 {

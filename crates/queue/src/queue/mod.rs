@@ -1,23 +1,22 @@
-//! The queue: what to run, where its data lie, and the portions that it is run in.
+//! The queue: how its tasks run, where their data lie, and the portions that they run in.
 
 mod build;
-mod report;
 mod stream;
 #[cfg(all(test, not(befit_record)))]
 mod tests;
 
 use std::{marker::PhantomData, ops::Range};
 
-pub use self::{report::Report, stream::Stream};
 use befit::current_num_threads;
 
+pub use self::stream::Stream;
 use crate::{
-    Hint, Mode, NoHint, Plain, Run,
-    answers::Answers,
+    Hint, Mode, NoHint, Run,
     choice::{Choice, Portion},
     order::Window,
     plan::{self, Caches},
     portion::{Batch, Flights},
+    results::Results,
 };
 
 /// Runs many small independent tasks in an order, and in a way, that suits the caches.
@@ -33,24 +32,31 @@ use crate::{
 /// use befit_queue::Queue;
 ///
 /// let table: Vec<u64> = (0..100_000).map(|i| i * i).collect();
-/// let mut queue = Queue::new(|i: &usize| table[*i]).by_key(|i| *i as u64).data_bytes(size_of_val(&*table));
+/// let queue = Queue::new(|i: &usize| table[*i]).by_key(|i| *i as u64);
+/// let mut queue = queue.data_bytes(size_of_val(&*table));
 /// assert_eq!(queue.run(&[7, 99_999, 3]), [49, 9_999_800_001, 9]);
 /// ```
 pub struct Queue<T, R, H = NoHint> {
     run: R,
     hint: H,
-    in_flight: usize,
-    data: Option<usize>,
-    /// What the program asks for.
-    mode: Option<Mode>,
-    window: Option<usize>,
-    age: usize,
-    /// What follows from that, the machine and the types; made for the first batch.
+    settings: Settings,
+    /// It follows from the settings, the machine and the types; made for the first batch.
     state: Option<State>,
     tasks: PhantomData<fn(&T)>,
 }
 
-/// What a queue keeps between batches.
+/// The program's wishes.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    in_flight: usize,
+    /// Bytes that all tasks touch together.
+    data: Option<usize>,
+    mode: Option<Mode>,
+    window: Option<usize>,
+    age: usize,
+}
+
+/// The knowledge and the buffers that a queue keeps between batches.
 #[derive(Debug)]
 struct State {
     caches: Caches,
@@ -62,64 +68,87 @@ struct State {
     watch: usize,
 }
 
+/// The findings of a [`Queue`]; see [`Queue::report`].
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct QueueReport {
+    /// The way that it runs tasks now; none while it is still looking for one.
+    pub mode: Option<Mode>,
+    /// Tasks of a window.
+    pub window: usize,
+    /// The latest measurements: way, tasks of a window, nanoseconds of thread time per task with
+    /// the time for putting them in order.
+    pub costs: Vec<(Mode, usize, f64)>,
+}
+
 /// So many tasks are watched at the start, and every [`WATCH_AGAIN`]th again.
 const WATCH: usize = 1024;
 const WATCH_AGAIN: usize = 1 << 20;
 
-impl<T, R, H> Queue<T, R, H>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-{
-    /// Runs `tasks` and returns their answers, in the tasks' order.
+impl<T, R, H> Queue<T, R, H> {
+    /// The queue's findings; none before the first batch.
+    ///
+    /// ```
+    /// let mut queue = befit_queue::Queue::new(|x: &u32| x + 1);
+    /// assert_eq!(queue.report(), None);
+    /// queue.run(&[1, 2, 3]);
+    /// // Without a hint and without steps there is nothing to choose from.
+    /// assert_eq!(queue.report().unwrap().mode, Some(befit_queue::Mode::Arrival));
+    /// ```
+    pub fn report(&self) -> Option<QueueReport> {
+        let state = self.state.as_ref()?;
+        let settled = state.choice.settled();
+        let costs = state.choice.costs().iter();
+        Some(QueueReport {
+            mode: self.settings.mode.or(settled.map(|way| way.mode)),
+            window: settled.map_or(state.window, |way| way.window),
+            costs: costs.map(|c| (c.way.mode, c.way.window, c.nanoseconds)).collect(),
+        })
+    }
+}
+
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
+    /// Runs `tasks` and returns their results, in the tasks' order.
     ///
     /// It runs them in windows, one after another: every task of a window has ended before the
     /// first one of the next starts. Within a window there is no order, so no task is displaced,
     /// against the order of arrival, by more than the window's length less 1: see
-    /// [`age`](Self::age). Contiguous parts of a window run in parallel in the pool that the caller
-    /// is in, else in the global one.
+    /// [`age`](Self::age). Contiguous parts of a window run in parallel in the caller's pool,
+    /// outside any in the global one.
     ///
     /// Beyond the tasks themselves it takes O(n) time and memory for the largest window.
     ///
     /// # Panics
-    /// If a task does. Then some of the other tasks may not have been run, and answers that there
-    /// were are not dropped.
+    /// If a task does. Then some of the other tasks may not have run, and results of those that
+    /// have are not dropped.
     pub fn run(&mut self, tasks: &[T]) -> Vec<R::Output> {
-        let Self { run, hint, in_flight, data, mode, window, age, state, .. } = self;
-        let all = |answers: &Answers<R::Output>| {
+        let Self { run, hint, settings, state, .. } = self;
+        let Settings { in_flight, data, mode, .. } = *settings;
+        let all = |results: &Results<R::Output>| {
             in_pool(|| {
-                let state =
-                    state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age));
+                let state = state.get_or_insert_with(|| State::new::<T, R, H>(settings));
                 let mut done = 0;
                 while done < tasks.len() {
                     let left = tasks.len() - done;
                     if state.watch > 0 && mode.is_none_or(Mode::ordered) {
                         let count = left.min(state.watch);
-                        // SAFETY: the numbers are of no portion, and the answers are given out
-                        // after the loop.
-                        unsafe { watch(tasks, done..done + count, run, hint, answers) };
+                        // SAFETY: no portion has these numbers, and `collect` hands the results
+                        // out after the loop.
+                        unsafe { watch(tasks, done..done + count, run, hint, results) };
                         state.watch -= count;
                         done += count;
                         continue;
                     }
-                    let portion = state.next(left, *mode);
-                    let batch = Batch {
-                        tasks,
-                        answers,
-                        run,
-                        hint: &*hint,
-                        in_flight: *in_flight,
-                        data: *data,
-                    };
+                    let portion = state.next(left, mode);
+                    let batch = Batch { tasks, results, run, hint: &*hint, in_flight, data };
                     let numbers = done..done + portion.tasks;
                     let pieces = if portion.ordered && H::ORDERS {
-                        let bits = plan::bits(&state.caches, *data, portion.tasks);
-                        // SAFETY: the numbers are of no other portion, and the answers are given
-                        // out after the loop.
+                        let bits = plan::bits(&state.caches, data, portion.tasks);
+                        // SAFETY: no other portion has these numbers, and `collect` hands the
+                        // results out after the loop.
                         unsafe { batch.ordered(numbers, &mut state.buffers, bits, portion.flights) }
                     } else {
-                        // SAFETY: as above.
+                        // SAFETY: as in the branch above.
                         unsafe { batch.arrival(numbers, portion.flights) }
                     };
                     if mode.is_none() {
@@ -132,57 +161,48 @@ where
                 }
             });
         };
-        // SAFETY: the loop covers the numbers from 0 to `tasks.len()`: where one portion ends the
-        // next starts. `watch`, `arrival` and `ordered` put an answer for each number that they are
-        // given, and return when all have been put.
-        unsafe { Answers::collect(tasks.len(), all) }
+        // SAFETY: the loop covers the numbers from 0 to `tasks.len()`, as each portion starts where
+        // the one before ends. `watch`, `arrival` and `ordered` put a result for each number of
+        // theirs, and return when all have been put.
+        unsafe { Results::collect(tasks.len(), all) }
     }
 }
 
 /// Runs the tasks with these numbers one by one, and lets the hint learn from each.
 ///
 /// # Safety
-/// As [`Answers::put`], for each of the numbers.
+/// As [`Results::put`], for each of the numbers.
 unsafe fn watch<T, R: Run<T>, H: Hint<T>>(
     tasks: &[T],
     numbers: Range<usize>,
     run: &R,
     hint: &mut H,
-    answers: &Answers<R::Output>,
+    results: &Results<R::Output>,
 ) {
-    let mut touches = Vec::new();
+    let mut spans = Vec::new();
     for number in numbers {
-        touches.clear();
-        let answer = run.watched(&tasks[number], &mut |touch| touches.push(touch));
-        hint.learn(&tasks[number], &touches);
-        // SAFETY: the caller's promise.
-        unsafe { answers.put(number, answer) };
+        spans.clear();
+        let result = run.watched(&tasks[number], &mut |span| spans.push(span));
+        hint.learn(&tasks[number], &spans);
+        // SAFETY: the caller promises it for each of the numbers, and none comes twice.
+        unsafe { results.put(number, result) };
     }
 }
 
 impl State {
-    fn new<T, R: Run<T>, H: Hint<T>>(
-        data: Option<usize>,
-        window: Option<usize>,
-        age: usize,
-    ) -> Self {
+    fn new<T, R: Run<T>, H: Hint<T>>(settings: &Settings) -> Self {
         let caches = befit::with_current_machine(Caches::of);
-        let window =
-            window.unwrap_or_else(|| plan::window::<T, R::Output>(&caches)).min(age).max(1);
-        let orders = H::ORDERS && !data.is_some_and(|data| caches.holds(data));
+        let window = settings.window.unwrap_or_else(|| plan::window::<T, R::Output>(&caches));
+        let window = window.min(settings.age).max(1);
+        let orders = H::ORDERS && !settings.data.is_some_and(|data| caches.holds(data));
         let choice = Choice::new(R::STEPS, orders, current_num_threads(), window);
-        Self {
-            caches,
-            window,
-            choice,
-            buffers: Window::default(),
-            watch: if H::LEARNS { WATCH } else { 0 },
-        }
+        let watch = if H::LEARNS { WATCH } else { 0 };
+        Self { caches, window, choice, buffers: Window::default(), watch }
     }
 
-    /// What to run next of `left` tasks.
+    /// The next portion of `left` tasks.
     fn next(&mut self, left: usize, mode: Option<Mode>) -> Portion {
-        // A recording must not depend on clocks, and records what tasks do one after another.
+        // A recording must not depend on clocks, and its tasks run one after another.
         let mode = if cfg!(befit_record) { mode.or(Some(Mode::Arrival)) } else { mode };
         match mode {
             None => self.choice.next(left),
@@ -195,7 +215,8 @@ impl State {
     }
 }
 
-/// Runs `f` where what it forks runs, so that it has not to be handed over each time.
+/// Runs `f` on a worker of the pool: else each of its forks would be handed over to one. A
+/// recording would show that fork.
 fn in_pool<F: FnOnce() + Send>(f: F) {
     if cfg!(befit_record) {
         f();
@@ -218,8 +239,8 @@ mod recorded_tests {
             key + 1
         };
         let keys: Vec<u64> = (0..5000).map(|i| i * 7919 % 5000).collect();
-        let answers = Queue::new(run).by_key(|key| *key).run(&keys);
-        assert!(answers.into_iter().eq(keys.iter().map(|key| key + 1)));
+        let results = Queue::new(run).by_key(|key| *key).run(&keys);
+        assert!(results.into_iter().eq(keys.iter().map(|key| key + 1)));
         assert_eq!(ran.into_inner().unwrap(), keys);
     }
 }

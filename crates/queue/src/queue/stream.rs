@@ -1,6 +1,7 @@
 //! Tasks that come one by one.
 
-use super::{Hint, Queue, Run, State};
+use super::{Queue, State};
+use crate::{Hint, Run};
 
 /// Collects tasks until a window is full; made by [`Queue::stream`].
 #[must_use = "a Stream keeps its last tasks until it is finished"]
@@ -11,14 +12,9 @@ pub struct Stream<'q, T, R: Run<T>, H, S> {
     sink: S,
 }
 
-impl<T, R, H> Queue<T, R, H>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-{
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send> Queue<T, R, H> {
     /// Takes tasks one by one and runs them window by window, as they fill. `sink` gets each task
-    /// with its answer, in the order of arrival.
+    /// with its result, in the order of arrival.
     ///
     /// A task waits until its window is full, that is for less than [`age`](Queue::age) later ones,
     /// or until [`flush`](Stream::flush).
@@ -36,20 +32,13 @@ where
     /// assert_eq!(squares, [(9, 81), (3, 9), (4, 16)]);
     /// ```
     pub fn stream<S: FnMut(T, R::Output)>(&mut self, sink: S) -> Stream<'_, T, R, H, S> {
-        let Self { data, window, age, state, .. } = self;
-        let window =
-            state.get_or_insert_with(|| State::new::<T, R, H>(*data, *window, *age)).window;
+        let Self { settings, state, .. } = self;
+        let window = state.get_or_insert_with(|| State::new::<T, R, H>(settings)).window;
         Stream { queue: self, waiting: Vec::new(), window, sink }
     }
 }
 
-impl<T, R, H, S> Stream<'_, T, R, H, S>
-where
-    T: Sync,
-    R: Run<T>,
-    H: Hint<T> + Send,
-    S: FnMut(T, R::Output),
-{
+impl<T: Sync, R: Run<T>, H: Hint<T> + Send, S: FnMut(T, R::Output)> Stream<'_, T, R, H, S> {
     /// Takes a task; runs the window, if it is full with it.
     ///
     /// # Panics
@@ -61,17 +50,17 @@ where
         }
     }
 
-    /// Runs what waits.
+    /// Runs the tasks that wait.
     ///
     /// # Panics
     /// If a task does.
     pub fn flush(&mut self) {
-        let answers = self.queue.run(&self.waiting);
-        self.waiting.drain(..).zip(answers).for_each(|(task, answer)| (self.sink)(task, answer));
+        let results = self.queue.run(&self.waiting);
+        self.waiting.drain(..).zip(results).for_each(|(task, result)| (self.sink)(task, result));
     }
 
-    /// Runs what waits, for the last time. A stream that is dropped without it forgets its last
-    /// tasks.
+    /// Runs the tasks that wait, for the last time. A stream that is dropped without it forgets its
+    /// last tasks.
     pub fn finish(mut self) {
         self.flush();
     }

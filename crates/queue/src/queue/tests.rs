@@ -13,16 +13,21 @@ use std::{
 use befit::{Machine, SchedulerKind, ThreadPool, ThreadPoolBuilder};
 
 use super::*;
-use crate::{Prefetch, Step, Touch, Walk, prefetch};
+use crate::{MemorySpan, Prefetch, Walk, WalkStep, prefetch};
 
 const MODES: [Mode; 4] = [Mode::Arrival, Mode::Ordered, Mode::Interleaved, Mode::Both];
+
+/// Each mode, and the queue's own choice.
+fn modes() -> impl Iterator<Item = Option<Mode>> {
+    MODES.map(Some).into_iter().chain([None])
+}
 
 /// Keys without a pattern.
 fn keys(count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).collect()
 }
 
-/// Takes as many steps as it is told, then answers.
+/// Takes `left` steps; its result is that of `end`.
 struct Steps<'a, R, F: Fn() -> R> {
     left: u64,
     place: &'a [u8],
@@ -31,12 +36,12 @@ struct Steps<'a, R, F: Fn() -> R> {
 
 impl<R, F: Fn() -> R> Walk for Steps<'_, R, F> {
     type Output = R;
-    fn step(&mut self) -> Step<R> {
+    fn step(&mut self) -> WalkStep<R> {
         if self.left == 0 {
-            return Step::Done((self.end)());
+            return WalkStep::Done((self.end)());
         }
         self.left -= 1;
-        Step::to(self.place)
+        WalkStep::to(self.place)
     }
 }
 
@@ -65,6 +70,11 @@ fn on_pools(test: impl Fn() + Sync) {
     watchdog.join().unwrap();
 }
 
+/// Calls `test` in a pool of one thread.
+fn on_one(test: impl FnOnce() + Send) {
+    pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1).install(test);
+}
+
 /// Counts where it is dropped.
 struct Token<'a>(&'a AtomicUsize);
 
@@ -75,11 +85,11 @@ impl Drop for Token<'_> {
 }
 
 #[test]
-fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
+fn each_task_runs_once_and_its_result_comes_out_in_its_place_in_every_mode() {
     on_pools(|| {
         for count in [0, 1, 100, 70_000] {
             let keys = keys(count);
-            for mode in MODES.map(Some).into_iter().chain([None]) {
+            for mode in modes() {
                 let runs: Vec<_> = (0..count).map(|_| AtomicUsize::new(0)).collect();
                 let run = |i: usize| {
                     runs[i].fetch_add(1, SeqCst);
@@ -94,7 +104,7 @@ fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
                     .in_steps(steps)
                     .by_key(|i| keys[*i])
                     .data_bytes(1 << 30);
-                queue.mode = mode;
+                queue.settings.mode = mode;
                 assert!(
                     queue.run(&tasks).into_iter().eq(keys.iter().map(u64::to_string)),
                     "{mode:?}"
@@ -109,14 +119,14 @@ fn each_task_runs_once_and_its_answer_comes_out_in_its_place_in_every_mode() {
 fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
     on_pools(|| {
         for age in [0, 1, 10, 1000, 30_000] {
-            for mode in MODES.map(Some).into_iter().chain([None]) {
+            for mode in modes() {
                 let clock = AtomicUsize::new(0);
                 let tick = || clock.fetch_add(1, SeqCst);
                 // Those that take many steps end late: within their window still.
                 let steps = |key: &u64| Steps { left: key % 50, place: &[0], end: tick };
                 let mut queue =
                     Queue::new(|_: &u64| tick()).in_steps(steps).by_key(|key| *key).age(age);
-                queue.mode = mode;
+                queue.settings.mode = mode;
                 let ran = queue.run(&keys(50_000));
                 let most =
                     ran.iter().enumerate().map(|(arrived, ran)| arrived.abs_diff(*ran)).max();
@@ -128,8 +138,7 @@ fn no_task_is_displaced_by_a_window_or_more_in_any_mode() {
 
 #[test]
 fn sorted_windows_run_in_the_order_of_their_keys() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
-    pool.install(|| {
+    on_one(|| {
         let clock = AtomicUsize::new(0);
         let queue =
             Queue::new(|_: &u64| clock.fetch_add(1, SeqCst)).by_key(|key| *key).mode(Mode::Ordered);
@@ -157,14 +166,14 @@ fn a_mode_that_the_queue_has_no_means_for_is_left_out() {
 }
 
 #[test]
-fn coroutines_answer_what_calls_do() {
+fn coroutines_return_what_calls_do() {
     on_pools(|| {
         let numbers = keys(1000);
         let numbers = &numbers;
         let get = |i: &usize| {
             let i = *i;
             async move {
-                let fetch: Prefetch = prefetch(Touch::of(&numbers[i]));
+                let fetch: Prefetch = prefetch(MemorySpan::of(&numbers[i]));
                 fetch.await;
                 numbers[i]
             }
@@ -180,8 +189,7 @@ fn coroutines_answer_what_calls_do() {
 
 #[test]
 fn classes_that_are_learned_run_one_after_another() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=256KiB) pu:1", 1);
-    pool.install(|| {
+    on_one(|| {
         let memory = vec![0u8; 1 << 20];
         let clock = AtomicUsize::new(0);
         let tick = || clock.fetch_add(1, SeqCst);
@@ -206,7 +214,7 @@ fn a_panic_in_a_task_reaches_the_caller() {
     on_pools(|| {
         for mode in MODES {
             let mut queue = Queue::new(|i: &u64| assert_ne!(*i, 5000, "task 5000"));
-            queue.mode = Some(mode);
+            queue.settings.mode = Some(mode);
             let tasks: Vec<u64> = (0..10_000).collect();
             let outcome = catch_unwind(AssertUnwindSafe(|| queue.run(&tasks).len()));
             assert!(outcome.is_err());
@@ -217,40 +225,39 @@ fn a_panic_in_a_task_reaches_the_caller() {
 }
 
 #[test]
-fn answers_are_dropped_once() {
+fn results_are_dropped_once() {
     let dropped = AtomicUsize::new(0);
     let mut queue = Queue::new(|_: &u64| Token(&dropped)).by_key(|key| *key).mode(Mode::Ordered);
-    let answers = queue.run(&keys(10_000));
+    let results = queue.run(&keys(10_000));
     assert_eq!(dropped.load(SeqCst), 0);
-    drop(answers);
+    drop(results);
     assert_eq!(dropped.load(SeqCst), 10_000);
 }
 
 #[test]
-fn a_stream_answers_in_the_order_of_arrival_and_no_later_than_its_age() {
+fn a_stream_returns_in_the_order_of_arrival_and_no_later_than_its_age() {
     on_pools(|| {
         let keys = keys(10_000);
-        let answered = AtomicUsize::new(0);
-        let mut answers = Vec::new();
+        let returned = AtomicUsize::new(0);
+        let mut results = Vec::new();
         let mut queue = Queue::new(|key: &u64| key + 1).by_key(|key| *key).age(300);
-        let mut stream = queue.stream(|key, answer| {
-            answered.fetch_add(1, SeqCst);
-            answers.push((key, answer));
+        let mut stream = queue.stream(|key, result| {
+            returned.fetch_add(1, SeqCst);
+            results.push((key, result));
         });
         for (i, key) in keys.iter().enumerate() {
             stream.push(*key);
-            assert!(i + 1 - answered.load(SeqCst) < 300);
+            assert!(i + 1 - returned.load(SeqCst) < 300);
         }
         stream.finish();
-        assert!(answers.into_iter().eq(keys.iter().map(|key| (*key, key + 1))));
+        assert!(results.into_iter().eq(keys.iter().map(|key| (*key, key + 1))));
     });
 }
 
 #[test]
 fn data_that_a_core_keeps_anyway_is_not_put_in_order() {
-    let pool = pool(SchedulerKind::Ws, "l3:1(size=8MiB) core:1 l2:1(size=1MiB) pu:1", 1);
-    pool.install(|| {
-        let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(500 << 10);
+    on_one(|| {
+        let mut queue = Queue::new(|key: &u64| *key).by_key(|key| *key).data_bytes(125 << 10);
         queue.run(&keys(100_000));
         assert_eq!(queue.report().unwrap().mode, Some(Mode::Arrival));
     });

@@ -1,13 +1,16 @@
-//! Native runs as text to read: time and where it went, what each worker did, where tasks were
-//! anchored, what was counted.
+//! Native runs as text to read: time and where it went, each worker's counts, where tasks were
+//! anchored, how the program was cut in tiers, and the counts of the whole process.
 
-use std::{fmt::Write, time::Duration};
+use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
 use befit_counters::{Event, Quantity};
-use befit_lab::{Measured, NativeResults, NativeSummary, Spread, WorkerSummary};
+use befit_lab::{
+    ClusterSummary, Measured, NativeResults, NativeSummary, Seconds, Spread, TiersSummary,
+    WorkerSummary,
+};
+use befit_sched::Breakdown;
 
-use super::tiers::tiers;
-use crate::table::{Columns, Scale, change, percent};
+use crate::columns::{Columns, Scale, decimals, mib, percent};
 
 pub(super) fn render(results: &NativeResults) -> String {
     let block = &results.summaries[..];
@@ -51,62 +54,53 @@ pub(super) fn render(results: &NativeResults) -> String {
 fn time(block: &[NativeSummary]) -> String {
     let first = &block[0];
     let mut columns = Columns::new(block, "\nscheduler", |s| s.scheduler.to_string());
-    let unit = Unit::of(block.iter().map(|s| s.time().max));
-    columns.add(&format!("time,\n{}", unit.name), |s| unit.show(s.time().median));
+    let unit = Unit::of(block.iter().map(|s| s.time.max));
+    columns.add(&format!("time,\n{}", unit.name), |s| unit.show(s.time.median));
     if first.repeats > 1 {
-        columns.add("\nmin", |s| unit.show(s.time().min));
-        columns.add("\nmax", |s| unit.show(s.time().max));
+        columns.add("\nmin", |s| unit.show(s.time.min));
+        columns.add("\nmax", |s| unit.show(s.time.max));
     }
     if block.len() > 1 {
-        let nanoseconds = |s: &NativeSummary| s.time().median.as_nanos() as u64;
-        let base = |s: &NativeSummary| std::ptr::eq(s, first);
-        columns.add(&format!("vs\n{}", first.scheduler), |s| {
-            if base(s) { "base".to_owned() } else { change(nanoseconds(first), nanoseconds(s)) }
-        });
+        columns.versus(first.scheduler, |s| s.time.median.0.as_nanos() as u64);
     }
     if first.measured == Measured::Process {
-        columns.add("of it\nin pools", |s| percent(share(s.pools_time.median, s.process.median)));
+        columns.add("of it\nin pools", |s| share(s.pools_time.median, s.process.median));
     }
-    let all = |s: &NativeSummary| {
-        let time = &s.total.time;
-        [time.active, time.add, time.get, time.done, time.idle]
-            .iter()
-            .map(|part| part.median)
-            .sum::<Duration>()
-    };
-    type Part = fn(&NativeSummary) -> Spread<Duration>;
-    let parts: [(&str, Part); 5] = [
-        ("workers:\nactive", |s| s.total.time.active),
-        ("\nadd", |s| s.total.time.add),
-        ("\nget", |s| s.total.time.get),
-        ("\ndone", |s| s.total.time.done),
-        ("\nidle", |s| s.total.time.idle),
-    ];
-    for (title, part) in parts {
-        columns.add(title, |s| percent(share(part(s).median, all(s))));
+    for (part, title) in titles("workers:\nactive").iter().enumerate() {
+        columns.add(title, |s| {
+            let time = s.total.time.map(|part| part.median);
+            share(time.parts()[part], time.total())
+        });
     }
     columns.table()
 }
 
+/// The titles of the columns of a breakdown.
+fn titles(first: &str) -> [String; 5] {
+    let mut titles = Breakdown::<Duration>::NAMES.map(|name| format!("\n{name}"));
+    titles[0] = first.to_owned();
+    titles
+}
+
 /// One worker under one scheduler.
-struct Row<'a> {
+struct WorkerRow<'a> {
     scheduler: String,
     worker: String,
     did: &'a WorkerSummary,
 }
 
-fn rows(block: &[NativeSummary]) -> Vec<Row<'_>> {
+fn rows(block: &[NativeSummary]) -> Vec<WorkerRow<'_>> {
     let mut rows = Vec::new();
     for summary in block {
         for (at, did) in summary.workers.iter().enumerate() {
             let scheduler = if at == 0 { summary.scheduler.to_string() } else { String::new() };
-            rows.push(Row { scheduler, worker: at.to_string(), did });
+            rows.push(WorkerRow { scheduler, worker: at.to_string(), did });
         }
     }
     rows
 }
 
-fn named<'a>(rows: &'a [Row<'a>]) -> Columns<'a, Row<'a>> {
+fn named<'a>(rows: &'a [WorkerRow<'a>]) -> Columns<'a, WorkerRow<'a>> {
     let mut columns = Columns::new(rows, "\nscheduler", |row| row.scheduler.clone());
     columns.name("\nworker", |row| row.worker.clone());
     columns
@@ -118,49 +112,38 @@ fn times(block: &[NativeSummary]) -> String {
     let mut columns = named(&rows);
     // Calls into the scheduler are short.
     let unit = Unit::of(block.iter().map(|s| s.pools_time.max)).finer();
-    type Part = fn(&WorkerSummary) -> Spread<Duration>;
-    let first = format!("active,\n{}", unit.name);
-    let parts: [(&str, Part); 5] = [
-        (&first, |w| w.time.active),
-        ("\nadd", |w| w.time.add),
-        ("\nget", |w| w.time.get),
-        ("\ndone", |w| w.time.done),
-        ("\nidle", |w| w.time.idle),
-    ];
-    for (title, part) in parts {
-        columns.add(title, |row| unit.show(part(row.did).median));
+    for (part, title) in titles(&format!("active,\n{}", unit.name)).iter().enumerate() {
+        columns.add(title, |row| unit.show(row.did.time.parts()[part].median));
     }
     columns.add("\nsleeps", |row| row.did.sleeps.median.to_string());
     columns.table()
 }
 
-/// What each worker did.
+/// Each worker's counts.
 fn counts(block: &[NativeSummary]) -> String {
     let rows = rows(block);
     let mut columns = named(&rows);
-    let mut count = |title: &str, of: fn(&WorkerSummary) -> Spread<u64>| {
-        columns.add(title, |row| of(row.did).median.to_string());
+    type Of = fn(&WorkerSummary) -> Spread<u64>;
+    let mut count = |title: &str, of: Of, always: bool| {
+        if always || block.iter().any(|s| of(&s.total).max > 0) {
+            columns.add(title, |row| of(row.did).median.to_string());
+        }
     };
-    count("\nforks", |w| w.forks);
-    count("handed\nout", |w| w.published);
-    if block.iter().any(|s| s.total.spawned.max > 0) {
-        count("\nspawned", |w| w.spawned);
-    }
-    count("tasks\nrun", |w| w.executed);
-    if block.iter().any(|s| s.total.anchored.max > 0) {
-        count("\nanchored", |w| w.anchored);
-    }
-    for level in stolen_levels(block) {
-        let title = if level == "memory" {
-            "stolen from\nother socket".to_owned()
-        } else {
-            format!("stolen\nin {level}")
+    count("\nforks", |w| w.forks, true);
+    count("\npublished", |w| w.published, true);
+    count("\nspawned", |w| w.spawned, false);
+    count("tasks\nrun", |w| w.executed, true);
+    count("\nanchored", |w| w.anchored, false);
+    // The levels at which anything was stolen.
+    let steals = block.iter().flat_map(|s| &s.total.steals).filter(|(_, steals)| steals.max > 0);
+    for level in steals.map(|(level, _)| level).collect::<BTreeSet<_>>() {
+        let title = match level.as_str() {
+            "memory" => "stolen from\nother socket".to_owned(),
+            level => format!("stolen\nin {level}"),
         };
-        let of = |row: &Row<'_>| {
-            let at = row.did.steals.iter().find(|(of, _)| *of == level);
-            at.map_or(0, |(_, steals)| steals.median).to_string()
-        };
-        columns.add(&title, of);
+        columns.add(&title, |row| {
+            row.did.steals.get(level).map_or(0, |steals| steals.median).to_string()
+        });
     }
     if block.iter().any(|s| s.total.failed_steals.max > 0) {
         columns.add("looked\nin vain", |row| row.did.failed_steals.median.to_string());
@@ -168,21 +151,12 @@ fn counts(block: &[NativeSummary]) -> String {
     columns.table()
 }
 
-/// The levels at which anything was stolen.
-fn stolen_levels(block: &[NativeSummary]) -> Vec<&str> {
-    let steals = block.iter().flat_map(|s| &s.total.steals);
-    let mut levels: Vec<&str> =
-        steals.filter(|(_, n)| n.max > 0).map(|(level, _)| level.as_str()).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    levels
-}
-
 /// Where tasks were anchored, a row for each cluster; `None` if nowhere.
 fn anchors(block: &[NativeSummary]) -> Option<String> {
+    let place = |c: &ClusterSummary| (c.cluster, c.first_worker, c.last_worker);
     let mut clusters: Vec<_> = block.iter().flat_map(|s| &s.clusters).collect();
     clusters.sort_by_key(|c| c.cluster);
-    clusters.dedup_by_key(|c| (c.cluster, c.first_worker, c.last_worker));
+    clusters.dedup_by_key(|c| place(c));
     if clusters.is_empty() {
         return None;
     }
@@ -193,17 +167,43 @@ fn anchors(block: &[NativeSummary]) -> Option<String> {
         });
     for summary in block.iter().filter(|s| !s.clusters.is_empty()) {
         columns.add(summary.scheduler.name(), |c| {
-            let same = |other: &&befit_lab::ClusterSummary| {
-                (other.cluster, other.first_worker, other.last_worker)
-                    == (c.cluster, c.first_worker, c.last_worker)
-            };
-            summary.clusters.iter().find(same).map_or(0, |found| found.tasks.median).to_string()
+            let same = summary.clusters.iter().find(|other| place(other) == place(c));
+            same.map_or(0, |found| found.tasks.median).to_string()
         });
     }
     Some(columns.table())
 }
 
-/// What was counted of the whole process; `None` if nothing was.
+/// How schedulers with two tiers have cut the program; `None` if there is no such scheduler.
+fn tiers(block: &[NativeSummary]) -> Option<String> {
+    let rows: Vec<_> =
+        block.iter().filter_map(|s| Some((s.scheduler.to_string(), s.tiers.as_ref()?))).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns =
+        Columns::new(&rows, "tiers of\nscheduler", |(scheduler, _)| scheduler.clone());
+    columns.name("\nsizes from", |(_, tiers)| source(tiers));
+    columns.add("an iteration,\nMiB", |(_, tiers)| mib(tiers.root_bytes.median));
+    columns.add("inter-socket\ntasks", |(_, tiers)| tiers.inter.median.to_string());
+    columns.add("\nsubtrees", |(_, tiers)| tiers.subtrees.median.to_string());
+    columns.add("largest,\nMiB", |(_, tiers)| mib(tiers.largest_bytes.median));
+    columns.add("times\ncut", |(_, tiers)| tiers.partitions.median.to_string());
+    columns.add("subtrees\nrun", |(_, tiers)| tiers.subtrees_run.median.to_string());
+    columns.add("on another\nsocket", |(_, tiers)| tiers.subtrees_moved.median.to_string());
+    Some(columns.table())
+}
+
+/// Where sizes come from, or why there are no tiers.
+fn source(tiers: &TiersSummary) -> String {
+    match (tiers.source.as_str(), tiers.plain.as_str()) {
+        ("", "") => "nothing measured".to_owned(),
+        (source, "") => source.to_owned(),
+        (_, plain) => format!("no tiers: {plain}"),
+    }
+}
+
+/// The counts of the whole process; `None` if nothing was counted.
 fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
     let mut columns = Columns::new(block, "whole\nprocess", |s| s.scheduler.to_string());
     let level = |quantity| {
@@ -212,45 +212,50 @@ fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
     let private =
         level(Quantity::PrivateMisses).map_or("private".to_owned(), |level| level.to_string());
     let mut any = false;
-    let unit = Unit::of(block.iter().filter_map(|s| s.counts.task_clock).map(|time| time.max));
-    type Of = fn(&NativeSummary) -> Option<Spread<u64>>;
-    let millions: [(String, Of); 4] = [
+    type Of<T> = fn(&NativeSummary) -> Option<Spread<T>>;
+    let millions: [(String, Of<u64>); 4] = [
         (format!("{private}\nmisses, M"), |s| s.counts.private_misses),
         ("last-level\nmisses, M".to_owned(), |s| s.counts.llc_misses),
         ("instruc-\ntions, M".to_owned(), |s| s.counts.instructions),
         ("\ncycles, M".to_owned(), |s| s.counts.cycles),
     ];
     for (title, of) in millions {
-        if block.iter().any(|s| of(s).is_some()) {
-            any = true;
-            let scale = Scale::millions(block.iter().filter_map(of).map(|figure| figure.median));
-            columns
-                .add(&title, |s| of(s).map_or("-".to_owned(), |figure| scale.show(figure.median)));
-        }
+        let scale = Scale::millions(block.iter().filter_map(of).map(|figure| figure.median));
+        any |= columns.known(&title, of, |count| scale.show(count));
     }
-    if block.iter().any(|s| s.counts.task_clock.is_some()) {
-        any = true;
-        columns.add(&format!("CPU time,\n{}", unit.name), |s| {
-            s.counts.task_clock.map_or("-".to_owned(), |time| unit.show(time.median))
-        });
-    }
-    let counts: [(&str, Of); 3] = [
+    let unit = Unit::of(block.iter().filter_map(|s| s.counts.task_clock).map(|time| time.max));
+    let title = format!("CPU time,\n{}", unit.name);
+    any |= columns.known(&title, |s| s.counts.task_clock, |time| unit.show(time));
+    let counts: [(&str, Of<u64>); 3] = [
         ("page\nfaults", |s| s.counts.page_faults),
         ("context\nswitches", |s| s.counts.context_switches),
         ("\nmigrations", |s| s.counts.migrations),
     ];
     for (title, of) in counts {
-        if block.iter().any(|s| of(s).is_some()) {
-            any = true;
-            columns
-                .add(title, |s| of(s).map_or("-".to_owned(), |figure| figure.median.to_string()));
-        }
+        any |= columns.known(title, of, |count| count.to_string());
     }
     any.then(|| columns.table())
 }
 
-fn share(part: Duration, whole: Duration) -> f64 {
-    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
+impl Columns<'_, NativeSummary> {
+    /// A column of medians, `-` where one is unknown; returns whether any is known, without which
+    /// there is no column.
+    fn known<T>(
+        &mut self,
+        title: &str,
+        of: impl Fn(&NativeSummary) -> Option<Spread<T>>,
+        show: impl Fn(T) -> String,
+    ) -> bool {
+        let any = self.items().iter().any(|s| of(s).is_some());
+        if any {
+            self.add(title, |s| of(s).map_or("-".to_owned(), |figure| show(figure.median)));
+        }
+        any
+    }
+}
+
+fn share(part: Seconds, whole: Seconds) -> String {
+    percent(if whole.0.is_zero() { 0.0 } else { part.number() / whole.number() })
 }
 
 /// Seconds or milliseconds, all with the same number of decimals: four digits of the largest.
@@ -261,11 +266,10 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(times: impl Iterator<Item = Duration>) -> Self {
-        let largest = times.max().unwrap_or_default().as_secs_f64();
+    fn of(times: impl Iterator<Item = Seconds>) -> Self {
+        let largest = times.max().unwrap_or_default().number();
         let (name, per_second) = if largest >= 1.0 { ("s", 1.0) } else { ("ms", 1e3) };
-        let digits = (largest * per_second).max(1e-3).log10().floor() as i32;
-        Self { name, per_second, decimals: (3 - digits).clamp(0, 6) as usize }
+        Self { name, per_second, decimals: decimals((largest * per_second).max(1e-3)) }
     }
 
     /// With a digit more.
@@ -273,8 +277,8 @@ impl Unit {
         Self { decimals: self.decimals + 1, ..self }
     }
 
-    fn show(&self, time: Duration) -> String {
-        format!("{:.*}", self.decimals, time.as_secs_f64() * self.per_second)
+    fn show(&self, time: Seconds) -> String {
+        format!("{:.*}", self.decimals, time.number() * self.per_second)
     }
 }
 
@@ -284,9 +288,10 @@ mod tests {
 
     #[test]
     fn times_show_four_digits_of_the_largest() {
+        let micros = |time: u64| Seconds(Duration::from_micros(time));
         let show = |largest: u64, time: u64| {
-            let unit = Unit::of([Duration::from_micros(largest)].into_iter());
-            (unit.show(Duration::from_micros(time)), unit.name)
+            let unit = Unit::of([micros(largest)].into_iter());
+            (unit.show(micros(time)), unit.name)
         };
         assert_eq!(show(12_345, 987), ("0.99".to_owned(), "ms"));
         assert_eq!(show(1_234_567, 50_000), ("0.050".to_owned(), "s"));

@@ -5,21 +5,23 @@ use std::fmt::Write;
 use befit_lab::reproduce::{Reproduction, Table, Verdict};
 use befit_page::{Page, Part};
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
-table{border-collapse:collapse;margin:1em 0}td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
-h1::first-letter{text-transform:uppercase}.out{background:#fff1e5}.plot{height:28em}";
+use super::{form, in_range};
 
-/// The page: what was done, plots, figures with verdicts, tables.
+const STYLE: &str = "\
+    body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
+    table{border-collapse:collapse;margin:1em 0}\
+    td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
+    h1::first-letter{text-transform:uppercase}.out{background:#fff1e5}.plot{height:28em}";
+
+/// The page: the study, its plots, its figures with verdicts, its tables.
 pub fn page(r: &Reproduction) -> Page {
     let mut page = head(r.study.about());
-    let form = if r.quick { ", short form" } else { "" };
-    let in_range = r.figures.iter().filter(|figure| figure.verdict() == Verdict::InRange).count();
+    let (machine, form, in_range, all) =
+        (escape(&r.machine), form(r), in_range(r), r.figures.len());
     // Writing to a String cannot fail.
     let _ = writeln!(
         page,
-        "<p>On {}{form}. {in_range} of {} figures in the reported range.</p>\n<ul>",
-        escape(&r.machine),
-        r.figures.len()
+        "<p>On {machine}{form}. {in_range} of {all} figures in the reported range.</p>\n<ul>"
     );
     for note in &r.notes {
         let _ = writeln!(page, "<li>{}</li>", escape(note));
@@ -35,11 +37,12 @@ pub fn page(r: &Reproduction) -> Page {
     [Part::Html(page)].into_iter().chain(plots).chain([Part::Html(tables)]).collect()
 }
 
-/// The beginning of a page: all before its first paragraph.
+/// The beginning of a page, up to its first paragraph.
 pub(crate) fn head(title: &str) -> String {
     let title = escape(title);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n"
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+         <style>{STYLE}</style>\n<h1>{title}</h1>\n"
     )
 }
 

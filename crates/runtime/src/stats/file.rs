@@ -1,5 +1,5 @@
-//! The file that statistics go to: it appears whole or not at all, and no process takes another's
-//! away unseen.
+//! The file of the statistics: it appears whole or not at all, and no process takes another's away
+//! unseen.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -9,28 +9,25 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Where the statistics of this process go.
+/// The file that the statistics of this process go to.
 #[derive(Debug)]
 pub(super) struct Target {
     path: PathBuf,
     process: u32,
-    /// Since when the process may have written.
+    /// The process has written nothing before.
     began: SystemTime,
-    /// What this process wrote last.
+    /// The file that this process wrote last.
     own: Option<Identity>,
 }
 
 /// Tells a file from another that takes its name.
 type Identity = (u64, u64);
 
-/// Something that whoever asked for the statistics should know.
-pub(super) type Note = String;
-
 impl Target {
     /// The file that `value` names; `%p` in it stands for the number of the process.
     ///
     /// # Errors
-    /// A folder that is not there, or is the file itself: said now, not at the end of the work.
+    /// A folder that is not there, or is the file itself: an error now, not at the end of the work.
     pub(super) fn new(value: &str, process: u32) -> Result<Self, String> {
         let path = PathBuf::from(value.replace("%p", &process.to_string()));
         if path.is_dir() {
@@ -42,22 +39,20 @@ impl Target {
         Ok(Self { path, process, began: SystemTime::now(), own: None })
     }
 
-    /// Whether it may be written again and again: a file, and no terminal, say.
+    /// Whether it may be written again and again: a file, and not, say, a terminal.
     pub(super) fn is_file(&self) -> bool {
         !is_special(&self.path)
     }
 
-    /// Writes `text`; what was written before goes.
+    /// Writes `text` in place of the last.
     ///
     /// A file that another process wrote *meanwhile* stays, and this process takes one of its own
-    /// beside it; an older one is replaced. Either is told.
-    pub(super) fn write(&mut self, text: &str) -> Result<Option<Note>, String> {
-        let failed =
-            |path: &Path, error: io::Error| format!("cannot write {}: {error}", path.display());
+    /// beside it; an older one is replaced. Either is a note for the user.
+    pub(super) fn write(&mut self, text: &str) -> Result<Option<String>, String> {
         if is_special(&self.path) {
             let file = OpenOptions::new().write(true).open(&self.path);
             let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-            return written.map(|()| None).map_err(|error| failed(&self.path, error));
+            return written.map(|()| None).map_err(|error| self.failed(&error));
         }
         // Between the look at the file and its replacement no other process of ours may write it.
         let _lock = lock(folder(&self.path));
@@ -67,14 +62,18 @@ impl Target {
         if let Err(error) = written {
             // It may not be there.
             let _ = fs::remove_file(&temporary);
-            return Err(failed(&self.path, error));
+            return Err(self.failed(&error));
         }
         self.own = self.path.metadata().ok().map(|file| identity(&file));
         Ok(note)
     }
 
-    /// Sees to it that the path is free, or holds what may be replaced.
-    fn make_way(&mut self) -> Option<Note> {
+    fn failed(&self, error: &io::Error) -> String {
+        format!("cannot write {}: {error}", self.path.display())
+    }
+
+    /// Sees to it that the path is free, or holds a file that may be replaced.
+    fn make_way(&mut self) -> Option<String> {
         let present = self.path.metadata().ok()?;
         let own = self.own.take();
         if own == Some(identity(&present)) {
@@ -110,7 +109,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Whether something is there that is no file: nothing could take its place.
+/// Whether the path is that of something other than a file, which nothing could replace.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.is_file())
 }
@@ -121,14 +120,14 @@ fn identity(file: &Metadata) -> Identity {
     (file.dev(), file.ino())
 }
 
-/// All files are the same: the process that wrote last is not noticed.
+/// All files are the same here: another process that wrote meanwhile is not noticed.
 #[cfg(not(unix))]
 fn identity(_: &Metadata) -> Identity {
     (0, 0)
 }
 
-/// Holds the folder's lock until the answer is dropped. After a second, or where the system knows
-/// no such locks, goes on without: the end of a process must not wait for ever.
+/// Holds the folder's lock until the result is dropped. After a second, or where the system knows
+/// no such locks, it goes on without: the end of a process must not wait for ever.
 fn lock(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     for _ in 0..100 {
@@ -145,51 +144,45 @@ fn lock(folder: &Path) -> Option<File> {
 mod tests {
     use super::*;
 
-    /// A folder that goes when dropped.
-    struct Folder(PathBuf);
+    struct Folder(tempfile::TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("befit-stats-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
         }
 
-        fn target(&self, name: &str, process: u32) -> Target {
-            Target::new(self.0.join(name).to_str().unwrap(), process).unwrap()
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
         }
 
-        fn read(&self, name: &str) -> String {
-            fs::read_to_string(self.0.join(name)).unwrap()
+        /// The target of a process that began so many seconds after now.
+        fn target(&self, name: &str, process: u32, seconds: i64) -> Target {
+            let mut target = Target::new(self.path(name).to_str().unwrap(), process).unwrap();
+            let away = Duration::from_secs(seconds.unsigned_abs());
+            target.began = if seconds < 0 { target.began - away } else { target.began + away };
+            target
         }
 
-        fn files(&self) -> usize {
-            fs::read_dir(&self.0).unwrap().count()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+        /// The files of these names, and how many there are in all.
+        fn read<const N: usize>(&self, names: [&str; N]) -> ([String; N], usize) {
+            let files = fs::read_dir(&self.0).unwrap().count();
+            (names.map(|name| fs::read_to_string(self.path(name)).unwrap()), files)
         }
     }
 
     #[test]
     fn a_process_writes_its_file_again_and_again() {
-        let folder = Folder::new("again");
-        let mut target = folder.target("s.json", 7);
+        let folder = Folder::new();
+        let mut target = folder.target("s-%p.json", 7, 0);
         assert_eq!(target.write("one"), Ok(None));
         assert_eq!(target.write("two"), Ok(None));
-        assert_eq!((folder.read("s.json"), folder.files()), ("two".to_owned(), 1));
+        assert_eq!(folder.read(["s-7.json"]), (["two".to_owned()], 1));
     }
 
     #[test]
     fn a_file_that_another_process_wrote_meanwhile_stays() {
-        let folder = Folder::new("meanwhile");
-        let (mut one, mut two) = (folder.target("s.json", 7), folder.target("s.json", 8));
-        one.began -= Duration::from_secs(1);
-        two.began -= Duration::from_secs(1);
+        let folder = Folder::new();
+        let (mut one, mut two) = (folder.target("s.json", 7, -1), folder.target("s.json", 8, -1));
         assert_eq!(one.write("one"), Ok(None));
         let note = two.write("two").unwrap().unwrap();
         assert!(
@@ -197,42 +190,27 @@ mod tests {
             "{note}"
         );
         assert_eq!(two.write("two again"), Ok(None));
-        assert_eq!(
-            (folder.read("s.json"), folder.read("s.json.8")),
-            ("one".to_owned(), "two again".to_owned())
-        );
+        assert_eq!(folder.read(["s.json", "s.json.8"]).0, ["one", "two again"]);
     }
 
     #[test]
     fn an_older_file_is_replaced_and_that_is_said() {
-        let folder = Folder::new("older");
-        fs::write(folder.0.join("s.json"), "old").unwrap();
-        let mut target = folder.target("s.json", 7);
-        target.began += Duration::from_secs(1);
-        let note = target.write("new").unwrap().unwrap();
+        let folder = Folder::new();
+        fs::write(folder.path("s.json"), "old").unwrap();
+        let note = folder.target("s.json", 7, 1).write("new").unwrap().unwrap();
         assert!(note.contains("replaced"), "{note}");
-        assert_eq!((folder.read("s.json"), folder.files()), ("new".to_owned(), 1));
+        assert_eq!(folder.read(["s.json"]), (["new".to_owned()], 1));
     }
 
     #[test]
     fn a_file_that_someone_else_replaced_is_left_to_them() {
-        let folder = Folder::new("taken");
-        let mut target = folder.target("s.json", 7);
+        let folder = Folder::new();
+        let mut target = folder.target("s.json", 7, 0);
         target.write("ours").unwrap();
-        fs::write(folder.0.join("other"), "theirs").unwrap();
-        fs::rename(folder.0.join("other"), folder.0.join("s.json")).unwrap();
+        fs::write(folder.path("other"), "theirs").unwrap();
+        fs::rename(folder.path("other"), folder.path("s.json")).unwrap();
         assert!(target.write("ours").unwrap().is_some());
-        assert_eq!(
-            (folder.read("s.json"), folder.read("s.json.7")),
-            ("theirs".to_owned(), "ours".to_owned())
-        );
-    }
-
-    #[test]
-    fn the_number_of_the_process_stands_for_percent_p() {
-        let folder = Folder::new("number");
-        folder.target("s-%p.json", 7).write("x").unwrap();
-        assert_eq!(folder.read("s-7.json"), "x");
+        assert_eq!(folder.read(["s.json", "s.json.7"]).0, ["theirs", "ours"]);
     }
 
     #[test]

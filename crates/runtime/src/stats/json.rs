@@ -1,14 +1,14 @@
-//! The little JSON that is written: no library, as `befit` must stay light for those who depend on
-//! it.
+//! Statistics as JSON, written without a library, as `befit` must stay light for those who depend
+//! on it.
 
-use std::fmt::{Display, Write};
+use std::{fmt::Display, time::Duration};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
 use befit_sched::{Options, Tiers};
 
 use super::{Statistics, WorkerStatistics, WorkerTime};
 
-/// What a pool's entry tells besides its statistics.
+/// A pool's entry besides its statistics.
 pub(super) struct About<'a> {
     pub(super) scheduler: &'static str,
     pub(super) machine: &'a Machine,
@@ -19,160 +19,116 @@ pub(super) struct About<'a> {
     pub(super) tiers: Option<Tiers>,
 }
 
-/// An object, written field by field.
-struct Object(String);
+/// An object; the values are JSON.
+fn object<N: Display, V: Display>(fields: impl IntoIterator<Item = (N, V)>) -> String {
+    let fields = fields.into_iter().map(|(name, value)| format!("\"{name}\": {value}"));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+}
 
-impl Object {
-    fn new() -> Self {
-        Self("{".to_owned())
-    }
-
-    /// A field whose value is JSON.
-    fn field(mut self, name: &str, value: impl Display) -> Self {
-        let comma = if self.0.len() > 1 { ", " } else { "" };
-        // Writing to a String cannot fail.
-        let _ = write!(self.0, "{comma}{}: {value}", Text(name));
-        self
-    }
-
-    fn end(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
+/// A list; the entries are JSON.
+fn list(entries: impl Iterator<Item = String>) -> String {
+    format!("[{}]", entries.collect::<Vec<_>>().join(", "))
 }
 
 /// A string.
-struct Text<'a>(&'a str);
+fn text(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c < ' ' => format!("\\u{:04x}", c as u32),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
 
-impl Display for Text<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('"')
-    }
+fn or_null(value: Option<impl Display>) -> String {
+    value.map_or("null".to_owned(), |value| value.to_string())
+}
+
+/// Seconds, to the nanosecond.
+fn seconds(time: Duration) -> String {
+    format!("{}.{:09}", time.as_secs(), time.subsec_nanos())
 }
 
 /// The whole document: a line for each pool and each of its workers.
-pub(super) fn document<'a>(
-    program: &str,
-    process: u32,
-    left_out: usize,
-    pools: impl Iterator<Item = &'a str>,
-) -> String {
-    let pools = pools.collect::<Vec<_>>().join(",\n");
+pub(super) fn document(program: &str, process: u32, left_out: usize, pools: &[String]) -> String {
+    let pools = pools.join(",\n");
     let pools = if pools.is_empty() { "[]".to_owned() } else { format!("[\n{pools}\n]") };
-    let document =
-        Object::new().field("schema", Text("befit.stats/1")).field("program", Text(program));
-    let document =
-        document.field("process", process).field("pools_left_out", left_out).field("pools", pools);
-    document.end() + "\n"
+    let document = object([
+        ("schema", text("befit.stats/2")),
+        ("program", text(program)),
+        ("process", process.to_string()),
+        ("pools_left_out", left_out.to_string()),
+        ("pools", pools),
+    ]);
+    document + "\n"
 }
 
 /// One pool.
 pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
-    let machine = about.machine;
+    let About { machine, options, .. } = about;
     let workers = statistics.workers.iter().enumerate();
     let workers: Vec<String> =
         workers.map(|(thread, counted)| worker(machine, thread, counted)).collect();
     let anchors = statistics.anchors.iter().enumerate().filter(|(_, tasks)| **tasks > 0);
-    let anchors: Vec<String> =
-        anchors.map(|(id, tasks)| cluster(machine, ClusterId(id as u32), *tasks)).collect();
-    let span = statistics.span.map_or("null".to_owned(), |span| seconds(span).to_string());
-    Object::new()
-        .field("scheduler", Text(about.scheduler))
-        .field("machine", Text(&machine.name))
-        .field("threads", about.threads)
-        .field("pinned", about.pinned)
-        .field("sigma", about.options.sigma)
-        .field("mu", about.options.mu)
-        .field("counting", Text(about.options.counting.name()))
-        .field("ended", about.ended)
-        .field("tiers", about.tiers.as_ref().map_or("null".to_owned(), tiers))
-        .field("span_seconds", span)
-        .field("workers", format!("[\n{}\n]", workers.join(",\n")))
-        .field("anchors", format!("[{}]", anchors.join(", ")))
-        .end()
+    object([
+        ("scheduler", text(about.scheduler)),
+        ("machine", text(&machine.name)),
+        ("threads", about.threads.to_string()),
+        ("pinned", about.pinned.to_string()),
+        ("sigma", options.sigma.to_string()),
+        ("mu", options.mu.to_string()),
+        ("counting", text(options.counting.name())),
+        ("ended", about.ended.to_string()),
+        ("tiers", or_null(about.tiers.as_ref().map(tiers))),
+        ("span_seconds", or_null(statistics.span.map(seconds))),
+        ("workers", format!("[\n{}\n]", workers.join(",\n"))),
+        ("anchors", list(anchors.map(|(id, tasks)| cluster(machine, id, *tasks)))),
+    ])
 }
 
-/// What a policy with two tiers has found out.
+/// The tiers that a policy has found out.
 fn tiers(tiers: &Tiers) -> String {
     let subtrees = tiers.subtrees.iter().map(|subtree| {
         let path: Vec<String> = subtree.path.iter().map(u32::to_string).collect();
-        Object::new()
-            .field("path", Text(&path.join(".")))
-            .field("bytes", subtree.soid.0)
-            .field("socket", subtree.socket.map_or("null".to_owned(), |socket| socket.to_string()))
-            .end()
+        object([
+            ("path", text(&path.join("."))),
+            ("bytes", subtree.soid.0.to_string()),
+            ("socket", or_null(subtree.socket)),
+        ])
     });
-    Object::new()
-        .field(
-            "source",
-            tiers.source.map_or("null".to_owned(), |source| Text(&source.to_string()).to_string()),
-        )
-        .field("plain", tiers.plain.map_or("null".to_owned(), |why| Text(why).to_string()))
-        .field("partitions", tiers.partitions)
-        .field("root_bytes", tiers.root.0)
-        .field("inter", tiers.inter)
-        .field("subtrees_run", tiers.ran)
-        .field("subtrees_moved", tiers.moved)
-        .field("subtrees", format!("[{}]", subtrees.collect::<Vec<_>>().join(", ")))
-        .end()
+    object([
+        ("source", or_null(tiers.source.map(|source| text(&source.to_string())))),
+        ("plain", or_null(tiers.plain.map(text))),
+        ("partitions", tiers.partitions.to_string()),
+        ("root_bytes", tiers.root.0.to_string()),
+        ("inter", tiers.inter.to_string()),
+        ("subtrees_run", tiers.ran.to_string()),
+        ("subtrees_moved", tiers.moved.to_string()),
+        ("subtrees", list(subtrees)),
+    ])
 }
 
 fn worker(machine: &Machine, thread: usize, counted: &WorkerStatistics) -> String {
     let id = WorkerId((thread % machine.workers().len()) as u32);
-    let mut steals = Object::new();
-    for level in machine.path(id).filter_map(|c| machine.cluster(c).cache).map(|cache| cache.level)
-    {
-        steals = steals.field(&level.to_string(), counted.steals_at(Some(level)));
-    }
-    let steals = steals.field("memory", counted.steals_at(None)).end();
-    Object::new()
-        .field("seconds", counted.time.map_or("null".to_owned(), time))
-        .field("forks", counted.forks)
-        .field("published", counted.published)
-        .field("spawned", counted.spawned)
-        .field("executed", counted.executed)
-        .field("anchored", counted.anchored)
-        .field("steals", steals)
-        .field("failed_steals", counted.failed_steals)
-        .field("sleeps", counted.sleeps)
-        .end()
+    let caches = machine.path(id).filter_map(|cluster| machine.cluster(cluster).cache);
+    let levels = caches.map(|cache| Some(cache.level)).chain([None]);
+    let steals = levels.map(|level| (Level::name_of(level), counted.steals_at(level)));
+    let time = |time: WorkerTime| object(WorkerTime::NAMES.iter().zip(time.map(seconds).parts()));
+    let time = [("seconds", or_null(counted.time.map(time))), ("steals", object(steals))];
+    let mut counted = *counted;
+    let counts = counted.named().map(|(name, count)| (name, count.to_string()));
+    object(time.into_iter().chain(counts))
 }
 
-fn time(time: WorkerTime) -> String {
-    Object::new()
-        .field("active", seconds(time.active))
-        .field("add", seconds(time.add))
-        .field("get", seconds(time.get))
-        .field("done", seconds(time.done))
-        .field("idle", seconds(time.idle))
-        .end()
-}
-
-fn cluster(machine: &Machine, id: ClusterId, tasks: u64) -> String {
-    let cluster = machine.cluster(id);
-    let level: Option<Level> = cluster.cache.map(|cache| cache.level);
-    let level = level.map_or("memory".to_owned(), |level| level.to_string());
-    let Some(last) = cluster.workers.clone().last() else { return Object::new().end() };
-    Object::new()
-        .field("cluster", id.0)
-        .field("level", Text(&level))
-        .field("first_worker", cluster.workers.start)
-        .field("last_worker", last)
-        .field("tasks", tasks)
-        .end()
-}
-
-/// Seconds, to the nanosecond.
-fn seconds(time: std::time::Duration) -> impl Display {
-    format!("{}.{:09}", time.as_secs(), time.subsec_nanos())
+fn cluster(machine: &Machine, id: usize, tasks: u64) -> String {
+    let cluster = machine.cluster(ClusterId(id as u32));
+    object([
+        ("cluster", id.to_string()),
+        ("level", text(&Level::name_of(cluster.cache.map(|cache| cache.level)))),
+        ("first_worker", cluster.workers.start.to_string()),
+        ("last_worker", (cluster.workers.end - 1).to_string()),
+        ("tasks", tasks.to_string()),
+    ])
 }
 
 #[cfg(all(test, not(loom)))]
@@ -181,25 +137,26 @@ mod tests {
 
     #[test]
     fn names_are_quoted() {
-        assert_eq!(Text("a\"b\\c\nd").to_string(), r#""a\"b\\c\u000ad""#);
+        assert_eq!(text("a\"b\\c\nd"), r#""a\"b\\c\u000ad""#);
     }
 
     #[test]
     fn a_document_without_pools_is_one_line() {
-        let text = document("sum", 7, 0, [].into_iter());
-        let expected = r#"{"schema": "befit.stats/1", "program": "sum", "process": 7, "pools_left_out": 0, "pools": []}"#;
-        assert_eq!(text, format!("{expected}\n"));
+        let expected = concat!(
+            r#"{"schema": "befit.stats/2", "program": "sum", "process": 7, "#,
+            r#""pools_left_out": 0, "pools": []}"#,
+            "\n"
+        );
+        assert_eq!(document("sum", 7, 0, &[]), expected);
     }
 
     #[test]
     fn a_pool_shows_what_was_counted() {
         let machine: Machine = "pack:2 l3:1(size=8MiB) core:1 pu:1".parse().unwrap();
-        let mut one = WorkerStatistics { forks: 5, ..WorkerStatistics::default() };
+        let active = Duration::from_millis(1_250);
+        let time = Some(WorkerTime { active, ..WorkerTime::default() });
+        let mut one = WorkerStatistics { forks: 5, time, ..WorkerStatistics::default() };
         one.steals[0] = 3;
-        one.time = Some(WorkerTime {
-            active: std::time::Duration::from_millis(1_250),
-            ..WorkerTime::default()
-        });
         let statistics = Statistics { workers: vec![one], anchors: vec![0, 4, 0], span: None };
         let about = About {
             scheduler: "sb",

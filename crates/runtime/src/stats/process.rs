@@ -1,10 +1,10 @@
-//! `BEFIT_STATS=FILE`: what all pools of this process counted, as JSON (`befit.stats/1`, see
+//! `BEFIT_STATS=FILE`: the counts of all pools of this process, as JSON (`befit.stats/2`, see
 //! docs/json.md).
 //!
-//! Written when a pool ends, so that a process that is killed later leaves something, and when the
-//! process ends, for the global pool and for others that are still there. A process that ends
-//! without exit handlers (a signal, `abort`, `_exit`) leaves what was written when the last pool
-//! ended, at most a moment ([`PAUSE`]) old.
+//! The file is written when a pool ends, so that a process that is killed later leaves something.
+//! It is written again when the process ends, for the global pool and for others that are still
+//! there. A process that ends without exit handlers (a signal, `abort`, `_exit`) leaves the file of
+//! the last pool that ended, at most a moment ([`PAUSE`]) old.
 
 use std::{
     env,
@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{ThreadPoolBuildError, backend::Registry};
 
-/// More pools than that are counted, but not listed.
+/// Further pools are counted, but not listed.
 const MOST_POOLS: usize = 1000;
 
-/// Pools that end quicker than that, one after the other, are not each worth a file.
+/// Pools that end in quicker succession are not each worth a file.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is to be written, once wanted.
+/// The statistics so far, where they are wanted.
 #[derive(Debug)]
 struct State {
     pools: Vec<Pool>,
@@ -59,23 +59,17 @@ pub(crate) fn wanted() -> Result<bool, ThreadPoolBuildError> {
     if let Some(decided) = STATE.get() {
         return Ok(decided.is_some());
     }
-    let process = std::process::id();
     let error = |what| ThreadPoolBuildError::Environment { variable: "BEFIT_STATS", what };
-    let state = match env::var_os("BEFIT_STATS").filter(|value| !value.is_empty()) {
-        None => None,
-        Some(value) => {
-            let value = value.to_str().ok_or_else(|| error("it is not UTF-8".to_owned()))?;
-            let target = Target::new(value, process).map_err(error)?;
-            Some(Mutex::new(State {
-                pools: Vec::new(),
-                left_out: 0,
-                target,
-                process,
-                written: None,
-            }))
-        }
-    };
-    if STATE.set(state).is_ok() && STATE.get().is_some_and(Option::is_some) {
+    let mut state = None;
+    if let Some(value) = env::var_os("BEFIT_STATS").filter(|value| !value.is_empty()) {
+        let value = value.to_str().ok_or_else(|| error("it is not UTF-8".to_owned()))?;
+        let process = std::process::id();
+        let target = Target::new(value, process).map_err(error)?;
+        let (pools, left_out, written) = (Vec::new(), 0, None);
+        state = Some(Mutex::new(State { pools, left_out, target, process, written }));
+    }
+    let wanted = state.is_some();
+    if STATE.set(state).is_ok() && wanted {
         // Where it is refused, the file is written when pools end, and no later.
         let _ = call_at_exit(at_exit);
     }
@@ -95,8 +89,11 @@ pub(crate) fn began(pool: &Arc<Registry>) {
 /// All threads of a pool have ended.
 pub(crate) fn ended(pool: &Registry) {
     let Some(mut state) = state() else { return };
-    let is_it = |listed: &&mut Pool| matches!(listed, Pool::Living(living) if std::ptr::eq(living.as_ptr(), pool));
-    let Some(listed) = state.pools.iter_mut().find(is_it) else { return };
+    let is_it = |listed: &Pool| match listed {
+        Pool::Living(living) => std::ptr::eq(living.as_ptr(), pool),
+        Pool::Ended(_) => false,
+    };
+    let Some(listed) = state.pools.iter_mut().find(|listed| is_it(listed)) else { return };
     *listed = Pool::Ended(show(pool, true));
     if state.target.is_file() && state.written.is_none_or(|at| at.elapsed() >= PAUSE) {
         state.write();
@@ -108,8 +105,8 @@ extern "C" fn at_exit() {
     // Nothing may unwind into C.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(mut state) = state()
-            // Not in a process that was forked from this one: the pools and the file are its
-            // parent's.
+            // A process that was forked from this one writes nothing: the pools and the file are
+            // its parent's.
             && state.process == std::process::id()
         {
             state.write();
@@ -125,15 +122,11 @@ impl State {
         };
         let pools: Vec<String> = self.pools.iter().filter_map(show).collect();
         let program = env::args_os().next().unwrap_or_default();
-        let text = json::document(
-            &program.to_string_lossy(),
-            self.process,
-            self.left_out,
-            pools.iter().map(String::as_str),
-        );
+        let program = program.to_string_lossy();
+        let text = json::document(&program, self.process, self.left_out, &pools);
         match self.target.write(&text) {
             Ok(None) => {}
-            // Where even that fails there is nobody left to tell.
+            // Where even stderr fails nobody is left to hear of it.
             Ok(Some(note)) => drop(writeln!(std::io::stderr(), "befit: {note}")),
             Err(error) => drop(writeln!(std::io::stderr(), "befit: statistics: {error}")),
         }
@@ -153,7 +146,7 @@ fn show(pool: &Registry, ended: bool) -> String {
     json::pool(&about, &pool.statistics())
 }
 
-/// Has the C library call `hook` when the process ends by `exit` or the return of `main`; answers
+/// Has the C library call `hook` when the process ends by `exit` or the return of `main`; returns
 /// whether it will.
 fn call_at_exit(hook: extern "C" fn()) -> bool {
     // SAFETY: this is the C standard's `int atexit(void (*)(void))`, which every C library that

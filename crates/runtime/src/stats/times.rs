@@ -1,35 +1,35 @@
 //! Where a worker's time goes, measured only in pools that want it.
 //!
 //! A worker is always in one of five phases. Each change of phase reads the clock once and books
-//! the time since the last change on the phase that ends, so nothing is lost between phases and
-//! nothing is counted twice.
+//! the time since the last change on the phase that ends, so no time is lost between phases and
+//! none is counted twice.
 //!
-//! What is shown is the time from the start of the pool's first job to the end of its last one, the
-//! same for all workers:
+//! The statistics show the time from the start of the pool's first job to the end of its last one,
+//! the same for all workers:
 //!
 //! ```text
 //!                first                               last
-//! worker 0         |active|done|idle|get|active|done··|         ·  open: booked when read, up to `last`
+//! worker 0         |active|done|idle|get|active|done··|
 //! worker 1  (idle) |······|get|active|add|active|done|··|
-//!                   leading: idle, booked when read
+//!                  leading: idle                    open
+//! ··  booked when read; the open phase up to `last`
 //! ```
 //!
-//! A worker does not know when its first idle time begins to count, nor whether a last one will be
-//! followed by a job. So neither is booked by the worker; both are worked out when the pool is
-//! [read](read).
+//! A worker knows neither when its first idle time begins to count nor whether a job follows its
+//! last one. So it books neither; both are worked out when the pool is [read](read).
 
 use std::time::{Duration, Instant};
 
 use super::{WorkerTime, counters::Counter};
 
-/// What a worker is doing. The numbers are places in [`Times::booked`].
+/// A part of a worker's time, in the order of [`Breakdown::parts`](befit_sched::Breakdown::parts).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Running the program.
     Active,
     /// In the policy, making work known.
     Add,
-    /// In the policy, being given work: a task, or what goes on after a wait.
+    /// In the policy, being given work: a task, or a strand that goes on after a wait.
     Get,
     /// In the policy, giving strands and tasks back.
     Done,
@@ -37,15 +37,12 @@ pub(crate) enum Phase {
     Idle,
 }
 
-const PHASES: [Phase; 5] = [Phase::Active, Phase::Add, Phase::Get, Phase::Done, Phase::Idle];
-
-/// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread calls what
-/// changes it.
+/// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread changes it.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// None: nothing is measured.
     epoch: Option<Instant>,
-    booked: [Counter; PHASES.len()],
+    booked: [Counter; 5],
     phase: Counter,
     /// Start of the phase.
     since: Counter,
@@ -79,13 +76,13 @@ impl Times {
         }
     }
 
-    /// The policy, asked at `asked`, handed out a task, or had none.
+    /// The policy, asked at `asked`, gave a task, or had none.
     #[inline]
     pub(crate) fn asked(&self, asked: Option<u64>, found: bool) {
         let Some(asked) = asked else { return };
         match found {
             true => self.enter_at(Phase::Get, asked),
-            // Looking again and again is one idle time, which ends only with a find.
+            // Repeated looks are one idle time, which ends only with a find.
             false if self.phase.get() == Phase::Idle as u64 => {}
             false => self.enter_at(Phase::Idle, asked),
         }
@@ -94,7 +91,12 @@ impl Times {
     /// A job begins.
     #[inline]
     pub(crate) fn begin(&self) {
-        let Some(now) = self.now() else { return };
+        if let Some(now) = self.now() {
+            self.begin_at(now);
+        }
+    }
+
+    fn begin_at(&self, now: u64) {
         self.enter_at(Phase::Active, now);
         if self.first.get() == 0 {
             self.first.set(now);
@@ -104,7 +106,12 @@ impl Times {
     /// A job has ended, as far as the policy is concerned.
     #[inline]
     pub(crate) fn end(&self) {
-        let Some(now) = self.now() else { return };
+        if let Some(now) = self.now() {
+            self.end_at(now);
+        }
+    }
+
+    fn end_at(&self, now: u64) {
         self.enter_at(Phase::Idle, now);
         self.last.set(now);
     }
@@ -117,26 +124,22 @@ impl Times {
         self.phase.set(phase as u64);
     }
 
-    /// The open phase, if it is one in which the worker has something to do.
+    /// Whether the open phase is one in which the worker has something to do.
     fn is_busy(&self) -> bool {
         let busy = [Phase::Active, Phase::Add, Phase::Done];
         self.first.get() != 0 && busy.iter().any(|phase| *phase as u64 == self.phase.get())
     }
 
-    /// What the worker did from `first` to `last`.
+    /// Where the worker's time went from `first` to `last`.
     fn between(&self, first: u64, last: u64) -> WorkerTime {
-        let mut booked: [u64; PHASES.len()] = std::array::from_fn(|phase| self.booked[phase].get());
-        let own_first = match self.first.get() {
-            0 => last,
-            own => own,
-        };
+        let mut booked = self.booked.each_ref().map(Counter::get);
+        let own_first = if self.first.get() == 0 { last } else { self.first.get() };
         booked[Phase::Idle as usize] += own_first.saturating_sub(first);
         let open = if self.is_busy() { self.phase.get() as usize } else { Phase::Idle as usize };
         if self.first.get() != 0 {
             booked[open] += last.saturating_sub(self.since.get());
         }
-        let [active, add, get, done, idle] = booked.map(Duration::from_nanos);
-        WorkerTime { active, add, get, done, idle }
+        booked.map(Duration::from_nanos).into()
     }
 }
 
@@ -145,8 +148,8 @@ fn since(epoch: Instant) -> u64 {
     epoch.elapsed().as_nanos() as u64 + 1
 }
 
-/// From the start of the first job of `workers` to the end of their last, and what each did in that
-/// time. None if nothing is measured.
+/// The time from the start of the first job of `workers` to the end of their last, and where it
+/// went for each of them. None if nothing is measured.
 pub(super) fn read<'a>(
     workers: impl Iterator<Item = &'a Times> + Clone,
 ) -> Option<(Duration, Vec<WorkerTime>)> {
@@ -163,18 +166,13 @@ pub(super) fn read<'a>(
 mod tests {
     use super::*;
 
+    /// A worker whose phases begin at these times; without a phase, a job begins.
     fn worker(changes: &[(Option<Phase>, u64)]) -> Times {
         let times = Times::new(Some(Instant::now()));
         for (phase, at) in changes {
             match phase {
                 Some(phase) => times.enter_at(*phase, *at),
-                // A job begins.
-                None => {
-                    times.enter_at(Phase::Active, *at);
-                    if times.first.get() == 0 {
-                        times.first.set(*at);
-                    }
-                }
+                None => times.begin_at(*at),
             }
         }
         times
@@ -182,13 +180,12 @@ mod tests {
 
     fn ended(changes: &[(Option<Phase>, u64)], last: u64) -> Times {
         let times = worker(changes);
-        times.enter_at(Phase::Idle, last);
-        times.last.set(last);
+        times.end_at(last);
         times
     }
 
     fn nanoseconds(time: &WorkerTime) -> [u64; 5] {
-        [time.active, time.add, time.get, time.done, time.idle].map(|t| t.as_nanos() as u64)
+        time.parts().map(|part| part.as_nanos() as u64)
     }
 
     #[test]
@@ -216,8 +213,7 @@ mod tests {
         times.asked(Some(40), false);
         times.asked(Some(50), true);
         times.enter_at(Phase::Active, 53);
-        times.enter_at(Phase::Idle, 60);
-        times.last.set(60);
+        times.end_at(60);
         let (_, read) = read([&times].into_iter()).unwrap();
         assert_eq!(nanoseconds(&read[0]), [17, 0, 3, 0, 30]);
     }

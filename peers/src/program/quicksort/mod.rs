@@ -1,6 +1,6 @@
-//! Quicksort whose partition is parallel too: parts of 16 Ki elements count what is below the
-//! pivot, then each part is copied to the two sides in a second array; the sides are sorted with
-//! the arrays' roles exchanged. Serial below 16 Ki.
+//! Quicksort whose partition is parallel too. Parts of 16 Ki elements count the elements below the
+//! pivot; then each part is copied to the two sides in a second array; the sides are sorted with
+//! the arrays' roles exchanged. Fewer than 16 Ki elements are sorted by one thread.
 //!
 //! Source: the quicksort of Simhadri et al., SPAA 2014, section 5.1, with its cut-off.
 
@@ -8,10 +8,7 @@ mod serial;
 
 use std::time::Duration;
 
-use super::{
-    input::{filled, random},
-    timed,
-};
+use super::{filled, random, timed};
 use crate::{error::Error, runtime::Runtime};
 
 /// Elements of a part of the partition; fewer are sorted by one thread.
@@ -40,7 +37,7 @@ fn fingerprint(data: &[f64]) -> u64 {
     data.iter().fold(0, |sum: u64, x| sum.wrapping_add(random(x.to_bits())))
 }
 
-/// What sorting `data` touches: it, and as much of the other array.
+/// Bytes that sorting `data` touches: it, and as much of the other array.
 fn bytes(data: &[f64]) -> usize {
     2 * size_of_val(data)
 }
@@ -101,7 +98,7 @@ fn count<R: Runtime>(cx: &mut R::Context<'_>, data: &[f64], pivot: f64, below: &
     );
 }
 
-/// Copies the elements of `data` to the side where they belong; `below` is what [`count`] counted.
+/// Copies the elements of `data` to the side where they belong; `below` is the result of [`count`].
 fn copy<R: Runtime>(
     cx: &mut R::Context<'_>,
     data: &[f64],

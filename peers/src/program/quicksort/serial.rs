@@ -1,5 +1,5 @@
-//! What one thread does. Written out rather than taken from the standard library, so that the
-//! programs in C++ do the same.
+//! The work of one thread. It is written out rather than taken from the standard library or from
+//! befit's kernels, so that the programs in C++ do the same, line by line.
 
 /// Fewer are sorted by insertion.
 const INSERTION_BELOW: usize = 24;
@@ -52,13 +52,13 @@ fn insertion(data: &mut [f64]) {
     }
 }
 
-/// How many are below the pivot.
+/// The number of elements below the pivot.
 #[inline(never)]
 pub(super) fn count(data: &[f64], pivot: f64) -> usize {
     data.iter().filter(|x| **x < pivot).count()
 }
 
-/// Copies what is below the pivot to `low`, the rest to `high`, which are just as large.
+/// Copies the elements below the pivot to `low` and the rest to `high`; each has the right size.
 #[inline(never)]
 pub(super) fn copy(data: &[f64], pivot: f64, low: &mut [f64], high: &mut [f64]) {
     let (mut low, mut high) = (low.iter_mut(), high.iter_mut());

@@ -1,42 +1,76 @@
-//! Results as text to read: per program and machine one block of two tables, time and misses.
+//! Simulated runs, compared: as a table, JSON (`befit.compare/1`) or CSV.
 //!
+//! The table has a block for each program and machine: time and where it went, then misses.
 //! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians
 //! over the seeds; ± is half the distance from the smallest to the largest, in percent of the
 //! median.
-
-mod columns;
-mod numbers;
 
 use std::fmt::Write;
 
 use befit_lab::{Spread, Summary};
 use befit_machine::Lines;
+use serde::Serialize;
 
-pub(crate) use columns::Columns;
-use numbers::half_range;
-pub(crate) use numbers::{Scale, change, percent};
+use crate::{
+    Format, ReportError,
+    columns::{Columns, Scale, half_range, percent},
+    csv, json,
+};
 
-pub(crate) fn render(results: &[Summary]) -> String {
-    let mut text = String::new();
-    let mut rest = results;
-    while let Some(first) = rest.first() {
-        let same = |s: &Summary| s.command == first.command && s.machine == first.machine;
-        let (block, after) = rest.split_at(rest.iter().take_while(|s| same(s)).count());
-        write_block(&mut text, block);
-        rest = after;
-    }
-    text
+/// The document `befit.compare/1`; docs/json.md says the same in prose.
+///
+/// Fields may be added without a new version number, so a reader must ignore fields that it does
+/// not know. A field that goes, or changes its name, type, unit or meaning, gives a new number.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ComparisonReport<'a> {
+    /// Always [`Self::SCHEMA`].
+    pub schema: &'static str,
+    /// One per program × machine × scheduler, in that order of nesting, each in the order in which
+    /// they were asked for.
+    pub results: &'a [Summary],
 }
 
-fn write_block(text: &mut String, block: &[Summary]) {
-    let first = &block[0];
-    if !text.is_empty() {
-        text.push('\n');
+impl<'a> ComparisonReport<'a> {
+    /// The version of the contract.
+    pub const SCHEMA: &'static str = "befit.compare/1";
+
+    /// The document of `results`.
+    pub fn new(results: &'a [Summary]) -> Self {
+        Self { schema: Self::SCHEMA, results }
     }
+}
+
+/// Writes `results`, which end up in the given order, as text that ends in a line feed. The same
+/// results give the same bytes.
+///
+/// # Errors
+/// When a result cannot be expressed in the format; no result of `befit-lab` is of that kind.
+pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
+    match format {
+        Format::Table => Ok(tables(results)),
+        Format::Json => json(&ComparisonReport::new(results)),
+        Format::Csv => {
+            let mut rows = results.to_vec();
+            // A machine has dozens of caches, each of which would be ten columns.
+            rows.iter_mut().for_each(|row| row.caches.clear());
+            csv::render(&rows)
+        }
+    }
+}
+
+fn tables(results: &[Summary]) -> String {
+    let same = |a: &Summary, b: &Summary| a.command == b.command && a.machine == b.machine;
+    let blocks: Vec<String> = results.chunk_by(same).map(block).collect();
+    blocks.join("\n")
+}
+
+fn block(block: &[Summary]) -> String {
+    let first = &block[0];
     let seeds = match first.seeds {
         1 => "one seed".to_owned(),
         n => format!("medians of {n} seeds, ± half the range"),
     };
+    let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
@@ -45,9 +79,10 @@ fn write_block(text: &mut String, block: &[Summary]) {
     );
     let _ = writeln!(text, "\n{}", time(block));
     let _ = writeln!(text, "\n{}", misses(block));
+    text
 }
 
-/// Time, where it went, and what the scheduler did.
+/// Time, where it went, steals and anchored tasks.
 fn time(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = rows(block);
@@ -57,7 +92,7 @@ fn time(block: &[Summary]) -> String {
         columns.add("\n±", |s| half_range(s.time.map(|t| t.0)));
     }
     if block.len() > 1 {
-        columns.versus(|s| s.time.median.0);
+        columns.versus(first.scheduler, |s| s.time.median.0);
     }
     columns.add("running\nstrands", |s| percent(s.shares().active));
     columns.add("\nscheduling", |s| percent(s.shares().policy));
@@ -80,19 +115,18 @@ fn time(block: &[Summary]) -> String {
 fn misses(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = rows(block);
-    let last = first.levels.len().saturating_sub(1);
-    // One number of decimals for the whole table, so that columns can be compared: what the last
-    // level's misses need.
+    // The whole table has one number of decimals, so that columns can be compared: as many as the
+    // last level's misses need.
     let scale =
         Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
     for (i, level) in first.levels.iter().enumerate() {
         let of = |s: &Summary| s.levels[i].misses;
         columns.lines(&format!("{}\nmisses, M", level.level), scale, of);
-        if i == last && first.seeds > 1 {
+        if i + 1 == first.levels.len() && first.seeds > 1 {
             columns.add("\n±", |s| half_range(of(s).map(|l| l.0)));
         }
         if block.len() > 1 {
-            columns.versus(|s| of(s).median.0);
+            columns.versus(first.scheduler, |s| of(s).median.0);
         }
     }
     columns.lines("memory\nreads, M", scale, |s| s.memory_reads);
@@ -102,15 +136,6 @@ fn misses(block: &[Summary]) -> String {
 }
 
 impl Columns<'_, Summary> {
-    /// A column of changes against the baseline.
-    fn versus(&mut self, of: impl Fn(&Summary) -> u64) {
-        let first = &self.items()[0];
-        let title = format!("vs\n{}", first.scheduler);
-        self.add(&title, |s| {
-            if std::ptr::eq(s, first) { "base".to_owned() } else { change(of(first), of(s)) }
-        });
-    }
-
     /// A column of medians in millions of lines.
     fn lines(&mut self, title: &str, scale: Scale, of: impl Fn(&Summary) -> Spread<Lines>) {
         self.add(title, |s| scale.show(of(s).median.0));

@@ -1,16 +1,72 @@
-//! The results as a table: a row per runtime, with what its median is of that of others.
+//! The forms in which results are printed: a table, or JSON (`befit.peers/1`, a contract that
+//! `docs/peers.md` describes).
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use serde::Serialize;
 
 use crate::{
-    contest::{Entry, Results},
+    args::Format,
+    contest::{Entry, Results, Spread},
     runtime::RuntimeKind,
 };
+
+/// The results in a format, ending with a line break.
+pub(crate) fn render(results: &Results, format: Format) -> String {
+    match format {
+        Format::Table => table(results),
+        Format::Json => json(results),
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    results: Vec<PeersRow<'a>>,
+    not_built: Vec<Missing<'a>>,
+}
+
+#[derive(Serialize)]
+struct PeersRow<'a> {
+    program: &'a str,
+    runtime: String,
+    threads: usize,
+    n: usize,
+    repeats: usize,
+    seconds: Spread,
+}
+
+#[derive(Serialize)]
+struct Missing<'a> {
+    runtime: String,
+    reason: &'a str,
+}
+
+fn json(results: &Results) -> String {
+    let mut document =
+        Document { schema: "befit.peers/1", results: Vec::new(), not_built: Vec::new() };
+    for entry in &results.entries {
+        let runtime = entry.runtime.to_string();
+        match &entry.outcome {
+            Ok(seconds) => document.results.push(PeersRow {
+                program: &results.program,
+                threads: if entry.runtime.is_serial() { 1 } else { results.threads },
+                runtime,
+                n: results.n,
+                repeats: results.repeats,
+                seconds: *seconds,
+            }),
+            Err(reason) => document.not_built.push(Missing { runtime, reason }),
+        }
+    }
+    let text = serde_json::to_string_pretty(&document).expect("strings and numbers can be written");
+    text + "\n"
+}
 
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-pub(super) fn render(results: &Results) -> String {
+/// A row per runtime, with the ratios of its median to those of others.
+fn table(results: &Results) -> String {
     let base = Base::of(&results.entries);
     let mut table = Table::new();
     let header = ["runtime", "median, ms", "min", "max", "/ serial", "/ rayon", "/ fastest"];
@@ -31,10 +87,9 @@ pub(super) fn render(results: &Results) -> String {
         }
     }
     let Results { program, n, threads, repeats, .. } = results;
-    format!(
-        "{program}, n = {n}, threads = {threads}, medians of {repeats} interleaved runs\n\n{}\n{missing}",
-        table.trim_fmt()
-    )
+    let title = format!("{program}, n = {n}, threads = {threads}");
+    let table = table.trim_fmt();
+    format!("{title}, medians of {repeats} interleaved runs\n\n{table}\n{missing}")
 }
 
 /// The medians that others are compared with.
@@ -80,11 +135,39 @@ fn cells(row: impl IntoIterator<Item = String>) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::example, *};
+    use befit::SchedulerKind;
+
+    use super::*;
+    use crate::cpp::CppRuntime;
+
+    fn example() -> Results {
+        let ran =
+            |runtime, min, median, max| Entry { runtime, outcome: Ok(Spread { min, median, max }) };
+        Results {
+            program: "fib".to_owned(),
+            n: 38,
+            threads: 2,
+            repeats: 7,
+            entries: vec![
+                ran(RuntimeKind::Serial, 0.098, 0.1, 0.125),
+                ran(RuntimeKind::Befit(SchedulerKind::Ws), 0.24, 0.25, 0.26),
+                ran(RuntimeKind::Rayon, 0.99, 1.0, 1.01),
+                Entry {
+                    runtime: RuntimeKind::Cpp(CppRuntime::Tbb),
+                    outcome: Err("oneTBB (Debian: libtbb-dev) was not found".to_owned()),
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn the_document_is_the_documented_one() {
+        assert_eq!(json(&example()), include_str!("golden.json"));
+    }
 
     #[test]
     fn ratios_stand_beside_the_times_and_what_is_missing_below() {
-        let text = render(&example());
+        let text = table(&example());
         let line = |name: &str| text.lines().find(|l| l.trim_start().starts_with(name)).unwrap();
         let words =
             |name: &str| line(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -98,6 +181,6 @@ mod tests {
     fn without_rayon_there_is_no_ratio_to_it() {
         let mut results = example();
         results.entries.retain(|e| e.runtime != RuntimeKind::Rayon);
-        assert!(render(&results).lines().any(|l| l.contains("befit-ws") && l.contains(" - ")));
+        assert!(table(&results).lines().any(|l| l.contains("befit-ws") && l.contains(" - ")));
     }
 }

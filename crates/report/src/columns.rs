@@ -1,0 +1,153 @@
+//! Tables, built column by column, and the numbers in them as people read them.
+
+use befit_lab::Spread;
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// A table with a row for each of `items`.
+pub(crate) struct Columns<'a, T> {
+    items: &'a [T],
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// The number of columns on the left that hold names.
+    names: usize,
+}
+
+impl<'a, T> Columns<'a, T> {
+    /// The first column: the name of each row.
+    pub(crate) fn new(items: &'a [T], title: &str, name: impl Fn(&T) -> String) -> Self {
+        let rows = items.iter().map(|item| vec![name(item)]).collect();
+        Self { items, header: vec![title.to_owned()], rows, names: 1 }
+    }
+
+    pub(crate) fn items(&self) -> &'a [T] {
+        self.items
+    }
+
+    /// A further column of names; before any other column.
+    pub(crate) fn name(&mut self, title: &str, cell: impl Fn(&T) -> String) {
+        self.names += 1;
+        self.add(title, cell);
+    }
+
+    /// A column of figures.
+    pub(crate) fn add(&mut self, title: &str, cell: impl Fn(&T) -> String) {
+        self.header.push(title.to_owned());
+        for (row, item) in self.rows.iter_mut().zip(self.items) {
+            row.push(cell(item));
+        }
+    }
+
+    /// A column of changes against the first row, which is called `base`.
+    pub(crate) fn versus(&mut self, base: impl ToString, of: impl Fn(&T) -> u64) {
+        let first = &self.items[0];
+        self.add(&format!("vs\n{}", base.to_string()), |item| {
+            if std::ptr::eq(item, first) { "base".to_owned() } else { change(of(first), of(item)) }
+        });
+    }
+
+    pub(crate) fn table(self) -> String {
+        let align =
+            |i: usize| if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
+        let cells = |row: Vec<String>| -> Vec<Cell> {
+            row.into_iter()
+                .enumerate()
+                .map(|(i, text)| Cell::new(text).set_alignment(align(i)))
+                .collect()
+        };
+        let mut table = Table::new();
+        table.load_style(STYLE).set_header(cells(self.header));
+        for row in self.rows {
+            table.add_row(cells(row));
+        }
+        table.trim_fmt()
+    }
+}
+
+/// Decimals that show four digits of `largest`.
+pub(crate) fn decimals(largest: f64) -> usize {
+    (3 - largest.log10().floor() as i32).clamp(0, 6) as usize
+}
+
+/// Shows counts in millions, all with the same number of decimals: four digits of the largest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    decimals: usize,
+}
+
+impl Scale {
+    pub(crate) fn millions(values: impl Iterator<Item = u64>) -> Self {
+        Self { decimals: decimals(values.max().unwrap_or(0).max(1) as f64 / 1e6) }
+    }
+
+    pub(crate) fn show(self, value: u64) -> String {
+        match value {
+            0 => "0".to_owned(),
+            _ => format!("{:.*}", self.decimals, value as f64 / 1e6),
+        }
+    }
+}
+
+/// The change from `base` to `value`, signed: `-42.1%`; `-` where there is nothing to compare with.
+fn change(base: u64, value: u64) -> String {
+    match (base, value) {
+        (0, 0) => "0.0%".to_owned(),
+        (0, _) => "-".to_owned(),
+        _ => {
+            let percent = (value as f64 / base as f64 - 1.0) * 100.0;
+            // Without the sign where the rounded figure is zero: -0.0% reads like a gain.
+            if percent.abs() < 0.05 { "0.0%".to_owned() } else { format!("{percent:+.1}%") }
+        }
+    }
+}
+
+/// Half the distance from the smallest to the largest, in percent of the median.
+pub(crate) fn half_range(spread: Spread<u64>) -> String {
+    if spread.median == 0 {
+        return if spread.max == 0 { "0.0%".to_owned() } else { "-".to_owned() };
+    }
+    percent((spread.max - spread.min) as f64 / 2.0 / spread.median as f64)
+}
+
+/// A share of 0 to 1 as percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// Bytes in MiB.
+pub(crate) fn mib(bytes: u64) -> String {
+    format!("{:.2}", bytes as f64 / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_show_four_digits_of_the_largest() {
+        let show = |largest: u64, value: u64| Scale::millions([largest].into_iter()).show(value);
+        assert_eq!(show(47_530_000, 28_105_000), "28.11");
+        assert_eq!(show(155_300_000, 9_000_000), "9.0");
+        assert_eq!(show(12_300, 12_300), "0.01230");
+        assert_eq!(show(3_000_000_000_000, 5_000_000), "5");
+        assert_eq!(show(0, 0), "0");
+    }
+
+    #[test]
+    fn a_change_has_its_sign_and_zero_has_none() {
+        assert_eq!(change(100, 58), "-42.0%");
+        assert_eq!(change(100, 158), "+58.0%");
+        assert_eq!(change(1_000_000, 999_999), "0.0%");
+        assert_eq!(change(0, 0), "0.0%");
+        assert_eq!(change(0, 5), "-");
+    }
+
+    #[test]
+    fn the_spread_is_half_the_range_in_percent_of_the_median() {
+        assert_eq!(half_range(Spread { min: 90, median: 100, max: 120 }), "15.0%");
+        assert_eq!(half_range(Spread { min: 0, median: 0, max: 0 }), "0.0%");
+        assert_eq!(half_range(Spread { min: 0, median: 0, max: 3 }), "-");
+    }
+}
