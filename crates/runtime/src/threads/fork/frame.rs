@@ -245,7 +245,7 @@ impl ForkList {
     }
 
     /// The oldest fork that has not been published, and its place in the list; from now on it
-    /// counts as handed out.
+    /// counts as published.
     pub(crate) fn publish_next(&self) -> Option<(usize, NonNull<PendingFork>)> {
         let at = self.published.get();
         let fork = *self.open.borrow().get(at)?;

@@ -1,7 +1,7 @@
 //! The lower layer: [`join`], two inlined calls where no fork is needed, and a frame on the stack
 //! where nobody takes it.
 //!
-//! `README.md` beside this file says how forks are kept and handed out.
+//! `README.md` beside this file says how forks are kept and published.
 
 mod frame;
 mod grain;
@@ -106,7 +106,7 @@ where
     let frame = Frame::new(b, worker.inlined_regions().depth());
     // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
-    // output are `Send`; should it be handed out, the frame stays until its latch is seen set.
+    // output are `Send`; should it be published, the frame stays until its latch is seen set.
     unsafe { worker.open(frame.as_pending()) };
     let mut forked =
         worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));

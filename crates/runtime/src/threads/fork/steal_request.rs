@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
 
-/// What others write to a worker: that a fork of its should be handed out.
+/// What others write to a worker: that a fork of its should be published.
 ///
 /// There are two words because inlined regions (see [`super::inlined_region`]) look at nothing but
 /// the second, the *inline limit*; that look is what remains of a fork's price there. The order of
@@ -52,7 +52,7 @@ impl StealRequests {
         self.inline_limit.store(INLINE_NOTHING, Relaxed);
     }
 
-    /// The owner: whether a fork should be handed out.
+    /// The owner: whether a fork should be published.
     pub(crate) fn is_requested(&self) -> bool {
         self.requested.load(Relaxed)
     }
@@ -62,7 +62,7 @@ impl StealRequests {
         self.taken.load(Relaxed)
     }
 
-    /// The owner: whether one should be handed out from now on.
+    /// The owner: whether one should be published from now on.
     pub(crate) fn set_requested(&self, requested: bool) {
         self.requested.store(requested, Relaxed);
     }

@@ -130,7 +130,7 @@ impl Worker {
         self.counters().times.enter(Phase::Active);
     }
 
-    /// Runs what the policy handed out.
+    /// Runs what the policy gave to this worker.
     pub(super) fn execute(&self, ready: &Ready<JobRef>) {
         let no_unwind = NoUnwind;
         // What runs unasked (see `mail`) goes on from the start.
