@@ -5,7 +5,7 @@
 use std::env;
 
 const SOURCES: [&str; 6] = ["address", "callbacks", "copy", "heap", "region", "stream"];
-const HEADERS: [&str; 4] = ["address", "filter", "hot", "stream"];
+const HEADERS: [&str; 3] = ["address", "hot", "stream"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroU32, path::PathBuf};
 
-use befit_lab::Plan;
+use befit_lab::SimulationPlan;
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
 use befit_report::render;
@@ -114,7 +114,7 @@ struct PlanArgs {
 
 impl PlanArgs {
     /// What to simulate, and at what costs, as a model `shrink` times smaller.
-    fn at(self, shrink: u32) -> Result<(Plan, Costs), Failure> {
+    fn at(self, shrink: u32) -> Result<(SimulationPlan, Costs), Failure> {
         let vary = |mut machine: Machine| {
             if let Some(sockets) = self.sockets {
                 machine = machine.with_sockets(sockets)?;
@@ -129,7 +129,7 @@ impl PlanArgs {
         };
         let machines: Result<_, MachineError> = self.machines.into_iter().map(vary).collect();
         let PolicyArgs { schedulers, options } = self.policies;
-        let plan = Plan {
+        let plan = SimulationPlan {
             machines: machines.map_err(Failure::usage)?,
             schedulers,
             seeds: self.seeds,

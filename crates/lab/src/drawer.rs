@@ -12,7 +12,7 @@ use befit_record::Build;
 
 use crate::{LabError, Progress, recording::checkout};
 
-/// What draws pages.
+/// The program that draws pages.
 #[derive(Debug)]
 pub struct Drawer {
     program: PathBuf,
@@ -28,7 +28,8 @@ impl Drawer {
         let manifest = checkout("crates/page").join("Cargo.toml");
         if !manifest.is_file() {
             return Err(draw(format!(
-                "the sources of what draws it are gone from {}, where this befit was built; run befit from a checkout",
+                "the sources of what draws it are gone from {}, where this befit was built; run \
+                 befit from a checkout",
                 manifest.display()
             )));
         }
@@ -47,7 +48,7 @@ impl Drawer {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(draw)?;
         let stdin = child.stdin.take();
-        // On another thread: it may begin to answer before it has read all.
+        // On another thread, as the program may begin to write before it has read all.
         let writer =
             thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&json)));
         let output = child.wait_with_output().map_err(draw)?;

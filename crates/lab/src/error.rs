@@ -12,7 +12,7 @@ pub enum LabError {
     /// No kernel has this name.
     #[error("unknown kernel '{name}'; known: {known}")]
     UnknownKernel {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The kernels' names, comma-separated.
         known: String,
@@ -23,7 +23,7 @@ pub enum LabError {
     /// A kernel has no such setting.
     #[error("{why}")]
     BadSetting {
-        /// Which, of which kernel, and what there is.
+        /// The setting, the kernel, and the settings that there are.
         why: String,
     },
     /// A machine cannot be changed as asked.
@@ -34,24 +34,26 @@ pub enum LabError {
     BadSize {
         /// The kernel.
         kernel: String,
-        /// What was asked for.
+        /// The size that was asked for.
         n: u64,
-        /// What it can have.
+        /// The sizes that it can have.
         why: String,
     },
     /// The kernels' sources, which are built anew with instrumentation, are not where this command
     /// was built from.
     #[error(
-        "the kernels' sources are gone from {}, where this befit was built; run befit from a checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path", folder.display()
+        "the kernels' sources are gone from {}, where this befit was built; run befit from a \
+         checkout (`cargo run --release -- …`), or record a crate of yours with --manifest-path",
+        folder.display()
     )]
     SourcesGone {
-        /// Where they were.
+        /// The folder where they were.
         folder: PathBuf,
     },
     /// There is no such manifest.
     #[error("{}: no such manifest; --manifest-path names a Cargo.toml", path.display())]
     NoManifest {
-        /// What was asked for.
+        /// The path that was asked for.
         path: PathBuf,
     },
     /// A file cannot be read.
@@ -88,12 +90,13 @@ pub enum LabError {
         name: String,
         /// The policy's name.
         scheduler: &'static str,
-        /// How it ended.
+        /// Its exit status.
         status: std::process::ExitStatus,
     },
     /// A program ended well but left no statistics.
     #[error(
-        "{name} left no statistics: it uses no befit of this version, runs nothing in a pool, or ends without exit handlers (_exit)"
+        "{name} left no statistics: it uses no befit of this version, runs nothing in a \
+         pool, or ends without exit handlers (_exit)"
     )]
     NoStatistics {
         /// The command.
@@ -145,7 +148,7 @@ fn without_output(error: &BuildError) -> String {
 }
 
 impl LabError {
-    /// Whether what was asked for cannot be, as opposed to what went wrong on the way.
+    /// True if the request itself is wrong, as opposed to a failure on the way.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,

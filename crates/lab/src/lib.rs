@@ -1,17 +1,17 @@
 //! Experiments: which programs on which machines under which schedulers.
 //!
 //! ```text
-//! Source ──build, run once──► Program ──Plan: machines × schedulers × seeds──► Outcomes ──► Summary per machine and scheduler
-//!                                │  ▲
-//!                                └──┘ kept under a hash of binary, arguments and recorder settings
+//! Source ──build, run once──► Program ──SimulationPlan──► Outcomes ──► Summary
+//!                               │  ▲    machines × schedulers × seeds    per machine, scheduler
+//!                               └──┘ kept under a hash of binary, arguments, recorder settings
 //! ```
 //!
 //! ```no_run
-//! use befit_lab::{Plan, Silent, Source, record};
+//! use befit_lab::{Silent, SimulationPlan, Source, record};
 //!
 //! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000) };
 //! let program = record(&source, false, &Silent)?;
-//! let plan = Plan {
+//! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
 //!     seeds: 3.try_into()?,
@@ -54,7 +54,7 @@ pub use native::{
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
-pub use simulate::Plan;
+pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
 pub use summary::{
     CacheUse, Experiment, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime,

@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 /// Dropped without a commit, it leaves what was there before.
 ///
 /// Opened before long work and committed after, it says early that a folder cannot be written to.
-/// What exists already and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
-/// nothing could take its place.
+/// A target that exists and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
+/// no other file could take its place.
 #[derive(Debug)]
 pub struct OutputFile {
     target: PathBuf,
@@ -79,7 +79,7 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".befit-").suffix(".part");
     #[cfg(unix)]
     {
-        // What the user's umask allows, as for any file: `tempfile` alone would make it private.
+        // `tempfile` alone would make it private; the user's umask applies as to any file.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }

@@ -9,18 +9,18 @@ use std::{
     thread,
 };
 
-/// How many threads [`map`] should have here: as many as this process may use cores, or one where
-/// that is unknown.
+/// The number of threads for [`map`]: as many as this process may use cores, or one where that is
+/// unknown.
 pub(crate) fn threads() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Runs `run` on every job and answers the results in the order of `jobs`, whatever the order in
+/// Runs `run` on every job and returns the results in the order of `jobs`, whatever the order in
 /// which they finish.
 ///
 /// Idle threads take the heaviest job left, so that no long job starts last and is waited for
-/// alone. After a failure no further job starts; of several failures the one of the first job in
-/// order is answered.
+/// alone. After a failure no further job starts; of several failures it returns the one of
+/// the first job in order.
 ///
 /// Threads and one shared list are enough here: a job is a whole simulation, seconds long, and
 /// there are dozens of them.
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_answered_and_nothing_starts_after_it() {
+    fn a_failure_is_returned_and_nothing_starts_after_it() {
         let count = AtomicUsize::new(0);
         let run = |j: &u64| {
             count.fetch_add(1, Ordering::Relaxed);

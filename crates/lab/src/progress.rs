@@ -1,60 +1,41 @@
-//! How an experiment tells what it is doing.
+//! How an experiment reports its progress.
 
 use std::path::Path;
 
-/// Is told what an experiment is doing, from several threads. Every method may be left out.
+/// Is told of an experiment's progress, from several threads. Every method may be left out.
+#[expect(unused_variables, reason = "the methods do nothing unless they are written anew")]
 pub trait Progress: Sync {
     /// `what` is being built with instrumentation; cargo writes its own progress to stderr
     /// meanwhile.
-    fn building(&self, what: &str) {
-        let _ = what;
-    }
-    /// `what` is being built as it is; cargo writes its own progress to stderr meanwhile.
-    fn building_plain(&self, what: &str) {
-        let _ = what;
-    }
+    fn building(&self, what: &str) {}
+    /// `what` is being built without instrumentation; cargo writes its own progress to stderr
+    /// meanwhile.
+    fn building_plain(&self, what: &str) {}
     /// `what` will be run `runs` times, on this machine.
-    fn running(&self, what: &str, runs: usize) {
-        let _ = (what, runs);
-    }
+    fn running(&self, what: &str, runs: usize) {}
     /// One of these runs has ended.
     fn ran(&self) {}
     /// All of them have ended.
     fn ran_all(&self) {}
-    /// What a program that failed wrote to stderr, lines and all.
-    fn said(&self, text: &str) {
-        let _ = text;
-    }
-    /// `what` runs once, serially, and is recorded. `shown`: what it writes goes to stderr
-    /// meanwhile.
-    fn recording(&self, what: &str, shown: bool) {
-        let _ = (what, shown);
-    }
+    /// The lines that a failed program wrote to stderr.
+    fn said(&self, text: &str) {}
+    /// `what` runs once, serially, and is recorded. `shown`: its output goes to stderr meanwhile.
+    fn recording(&self, what: &str, shown: bool) {}
     /// `touches` more line touches were recorded.
-    fn recorded(&self, touches: u64) {
-        let _ = touches;
-    }
+    fn recorded(&self, touches: u64) {}
     /// A recording of `what` was found in the cache, in `file`.
-    fn recorded_before(&self, what: &str, file: &Path) {
-        let _ = (what, file);
-    }
+    fn recorded_before(&self, what: &str, file: &Path) {}
     /// `runs` simulations of `what` begin, of `touches` line touches together.
-    fn simulating(&self, what: &str, runs: usize, touches: u64) {
-        let _ = (what, runs, touches);
-    }
+    fn simulating(&self, what: &str, runs: usize, touches: u64) {}
     /// `touches` more line touches were simulated.
-    fn advance(&self, touches: u64) {
-        let _ = touches;
-    }
+    fn advance(&self, touches: u64) {}
     /// All simulations have ended.
     fn simulated(&self) {}
-    /// Something that the user should know and that stops nothing.
-    fn note(&self, text: &str) {
-        let _ = text;
-    }
+    /// A message for the user that stops nothing.
+    fn note(&self, text: &str) {}
 }
 
-/// Tells nobody.
+/// Reports nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

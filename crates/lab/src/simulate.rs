@@ -5,34 +5,27 @@ use std::num::NonZeroU32;
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
-use befit_sim::{Costs, Settings};
+use befit_sim::{Costs, Outcome, Settings};
 
 use crate::{
     Experiment, LabError, Progress, Summary,
     parallel::{self, threads},
 };
 
-/// What to simulate a program on.
+/// The machines, schedulers and seeds to simulate a program with.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
+pub struct SimulationPlan {
     /// The machines.
     pub machines: Vec<Machine>,
     /// The policies; the first is the baseline of tables.
     pub schedulers: Vec<SchedulerKind>,
-    /// How many seeds: 1, 2, … up to this number.
+    /// The number of seeds: 1, 2, … up to it.
     pub seeds: NonZeroU32,
-    /// What is set on the policies.
+    /// The policies' options.
     pub options: Options,
 }
 
-/// One simulation to run, as indices into the plan.
-struct Job {
-    machine: usize,
-    scheduler: usize,
-    seed: u32,
-}
-
-impl Plan {
+impl SimulationPlan {
     /// Simulates `program` as planned, on as many threads as this process may use cores. The
     /// results are ordered by machine, then by scheduler, as the plan names them, and do not depend
     /// on the number of threads.
@@ -60,57 +53,63 @@ impl Plan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let jobs = self.jobs();
-        let touches = program.total_touches();
-        progress.simulating(
-            &title(program, &self.machines),
-            jobs.len(),
-            touches * jobs.len() as u64,
-        );
+        let simulations = self.simulations(costs);
+        let touches = program.total_touches() * simulations.len() as u64;
+        progress.simulating(&title(program, &self.machines), simulations.len(), touches);
         // A touch costs about as much on every machine with as many levels to look into.
-        let weight = |job: &Job| self.machines[job.machine].levels().len() as u64;
-        let run = |job: &Job| {
-            let machine = &self.machines[job.machine];
-            let scheduler = self.schedulers[job.scheduler];
-            let settings =
-                Settings { scheduler, options: self.options, seed: u64::from(job.seed), costs };
-            befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches))
-                .map_err(|source| LabError::Simulation {
-                    machine: machine.name.clone(),
-                    scheduler: scheduler.name(),
-                    seed: job.seed,
-                    source,
-                })
+        let weight = |(machine, _): &(&Machine, Settings)| machine.levels().len() as u64;
+        let run = |(machine, settings): &(&Machine, Settings)| {
+            simulate_once(program, machine, settings, progress)
         };
-        let outcomes = parallel::map(&jobs, threads(), weight, run)?;
+        let outcomes = parallel::map(&simulations, threads(), weight, run)?;
         progress.simulated();
         let seeds = self.seeds.get() as usize;
-        let summaries =
-            jobs.chunks(seeds).zip(outcomes.chunks(seeds)).filter_map(|(jobs, outcomes)| {
-                let experiment = Experiment {
-                    command: &program.meta().name,
-                    machine: &self.machines[jobs[0].machine],
-                    scheduler: self.schedulers[jobs[0].scheduler],
-                    options: self.options,
-                };
-                Summary::of(experiment, outcomes)
-            });
+        let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
+        let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {
+            let (machine, settings) = &simulations[0];
+            let experiment = Experiment {
+                command: &program.meta().name,
+                machine,
+                scheduler: settings.scheduler,
+                options: self.options,
+            };
+            Summary::of(experiment, outcomes)
+        });
         Ok(summaries.collect())
     }
 
     /// Every simulation, the seeds of one experiment together.
-    fn jobs(&self) -> Vec<Job> {
-        let mut jobs = Vec::new();
-        for machine in 0..self.machines.len() {
-            for scheduler in 0..self.schedulers.len() {
-                jobs.extend((1..=self.seeds.get()).map(|seed| Job { machine, scheduler, seed }));
+    fn simulations(&self, costs: Costs) -> Vec<(&Machine, Settings)> {
+        let mut simulations = Vec::new();
+        for machine in &self.machines {
+            for &scheduler in &self.schedulers {
+                simulations.extend((1..=self.seeds.get()).map(|seed| {
+                    let seed = u64::from(seed);
+                    (machine, Settings { scheduler, options: self.options, seed, costs })
+                }));
             }
         }
-        jobs
+        simulations
     }
 }
 
-/// What is simulated, for people.
+/// Runs one simulation.
+pub(crate) fn simulate_once(
+    program: &Program,
+    machine: &Machine,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Outcome, LabError> {
+    let outcome = befit_sim::run(program, machine, settings, &|touches| progress.advance(touches));
+    outcome.map_err(|source| LabError::Simulation {
+        machine: machine.name.clone(),
+        scheduler: settings.scheduler.name(),
+        seed: settings.seed as u32,
+        source,
+    })
+}
+
+/// A title of a simulation, for people.
 pub(crate) fn title(program: &Program, machines: &[Machine]) -> String {
     let machines = match machines {
         [machine] => machine.name.clone(),
@@ -126,8 +125,8 @@ mod tests {
     use super::*;
     use crate::{Silent, testing};
 
-    fn plan(seeds: u32) -> Plan {
-        Plan {
+    fn plan(seeds: u32) -> SimulationPlan {
+        SimulationPlan {
             machines: vec![testing::machine(1), testing::machine(2)],
             schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
             seeds: NonZeroU32::new(seeds).unwrap(),

@@ -1,13 +1,13 @@
-//! Builds a program from what a recorder sees of a serial run.
+//! Builds a program from the events of a serial run.
 
 use crate::codec::{Encoded, Encoder};
-use crate::intern::Interner;
 use crate::lines::{LINE_LIMIT, Spans};
-use crate::program::{BlobTable, Cost, Strand};
-use crate::tree::{ScopeNumbers, TreeBuilder};
+use crate::program::{Cost, Strand};
+use crate::tables::{BlobTable, Interner};
+use crate::tree::TreeBuilder;
 use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
 
-/// Why what was recorded is no program.
+/// Why the recorded events make no program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -24,7 +24,10 @@ pub enum BuildError {
     #[error("cannot record this program: it touches line {0:#x}, which no address has")]
     Line(u64),
     /// [`Meta::name`] is too long.
-    #[error("cannot record this program: its name is {0} bytes long, more than {max}", max = Meta::NAME_LIMIT)]
+    #[error(
+        "cannot record this program: its name is {0} bytes long, more than {max}",
+        max = Meta::NAME_LIMIT
+    )]
     Name(usize),
 }
 
@@ -38,7 +41,8 @@ pub enum BuildError {
 /// use befit_program::{Declared, Meta, Op, ProgramBuilder, ScopeId, StrandId, TaskId};
 ///
 /// // join(|| touch line 100, || touch line 200)
-/// let mut builder = ProgramBuilder::new(Meta { name: "join".into(), line_size: Bytes(64), filter: 2 });
+/// let meta = Meta { name: "join".into(), line_size: Bytes(64), filter: 2 };
+/// let mut builder = ProgramBuilder::new(meta);
 /// for line in [100, 200] {
 ///     builder.fork(ScopeId(1), Declared::default())?;
 ///     builder.touch(line, true, false);
@@ -58,7 +62,8 @@ pub struct ProgramBuilder {
     meta: Meta,
     root_declared: Declared,
     tree: TreeBuilder,
-    scopes: ScopeNumbers,
+    /// The recorder's scopes, numbered densely in the order in which they are first seen.
+    scopes: Interner<u32>,
     declared: Interner<Declared>,
     encoder: Encoder,
     cost: Cost,
@@ -70,27 +75,30 @@ pub struct ProgramBuilder {
 impl ProgramBuilder {
     /// Begins in the root task.
     pub fn new(meta: Meta) -> Self {
-        Self {
+        let mut builder = Self {
             meta,
             root_declared: Declared::default(),
-            tree: TreeBuilder::new(),
-            scopes: ScopeNumbers::new(),
-            declared: Interner::new(),
+            tree: TreeBuilder::default(),
+            scopes: Interner::default(),
+            declared: Interner::default(),
             encoder: Encoder::new(),
             cost: Cost::default(),
-            costs: Interner::new(),
+            costs: Interner::default(),
             strands: Vec::new(),
-            blobs: BlobTable::new(),
-        }
+            blobs: BlobTable::default(),
+        };
+        // Scope 0 is the whole program's.
+        builder.scopes.intern(0);
+        builder
     }
 
-    /// Says what the root task declares; at any time.
+    /// Sets the sizes that the root task declares; at any time.
     pub fn declare_root(&mut self, declared: Declared) {
         self.root_declared = declared;
     }
 
-    /// The task that runs forks a child into `scope`: what follows is the child's, until its
-    /// [`end`](Self::end).
+    /// The task that runs forks a child into `scope`: the events that follow are the child's, until
+    /// its [`end`](Self::end).
     ///
     /// Scopes go by the recorder's own numbers, the first mention makes one; 0 is the whole
     /// program's. Any task may fork into a scope that an ancestor will wait for. Expected constant
@@ -103,7 +111,8 @@ impl ProgramBuilder {
         self.end_strand()?;
         let declared =
             self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
-        Ok(self.tree.fork(ScopeId(self.scopes.number(scope.0)), declared)?)
+        let scope = self.scope(scope)?;
+        Ok(self.tree.fork(scope, declared)?)
     }
 
     /// The task that runs ends; its parent goes on.
@@ -122,7 +131,13 @@ impl ProgramBuilder {
     /// When one of them does not descend from it: it might wait for ever.
     pub fn sync(&mut self, scope: ScopeId) -> Result<(), BuildError> {
         self.end_strand()?;
-        Ok(self.tree.sync(ScopeId(self.scopes.number(scope.0)))?)
+        let scope = self.scope(scope)?;
+        Ok(self.tree.sync(scope)?)
+    }
+
+    /// The dense number of a scope of the recorder's.
+    fn scope(&mut self, scope: ScopeId) -> Result<ScopeId, BuildError> {
+        self.scopes.intern(scope.0).map(ScopeId).ok_or(BuildError::TooMany("scopes"))
     }
 
     /// The strand that runs touches `line`: an address divided by 64 or, for the stack, lines below
@@ -142,7 +157,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// Adds to what the strand that runs has cost.
+    /// Adds to the cost of the strand that runs.
     #[inline]
     pub fn work(&mut self, loads: u64, stores: u64, blocks: u64) {
         self.cost.loads = self.cost.loads.saturating_add(loads);

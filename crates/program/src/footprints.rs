@@ -4,18 +4,19 @@
 //! and the stretches of the tasks that are open at one moment are nested. A touch is a line's first
 //! within a task exactly if the line was last touched before the task began; so it counts for the
 //! innermost open tasks, down from some depth. Each touch adds one to the innermost open task and
-//! takes one from the innermost that it does not count for; when a task ends, what it has goes to
-//! its parent too. Strands serve as the clock.
+//! takes one from the innermost that it does not count for; when a task ends, its lines go to its
+//! parent too. Strands serve as the clock.
 
 use befit_machine::Lines;
 
-use crate::{Program, Step, TaskId};
+use crate::tree::Step;
+use crate::{Program, TaskId};
 
-/// What one task was found to touch.
+/// The lines that one task was found to touch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
-    /// Distinct lines of it and all that it forked; stacks left out, for they belong to whoever
-    /// runs it.
+    /// Distinct lines of it and all that it forked; stacks are left out, as they belong to
+    /// the worker that runs it.
     pub task: Lines,
     /// The same of its own largest strand.
     pub strand: Lines,

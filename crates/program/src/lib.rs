@@ -1,11 +1,11 @@
-//! What a nested-parallel program did: its task tree and its memory accesses.
+//! A recorded nested-parallel program: its task tree and its memory accesses.
 //!
 //! A recorder runs the program once, serially, and tells a [`ProgramBuilder`] of each fork, end,
 //! sync, line touch and piece of work. The [`Program`] that comes out is all that a simulator needs
 //! to run it again on any machine under any scheduler:
 //!
 //! - a tree of tasks; each is a list of [`Op`]s, which are strands, forks and syncs;
-//! - per strand what it cost ([`Work`]) and which lines it touched, in order ([`Touches`]), packed
+//! - per strand its cost ([`Work`]) and the lines that it touched, in order ([`Touches`]), packed
 //!   into a fraction of a byte per touch where it walks along arrays.
 //!
 //! Programs are kept in files ([`Program::save`], [`Program::load`]; FORMAT.md beside this crate's
@@ -15,7 +15,8 @@
 //! use befit_machine::Bytes;
 //! use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, StrandId};
 //!
-//! let mut builder = ProgramBuilder::new(Meta { name: "two halves".into(), line_size: Bytes(64), filter: 2 });
+//! let meta = Meta { name: "two halves".into(), line_size: Bytes(64), filter: 2 };
+//! let mut builder = ProgramBuilder::new(meta);
 //! for half in 0..2 {
 //!     builder.fork(ScopeId(1), Declared { size: Some(Bytes(64_000)), strand: None })?;
 //!     (0..1000).for_each(|line| builder.touch(4096 + half * 1000 + line, false, false));
@@ -37,21 +38,19 @@ mod builder;
 mod codec;
 mod file;
 mod footprints;
-mod intern;
 mod lines;
-mod meta;
 mod model;
 mod program;
 mod stats;
+mod tables;
 mod tree;
 mod varint;
 
 pub use builder::{BuildError, ProgramBuilder};
-pub use codec::{RawTouch, Touches};
+pub use codec::Touches;
 pub use file::{ReadError, WriteError};
 pub use footprints::Footprint;
-pub use meta::Meta;
-pub use model::{Declared, Op, ScopeId, StrandId, TaskId, Touch, Work};
+pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use stats::Stats;
-pub use tree::{Serial, Step, TreeError};
+pub use tree::TreeError;

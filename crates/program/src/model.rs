@@ -1,4 +1,4 @@
-//! The task tree.
+//! The words in which a program is told: tasks, operations, touches.
 
 use befit_machine::Bytes;
 
@@ -10,12 +10,12 @@ pub struct TaskId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StrandId(pub u32);
 
-/// Names a scope: what a [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks
+/// Names a scope, which an [`Op::Sync`] waits for. Scope 0 is the whole program's; detached tasks
 /// belong to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ScopeId(pub u32);
 
-/// What a task does next.
+/// An operation of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Runs a strand.
@@ -25,14 +25,14 @@ pub enum Op {
     Fork {
         /// The child.
         child: TaskId,
-        /// Whose `Sync` waits for it.
+        /// The scope whose `Sync` waits for it.
         scope: ScopeId,
     },
     /// Goes on when every task forked in the scope so far has ended.
     Sync(ScopeId),
 }
 
-/// What a task declares of itself.
+/// The sizes that a task declares.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Declared {
     /// Task size S: distinct bytes that it touches, descendants included.
@@ -41,7 +41,7 @@ pub struct Declared {
     pub strand: Option<Bytes>,
 }
 
-/// What a strand cost to run, counted while it was recorded.
+/// The cost of a strand, counted while it was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Loads that it issued.
@@ -62,9 +62,62 @@ pub struct Touch {
     pub line: u32,
     /// A store.
     pub write: bool,
-    /// On the stack of whoever runs the strand, private to it.
+    /// On the stack of the worker that runs the strand, private to it.
     pub stack: bool,
     /// The neighbour (next or previous) of a line touched shortly before: a prefetcher would have
     /// seen it coming.
     pub streaming: bool,
+}
+
+/// One touch as the recorder sees it, packed into a word: the line's number times 4, plus 2 for a
+/// stack line, plus 1 for a store.
+///
+/// The number is absolute (an address divided by 64) or, for the stack, how many lines below the
+/// stack's top it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct RawTouch(pub u64);
+
+impl RawTouch {
+    /// A touch of `line`, which must be below 2^58.
+    #[inline]
+    pub const fn new(line: u64, write: bool, stack: bool) -> Self {
+        Self(line << 2 | (stack as u64) << 1 | write as u64)
+    }
+
+    /// The line's number.
+    #[inline]
+    pub const fn line(self) -> u64 {
+        self.0 >> 2
+    }
+
+    /// True for a store.
+    #[inline]
+    pub const fn write(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// True if the line is on the stack.
+    #[inline]
+    pub const fn stack(self) -> bool {
+        self.0 & 2 != 0
+    }
+}
+
+/// The properties of a recording as a whole.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meta {
+    /// The command that was recorded, for people: `rrm --n 10000000`. At most [`Meta::NAME_LIMIT`]
+    /// bytes.
+    pub name: String,
+    /// Size of the lines that touches are counted in: 64 B.
+    pub line_size: Bytes,
+    /// The recorder remembered so many of the lines touched last; an access to one of them is no
+    /// touch.
+    pub filter: u32,
+}
+
+impl Meta {
+    /// Most bytes of a name.
+    pub const NAME_LIMIT: usize = 4096;
 }

@@ -2,7 +2,8 @@
 
 use befit_machine::Bytes;
 
-use crate::{Program, Step, Work};
+use crate::tree::Step;
+use crate::{Program, Work};
 
 /// A program in a few numbers. An *operation* is a load, a store or the entry into a basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

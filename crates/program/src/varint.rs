@@ -14,7 +14,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// How many bytes [`put`] writes for `value`.
+/// The number of bytes that [`put`] writes for `value`.
 pub(crate) const fn len(value: u64) -> usize {
     (70 - (value | 1).leading_zeros() as usize) / 7
 }

@@ -58,7 +58,8 @@ fn damage_names_its_section_and_offset() {
     bad[begin + 40] ^= 1;
     let error = Program::read(&bad[..]).unwrap_err().to_string();
     let expected = format!(
-        "the program is damaged in its tree section, in the chunk at byte {begin}: its stored bytes do not match their checksum"
+        "the program is damaged in its tree section, in the chunk at byte {begin}: \
+         its stored bytes do not match their checksum"
     );
     assert_eq!(error, expected);
 }
@@ -113,34 +114,38 @@ fn sections_that_lie_are_refused() {
             |(old, own): &([u8; 4], Vec<u8>)| if old == tag { raw.to_vec() } else { own.clone() };
         forge(&good.iter().map(|section| (&section.0, swapped(section))).collect::<Vec<_>>())
     };
-    refused(&lie(b"META", &[64, 4, 0, 4, 0]), "unknown kind");
-    refused(&lie(b"META", &[64, 4, 0, 0, 9, b'x']), "cut off");
-    refused(&lie(b"META", &[64, 4, 0, 0, 0xff, 0xff, 3]), "too long");
-    refused(&lie(b"META", &[64, 4, 0, 0, 1, 0xff]), "UTF-8");
-    refused(&lie(b"META", &[64, 4, 0, 0, 0]), "below the deepest stack line");
-    refused(&lie(b"SPAN", &[0, 1, 0, 1]), "touches the one before");
-    refused(&lie(b"SPAN", &[0, 0]), "is empty");
-    refused(&lie(b"SPAN", &[0, 0x80]), "cut off");
-    refused(
-        &lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1]),
-        "beyond the last address",
-    );
-    refused(
-        &lie(b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7, 2]),
-        "beyond the last address",
-    );
-    refused(&lie(b"SPAN", &[0, 0xff, 0xff, 0xff, 0xff, 1]), "more than 2^32 lines");
-    refused(
-        &lie(b"INDX", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 1]),
-        "longer than any memory",
-    );
-    refused(&lie(b"TREE", &[0, 0]), "follow the root task's end");
-    refused(&lie(b"TREE", &[4]), "unknown step");
-    refused(&lie(b"TREE", &[3, 0]), "the root task does not end");
-    refused(&lie(b"TREE", &[9]), "before the first");
-    refused(&lie(b"TREE", &[3, 0, 5, 0, 0]), "waits for scope 1");
-    refused(&lie(b"TREE", &[0]), "totals");
-    refused(&lie(b"END\0", &[1]), "totals");
+    let lies: [(&[u8; 4], &[u8], &str); 19] = [
+        (b"META", &[64, 4, 0, 4, 0], "unknown kind"),
+        (b"META", &[64, 4, 0, 0, 9, b'x'], "cut off"),
+        (b"META", &[64, 4, 0, 0, 0xff, 0xff, 3], "too long"),
+        (b"META", &[64, 4, 0, 0, 1, 0xff], "UTF-8"),
+        (b"META", &[64, 4, 0, 0, 0], "below the deepest stack line"),
+        (b"SPAN", &[0, 1, 0, 1], "touches the one before"),
+        (b"SPAN", &[0, 0], "is empty"),
+        (b"SPAN", &[0, 0x80], "cut off"),
+        (
+            b"SPAN",
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1],
+            "beyond the last address",
+        ),
+        (b"SPAN", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7, 2], "beyond the last address"),
+        (b"SPAN", &[0, 0xff, 0xff, 0xff, 0xff, 1], "more than 2^32 lines"),
+        (
+            b"INDX",
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 1],
+            "longer than any memory",
+        ),
+        (b"TREE", &[0, 0], "follow the root task's end"),
+        (b"TREE", &[4], "unknown step"),
+        (b"TREE", &[3, 0], "the root task does not end"),
+        (b"TREE", &[9], "before the first"),
+        (b"TREE", &[3, 0, 5, 0, 0], "waits for scope 1"),
+        (b"TREE", &[0], "totals"),
+        (b"END\0", &[1], "totals"),
+    ];
+    for (tag, raw, why) in lies {
+        refused(&lie(tag, raw), why);
+    }
 }
 
 proptest! {
@@ -168,7 +173,10 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_after_a_good_beginning_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300), keep: prop::sample::Index) {
+    fn random_bytes_after_a_good_beginning_are_an_error(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        keep: prop::sample::Index,
+    ) {
         let good = file(&small());
         let keep = 12 + keep.index(good.len() - 12);
         let random = [&good[..keep], &bytes].concat();

@@ -7,7 +7,7 @@ use befit_program::{
     BuildError, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, TreeError,
     Work,
 };
-use common::{all, build, events, file, meta};
+use common::{all, build, events, file, meta, sections, small};
 use proptest::prelude::*;
 
 proptest! {
@@ -28,8 +28,8 @@ proptest! {
         for task in 1..program.tasks() {
             let parent = program.parent(TaskId(task)).unwrap();
             prop_assert!(parent.0 < task);
-            let forks = program.ops(parent).iter().filter(|op| matches!(op, Op::Fork { child, .. } if child.0 == task));
-            prop_assert_eq!(forks.count(), 1);
+            let is_it = |op: &&Op| matches!(op, Op::Fork { child, .. } if child.0 == task);
+            prop_assert_eq!(program.ops(parent).iter().filter(is_it).count(), 1);
         }
     }
 }
@@ -161,8 +161,9 @@ fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.befit");
     std::fs::write(&path, "old").unwrap();
-    let mut program = build(&[]);
-    program.set_root_declared(Declared { size: None, strand: Some(Bytes(u64::MAX)) });
+    let mut builder = ProgramBuilder::new(meta());
+    builder.declare_root(Declared { size: None, strand: Some(Bytes(u64::MAX)) });
+    let program = builder.finish().unwrap();
     program.save(&path).unwrap();
     assert_eq!(all(&Program::load(&path).unwrap()), all(&program));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -172,4 +173,42 @@ fn a_saved_file_replaces_the_old_one_and_leaves_nothing_else() {
     assert!(error.contains("nowhere/p.befit"), "{error}");
     let error = Program::load(&nowhere).unwrap_err().to_string();
     assert!(error.starts_with("cannot open") && error.contains("nowhere/p.befit"), "{error}");
+}
+
+/// Version 1 of the file format stays what FORMAT.md says. A change here is a new version.
+#[test]
+fn version_1_stays_as_it_is() {
+    let expected: [(&[u8; 4], &[u8]); 8] = [
+        // 64 B lines, a filter of 4, 1240 stack lines; the root declares nothing; the name.
+        (b"META", b"\x40\x04\xd8\x09\x00\x17a test \xe2\x80\x94 nothing else"),
+        // Pages 15 … 17, and 2^34.
+        (b"SPAN", &[15, 3, 238, 255, 255, 255, 63, 1]),
+        // 640 bytes.
+        (b"DECL", &[1, 128, 5]),
+        (b"COST", &[40, 1, 2]),
+        (b"INDX", &[16, 41, 17, 41, 17, 41]),
+        (
+            b"BLOB",
+            &[
+                // Far, recent and next, near and next twice, 36 times more, far.
+                238, 208, 254, 64, 32, 32, 252, 1, 36, 249, 176, 240, 255, 255, 255, 63, //
+                // The same with stores.
+                97, 152, 8, 255, 64, 33, 33, 252, 1, 36, 249, 232, 238, 255, 255, 255, 63, //
+                // The same on the stack.
+                250, 176, 9, 254, 64, 32, 32, 252, 1, 36, 249, 128, 128, 128, 128, 128, 64,
+            ],
+        ),
+        // Fork, strand, end; twice the same with what is known by then; sync, end.
+        (b"TREE", &[3, 0, 2, 0, 0, 7, 1, 2, 1, 0, 7, 1, 2, 1, 0, 5, 0]),
+        (b"END\0", &[4, 3, 2, 128, 2, 216, 9, 1, 1, 3, 123]),
+    ];
+    let program = small();
+    let written = sections(&file(&program));
+    assert_eq!(written.len(), expected.len());
+    for ((tag, raw), (expected_tag, expected_raw)) in written.iter().zip(expected) {
+        assert_eq!(tag, expected_tag);
+        assert_eq!(raw, expected_raw, "{}", tag.escape_ascii());
+    }
+    let forged = common::forge(&expected.map(|(tag, raw)| (tag, raw.to_vec())));
+    assert_eq!(all(&Program::read(&forged[..]).unwrap()), all(&program));
 }

@@ -4,7 +4,8 @@
 //! ```no_run
 //! use befit_record::{Build, RecordOptions, record};
 //!
-//! let binary = Build { manifest_path: Some("kernels/Cargo.toml".into()), ..Build::default() }.run()?;
+//! let manifest_path = Some("kernels/Cargo.toml".into());
+//! let binary = Build { manifest_path, ..Build::default() }.run()?;
 //! let mut command = std::process::Command::new(binary);
 //! command.args(["rrm", "--n", "10000000"]);
 //! let recording = record(command, "rrm", &RecordOptions::default(), &|_touches| {})?;

@@ -63,8 +63,16 @@ fn work(program: &Program) -> Work {
     })
 }
 
+/// The lines of the wanted touches, ascending.
+fn lines(program: &Program, wanted: impl Fn(&Touch) -> bool) -> Vec<u32> {
+    let touches = strands(program).flat_map(|s| program.touches(s));
+    let mut lines: Vec<_> = touches.filter(|t| wanted(t)).map(|t| t.line).collect();
+    lines.sort_unstable();
+    lines
+}
+
 fn touches(program: &Program, wanted: impl Fn(&Touch) -> bool) -> usize {
-    strands(program).flat_map(|s| program.touches(s)).filter(|t| wanted(t)).count()
+    lines(program, wanted).len()
 }
 
 fn bytes(program: &Program) -> Vec<u8> {
@@ -115,13 +123,7 @@ fn two_recordings_of_a_program_are_equal_whatever_the_environment() {
 #[test]
 fn a_freed_address_is_never_handed_out_again() {
     // 100 blocks of 128 lines each.
-    let program = program("freed");
-    let mut written: Vec<u32> = strands(&program)
-        .flat_map(|s| program.touches(s))
-        .filter(|t| t.write && !t.stack)
-        .map(|t| t.line)
-        .collect();
-    written.sort_unstable();
+    let mut written = lines(&program("freed"), |t| t.write && !t.stack);
     written.dedup();
     assert!((12_800..13_000).contains(&written.len()), "{} lines", written.len());
 }
@@ -185,13 +187,7 @@ fn data_in_frames_older_than_the_pool_is_shared() {
 
 #[test]
 fn a_straddling_load_touches_both_lines() {
-    let program = program("straddle");
-    let mut lines: Vec<u32> = strands(&program)
-        .flat_map(|s| program.touches(s))
-        .filter(|t| !t.write && !t.stack)
-        .map(|t| t.line)
-        .collect();
-    lines.sort_unstable();
+    let lines = lines(&program("straddle"), |t| !t.write && !t.stack);
     assert!(lines.windows(2).any(|pair| pair[1] == pair[0] + 1), "{lines:?}");
 }
 
@@ -201,10 +197,11 @@ fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
     assert_eq!(shape(&program, 0), "fs", "the region is a child of the root");
     let ops = program.ops(TaskId(1));
     let fork = ops.iter().position(|op| matches!(op, Op::Fork { .. })).unwrap();
-    assert!(
-        matches!(ops[fork..], [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(c), ..] if a == b && b == c),
-        "{ops:?}"
-    );
+    let [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(c), ..] = ops[fork..]
+    else {
+        panic!("{ops:?}")
+    };
+    assert!(a == b && b == c, "{ops:?}");
     let declared = |task| program.declared(TaskId(task));
     let numbers = |task| (declared(task).size.map(|b| b.0), declared(task).strand.map(|b| b.0));
     assert_eq!(

@@ -3,7 +3,7 @@
 use befit_catalog::{CatalogError, Kernel, Variant};
 use befit_record::Build;
 
-use super::{Job, checkout};
+use super::{RecordingJob, checkout};
 use crate::LabError;
 
 /// The largest size that is recorded. A recording numbers cache lines with 32 bits; with this many
@@ -51,15 +51,15 @@ pub(super) fn model(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, L
     Ok(Chosen { shrink: shrink.max(1), ..find(name, n)? })
 }
 
-/// By how much a kernel of its default size is shrunk where it is simulated and nobody said how
-/// much; 1 for a kernel that does not exist.
+/// The usual factor by which a kernel of its default size is shrunk where it is simulated; 1 for a
+/// kernel that does not exist.
 pub fn usual_shrink(name: &str) -> u32 {
     Kernel::find(name).map_or(1, |kernel| kernel.usual_shrink() as u32)
 }
 
 impl Chosen {
-    /// How it is built and run as it is: without instrumentation, on as many threads as it likes,
-    /// and able to read lstopo's files.
+    /// The build without instrumentation, on as many threads as the program likes and able to read
+    /// lstopo's files, and the arguments.
     pub(super) fn native(&self) -> Result<(Build, Vec<String>), LabError> {
         Ok((
             Build { plain: true, features: Some("xml,counters".to_owned()), ..self.build()? },
@@ -67,8 +67,8 @@ impl Chosen {
         ))
     }
 
-    /// How it is built and run to be recorded.
-    pub(super) fn job(&self) -> Result<Job, LabError> {
+    /// The build and the run to be recorded.
+    pub(super) fn job(&self) -> Result<RecordingJob, LabError> {
         // Instrumented code is for one run: rather built on all cores than well by one.
         let config = ["befit", "befit-kernels"]
             .map(|name| format!("profile.release.package.{name}.codegen-units=16"));
@@ -77,7 +77,14 @@ impl Chosen {
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(Job { build, arguments, name: Some(name), shown: false, folder: None, threads: None })
+        Ok(RecordingJob {
+            build,
+            arguments,
+            name: Some(name),
+            shown: false,
+            folder: None,
+            threads: None,
+        })
     }
 
     fn build(&self) -> Result<Build, LabError> {
@@ -113,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kernel_is_answered_with_the_known_ones() {
+    fn an_unknown_kernel_gives_the_known_ones() {
         let error = find("rmm", None).unwrap_err();
         assert!(
             error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"),
@@ -123,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_a_kernel_does_not_have_is_answered_with_those_it_has() {
+    fn a_setting_that_a_kernel_does_not_have_gives_those_it_has() {
         let error = find("bst:node=21", None).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
         assert_eq!(find("bst:node=24", Some(7)).unwrap().arguments()[0], "bst:node=24");

@@ -2,7 +2,6 @@
 //! next time.
 
 mod kernels;
-mod key;
 mod source;
 mod store;
 
@@ -16,13 +15,12 @@ use befit_program::Program;
 use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
-use key::{Key, KeyBuilder};
-use store::Store;
+use store::{Key, KeyBuilder, Store};
 
 pub use kernels::{kernels, usual_shrink};
 pub use source::{Source, Target};
 
-/// How the kernel `name` at size `n` is built, and run, as it is.
+/// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
 pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
     kernels::find(name, n)?.native()
 }
@@ -31,30 +29,30 @@ pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<St
 /// before.
 const GENERATION: u32 = 1;
 
-/// Where this folder of befit's own sources was when this was compiled: what is recorded is built
-/// anew, with instrumentation.
+/// A folder of befit's own sources, where it was when this was compiled: programs to record are
+/// built from there, with instrumentation.
 pub(crate) fn checkout(folder: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).join(folder)
 }
 
-/// What the threads of a recorded program that uses rayon are, unless the environment says
-/// otherwise: the variable that tells it, and how many. rayon's iterators divide their work by the
-/// number of threads, and the recorded run has to leave enough parts for every machine that
-/// simulates it; the largest preset has 192 workers.
+/// The variable that sets the number of threads of a recorded program that uses rayon, and its
+/// value unless the environment has another. rayon's iterators divide their work by the number of
+/// threads, and the recorded run has to leave enough parts for every simulated machine; the largest
+/// preset has 192 workers.
 const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
 
 /// A program to build and run, in the words of `befit-record`.
-struct Job {
+struct RecordingJob {
     build: Build,
     arguments: Vec<String>,
     /// The recording's name: the command, for people.
     name: Option<String>,
-    /// What it prints is for the user to see.
+    /// Its output is for the user to see.
     shown: bool,
-    /// What the run depends on besides binary and arguments.
+    /// The folder that the run depends on, besides binary and arguments.
     folder: Option<PathBuf>,
-    /// How many threads rayon believes it has ([`THREADS`]).
+    /// The number of threads that rayon believes it has ([`THREADS`]).
     threads: Option<String>,
 }
 
@@ -63,8 +61,8 @@ struct Job {
 /// Recordings are kept in the folder `befit-record/cache` under the target folder that the program
 /// is built in, or in the folder that the environment variable `BEFIT_CACHE` names, under a hash of
 /// the instrumented binary, its arguments, the recorder's settings and, for a crate of the user's,
-/// the current folder and `RAYON_NUM_THREADS`. What else the program reads (files, the clock, the
-/// environment) is not in the hash: `fresh` records in any case.
+/// the current folder and `RAYON_NUM_THREADS`. Other inputs of the program (files, the clock, the
+/// environment) are not in the hash: `fresh` records in any case.
 ///
 /// Takes as long as cargo does, then about ten times as long as the program on one thread; the
 /// second time next to nothing.
@@ -100,7 +98,8 @@ fn record_filtered(
     progress.building(&what);
     let binary = job.build.run().map_err(LabError::Build)?;
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-    let mut options = options(&job);
+    let mut options = RecordOptions::default();
+    options.quiet = !job.shown;
     options.filter = filter;
     let key = key(&binary, &job, &options)
         .map_err(|source| LabError::Read { path: binary.clone(), source })?;
@@ -121,7 +120,8 @@ fn record_filtered(
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
-            "{} parallel regions of {name} ran on threads of their own beside a recorded one and are missing in the recording",
+            "{} parallel regions of {name} ran on threads of their own beside a recorded one \
+             and are missing in the recording",
             recording.skipped_regions
         ));
     } else {
@@ -130,7 +130,7 @@ fn record_filtered(
     Ok(recording.program)
 }
 
-fn job(source: &Source) -> Result<Job, LabError> {
+fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
         Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
         Source::Model { name, n, shrink } => kernels::model(name, *n, *shrink)?.job(),
@@ -153,7 +153,7 @@ fn job(source: &Source) -> Result<Job, LabError> {
                 .filter(|n| !n.is_empty())
                 .unwrap_or_else(|| THREADS.1.to_owned());
             let folder = env::current_dir().ok();
-            Ok(Job {
+            Ok(RecordingJob {
                 build,
                 arguments: arguments.clone(),
                 name: None,
@@ -165,12 +165,6 @@ fn job(source: &Source) -> Result<Job, LabError> {
     }
 }
 
-fn options(job: &Job) -> RecordOptions {
-    let mut options = RecordOptions::default();
-    options.quiet = !job.shown;
-    options
-}
-
 /// As one would type it: the binary's name and its arguments.
 fn command_line(binary: &Path, arguments: &[String]) -> String {
     let binary = binary.file_stem().unwrap_or_default().to_string_lossy();
@@ -180,7 +174,7 @@ fn command_line(binary: &Path, arguments: &[String]) -> String {
         .join(" ")
 }
 
-fn key(binary: &Path, job: &Job, options: &RecordOptions) -> io::Result<Key> {
+fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<Key> {
     let mut key = KeyBuilder::new()
         .bytes(&GENERATION.to_le_bytes())
         .bytes(env!("CARGO_PKG_VERSION").as_bytes());
@@ -194,7 +188,7 @@ fn key(binary: &Path, job: &Job, options: &RecordOptions) -> io::Result<Key> {
     Ok(job.arguments.iter().fold(key, |key, argument| key.bytes(argument.as_bytes())).finish())
 }
 
-/// Where recordings are kept: beside the instrumented build, so that `cargo clean` removes both.
+/// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.
 fn cache_folder(binary: &Path) -> PathBuf {
     if let Some(folder) = env::var_os("BEFIT_CACHE").filter(|folder| !folder.is_empty()) {
         return PathBuf::from(folder);
@@ -229,7 +223,7 @@ mod tests {
         let binary = folder.path().join("binary");
         let of = |content: &str, argument: &str, filter: u8, at: &str, threads: &str| {
             std::fs::write(&binary, content).unwrap();
-            let job = Job {
+            let job = RecordingJob {
                 build: Build::default(),
                 arguments: vec![argument.to_owned()],
                 name: None,

@@ -1,11 +1,11 @@
-//! Which program to record.
+//! The program to record.
 
 use std::path::PathBuf;
 
 use super::kernels;
 use crate::LabError;
 
-/// Which program to record.
+/// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A kernel of befit's own.
@@ -31,14 +31,14 @@ pub enum Source {
         manifest: PathBuf,
         /// The package, where the manifest is a workspace's.
         package: Option<String>,
-        /// What to run of it.
+        /// The part of it to run.
         target: Target,
-        /// What to start it with.
+        /// The arguments to start it with.
         arguments: Vec<String>,
     },
 }
 
-/// What to run of a crate.
+/// The part of a crate to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Its only binary.
@@ -50,7 +50,7 @@ pub enum Target {
 }
 
 impl Source {
-    /// Checks what can be checked without building anything.
+    /// Does the checks that need no build.
     ///
     /// # Errors
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,

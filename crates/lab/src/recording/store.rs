@@ -1,14 +1,66 @@
-//! A folder of recordings, each under a name made from all that it depends on.
+//! A folder of recordings, each named after all that it depends on.
 
 use std::{
-    fs,
+    fmt,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
 use befit_program::Program;
+use xxhash_rust::xxh3::Xxh3;
 
-use super::Key;
 use crate::Progress;
+
+/// A 128-bit hash of all that a recording depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key(u128);
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// Collects what a recording depends on.
+pub(crate) struct KeyBuilder(Xxh3);
+
+impl KeyBuilder {
+    pub(crate) fn new() -> Self {
+        Self(Xxh3::new())
+    }
+
+    /// Depends on these bytes. Their length goes in too, so that `ab`, `c` and `a`, `bc` differ.
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    /// Depends on a file's content.
+    pub(crate) fn file(mut self, path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        self.0.update(&file.metadata()?.len().to_le_bytes());
+        io::copy(&mut file, &mut Sink(&mut self.0))?;
+        Ok(self)
+    }
+
+    pub(crate) fn finish(self) -> Key {
+        Key(self.0.digest128())
+    }
+}
+
+struct Sink<'a>(&'a mut Xxh3);
+
+impl io::Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A folder of recordings made before. It is a cache: losing it costs time, and nothing in it is
 /// trusted.
@@ -31,7 +83,7 @@ impl Store {
         self.folder.join(format!("{name}-{key}.befit"))
     }
 
-    /// The recording of `what` under `key`. A damaged file is as good as none, and said so.
+    /// The recording of `what` under `key`. A damaged file counts as none, with a note.
     pub(crate) fn load(&self, what: &str, key: Key, progress: &dyn Progress) -> Option<Program> {
         let file = self.file(what, key);
         if !file.exists() {
@@ -49,7 +101,7 @@ impl Store {
         }
     }
 
-    /// Keeps a recording for the next time. That it cannot be kept stops nothing, and is said so.
+    /// Keeps a recording for the next time. A failure stops nothing, and gives a note.
     pub(crate) fn keep(&self, what: &str, key: Key, program: &Program, progress: &dyn Progress) {
         let file = self.file(what, key);
         if let Err(why) = save(program, &file) {
@@ -70,9 +122,9 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::{Silent, recording::KeyBuilder, testing};
+    use crate::{Silent, testing};
 
-    /// Keeps what it is told.
+    /// Keeps the notes.
     #[derive(Default)]
     struct Notes(Mutex<Vec<String>>);
 
@@ -82,34 +134,30 @@ mod tests {
         }
     }
 
-    fn key(of: &str) -> Key {
-        KeyBuilder::new().bytes(of.as_bytes()).finish()
-    }
-
     #[test]
     fn a_recording_is_found_under_its_key_and_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().join("not/there/yet"));
-        assert!(store.load("rrm", key("one"), &Silent).is_none());
-        store.keep("rrm", key("one"), &testing::program(), &Silent);
-        let found = store.load("rrm", key("one"), &Silent).unwrap();
+        assert!(store.load("rrm", of(&["one"]), &Silent).is_none());
+        store.keep("rrm", of(&["one"]), &testing::program(), &Silent);
+        let found = store.load("rrm", of(&["one"]), &Silent).unwrap();
         assert_eq!(found.total_touches(), testing::program().total_touches());
-        assert!(store.load("rrm", key("two"), &Silent).is_none());
+        assert!(store.load("rrm", of(&["two"]), &Silent).is_none());
     }
 
     #[test]
-    fn a_damaged_file_counts_as_none_and_is_said_so() {
+    fn a_damaged_file_counts_as_none_and_gives_a_note() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().to_owned());
-        store.keep("rrm", key("one"), &testing::program(), &Silent);
-        let file = store.file("rrm", key("one"));
+        store.keep("rrm", of(&["one"]), &testing::program(), &Silent);
+        let file = store.file("rrm", of(&["one"]));
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
         let notes = Notes::default();
-        assert!(store.load("rrm", key("one"), &notes).is_none());
+        assert!(store.load("rrm", of(&["one"]), &notes).is_none());
         assert!(notes.0.lock().unwrap()[0].contains("recording again"));
-        store.keep("rrm", key("one"), &testing::program(), &Silent);
-        assert!(store.load("rrm", key("one"), &Silent).is_some());
+        store.keep("rrm", of(&["one"]), &testing::program(), &Silent);
+        assert!(store.load("rrm", of(&["one"]), &Silent).is_some());
     }
 
     #[test]
@@ -118,14 +166,44 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "in the way").unwrap();
         let notes = Notes::default();
-        Store::new(file).keep("rrm", key("one"), &testing::program(), &notes);
+        Store::new(file).keep("rrm", of(&["one"]), &testing::program(), &notes);
         assert!(notes.0.lock().unwrap()[0].contains("cannot keep"));
     }
 
     #[test]
     fn names_of_programs_cannot_leave_the_folder() {
         let store = Store::new(PathBuf::from("/cache"));
-        let file = store.file("../etc/passwd", key("one"));
+        let file = store.file("../etc/passwd", of(&["one"]));
         assert_eq!(file.parent(), Some(Path::new("/cache")));
+    }
+
+    fn of(parts: &[&str]) -> Key {
+        parts.iter().fold(KeyBuilder::new(), |k, p| k.bytes(p.as_bytes())).finish()
+    }
+
+    #[test]
+    fn a_key_depends_on_every_part_and_on_where_parts_end() {
+        assert_eq!(of(&["rrm", "--n"]), of(&["rrm", "--n"]));
+        assert_ne!(of(&["rrm", "--n"]), of(&["rrm", "--m"]));
+        assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
+        assert_ne!(of(&["a"]), of(&["a", ""]));
+    }
+
+    #[test]
+    fn a_file_counts_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("binary");
+        let file = |content: &str| {
+            std::fs::write(&path, content).unwrap();
+            KeyBuilder::new().file(&path).unwrap().finish()
+        };
+        assert_eq!(file("one"), file("one"));
+        assert_ne!(file("one"), file("two"));
+        assert_eq!(file("one"), of(&["one"]));
+    }
+
+    #[test]
+    fn a_key_is_written_as_32_digits() {
+        assert_eq!(Key(1).to_string(), "00000000000000000000000000000001");
     }
 }

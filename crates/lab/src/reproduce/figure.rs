@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where a paper's figure lies: both ends belong to it.
+/// The range of a paper's figure: both ends belong to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range {
     /// The smallest value that agrees with the paper.
@@ -33,13 +33,13 @@ impl Range {
         Self { low: value - give, high: value + give }
     }
 
-    /// Whether `value` lies in it.
+    /// True if `value` lies in it.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// Whether what is measured agrees with the paper.
+/// The agreement of a measured value with the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It lies in the range.
@@ -56,6 +56,10 @@ impl fmt::Display for Verdict {
         })
     }
 }
+
+/// Stands for the reason of a figure that is out of range and that no calculation explains.
+/// `.ci/reproduced` counts these.
+const UNEXPLAINED: &str = "not explained";
 
 /// One claim of a paper beside what is measured here.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,17 +97,22 @@ impl Figure {
         Self { spread: Some((low, high)), ..self }
     }
 
-    /// Why it is where it is, as found by looking: needed where it is out of range, welcome
-    /// elsewhere.
+    /// Gives the reason for its value, calculated from the run that made it: needed where it is out
+    /// of range, welcome elsewhere.
     #[must_use]
     pub fn because(self, why: impl Into<String>) -> Self {
         Self { why: Some(why.into()), ..self }
     }
 
-    /// As [`because`](Self::because), if it is out of range.
+    /// As [`because`](Self::because) with the reason that `why` finds, if it is out of range and no
+    /// reason is known yet.
     #[must_use]
-    pub fn if_out(self, why: impl Into<String>) -> Self {
-        if self.verdict() == Verdict::OutOfRange { self.because(why) } else { self }
+    pub fn if_out(self, why: impl FnOnce() -> Option<String>) -> Self {
+        let is_open = self.verdict() == Verdict::OutOfRange && self.why.is_none();
+        match is_open.then(why).flatten() {
+            Some(why) => self.because(why),
+            None => self,
+        }
     }
 
     /// Its name for programs.
@@ -111,22 +120,22 @@ impl Figure {
         &self.id
     }
 
-    /// What is measured.
+    /// The measured quantity, in words.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// What the paper says.
+    /// The paper's figure as it stands there.
     pub fn reported(&self) -> &str {
         &self.reported
     }
 
-    /// What counts as agreeing with it.
+    /// The values that agree with it.
     pub fn range(&self) -> Range {
         self.range
     }
 
-    /// What was measured, in [`unit`](Self::unit).
+    /// The measured value, in [`unit`](Self::unit).
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -136,7 +145,7 @@ impl Figure {
         self.unit
     }
 
-    /// What was measured, as people read it.
+    /// The measured value as people read it, with its range over the seeds.
     pub fn measured(&self) -> String {
         let shown = |value: f64| {
             // Three digits are more than the spread allows for; signs matter for changes only.
@@ -156,17 +165,16 @@ impl Figure {
         }
     }
 
-    /// Whether it agrees with the paper: nobody may say otherwise.
+    /// The verdict, which follows from value and range.
     pub fn verdict(&self) -> Verdict {
         if self.range.contains(self.value) { Verdict::InRange } else { Verdict::OutOfRange }
     }
 
-    /// Why it is where it is. A figure that is out of range always has an answer, if only that
-    /// nobody knows.
+    /// The reason for its value, or that it is not explained. A figure that is out of range always
+    /// has one of them.
     pub fn why(&self) -> Option<&str> {
-        const UNKNOWN: &str = "not explained yet";
         let needed = self.verdict() == Verdict::OutOfRange;
-        self.why.as_deref().or(needed.then_some(UNKNOWN))
+        self.why.as_deref().or(needed.then_some(UNEXPLAINED))
     }
 }
 
@@ -175,14 +183,8 @@ mod tests {
     use super::*;
 
     fn figure(value: f64) -> Figure {
-        Figure::new(
-            "l3/rrm",
-            "L3 misses of rrm",
-            "-42 to -44 %",
-            Range::new(-65.0, -25.0),
-            value,
-            "%",
-        )
+        let range = Range::new(-65.0, -25.0);
+        Figure::new("l3/rrm", "L3 misses of rrm", "-42 to -44 %", range, value, "%")
     }
 
     #[test]
@@ -198,9 +200,11 @@ mod tests {
     #[test]
     fn a_figure_that_is_out_of_range_always_says_why() {
         assert_eq!(figure(-30.0).why(), None);
-        assert_eq!(figure(-30.0).if_out("it fits").why(), None);
-        assert_eq!(figure(3.0).if_out("it fits").why(), Some("it fits"));
-        assert_eq!(figure(3.0).why(), Some("not explained yet"));
+        let found = || Some("it fits".to_owned());
+        assert_eq!(figure(-30.0).if_out(found).why(), None);
+        assert_eq!(figure(3.0).if_out(found).why(), Some("it fits"));
+        assert_eq!(figure(3.0).if_out(found).if_out(|| None).why(), Some("it fits"));
+        assert_eq!(figure(3.0).if_out(|| None).why(), Some(UNEXPLAINED));
     }
 
     #[test]

@@ -2,14 +2,15 @@
 //! verdict.
 //!
 //! ```text
-//! Request ──study's module: records kernels, simulates──► Reproduction: figures with verdicts, tables, plots ──► report
+//! Request ──study's module: records kernels, simulates──► Reproduction ──► report
+//!                                                 figures with verdicts, tables, plots
 //! ```
 //!
 //! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it.
-//! Its verdict is computed, so no study can hand one out, and a figure that is out of range says
-//! why, in words found by looking: nothing is hidden, and no parameter is set per program to bring
-//! a figure into range. Each study has its folder here; to add one, write the folder and name it in
-//! [`Study`].
+//! Its verdict is computed, so no study can hand one out. A figure that is out of range gives a
+//! reason calculated from the run that made it, or says that it is not explained. No parameter is
+//! set per program to bring a figure into range. Each study has its folder here; to add one, write
+//! the folder and name it in [`Study`].
 
 mod cats;
 mod figure;
@@ -53,7 +54,7 @@ impl Study {
         }
     }
 
-    /// What it is, in a line.
+    /// A line about it.
     pub fn about(self) -> &'static str {
         match self {
             Self::SpaceBounded => {
@@ -89,17 +90,17 @@ impl FromStr for Study {
     }
 }
 
-/// What to repeat, and how much of it.
+/// The study to repeat, and the extent of it.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The paper.
     pub study: Study,
-    /// A part that takes minutes instead of the whole that takes up to an hour: smaller inputs on
-    /// machines with caches scaled down by as much, fewer seeds.
+    /// The short form, which takes minutes instead of up to an hour: smaller inputs on machines
+    /// with caches scaled down by as much, and fewer seeds.
     pub quick: bool,
     /// The machine, if not the paper's own.
     pub machine: Option<Machine>,
-    /// How many seeds, if not the study's own choice.
+    /// The number of seeds, if not the study's own choice.
     pub seeds: Option<NonZeroU32>,
 }
 
@@ -116,23 +117,47 @@ impl Request {
             Study::Footprint => footprint::run(self, progress),
         }
     }
+
+    /// The machine that was asked for, or the preset `usual`.
+    fn machine_or(&self, usual: &str) -> Result<Machine, LabError> {
+        Ok(self.machine.clone().map_or_else(|| Machine::find(usual), Ok)?)
+    }
+
+    /// The number of seeds that was asked for, or the number for the `quick` or the `long` form.
+    fn seeds_or(&self, quick: u32, long: u32) -> NonZeroU32 {
+        let usual = NonZeroU32::new(if self.quick { quick } else { long });
+        self.seeds.or(usual).unwrap_or(NonZeroU32::MIN)
+    }
+
+    /// A reproduction that has no figures yet.
+    fn reproduction(&self, machine: String, notes: Vec<String>) -> Reproduction {
+        Reproduction {
+            study: self.study,
+            machine,
+            quick: self.quick,
+            notes,
+            figures: Vec::new(),
+            tables: Vec::new(),
+            plots: Vec::new(),
+        }
+    }
 }
 
-/// What repeating a study gave.
+/// A repeated study.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reproduction {
     /// The paper.
     pub study: Study,
     /// The machine's name; with what was changed about it, if something was.
     pub machine: String,
-    /// Whether it was the short form.
+    /// True for the short form.
     pub quick: bool,
-    /// What readers must know to judge the figures: sizes, seeds, readings of what the paper leaves
-    /// open.
+    /// Remarks that readers need to judge the figures: sizes, seeds, readings of points that the
+    /// paper leaves open.
     pub notes: Vec<String>,
     /// The paper's claims.
     pub figures: Vec<Figure>,
-    /// All that was measured.
+    /// All measured values.
     pub tables: Vec<Table>,
     /// The same to look at.
     pub plots: Vec<Plot>,
@@ -143,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn studies_are_found_by_name_and_others_are_answered_with_the_list() {
+    fn studies_are_found_by_name_and_others_give_the_list() {
         for study in Study::ALL {
             assert_eq!(study.name().parse(), Ok(study));
         }

@@ -1,18 +1,18 @@
-//! Whether a blob that was read from a file is one that an encoder could have made.
+//! Checks that a blob that was read from a file is one that an encoder could have made. Decoding it
+//! then cannot leave the spans, and gives as many touches as were announced.
 //!
-//! After that, decoding it cannot leave the spans, and gives as many touches as were announced.
 //! Time is proportional to the blob's length, whatever the number of touches: a plain repeat is
 //! judged by its first and its last period.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
-    recent_slot, recent_step, slot, step,
+    self, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT, recent_slot,
+    recent_step, slot, step,
 };
-use super::slots::{KEPT, Slots};
+use super::{KEPT, Slots};
 use crate::lines::Spans;
-use crate::varint::{Cursor, unzigzag};
+use crate::varint::Cursor;
 
-/// What is wrong with a blob, and after how many of its bytes that showed.
+/// A fault of a blob, and the number of its bytes after which it showed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
@@ -54,7 +54,7 @@ struct Checker<'a> {
     at: u64,
 }
 
-const CUT: &str = "a token is cut off";
+const CUT: &str = "a token is cut off, or unknown";
 const OUTSIDE: &str = "a touch lies outside the touched pages";
 const LEAVES: &str = "a near touch leaves the touched pages";
 const BELOW: &str = "a touch lies below the deepest stack line";
@@ -105,28 +105,20 @@ impl Checker<'_> {
 
     #[inline]
     fn literal(&mut self, code: u8) -> Result<(), &'static str> {
-        let number = match code {
-            ..NEAR_END => return self.near(code),
-            FAR2..FAR1 => {
-                self.cursor.little::<2>().ok_or(CUT)? | u64::from((code - FAR2) >> 1) << 16
-            }
-            FAR1..FAR3 => {
-                self.cursor.little::<1>().ok_or(CUT)? | u64::from((code - FAR1) >> 1) << 8
-            }
-            FAR3..FAR => {
-                self.cursor.little::<3>().ok_or(CUT)? | u64::from((code - FAR3) >> 1) << 24
-            }
-            FAR..REPEAT => self.cursor.varint().ok_or(CUT)?,
-            RECENTLY.. => {
-                let number = self.cursor.byte().ok_or(CUT)?;
-                return self.recent(code, number.into());
-            }
-            _ => return Err("unknown token"),
-        };
-        if code < STACK {
-            self.far(FAR | code & 1, unzigzag(number) as u64)
-        } else {
-            self.stack(code, number)
+        if code < NEAR_END {
+            return self.near(code);
+        }
+        let (code, number) = code::read(&mut self.cursor, code).ok_or(CUT)?;
+        self.apply(code, number)
+    }
+
+    #[inline]
+    fn apply(&mut self, code: u8, number: u64) -> Result<(), &'static str> {
+        match code {
+            ..NEAR_END => self.near(code),
+            NEAR_END..STACK => self.far(code, number),
+            RECENTLY.. => self.recent(code, number),
+            _ => self.stack(code, number),
         }
     }
 
@@ -191,12 +183,7 @@ impl Checker<'_> {
         }
         for _ in 0..count {
             let from = self.at - period;
-            match self.history.code(from) {
-                code @ ..NEAR_END => self.near(code)?,
-                code @ ..STACK => self.far(code, self.history.number(from))?,
-                code @ RECENTLY.. => self.recent(code, self.history.number(from))?,
-                code => self.stack(code, self.history.number(from))?,
-            }
+            self.apply(self.history.code(from), self.history.number(from))?;
         }
         Ok(())
     }

@@ -11,6 +11,8 @@
 //! | 252 | repeat: a byte with the period p, a varint with the number k of touches |
 //! | 254, 255 | recent: a byte `step·64 + slot` follows; as near, of a recent slot |
 
+use crate::varint::{Cursor, unzigzag};
+
 /// First byte that is no near token.
 pub(super) const NEAR_END: u8 = 96;
 /// Far with two bytes.
@@ -37,8 +39,24 @@ pub(super) const HISTORY: usize = 64;
 /// to check a file proportional to its size.
 pub(super) const STEPPED_LIMIT: u64 = 1024;
 
-/// What a near token's step adds to its slot's line.
+/// The numbers that a near token's step adds to its slot's line.
 pub(super) const STEPS: [u64; 4] = [0, 1, u64::MAX, 0];
+
+/// The token that begins with `code`, which is neither near nor a repeat: its code, reduced to
+/// [`FAR`] if it is far, and its number. None if it is cut off, or if there is no such token.
+#[inline]
+pub(super) fn read(cursor: &mut Cursor<'_>, code: u8) -> Option<(u8, u64)> {
+    let high = |from: u8, bits: u32| u64::from((code - from) >> 1) << bits;
+    let number = match code {
+        FAR2..FAR1 => cursor.little::<2>()? | high(FAR2, 16),
+        FAR1..FAR3 => cursor.little::<1>()? | high(FAR1, 8),
+        FAR3..FAR => cursor.little::<3>()? | high(FAR3, 24),
+        FAR..REPEAT => cursor.varint()?,
+        RECENTLY.. => cursor.byte()?.into(),
+        _ => return None,
+    };
+    Some(if code < STACK { (FAR | code & 1, unzigzag(number) as u64) } else { (code, number) })
+}
 
 /// The slot of a near token.
 #[inline]
@@ -46,7 +64,7 @@ pub(super) const fn slot(code: u8) -> usize {
     (code >> 1 & 15) as usize
 }
 
-/// What a near token adds (wrapping) to its slot's line.
+/// The number that a near token adds (wrapping) to its slot's line.
 #[inline]
 pub(super) const fn step(code: u8) -> u64 {
     STEPS[(code >> 5 & 3) as usize]
@@ -58,7 +76,7 @@ pub(super) const fn recent_slot(number: u64) -> usize {
     (number & 63) as usize
 }
 
-/// What a recent token adds (wrapping) to its slot's line.
+/// The number that a recent token adds (wrapping) to its slot's line.
 #[inline]
 pub(super) const fn recent_step(number: u64) -> u64 {
     STEPS[(number >> 6 & 3) as usize]
@@ -99,7 +117,7 @@ impl History {
         self.numbers[at as usize % HISTORY] = number;
     }
 
-    /// Whether the `period` tokens before `at` are near tokens.
+    /// True if the `period` tokens before `at` are near tokens.
     pub(super) fn is_plain(&self, at: u64, period: u64) -> bool {
         (1..=period).all(|back| self.code(at - back) < NEAR_END)
     }

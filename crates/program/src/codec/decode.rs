@@ -1,18 +1,17 @@
 //! From blobs to touches.
 
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot,
-    recent_step, slot, step,
+    self, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot, recent_step, slot, step,
 };
-use super::slots::{KEPT, Slots};
+use super::{KEPT, Slots};
 use crate::Touch;
 use crate::lines::Spans;
-use crate::varint::{Cursor, unzigzag};
+use crate::varint::Cursor;
 
 /// Added to the dense numbers of stack lines while they stand in slots.
 const ON_STACK: u64 = 1 << 32;
 
-/// What one token of a plain repeat makes: a touch that moves on by `step` each period.
+/// The touch that one token of a plain repeat makes; it moves on by `step` each period.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     touch: Touch,
@@ -30,7 +29,8 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 /// use befit_program::{Meta, ProgramBuilder, StrandId, Touch};
 /// # use befit_machine::Bytes;
 ///
-/// let mut builder = ProgramBuilder::new(Meta { name: "sweep".into(), line_size: Bytes(64), filter: 2 });
+/// let meta = Meta { name: "sweep".into(), line_size: Bytes(64), filter: 2 };
+/// let mut builder = ProgramBuilder::new(meta);
 /// (1000..2000).for_each(|line| builder.touch(line, false, false));
 /// let program = builder.finish()?;
 ///
@@ -51,7 +51,7 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 pub struct Touches<'a> {
     cursor: Cursor<'a>,
     spans: &'a Spans,
-    /// Where in the spans the last far token was.
+    /// The place in the spans of the last far token.
     hint: u32,
     /// Dense lines.
     slots: Slots<u64>,
@@ -66,7 +66,7 @@ pub struct Touches<'a> {
     /// The current repeat is plain: its touches come from `lanes`, `lane` next.
     plain: bool,
     lane: usize,
-    /// How many lanes there are: the period, or a multiple of it when that is short.
+    /// The number of lanes: the period, or a multiple of a short period.
     width: usize,
     lanes: [Lane; HISTORY],
     /// Touches not yet given out.
@@ -95,9 +95,9 @@ impl<'a> Touches<'a> {
         }
     }
 
-    /// Fills `out` from its beginning with the next touches and says how many they are: fewer than
-    /// `out` holds only at the strand's end. Constant time per touch, about a nanosecond while the
-    /// touches repeat.
+    /// Fills `out` from its beginning with the next touches and returns their number, which is less
+    /// than the length of `out` only at the strand's end. Constant time per touch, about a
+    /// nanosecond while the touches repeat.
     pub fn next_batch(&mut self, out: &mut [Touch]) -> usize {
         let mut done = 0;
         while done < out.len() {
@@ -127,47 +127,27 @@ impl<'a> Touches<'a> {
 
     #[inline]
     fn literal(&mut self, code: u8) -> Touch {
-        let write = code & 1;
-        match code {
-            ..NEAR_END => self.near(code),
-            FAR2..FAR1 => {
-                let high = u64::from((code - FAR2) >> 1) << 16;
-                let number = high | self.cursor.little::<2>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR1..FAR3 => {
-                let high = u64::from((code - FAR1) >> 1) << 8;
-                let number = high | self.cursor.little::<1>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR3..FAR => {
-                let high = u64::from((code - FAR3) >> 1) << 24;
-                let number = high | self.cursor.little::<3>().unwrap_or(0);
-                self.far(FAR | write, unzigzag(number) as u64)
-            }
-            FAR..STACK => {
-                let number = self.cursor.varint().unwrap_or(0);
-                self.far(code, unzigzag(number) as u64)
-            }
-            RECENTLY.. => {
-                let number = self.cursor.byte().unwrap_or(0);
-                self.recent(code, number.into())
-            }
-            _ => {
-                let number = self.cursor.varint().unwrap_or(0);
-                self.stack(code, number)
-            }
+        if code < NEAR_END {
+            return self.near(code);
         }
+        // Never the other case: the blob was made, or checked.
+        let (code, number) = code::read(&mut self.cursor, code).unwrap_or((STACK, 0));
+        self.apply(code, number)
     }
 
     /// The token `period` places back once more.
     fn again(&mut self) -> Touch {
         let from = self.at - self.period as u64;
-        match self.history.code(from) {
-            code @ ..NEAR_END => self.near(code),
-            code @ ..STACK => self.far(code, self.history.number(from)),
-            code @ RECENTLY.. => self.recent(code, self.history.number(from)),
-            code => self.stack(code, self.history.number(from)),
+        self.apply(self.history.code(from), self.history.number(from))
+    }
+
+    #[inline]
+    fn apply(&mut self, code: u8, number: u64) -> Touch {
+        match code {
+            ..NEAR_END => self.near(code),
+            NEAR_END..STACK => self.far(code, number),
+            RECENTLY.. => self.recent(code, number),
+            _ => self.stack(code, number),
         }
     }
 

@@ -1,10 +1,10 @@
 //! From touches to blobs.
 
+use super::Slots;
 use super::code::{
     FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
     recent_slot, recent_step, slot, step,
 };
-use super::slots::Slots;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, PageSet};
 use crate::varint::{self, zigzag};
 
@@ -17,12 +17,11 @@ const EMPTY: u64 = 1 << 62;
 ///
 /// While the touches repeat with a period they are only counted; a touch that breaks the period is
 /// looked up in the slots, and a token like it within the last [`HISTORY`] ones gives the next
-/// period to hope for.
+/// period to expect.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     slots: Slots<u64>,
-    /// Where to look for a line among the recent ones, by [`hash`]; what stands there may be out of
-    /// date.
+    /// The recent slot in which to look for a line, by [`hash`]; an entry may be out of date.
     recent: [u8; 256],
     /// The line of the last far token.
     far: u64,
@@ -32,13 +31,13 @@ pub(crate) struct Encoder {
     at: u64,
     /// `at` when the strand began.
     start: u64,
-    /// What is hoped for: the token this many places back. 0: nothing.
+    /// The expected token is the one this many places back; 0 if none is expected.
     period: u64,
-    /// How many touches in a row fulfilled that; they are not yet written.
+    /// So many touches in a row were as expected; they are not yet written.
     run: u64,
-    /// Where each near code was last used.
+    /// The place where each near code was last used.
     last_near: [u64; NEAR_END as usize],
-    /// Where a far number was last used, by its low bits.
+    /// The place where a far number was last used, by its low bits.
     last_far: [u64; 256],
     pages: PageSet,
     /// The largest key touched: the deepest stack line, if any was touched.
@@ -48,7 +47,7 @@ pub(crate) struct Encoder {
     out: Vec<u8>,
 }
 
-/// What an [`Encoder`] has learnt of all strands.
+/// The blobs of all strands, and what they need for decoding.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     /// All blobs.
@@ -153,7 +152,7 @@ impl Encoder {
                 self.history.code(self.at - self.period),
                 self.history.number(self.at - self.period),
             );
-            let hoped = match code {
+            let expected = match code {
                 ..NEAR_END => self.slots.kept[slot(code)].wrapping_add(step(code)),
                 RECENTLY.. => {
                     self.slots.recent[recent_slot(number)].wrapping_add(recent_step(number))
@@ -161,7 +160,7 @@ impl Encoder {
                 STACK.. => number | STACK_KEY,
                 _ => self.far.wrapping_add(number),
             };
-            if hoped == key && code & 1 == write as u8 {
+            if expected == key && code & 1 == write as u8 {
                 self.apply(code, number, key);
                 self.run += 1;
                 return;
@@ -202,7 +201,7 @@ impl Encoder {
         }
     }
 
-    /// Where a token like this was last used.
+    /// The place where a token like this was last used.
     fn last(&mut self, code: u8, number: u64) -> u64 {
         if code < NEAR_END {
             self.last_near[code as usize]
@@ -211,7 +210,7 @@ impl Encoder {
         }
     }
 
-    /// What a token does to all that is remembered.
+    /// Applies a token's effects on all that is remembered.
     fn apply(&mut self, code: u8, number: u64, key: u64) {
         if code < NEAR_END {
             self.slots.kept[slot(code)] = key;
@@ -299,7 +298,7 @@ fn put(out: &mut Vec<u8>, code: u8, number: u64) {
     }
 }
 
-/// How many bytes [`put`] writes.
+/// The number of bytes that [`put`] writes.
 fn len(code: u8, number: u64) -> usize {
     match code {
         ..NEAR_END => 1,

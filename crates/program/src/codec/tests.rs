@@ -1,4 +1,4 @@
-//! What goes into the encoder comes out of the decoder, in as few bytes as promised.
+//! The decoder gives back every touch that the encoder took, from as few bytes as promised.
 
 use proptest::prelude::*;
 
@@ -109,7 +109,11 @@ proptest! {
     }
 
     #[test]
-    fn a_blob_with_a_byte_changed_is_refused_or_stays_inside(strand in strand(), at: prop::sample::Index, xor in 1..=255u8) {
+    fn a_blob_with_a_byte_changed_is_refused_or_stays_inside(
+        strand in strand(),
+        at: prop::sample::Index,
+        xor in 1..=255u8,
+    ) {
         let mut done = encode(&[strand]);
         let mut blob = done.blobs.remove(0);
         if !blob.is_empty() {
@@ -120,7 +124,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_stay_inside(blob in prop::collection::vec(prop_oneof![any::<u8>(), 0..34u8, Just(REPEAT)], 0..60)) {
+    fn any_bytes_are_refused_or_stay_inside(
+        blob in prop::collection::vec(prop_oneof![any::<u8>(), 0..34u8, Just(REPEAT)], 0..60),
+    ) {
         let done = encode(&[vec![(64, false, false), (1000, true, false), (3, true, true)]]);
         decode_what_checks(&blob, &done.spans, done.stack_lines);
         // Begun with a line that exists, the rest has a better chance.
@@ -140,6 +146,11 @@ fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
     }
 }
 
+/// Streaming touches of the first strand.
+fn streaming(done: &Done, touches: usize) -> usize {
+    decode(&done.blobs[0], touches, &done.spans).iter().filter(|touch| touch.streaming).count()
+}
+
 #[test]
 fn a_long_map_takes_a_few_bytes_and_streams() {
     let map: Vec<Raw> = (0..100_000)
@@ -147,11 +158,7 @@ fn a_long_map_takes_a_few_bytes_and_streams() {
         .collect();
     let done = round_trip(std::slice::from_ref(&map));
     assert!(done.blobs[0].len() < 30, "{} bytes", done.blobs[0].len());
-    let streaming = decode(&done.blobs[0], map.len(), &done.spans)
-        .iter()
-        .filter(|touch| touch.streaming)
-        .count();
-    assert_eq!(streaming, map.len() - 2);
+    assert_eq!(streaming(&done, map.len()), map.len() - 2);
 }
 
 #[test]
@@ -201,10 +208,7 @@ fn a_gather_takes_three_bytes_a_touch_and_keeps_its_streams() {
         done.blobs[0].len(),
         gather.len()
     );
-    let streaming = decode(&done.blobs[0], gather.len(), &done.spans)
-        .iter()
-        .filter(|touch| touch.streaming)
-        .count();
+    let streaming = streaming(&done, gather.len());
     assert!((29_900..30_100).contains(&streaming), "{streaming}");
 }
 

@@ -1,17 +1,17 @@
 //! Chunks: pieces of at most 1 MiB, compressed, each with checksums of its header, of what is
 //! stored and of what that means.
 //!
-//! A reader never takes a length on trust. The header's checksum is compared before the lengths are
-//! looked at, the stored bytes arrive and are compared before anything is made of them, and what
-//! they unpack to is at most [`RATIO`] times as long. The writer keeps to that by padding.
+//! A reader trusts no length. It compares the header's checksum before it looks at the lengths, and
+//! the stored bytes' checksum before it unpacks them. Unpacked bytes are at most [`RATIO`] times as
+//! long as stored ones; the writer pads to keep to that.
 
 use std::io::{self, Read, Write};
 
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::error::ReadError;
-use super::sections::Section;
+use super::ReadError;
+use super::Section;
 
 /// Most bytes of a chunk before compression.
 pub(super) const RAW_LIMIT: usize = 1 << 20;
@@ -149,7 +149,7 @@ impl<R: Read> ChunkReader<R> {
         Ok((section, &self.raw))
     }
 
-    /// Whether nothing follows.
+    /// True if nothing follows.
     pub(super) fn at_end(&mut self) -> Result<bool, ReadError> {
         let mut one = Vec::new();
         let read = (&mut self.from).take(1).read_to_end(&mut one);

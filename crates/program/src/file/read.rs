@@ -1,4 +1,4 @@
-//! From a file to a program, trusting nothing.
+//! From a file to a program; nothing in the file is trusted.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -7,13 +7,14 @@ use std::path::Path;
 
 use befit_machine::Bytes;
 
+use super::ReadError;
+use super::Section;
 use super::chunk::ChunkReader;
-use super::error::ReadError;
-use super::sections::Section;
 use super::{MAGIC, VERSION};
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Blob, Blobs, Cost, Program, Strand};
+use crate::program::{Cost, Program, Strand};
+use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
 use crate::{Declared, Meta, ScopeId};
@@ -46,7 +47,7 @@ pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
     }
 
     let mut chunks = ChunkReader::new(from, prelude.len() as u64);
-    let mut loading = Loading::new();
+    let mut loading = Loading::default();
     loop {
         let offset = chunks.offset;
         let (section, raw) = chunks.next()?;
@@ -74,7 +75,7 @@ pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
     }
 }
 
-/// What the end section holds.
+/// The totals, as the end section holds them.
 pub(super) fn totals(program: &Program) -> [u64; 9] {
     [
         program.tasks().into(),
@@ -92,6 +93,7 @@ pub(super) fn totals(program: &Program) -> [u64; 9] {
 const CUT: &str = "a record is cut off";
 
 /// The tables of a program as they grow.
+#[derive(Default)]
 struct Loading {
     meta: Option<Meta>,
     root_declared: Declared,
@@ -102,11 +104,12 @@ struct Loading {
     blobs: Blobs,
     tree: TreeBuilder,
     strands: Vec<Strand>,
-    /// Tables entries used so far: a step may name these, or the next.
+    /// Table entries used so far: a step may name these, or the next one.
     used: Used,
     ended: bool,
 }
 
+#[derive(Default)]
 struct Used {
     declared: u32,
     blobs: u32,
@@ -114,22 +117,6 @@ struct Used {
 }
 
 impl Loading {
-    fn new() -> Self {
-        Self {
-            meta: None,
-            root_declared: Declared::default(),
-            stack_lines: 0,
-            stretches: Vec::new(),
-            declared: Vec::new(),
-            costs: Vec::new(),
-            blobs: Blobs::default(),
-            tree: TreeBuilder::new(),
-            strands: Vec::new(),
-            used: Used { declared: 0, blobs: 0, costs: 0 },
-            ended: false,
-        }
-    }
-
     /// Takes a chunk, which holds whole records.
     fn add(&mut self, section: Section, raw: &[u8]) -> Result<(), String> {
         if (section == Section::Meta) != self.meta.is_none() {
@@ -246,7 +233,7 @@ impl Loading {
         Ok(ScopeId(back.ok_or("a step names a scope before the first")?))
     }
 
-    /// Checks what only all sections together show.
+    /// Checks that the sections agree with one another.
     fn finish(self) -> Result<Program, (Section, String)> {
         let meta = self.meta.ok_or_else(|| (Section::Meta, "there is none".to_string()))?;
         if !self.ended {

@@ -3,14 +3,15 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use super::Section;
+use super::WriteError;
 use super::chunk::{ChunkWriter, RAW_LIMIT};
-use super::error::WriteError;
-use super::sections::Section;
 use super::{MAGIC, VERSION};
+use crate::Declared;
 use crate::lines::PAGE_LINES;
 use crate::program::{Cost, Program, Strand};
+use crate::tree::Step;
 use crate::varint::{self, LONGEST};
-use crate::{Declared, Step};
 
 /// No record is longer.
 const RECORD: usize = 4 * LONGEST;
@@ -126,7 +127,7 @@ struct Numbers {
 
 impl Numbers {
     fn put(&mut self, program: &Program, out: &mut Vec<u8>, step: Step) {
-        /// How far below `next` it is; a new one counts `next` up.
+        /// The distance from `next` down to `number`; a new number counts `next` up.
         fn back(next: &mut u32, number: u32) -> u64 {
             let back = next.saturating_sub(number);
             *next = (*next).max(number + 1);

@@ -1,7 +1,11 @@
 //! From the steps of the serial execution to a tree.
+//!
+//! A sync waits for all tasks forked in its scope. Were one of them the waiting task itself or an
+//! ancestor of it, it would wait for ever. So every task of a scope must descend from every task
+//! that syncs the scope; a fork may still come from any descendant, however deep, as a spawn into
+//! an outer scope does. Then each wait is for descendants only, and no schedule can deadlock.
 
 use super::Tree;
-use super::scopes::Scope;
 use crate::{Op, ScopeId, StrandId, TaskId};
 
 /// Why a step fits into no tree.
@@ -24,14 +28,15 @@ pub enum TreeError {
     Sync {
         /// The task that waits.
         task: u32,
-        /// What it waits for.
+        /// The scope that it waits for.
         scope: u32,
         /// A task in there.
         other: u32,
     },
     /// The scope is no longer the forking task's to use.
     #[error(
-        "task {task} forks into scope {scope}, which a task that is no ancestor of it has waited for"
+        "task {task} forks into scope {scope}, which a task that is no ancestor of it has \
+         waited for"
     )]
     Fork {
         /// The task that forks.
@@ -49,11 +54,56 @@ pub enum TreeError {
     },
 }
 
+/// No task.
+const NONE: u32 = u32::MAX;
+/// More than one line of descent has waited for the scope: no task may fork into it any more.
+const CLOSED: u32 = u32::MAX - 1;
+
+/// One scope while a tree is built.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    /// The first task forked in it.
+    first: u32,
+    /// The deepest task that waited for it.
+    waiter: u32,
+}
+
+impl Scope {
+    const NEW: Self = Self { first: NONE, waiter: NONE };
+
+    /// Notes that `child` is forked in it; `is_open` tells whether a task still runs, that is,
+    /// whether it is an ancestor of the child. False when a task that is none has waited for the
+    /// scope.
+    fn fork(&mut self, child: TaskId, is_open: impl Fn(u32) -> bool) -> bool {
+        let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(self.waiter);
+        if allowed {
+            self.first = self.first.min(child.0);
+        }
+        allowed
+    }
+
+    /// Notes that `task` waits for it. Tasks are numbered in serial order, so those after `task` so
+    /// far are its descendants. On failure, a task that is none.
+    fn sync(&mut self, task: TaskId, is_open: impl Fn(u32) -> bool) -> Result<(), TaskId> {
+        if self.first <= task.0 {
+            return Err(TaskId(self.first));
+        }
+        self.waiter = match self.waiter {
+            NONE => task.0,
+            // All tasks of the scope descend from both, so one is an ancestor of the other.
+            waiter if self.first != NONE => waiter.max(task.0),
+            waiter if waiter != CLOSED && is_open(waiter) => task.0,
+            _ => CLOSED,
+        };
+        Ok(())
+    }
+}
+
 /// A task that has begun and not ended.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     task: u32,
-    /// Where its operations begin in `pending`.
+    /// The place in `pending` where its operations begin.
     first: usize,
 }
 
@@ -71,13 +121,13 @@ pub(crate) struct TreeBuilder {
     scopes: Vec<Scope>,
 }
 
-impl TreeBuilder {
+impl Default for TreeBuilder {
     /// In the root task.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         let tree = Tree {
             parents: vec![TaskId(0)],
             ranges: vec![(0, 0)],
-            // What the root declares is kept elsewhere.
+            // The program keeps the root's own sizes.
             declared: vec![0],
             ops: Vec::new(),
             scopes: 1,
@@ -90,7 +140,9 @@ impl TreeBuilder {
             scopes: vec![Scope::NEW],
         }
     }
+}
 
+impl TreeBuilder {
     /// The task that runs.
     pub(crate) fn task(&self) -> TaskId {
         TaskId(self.open.last().map_or(0, |open| open.task))
@@ -184,6 +236,3 @@ fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeErro
     }
     Ok(&mut scopes[scope.0 as usize])
 }
-
-#[cfg(test)]
-mod tests;

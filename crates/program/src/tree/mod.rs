@@ -1,44 +1,34 @@
-//! The task tree: what each task does, in order.
+//! The task tree: the operations of each task, in order.
 //!
 //! [`TreeBuilder`] takes the steps of the serial execution, whether they come from a recorder or
 //! from a file, and refuses those that make no tree. [`Serial`] gives the same steps back.
 
 mod build;
-mod scopes;
-mod serial;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use build::TreeBuilder;
 pub use build::TreeError;
-pub(crate) use scopes::ScopeNumbers;
-pub use serial::{Serial, Step};
 
-use crate::{Op, TaskId};
+use crate::{Op, ScopeId, StrandId, TaskId};
 
 /// All tasks with their operations. 16 bytes a task and 12 an operation.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Who forked each task; the root itself.
+    /// The parent of each task; the root's is itself.
     parents: Vec<TaskId>,
-    /// Where each task's operations stand in `ops`.
+    /// The range of each task's operations in `ops`.
     ranges: Vec<(u32, u32)>,
-    /// What each task declares, as an index into the program's table.
+    /// The sizes that each task declares, as an index into the program's table.
     declared: Vec<u32>,
     ops: Vec<Op>,
-    scopes: u32,
-    strands: u32,
+    pub(crate) scopes: u32,
+    pub(crate) strands: u32,
 }
 
 impl Tree {
     pub(crate) fn tasks(&self) -> u32 {
         self.parents.len() as u32
-    }
-
-    pub(crate) fn strands(&self) -> u32 {
-        self.strands
-    }
-
-    pub(crate) fn scopes(&self) -> u32 {
-        self.scopes
     }
 
     pub(crate) fn parent(&self, task: TaskId) -> TaskId {
@@ -52,5 +42,53 @@ impl Tree {
     pub(crate) fn ops(&self, task: TaskId) -> &[Op] {
         let (first, end) = self.ranges[task.0 as usize];
         &self.ops[first as usize..end as usize]
+    }
+}
+
+/// A step of the serial execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// The task that runs forks `child`, and the child begins.
+    Fork { child: TaskId, scope: ScopeId },
+    /// The task that runs, this one, ends; its parent goes on.
+    End(TaskId),
+    /// The task that runs waits for a scope.
+    Sync(ScopeId),
+    /// The task that runs executes a strand.
+    Strand(StrandId),
+}
+
+/// The steps of the serial execution, the root's end the last. Memory is proportional to the depth.
+#[derive(Clone, Debug)]
+pub(crate) struct Serial<'a> {
+    tree: &'a Tree,
+    /// The open tasks, with the operations that they have left.
+    open: Vec<(TaskId, std::slice::Iter<'a, Op>)>,
+}
+
+impl<'a> Serial<'a> {
+    pub(crate) fn new(tree: &'a Tree) -> Self {
+        Self { tree, open: vec![(TaskId(0), tree.ops(TaskId(0)).iter())] }
+    }
+}
+
+impl Iterator for Serial<'_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        let (task, ops) = self.open.last_mut()?;
+        Some(match ops.next() {
+            Some(&Op::Strand(strand)) => Step::Strand(strand),
+            Some(&Op::Sync(scope)) => Step::Sync(scope),
+            Some(&Op::Fork { child, scope }) => {
+                self.open.push((child, self.tree.ops(child).iter()));
+                Step::Fork { child, scope }
+            }
+            None => {
+                let ended = *task;
+                self.open.pop();
+                Step::End(ended)
+            }
+        })
     }
 }

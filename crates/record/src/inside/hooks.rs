@@ -22,7 +22,7 @@ mod c {
     }
 }
 
-/// Whether this thread is being recorded (paused or not).
+/// True if this thread is being recorded (paused or not).
 #[inline(always)]
 pub(super) fn in_region() -> bool {
     c::befit_record_in_region() != 0

@@ -1,16 +1,158 @@
 //! The half that is linked into the recorded program: tells the C half where tasks fork, end and
 //! are waited for.
 //!
-//! `befit`'s recorded forms of `join`, `scope` and `spawn` are written on four things: [`region`],
-//! inside which a thread is recorded; [`Scope`], which stands for one sync; [`Scope::task`], which
-//! runs a child; [`detached`], which runs a child that nobody waits for. All run on the calling
-//! thread, in serial order. Where nobody reads the recording they only run the closures.
+//! `befit`'s recorded forms of `join`, `scope` and `spawn` use four things:
 //!
-//! This file is instrumented like the program, hence the care about when recording is paused: what
-//! the recorder does between two closures of the program must not show. All functions here may be
-//! called paused or not, and leave it as it was.
+//! - [`region`], inside which a thread is recorded;
+//! - [`Scope`], which stands for one sync;
+//! - [`Scope::task`], which runs a child;
+//! - [`detached`], which runs a child that nobody waits for.
+//!
+//! All run on the calling thread, in serial order. Where nobody reads the recording they only run
+//! the closures.
+//!
+//! This file is instrumented like the program, so recording is paused between two closures of the
+//! program: the recorder's own work must not show. All functions here may be called paused or not,
+//! and leave it as it was.
 
 mod hooks;
-mod tasks;
 
-pub use tasks::{Declared, Scope, detached, in_region, region, unrecorded};
+use std::{
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use hooks::{Paused, Resumed};
+
+/// The sizes that a task declares, in bytes: its task size, and the size of its largest strand.
+pub type Declared = (Option<usize>, Option<usize>);
+
+/// As the stream has it.
+fn in_stream((size, strand): Declared) -> (u64, u64) {
+    let word = |bytes: Option<usize>| bytes.map_or(u64::MAX, |n| n as u64);
+    (word(size), word(strand))
+}
+
+/// True if this thread is inside a region.
+#[inline(always)]
+pub fn in_region() -> bool {
+    hooks::in_region()
+}
+
+/// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the
+/// region has ended.
+///
+/// One thread is recorded at a time: a region that begins while another thread is in one runs
+/// unrecorded, and the reader of the recording is told. Inside a region this only calls `f`.
+pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
+    if in_region() {
+        return f();
+    }
+    let mut call = Call { f: Some(f), result: None };
+    let (size, strand) = in_stream(declared);
+    let data: *mut Call<_, _> = &raw mut call;
+    // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
+    // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
+    // of `f`, and does nothing else that panics.
+    unsafe { hooks::run_region(size, strand, enter_of(data), data.cast()) }
+    match call.result {
+        Some(Ok(result)) => result,
+        Some(Err(panic)) => resume_unwind(panic),
+        None => unreachable!("the recorder runs the body of each region"),
+    }
+}
+
+/// A closure on its way through C.
+struct Call<F, R> {
+    f: Option<F>,
+    result: Option<thread::Result<R>>,
+}
+
+/// The `enter` that fits `data`: names its types, which closures do not let us write.
+fn enter_of<F: FnOnce() -> R, R>(_: *mut Call<F, R>) -> extern "C" fn(*mut c_void) {
+    enter::<F, R>
+}
+
+extern "C" fn enter<F: FnOnce() -> R, R>(data: *mut c_void) {
+    let data: *mut Call<F, R> = data.cast();
+    // SAFETY: `region` passes a pointer to a live `Call` of these types that nothing else uses
+    // until this returns.
+    let call = unsafe { &mut *data };
+    if let Some(f) = call.f.take() {
+        // The panic is handed on by `region`, on the other side of C, as if it had never been
+        // caught.
+        call.result = Some(catch_unwind(AssertUnwindSafe(f)));
+    }
+}
+
+/// One sync of the current task, and the tasks that it waits for. Recording is paused from
+/// [`Scope::new`] until the drop, which writes the sync, except while a closure runs; so nothing of
+/// the code in between shows as a strand.
+pub struct Scope {
+    id: u32,
+    paused: Paused,
+}
+
+impl Scope {
+    /// A scope without tasks.
+    #[inline(always)]
+    #[expect(clippy::new_without_default, reason = "it writes to the recording")]
+    pub fn new() -> Self {
+        let paused = Paused::new();
+        Self { id: paused.scope(), paused }
+    }
+
+    /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics
+    /// the task ends there.
+    #[inline(always)]
+    pub fn task<R>(&self, declared: Declared, f: impl FnOnce() -> R) -> R {
+        task(self.id, declared, f)
+    }
+
+    /// Runs `f` as the current task's own code, between its forks.
+    #[inline(always)]
+    pub fn run<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _resumed = Resumed::new(&self.paused);
+        f()
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        self.paused.sync(self.id);
+    }
+}
+
+/// Runs `f` as a child of the current task that no scope waits for (only the end of the program
+/// does).
+#[inline(always)]
+pub fn detached<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
+    task(0, declared, f)
+}
+
+/// Runs `f` so that it does not show.
+#[inline(always)]
+pub fn unrecorded<R>(f: impl FnOnce() -> R) -> R {
+    let _paused = Paused::new();
+    f()
+}
+
+/// Ends the task also when its closure unwinds.
+struct Ending<'a>(&'a Paused);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+#[inline(always)]
+fn task<R>(scope: u32, declared: Declared, f: impl FnOnce() -> R) -> R {
+    let paused = Paused::new();
+    let (size, strand) = in_stream(declared);
+    paused.fork(scope, size, strand);
+    let _ending = Ending(&paused);
+    let _resumed = Resumed::new(&paused);
+    f()
+}

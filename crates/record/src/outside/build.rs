@@ -10,12 +10,12 @@ use std::{
 use serde_json::Value;
 
 use super::{
+    Tail,
     overlay::{Overlay, Workspace},
-    tail::Tail,
 };
 
-/// What makes LLVM call the recorder, and switches `befit` to the forms of `join`, `scope` and
-/// `spawn` that are recorded. All of it is stable rustc.
+/// The flags that make LLVM call the recorder, and switch `befit` to the forms of `join`, `scope`
+/// and `spawn` that are recorded. All of them are stable in rustc.
 const FLAGS: [&str; 15] = [
     // Both passes run when all else is optimised. The second is there for what the first does not
     // see: atomic read-modify-writes, and copies and fills, which the code generator would expand
@@ -40,8 +40,8 @@ const FLAGS: [&str; 15] = [
     "befit_record",
 ];
 
-/// What is to be built, with instrumentation unless [`Build::plain`] is set: a binary of a cargo
-/// package, in the release profile.
+/// A binary of a cargo package to be built in the release profile, with instrumentation unless
+/// [`Build::plain`] is set.
 ///
 /// Instrumented, it goes to a folder `befit-record` of its own in the package's target folder, so
 /// that it does not disturb other builds; cargo builds again only what has changed. The user's own
@@ -84,19 +84,23 @@ pub enum BuildError {
         /// Why.
         error: io::Error,
     },
-    /// Cargo answered with an error.
+    /// Cargo failed.
     #[error("cargo could not build the program ({status}):\n{stderr}")]
     Cargo {
         /// Its exit status.
         status: ExitStatus,
-        /// The last that it said, 4 KiB at most.
+        /// The end of what it wrote to stderr, 4 KiB at most.
         stderr: String,
     },
     /// The instrumented code misses the recorder.
     #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
     /// Befit's form of rayon-core is not where it should be.
-    #[error("the program uses rayon, and befit's rayon-core is gone from {}, where this befit was built; run befit from a checkout", folder.display())]
+    #[error(
+        "the program uses rayon, and befit's rayon-core is gone from {}, where this befit was \
+         built; run befit from a checkout",
+        folder.display()
+    )]
     NoRayonCore {
         /// Where it was.
         folder: PathBuf,
@@ -109,12 +113,12 @@ pub enum BuildError {
         /// Why.
         error: io::Error,
     },
-    /// Cargo's or rustc's answer was not understood.
+    /// The output of cargo or rustc was not understood.
     #[error("cannot understand {tool}: {what}")]
     Answer {
         /// `cargo` or `rustc`.
         tool: String,
-        /// What is missing in it.
+        /// The part that is missing in it.
         what: &'static str,
     },
     /// No binary.
@@ -147,7 +151,7 @@ impl Build {
             cargo.args(["--features", features]);
         }
         cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
-        let messages = answer_of(cargo, self.quiet)?;
+        let messages = output_of(cargo, self.quiet)?;
         binary_in(&messages)
     }
 
@@ -155,7 +159,7 @@ impl Build {
         self.manifest_path.as_deref()
     }
 
-    /// What builds with instrumentation, in a folder of its own.
+    /// The cargo command that builds with instrumentation, in a folder of its own.
     fn instrumented(&self) -> Result<Command, BuildError> {
         let host = host_triple()?;
         let workspace = self.workspace(self.manifest())?;
@@ -176,7 +180,8 @@ impl Build {
         Ok(cargo)
     }
 
-    /// What builds with befit's rayon-core in the place of rayon's: see [`super::overlay`].
+    /// The cargo command that builds with befit's rayon-core in the place of rayon's: see
+    /// [`super::overlay`].
     fn with_rayon_core(
         &self,
         rayon_core: &Path,
@@ -221,8 +226,8 @@ impl Build {
     fn workspace(&self, manifest: Option<&Path>) -> Result<Workspace, BuildError> {
         let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
-        let answer = answer_of(cargo, true)?;
-        Workspace::new(&answer)
+        let output = output_of(cargo, true)?;
+        Workspace::new(&output)
             .map_err(|what| BuildError::Answer { tool: "cargo metadata".into(), what })
     }
 
@@ -269,18 +274,18 @@ fn joined_flags(encoded: Option<String>, plain: Option<String>) -> String {
     own.into_iter().filter(|flag| !flag.is_empty()).chain(FLAGS).collect::<Vec<_>>().join(SEPARATOR)
 }
 
-/// What rustc calls this machine.
+/// The name that rustc has for this machine.
 fn host_triple() -> Result<String, BuildError> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.arg("-vV");
-    let answer = answer_of(rustc, true)?;
-    let host = answer.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = output_of(rustc, true)?;
+    let host = output.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned)
         .ok_or(BuildError::Answer { tool: "rustc -vV".into(), what: "it names no host" })
 }
 
 /// Runs a tool and returns its stdout.
-fn answer_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
+fn output_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let failed = |error| BuildError::Tool { tool: tool.clone(), error };
     let mut child = command
@@ -290,14 +295,14 @@ fn answer_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
         .spawn()
         .map_err(failed)?;
     let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
-    let mut answer = String::new();
+    let mut output = String::new();
     if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_string(&mut answer).map_err(failed)?;
+        stdout.read_to_string(&mut output).map_err(failed)?;
     }
     let status = child.wait().map_err(failed)?;
     let stderr = stderr.map_or_else(String::new, Tail::finish);
     if status.success() {
-        Ok(answer)
+        Ok(output)
     } else if stderr.contains("__sanitizer_cov_") {
         Err(BuildError::WithoutBefit)
     } else {
@@ -344,9 +349,15 @@ mod tests {
 
     #[test]
     fn one_binary_is_found_among_cargos_messages() {
-        let library = r#"{"reason":"compiler-artifact","target":{"name":"l","kind":["lib"]},"executable":null}"#;
-        let one = r#"{"reason":"compiler-artifact","target":{"name":"one","kind":["bin"]},"executable":"/t/one"}"#;
-        let two = r#"{"reason":"compiler-artifact","target":{"name":"two","kind":["bin"]},"executable":"/t/two"}"#;
+        let artifact = |name: &str, executable: Value| {
+            let target = serde_json::json!({"name": name});
+            let reason = "compiler-artifact";
+            serde_json::json!({"reason": reason, "target": target, "executable": executable})
+                .to_string()
+        };
+        let library = &artifact("l", Value::Null);
+        let one = &artifact("one", "/t/one".into());
+        let two = &artifact("two", "/t/two".into());
         let end = r#"{"reason":"build-finished","success":true}"#;
         let of = |lines: &[&str]| binary_in(&lines.join("\n"));
         assert_eq!(of(&[library, one, end]).unwrap(), Path::new("/t/one"));

@@ -10,7 +10,7 @@ use super::stream::{Event, MAGIC, Stream, VERSION};
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with a stream. `word` counts its 64-bit words from 0.
+/// The fault of a stream. `word` counts its 64-bit words from 0.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -19,7 +19,8 @@ pub enum StreamError {
     Io(#[from] io::Error),
     /// Nothing was written.
     #[error(
-        "it wrote no recording: was it built with instrumentation (`befit record` does so), and does it use befit?"
+        "it wrote no recording: was it built with instrumentation (`befit record` does so), and \
+         does it use befit?"
     )]
     Empty,
     /// It ran, but entered no region.
@@ -30,7 +31,8 @@ pub enum StreamError {
     NotARecording,
     /// It was built with another version of befit.
     #[error(
-        "it was built with a befit that writes version {found} of the stream, and this one reads version {VERSION}: build it again"
+        "it was built with a befit that writes version {found} of the stream, and this one reads \
+         version {VERSION}: build it again"
     )]
     Version {
         /// That version.
@@ -38,7 +40,8 @@ pub enum StreamError {
     },
     /// The process ended in the middle of a region, or of a word.
     #[error(
-        "the recording ends too early, after word {word}: the process ended before its parallel part did"
+        "the recording ends too early, after word {word}: the process ended before its \
+         parallel part did"
     )]
     Truncated {
         /// Where.
@@ -49,7 +52,7 @@ pub enum StreamError {
     UnknownEvent {
         /// Where.
         word: u64,
-        /// What stands there.
+        /// The word that stands there.
         found: u64,
     },
     /// Something that may not stand there.
@@ -57,7 +60,7 @@ pub enum StreamError {
     Damaged {
         /// Where.
         word: u64,
-        /// What.
+        /// The fault.
         what: &'static str,
     },
     /// The recorder gave up.
@@ -73,7 +76,7 @@ pub enum StreamError {
     },
 }
 
-/// What a stream held.
+/// The contents of a stream.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) program: Program,
@@ -168,7 +171,7 @@ fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
     Ok(ScopeId(id))
 }
 
-/// What a task declares; all ones stand for nothing.
+/// A size that a task declares; all ones stand for none.
 fn bytes(word: u64) -> Option<Bytes> {
     (word != u64::MAX).then_some(Bytes(word))
 }

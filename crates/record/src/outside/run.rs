@@ -13,15 +13,15 @@ use rustix::{
     pipe::fcntl_setpipe_size,
 };
 
-use super::{StreamError, reader, tail::Tail};
+use super::{StreamError, Tail, reader};
 
-/// How a program is recorded.
+/// Settings for recording a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RecordOptions {
-    /// How many of the lines touched last the filter remembers, 1 to 16 (more is taken for 16, 0
-    /// for 1): accesses to them are no touches. 8, the default, loses no miss on caches of 8 or
-    /// more ways; choose fewer for caches with fewer ways.
+    /// The filter remembers so many of the lines touched last, 1 to 16 (more is taken for 16, 0 for
+    /// 1). Accesses to them are no touches. The default, 8, loses no miss on caches of 8 or more
+    /// ways; choose fewer for caches with fewer ways.
     pub filter: u8,
     /// The program's stdout and stderr are not shown (stderr is kept for the error message).
     pub quiet: bool,
@@ -33,11 +33,11 @@ impl Default for RecordOptions {
     }
 }
 
-/// What a run gave.
+/// A recorded run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recording {
-    /// What the program did.
+    /// The recorded program.
     pub program: Program,
     /// Parallel regions that ran unrecorded, because another thread was in one at the time. Where
     /// it is not 0 the program is incomplete, and may differ from run to run.
@@ -61,20 +61,20 @@ pub enum RecordError {
     Failed {
         /// How it ended.
         status: ExitStatus,
-        /// The last that it wrote to stderr, 4 KiB at most.
+        /// The end of what it wrote to stderr, 4 KiB at most.
         stderr: String,
     },
     /// It ended well, but what it wrote is no recording.
     #[error("{error}{}", Said(.stderr))]
     Stream {
-        /// What is wrong.
+        /// The fault.
         error: StreamError,
-        /// The last that it wrote to stderr, 4 KiB at most.
+        /// The end of what it wrote to stderr, 4 KiB at most.
         stderr: String,
     },
 }
 
-/// What a process said last, as the end of an error message.
+/// The last words of a process, as the end of an error message.
 struct Said<'a>(&'a str);
 
 impl fmt::Display for Said<'_> {
@@ -83,15 +83,13 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-/// Runs `command`, an instrumented program, to its end, and returns what it did; `name` is what the
-/// recording will be called. `progress` is told, from time to time, how many touches came since it
+/// Runs `command`, an instrumented program, to its end, and returns the recording, whose
+/// name is `name`. `progress` is told, from time to time, how many touches came since it
 /// was last told.
 ///
 /// # Errors
-/// [`RecordError`]: it cannot be started, it fails, or it writes no good recording; in the last case it is stopped at once.
-///
-/// # Examples
-/// See the crate's first page.
+/// [`RecordError`]: it cannot be started, it fails, or it writes no good recording. In the last
+/// case it is stopped at once.
 pub fn record(
     mut command: Command,
     name: &str,

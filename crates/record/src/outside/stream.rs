@@ -1,5 +1,5 @@
-//! Takes the recorded process's stream apart into touches and events. What a word means is written
-//! down in README.md, "The stream".
+//! Takes the recorded process's stream apart into touches and events. README.md, "The stream",
+//! specifies the words.
 
 use std::io::{ErrorKind, Read};
 
@@ -28,7 +28,7 @@ pub(super) enum Event {
     Failed { reason: u64 },
 }
 
-/// How many bytes are asked of the pipe at once.
+/// So many bytes are asked of the pipe at once.
 const CHUNK: usize = 1 << 20;
 
 /// Reads words.
@@ -47,12 +47,12 @@ impl<R: Read> Stream<R> {
         Self { from, bytes: vec![0; CHUNK].into(), at: 0, end: 0, words: 0 }
     }
 
-    /// Which word comes next, from 0.
+    /// The number of the next word, from 0.
     pub(super) const fn position(&self) -> u64 {
         self.words
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub(super) fn is_at_end(&mut self) -> Result<bool, StreamError> {
         Ok(!self.fill()?)
     }

@@ -1,98 +1,124 @@
-//! The paper's claims beside what was measured.
+//! The claims of Chen et al., beside what was measured.
 
-use befit_machine::Machine;
+use befit_machine::{Bytes, Machine, WorkerId};
 
-use super::{
-    super::{Figure, Range},
-    measure::Measured,
-    paper::{self, Reported},
+use super::measure::Measured;
+use crate::reproduce::{Figure, Range};
+
+/// A memory-bound program and the paper's figures for it against Cilk-a, in percent.
+pub(super) struct Reported {
+    pub(super) name: &'static str,
+    /// Misses in millions at 1024 rows, under Cilk-a and under CATS: L2, then L3.
+    misses: [(f64, f64); 2],
+    /// Change of time at 1024 rows, where the text gives it for the program.
+    time: Option<f64>,
+    /// Changes of time and of L3 misses at 8192 rows.
+    large: [Option<f64>; 2],
+}
+
+/// The range that the paper gives for the change of time over all six.
+const TIMES: Range = Range { low: -74.4, high: -35.3 };
+
+/// The six memory-bound programs.
+pub(super) const MEMORY_BOUND: [Reported; 6] = {
+    const fn reported(
+        name: &'static str,
+        misses: [(f64, f64); 2],
+        time: Option<f64>,
+        large: [Option<f64>; 2],
+    ) -> Reported {
+        Reported { name, misses, time, large }
+    }
+    [
+        reported("heat", [(79.6, 67.5), (24.8, 5.9)], Some(-40.4), [Some(-12.3), Some(-55.9)]),
+        reported("heat-ub", [(78.7, 67.6), (29.7, 3.72)], Some(-35.3), [Some(-11.4), None]),
+        reported("sor", [(85.0, 66.2), (29.6, 4.75)], Some(-56.1), [Some(-21.1), None]),
+        reported("sor-ub", [(85.5, 67.4), (30.7, 8.27)], Some(-44.9), [Some(-18.0), Some(-38.2)]),
+        reported("ge", [(58.8, 50.3), (14.5, 2.94)], None, [None, None]),
+        reported("ge-ub", [(37.1, 20.0), (10.7, 2.15)], None, [None, None]),
+    ]
 };
+
+/// The CPU-bound programs, each with its size in simulations.
+pub(super) const CPU_BOUND: [(&str, u64); 5] =
+    [("mandelbrot", 1024), ("queens", 14), ("fft", 1 << 18), ("ga", 256), ("knapsack", 24)];
+
+/// From one count to another, in percent.
+pub(super) fn change((from, to): (f64, f64)) -> f64 {
+    100.0 * (to / from - 1.0)
+}
 
 /// Percentage points by which a change may differ from the paper's and still agree with it.
 const GIVE: f64 = 15.0;
 
-/// Of one memory-bound program at 1024 rows: time and misses under `cats` and `cats-s` against the
-/// baseline, which is first in `measured`.
+/// The claims about one memory-bound program at 1024 rows: time and misses under `cats` and
+/// `cats-s` against the baseline, which is first in `measured`.
 pub(super) fn memory_bound(
     reported: &Reported,
     machine: &Machine,
     measured: &[Measured],
     figures: &mut Vec<Figure>,
 ) {
-    let base = &measured[0];
+    let (base, name) = (&measured[0], reported.name);
     for of in &measured[1..] {
-        let (name, scheduler) = (reported.name, of.scheduler);
-        let why = why(machine, base, of);
-        let range = reported.time.map_or(Range::new(paper::TIMES.0, paper::TIMES.1), around);
+        let scheduler = of.scheduler;
+        let why = || Some(why(machine, base, of));
+        let range = reported.time.map_or(TIMES, around);
         let said = reported
             .time
             .map_or("-74.4 to -35.3 % over all six".to_owned(), |time| format!("{time:+.1} %"));
-        let time = paper::change((base.time, of.time));
-        figures.push(
-            Figure::new(
-                format!("time/{name}/{scheduler}"),
-                format!("time of {name}, {scheduler} against cilk-a"),
-                said,
-                range,
-                time,
-                "%",
-            )
-            .if_out(&why),
+        let time = change((base.time, of.time));
+        let (id, what) = (
+            format!("time/{name}/{scheduler}"),
+            format!("time of {name}, {scheduler} against cilk-a"),
         );
-        for (level, counts) in [("l3", reported.l3), ("l2", reported.l2)] {
-            let index =
-                if level == "l3" { of.misses.len() - 1 } else { of.misses.len().saturating_sub(2) };
-            let said = paper::change(counts);
-            figures.push(
-                Figure::new(
-                    format!("{level}-misses/{name}/{scheduler}"),
-                    format!(
-                        "{} misses of {name}, {scheduler} against cilk-a",
-                        level.to_uppercase()
-                    ),
-                    format!("{said:+.1} %"),
-                    around(said),
-                    paper::change((base.misses[index], of.misses[index])),
-                    "%",
-                )
-                .if_out(&why),
+        figures.push(Figure::new(id, what, said, range, time, "%").if_out(why));
+        let ([l2, l3], last) = (reported.misses, of.misses.len() - 1);
+        for (level, counts, index) in [("l3", l3, last), ("l2", l2, last.saturating_sub(1))] {
+            let said = change(counts);
+            let figure = Figure::new(
+                format!("{level}-misses/{name}/{scheduler}"),
+                format!("{} misses of {name}, {scheduler} against cilk-a", level.to_uppercase()),
+                format!("{said:+.1} %"),
+                around(said),
+                change((base.misses[index], of.misses[index])),
+                "%",
             );
+            figures.push(figure.if_out(why));
         }
     }
 }
 
-/// Of one memory-bound program at 8192 rows.
+/// The claims about one memory-bound program at 8192 rows.
 pub(super) fn large(
     reported: &Reported,
     machine: &Machine,
     measured: &[Measured],
     figures: &mut Vec<Figure>,
 ) {
-    let base = &measured[0];
+    let (base, name) = (&measured[0], reported.name);
     for of in &measured[1..] {
-        let (name, scheduler) = (reported.name, of.scheduler);
+        let scheduler = of.scheduler;
         let claims = [
-            ("time", reported.time_8192, paper::change((base.time, of.time))),
-            ("l3-misses", reported.l3_8192, paper::change((base.last(), of.last()))),
+            ("time", reported.large[0], change((base.time, of.time))),
+            ("l3-misses", reported.large[1], change((base.last(), of.last()))),
         ];
         for (what, said, value) in claims {
             let Some(said) = said else { continue };
-            figures.push(
-                Figure::new(
-                    format!("{what}-8192/{name}/{scheduler}"),
-                    format!("{what} of {name} with 8192 rows, {scheduler} against cilk-a"),
-                    format!("{said:+.1} %"),
-                    around(said),
-                    value,
-                    "%",
-                )
-                .if_out(why(machine, base, of)),
+            let figure = Figure::new(
+                format!("{what}-8192/{name}/{scheduler}"),
+                format!("{what} of {name} with 8192 rows, {scheduler} against cilk-a"),
+                format!("{said:+.1} %"),
+                around(said),
+                value,
+                "%",
             );
+            figures.push(figure.if_out(|| Some(why(machine, base, of))));
         }
     }
 }
 
-/// Of one CPU-bound program: no difference in time.
+/// The claim about one CPU-bound program: no difference in time.
 pub(super) fn cpu_bound(name: &str, measured: &[Measured], figures: &mut Vec<Figure>) {
     let base = &measured[0];
     for of in &measured[1..] {
@@ -110,7 +136,7 @@ pub(super) fn cpu_bound(name: &str, measured: &[Measured], figures: &mut Vec<Fig
                 format!("time of {name} (CPU-bound), {} against cilk-a", of.scheduler),
                 "no difference",
                 Range::new(-2.0, 2.0),
-                paper::change((base.time, of.time)),
+                change((base.time, of.time)),
                 "%",
             )
             .because(why),
@@ -118,38 +144,60 @@ pub(super) fn cpu_bound(name: &str, measured: &[Measured], figures: &mut Vec<Fig
     }
 }
 
-/// Of the sizes that CATS calculates: against the data really involved, in percent, the farthest of
-/// all subtrees.
-pub(super) fn sizes(name: &str, worst: f64) -> Figure {
+/// The size that CATS calculated for a subtree, beside the data really involved.
+#[derive(Clone, Copy)]
+pub(super) struct Sized {
+    pub(super) calculated: Bytes,
+    pub(super) real: Bytes,
+}
+
+impl Sized {
+    /// By how much the calculated size is off, in percent.
+    pub(super) fn off(self) -> f64 {
+        change((self.real.0 as f64, self.calculated.0 as f64))
+    }
+}
+
+/// The claim about the sizes that CATS calculates: `worst` is the one that is farthest off.
+pub(super) fn sizes(name: &str, worst: Sized, machine: &Machine) -> Figure {
+    // Sizes are calculated from misses of the private cache, the one below the last level.
+    let last = machine.last_level(WorkerId(0));
+    let private = machine.path(WorkerId(0)).take_while(|cluster| *cluster != last).last();
+    let private = private.and_then(|cluster| machine.cluster(cluster).cache);
+    let why = || {
+        let (Sized { calculated, real }, private) = (worst, private?.size);
+        let because = match (calculated > real, real > private) {
+            (true, true) => "more than the private cache's {}: lines that fell out count again",
+            (false, false) => "no more than the private cache's {}: lines still there do not count",
+            _ => return None,
+        };
+        Some(format!("it involves {real}, {}", because.replace("{}", &private.to_string())))
+    };
     Figure::new(
         format!("soid/{name}"),
         format!("calculated against real size of involved data of {name}'s subtrees, the farthest"),
         "close to the real size",
         Range::new(-20.0, 20.0),
-        worst,
+        worst.off(),
         "%",
     )
-    .if_out("misses count a line again that fell out of the private cache, and none for a line that was still there")
+    .if_out(why)
 }
 
 fn around(said: f64) -> Range {
     Range::new(said - GIVE, said + GIVE)
 }
 
-/// What the counts say about a change that is not the paper's.
+/// The counts that explain a change that is not the paper's.
 fn why(machine: &Machine, base: &Measured, of: &Measured) -> String {
-    let sockets = machine
-        .workers()
-        .iter()
-        .enumerate()
-        .map(|(w, _)| machine.last_level(befit_machine::WorkerId(w as u32)));
-    let mut sockets: Vec<_> = sockets.collect();
+    let workers = (0..machine.workers().len() as u32).map(WorkerId);
+    let mut sockets: Vec<_> = workers.map(|worker| machine.last_level(worker)).collect();
     sockets.dedup();
     let percent = |share: f64| (100.0 * share).round();
-    let (stayed, before) = (percent(of.stayed), percent(base.stayed));
-    let mut why = match &of.tiers {
+    let tiers = match &of.tiers {
         Some(tiers) if tiers.partitions > 0 => format!(
-            "{} subtrees for {} sockets; {} of {} runs of a subtree were on another socket than the last; ",
+            "{} subtrees for {} sockets; {} of {} runs of a subtree were on another socket than \
+             the last; ",
             tiers.subtrees.len(),
             sockets.len(),
             tiers.moved,
@@ -160,10 +208,12 @@ fn why(machine: &Machine, base: &Measured, of: &Measured) -> String {
         }
         None => String::new(),
     };
-    why += &format!(
-        "{stayed} % of leaves on the socket of their last time (cilk-a: {before} %); workers idle {} % of the time (cilk-a: {} %)",
+    format!(
+        "{tiers}{} % of leaves on the socket of their last time (cilk-a: {} %); workers idle {} % \
+         of the time (cilk-a: {} %)",
+        percent(of.stayed),
+        percent(base.stayed),
         percent(of.idle),
         percent(base.idle)
-    );
-    why
+    )
 }

@@ -1,9 +1,9 @@
-//! Which tasks of a recording are the same task in another iteration, and what a task touches.
+//! The names of a recording's tasks, which are the same in each iteration.
 
 use std::collections::HashMap;
 
-use befit_machine::{Bytes, Machine, WorkerId};
-use befit_program::{Op, Program, TaskId, Touch};
+use befit_machine::{Machine, WorkerId};
+use befit_program::{Op, Program, TaskId};
 
 /// The leaves of a program (tasks that fork nothing), each with what it is called in every
 /// iteration.
@@ -61,42 +61,17 @@ fn mixed(parent: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The distinct bytes that the first task of this path touches with all its descendants, stacks
-/// left out. Time is linear in their touches. `None` if there is no such task.
-pub(super) fn involved(program: &Program, path: &[u32]) -> Option<Bytes> {
-    let mut task = TaskId(0);
-    for index in path {
-        let forks = program.ops(task).iter().filter_map(|op| match op {
+/// The first task of this path: at each level the number of a child among its parent's. None if
+/// there is no such task.
+pub(super) fn task_at(program: &Program, path: &[u32]) -> Option<TaskId> {
+    path.iter().try_fold(TaskId(0), |task, index| {
+        let mut forks = program.ops(task).iter().filter_map(|op| match op {
             Op::Fork { child, .. } => Some(*child),
             _ => None,
         });
-        // Of the first round: a round's children come in order, and the first round's come first.
-        task = forks.clone().nth(*index as usize)?;
-    }
-    let mut touched = vec![false; program.lines() as usize];
-    let mut batch = [Touch::default(); 256];
-    let mut left = vec![task];
-    while let Some(task) = left.pop() {
-        for op in program.ops(task) {
-            match op {
-                Op::Fork { child, .. } => left.push(*child),
-                Op::Strand(strand) => {
-                    let mut touches = program.touches(*strand);
-                    loop {
-                        let count = touches.next_batch(&mut batch);
-                        if count == 0 {
-                            break;
-                        }
-                        let data = batch[..count].iter().filter(|touch| !touch.stack);
-                        data.for_each(|touch| touched[touch.line as usize] = true);
-                    }
-                }
-                Op::Sync(_) => {}
-            }
-        }
-    }
-    let lines = touched.iter().filter(|touched| **touched).count() as u64;
-    Some(Bytes(lines * program.meta().line_size.0))
+        // A round's children come in order, and the first round's come first.
+        forks.nth(*index as usize)
+    })
 }
 
 #[cfg(test)]
@@ -115,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_program_involves_what_it_touches_and_a_task_that_is_not_there_nothing() {
+    fn a_path_leads_to_the_first_task_of_its_name_or_to_none() {
         let program = testing::program();
-        let whole = involved(&program, &[]).unwrap();
-        assert!(whole.0 > 0 && whole.0 <= u64::from(program.lines()) * program.meta().line_size.0);
-        assert_eq!(involved(&program, &[10_000]), None);
+        assert_eq!(task_at(&program, &[]), Some(TaskId(0)));
+        assert_eq!(task_at(&program, &[7]), Some(TaskId(8)));
+        assert_eq!(task_at(&program, &[10_000]), None);
     }
 }

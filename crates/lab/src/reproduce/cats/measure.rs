@@ -1,6 +1,6 @@
 //! Simulating one program under the schedulers that are compared.
 
-use std::slice::from_ref;
+use std::{num::NonZeroU32, slice::from_ref};
 
 use befit_machine::Machine;
 use befit_program::Program;
@@ -11,20 +11,20 @@ use super::identity::Leaves;
 use crate::{
     LabError, Progress,
     parallel::{self, threads},
-    simulate::title,
+    simulate::{simulate_once, title},
 };
 
 /// The baseline first.
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =
     [SchedulerKind::CilkA, SchedulerKind::Cats, SchedulerKind::CatsS];
 
-/// What one scheduler made of a program: medians over the seeds.
+/// A program under one scheduler: medians over the seeds.
 pub(super) struct Measured {
     pub(super) scheduler: SchedulerKind,
     /// Cycles.
     pub(super) time: f64,
-    /// Misses, in lines, by level from the innermost; of those of the last level, what a sibling's
-    /// private cache served is left out.
+    /// Misses, in lines, by level from the innermost; those of the last level
+    /// leave out lines that a sibling's private cache served.
     pub(super) misses: Vec<f64>,
     /// Lines served by the private cache of a worker under the same last-level cache.
     pub(super) siblings: f64,
@@ -40,50 +40,38 @@ pub(super) struct Measured {
 pub(super) fn measure(
     program: &Program,
     machine: &Machine,
-    seeds: u32,
+    seeds: NonZeroU32,
     progress: &dyn Progress,
 ) -> Result<Vec<Measured>, LabError> {
     let leaves = Leaves::of(program);
-    let jobs: Vec<_> = SCHEDULERS.iter().flat_map(|s| (1..=seeds).map(|seed| (*s, seed))).collect();
-    progress.simulating(
-        &title(program, from_ref(machine)),
-        jobs.len(),
-        program.total_touches() * jobs.len() as u64,
-    );
-    let run = |(scheduler, seed): &(SchedulerKind, u32)| {
-        let (scheduler, seed) = (*scheduler, *seed);
-        let settings = Settings {
-            scheduler,
-            options: Options::default(),
-            seed: u64::from(seed),
-            costs: Costs::default(),
-        };
-        let outcome =
-            befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
-        let outcome = outcome.map_err(|source| LabError::Simulation {
-            machine: machine.name.clone(),
-            scheduler: scheduler.name(),
-            seed,
-            source,
-        })?;
+    let (options, costs) = (Options::default(), Costs::default());
+    let seeds = seeds.get();
+    let all = SCHEDULERS.into_iter().flat_map(|scheduler| {
+        (1..=u64::from(seeds)).map(move |seed| Settings { scheduler, options, seed, costs })
+    });
+    let all: Vec<_> = all.collect();
+    let touches = program.total_touches() * all.len() as u64;
+    progress.simulating(&title(program, from_ref(machine)), all.len(), touches);
+    let run = |settings: &Settings| {
+        let outcome = simulate_once(program, machine, settings, progress)?;
         let siblings = outcome.sibling_hits.0 as f64;
         let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();
         if let Some(last) = misses.last_mut() {
             *last -= siblings;
         }
         let idle: u64 = outcome.workers.iter().map(|worker| worker.idle.0).sum();
-        let all = (outcome.time.0 * outcome.workers.len() as u64).max(1);
+        let whole = (outcome.time.0 * outcome.workers.len() as u64).max(1);
         Ok::<_, LabError>(Measured {
-            scheduler,
+            scheduler: settings.scheduler,
             time: outcome.time.0 as f64,
             misses,
             siblings,
             stayed: leaves.stayed(machine, &outcome.started_on),
-            idle: idle as f64 / all as f64,
+            idle: idle as f64 / whole as f64,
             tiers: outcome.tiers,
         })
     };
-    let measured = parallel::map(&jobs, threads(), |_| 1, run)?;
+    let measured = parallel::map(&all, threads(), |_| 1, run)?;
     progress.simulated();
     Ok(measured.chunks(seeds as usize).map(middle).collect())
 }

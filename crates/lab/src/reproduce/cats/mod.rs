@@ -1,17 +1,24 @@
-//! CATS: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online profiling in
-//! multi-socket multi-core architectures* (ICS 2012): `cats`, the paper's policy taken literally,
-//! and `cats-s`, which keeps subtrees on their socket, against `cilk-a`.
+//! The CATS study: Q. Chen, M. Guo, Z. Huang, *CATS: cache aware task-stealing based on online
+//! profiling in multi-socket multi-core architectures* (ICS 2012). `cats`, the paper's policy taken
+//! literally, and `cats-s`, which keeps subtrees on their socket, are compared with `cilk-a`.
 
 mod figures;
 mod identity;
 mod measure;
-mod paper;
 
-use befit_machine::Machine;
+use std::num::NonZeroU32;
+
+use befit_machine::{Bytes, Machine};
 use befit_program::Program;
 
-use self::measure::{Measured, measure};
-use super::{Axis, Figure, Plot, PlotKind, Point, Reproduction, Request, Series, Table};
+use self::{
+    figures::Sized,
+    measure::{Measured, measure},
+};
+use super::{
+    Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table,
+    picture::{plot, series},
+};
 use crate::{LabError, Progress, Source, record};
 
 /// The paper's machine.
@@ -22,15 +29,15 @@ const GE: u64 = 1024;
 /// In the short form: by how much caches are divided, and the order then. A quarter of the data in
 /// a quarter of the cache.
 const QUICK_GE: (u32, u64) = (4, 512);
+/// Bytes of an element and rows, of the further data that the long form simulates.
+const FURTHER: [(u32, u64); 7] =
+    [(8, 2048), (8, 4096), (8, 8192), (16, 1024), (16, 2048), (16, 4096), (16, 8192)];
 
-/// Repeats it.
+/// Repeats the study.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
-    let machine =
-        request.machine.clone().unwrap_or_else(|| Machine::find(MACHINE).expect("a preset"));
-    let seeds = request.seeds.map_or(if request.quick { 1 } else { 3 }, std::num::NonZeroU32::get);
     let mut study = Study {
-        machine,
-        seeds,
+        machine: request.machine_or(MACHINE)?,
+        seeds: request.seeds_or(1, 3),
         quick: request.quick,
         progress,
         figures: Vec::new(),
@@ -38,74 +45,79 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         sizes: sizes(),
     };
     let mut changes = Vec::new();
-    for reported in &paper::MEMORY_BOUND {
-        let measured = study.at(reported.name, 1024, 8, seeds)?;
+    for reported in &figures::MEMORY_BOUND {
+        let measured = study.at(reported.name, 1024, 8, study.seeds)?;
         figures::memory_bound(reported, &study.machine, &measured, &mut study.figures);
         changes.push((reported.name, measured));
     }
     let mut by_rows = Vec::new();
-    if !request.quick {
-        for (element, rows) in
-            [(8, 2048), (8, 4096), (8, 8192), (16, 1024), (16, 2048), (16, 4096), (16, 8192)]
-        {
-            for reported in &paper::MEMORY_BOUND {
-                let measured = study.at(reported.name, rows, element, 1)?;
-                if (element, rows) == (8, 8192) {
-                    figures::large(reported, &study.machine, &measured, &mut study.figures);
-                }
-                if element == 8 {
-                    by_rows.push((
-                        reported.name,
-                        rows,
-                        paper::change((measured[0].time, measured[2].time)),
-                    ));
-                }
+    for &(element, rows) in if request.quick { &[][..] } else { &FURTHER } {
+        for reported in &figures::MEMORY_BOUND {
+            let measured = study.at(reported.name, rows, element, NonZeroU32::MIN)?;
+            if (element, rows) == (8, 8192) {
+                figures::large(reported, &study.machine, &measured, &mut study.figures);
+            }
+            if element == 8 {
+                let change = figures::change((measured[0].time, measured[2].time));
+                by_rows.push((reported.name, rows, change));
             }
         }
     }
-    for (name, n) in paper::CPU_BOUND {
+    for (name, n) in figures::CPU_BOUND {
         let program =
             record(&Source::Kernel { name: name.to_owned(), n: Some(n) }, false, progress)?;
-        let measured = measure(&program, &study.machine, seeds, progress)?;
+        let measured = measure(&program, &study.machine, study.seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
         study.show(&format!("{name} --n {n}"), &measured);
     }
-    let plots = vec![
+    let mut plots = vec![
         bars("Time against cilk-a", &changes, |m| m.time),
         bars("L3 misses against cilk-a", &changes, Measured::last),
     ];
-    let plots = if by_rows.is_empty() { plots } else { [plots, vec![lines(&by_rows)]].concat() };
-    let iterations = if request.quick {
-        "24 iterations"
-    } else {
-        "200 iterations where the paper gives figures (1024 and 8192 rows, 8-byte elements), elsewhere fewer the more rows there are (100 for 2048),"
-    };
+    if !by_rows.is_empty() {
+        plots.push(lines(&by_rows));
+    }
+    let notes = notes(&study);
     Ok(Reproduction {
-        study: request.study,
-        machine: study.machine.name,
-        quick: request.quick,
-        notes: vec![
-            format!(
-                "heat and sor with {iterations}, the first of them cold and, under cats and cats-s, the one that is measured: it counts; medians of {seeds} seeds"
-            ),
-            "the paper names neither the number of iterations nor the size of elements: changes are compared, not counts".to_owned(),
-            "L3 misses leave out what another private cache of the same socket served; such lines stand apart".to_owned(),
-            "cats takes the paper literally, as docs/cats.md reads it; cats-s is ours".to_owned(),
-            format!(
-                "ge's work grows with the third power of its order: it has order {} and, in the place of more data, caches divided as the table says",
-                if request.quick { QUICK_GE.1 } else { GE }
-            ),
-        ],
         figures: study.figures,
         tables: vec![study.rows, study.sizes],
         plots,
+        ..request.reproduction(study.machine.name, notes)
     })
 }
 
-/// What is gathered on the way.
+fn notes(study: &Study<'_>) -> Vec<String> {
+    let iterations = if study.quick {
+        "24 iterations"
+    } else {
+        "200 iterations where the paper gives figures (1024 and 8192 rows, 8-byte elements), \
+         elsewhere fewer the more rows there are (100 for 2048),"
+    };
+    vec![
+        format!(
+            "heat and sor with {iterations}, the first of them cold and, under cats and cats-s, \
+             the one that is measured: it counts; medians of {} seeds",
+            study.seeds
+        ),
+        "the paper names neither the number of iterations nor the size of elements: changes are \
+         compared, not counts"
+            .to_owned(),
+        "L3 misses leave out what another private cache of the same socket served; such lines \
+         stand apart"
+            .to_owned(),
+        "cats takes the paper literally, as docs/cats.md reads it; cats-s is ours".to_owned(),
+        format!(
+            "ge's work grows with the third power of its order: it has order {} and, in the place \
+             of more data, caches divided as the table says",
+            if study.quick { QUICK_GE.1 } else { GE }
+        ),
+    ]
+}
+
+/// The results gathered on the way.
 struct Study<'a> {
     machine: Machine,
-    seeds: u32,
+    seeds: NonZeroU32,
     quick: bool,
     progress: &'a dyn Progress,
     figures: Vec<Figure>,
@@ -120,7 +132,7 @@ impl Study<'_> {
         name: &str,
         rows: u64,
         element: u32,
-        seeds: u32,
+        seeds: NonZeroU32,
     ) -> Result<Vec<Measured>, LabError> {
         let is_ge = name.starts_with("ge");
         let (n, factor) = match (is_ge, self.quick) {
@@ -147,7 +159,7 @@ impl Study<'_> {
         };
         self.show(&format!("{name} --n {n}, {element} B{caches}"), &measured);
         if element == 8 && rows == 1024 {
-            self.compare_sizes(name, &program, &measured);
+            self.compare_sizes(name, &program, &measured, &machine);
         }
         Ok(measured)
     }
@@ -162,11 +174,11 @@ impl Study<'_> {
                 program.to_owned(),
                 of.scheduler.name().to_owned(),
                 format!("{:.2}", of.time / 1e6),
-                format!("{:+.1}", paper::change((measured[0].time, of.time))),
+                format!("{:+.1}", figures::change((measured[0].time, of.time))),
                 level(0),
                 level(1),
                 millions(of.last()),
-                format!("{:+.1}", paper::change((measured[0].last(), of.last()))),
+                format!("{:+.1}", figures::change((measured[0].last(), of.last()))),
                 millions(of.siblings),
                 format!("{:.0}", 100.0 * of.stayed),
                 format!("{:.1}", 100.0 * of.idle),
@@ -175,34 +187,45 @@ impl Study<'_> {
     }
 
     /// Sizes that `cats` calculated, beside what the subtrees touch.
-    fn compare_sizes(&mut self, name: &str, program: &Program, measured: &[Measured]) {
+    fn compare_sizes(
+        &mut self,
+        name: &str,
+        program: &Program,
+        measured: &[Measured],
+        machine: &Machine,
+    ) {
         // Both measure the same first iteration; the one that cuts finer shows more.
         let finest = measured
             .iter()
             .filter_map(|of| of.tiers.as_ref())
             .max_by_key(|tiers| tiers.subtrees.len());
         let Some(tiers) = finest.filter(|tiers| tiers.partitions > 0) else { return };
-        let mut worst: f64 = 0.0;
+        let footprints = program.footprints(&|_| {});
+        let mut worst = Sized { calculated: Bytes(1), real: Bytes(1) };
         for subtree in &tiers.subtrees {
-            let Some(real) = identity::involved(program, &subtree.path) else { continue };
-            let off = paper::change((real.0 as f64, subtree.soid.0 as f64));
-            worst = if off.abs() > worst.abs() { off } else { worst };
+            let Some(task) = identity::task_at(program, &subtree.path) else { continue };
+            let lines = footprints[task.0 as usize].task;
+            let real = Bytes(lines.0 * program.meta().line_size.0);
+            let sized = Sized { calculated: subtree.soid, real };
+            if sized.off().abs() > worst.off().abs() {
+                worst = sized;
+            }
             let path: Vec<_> = subtree.path.iter().map(u32::to_string).collect();
             self.sizes.row([
                 name.to_owned(),
                 path.join("."),
                 format!("{:.1}", subtree.soid.0 as f64 / 1024.0),
                 format!("{:.1}", real.0 as f64 / 1024.0),
-                format!("{off:+.1}"),
+                format!("{:+.1}", sized.off()),
             ]);
         }
-        self.figures.push(figures::sizes(name, worst));
+        self.figures.push(figures::sizes(name, worst, machine));
     }
 }
 
-/// How often heat and sor go over their data. In the long form 200 times for what the paper gives
-/// figures of, and else as often as takes as long as 200 times over 1024 rows: the steady state is
-/// reached after a few.
+/// The number of times that heat and sor go over their data. In the long form that is 200 where the
+/// paper gives figures, and elsewhere as many as take as long as 200 times over 1024 rows: the
+/// steady state is reached after a few.
 fn iterations(rows: u64, element: u32, quick: bool) -> u64 {
     match (quick, element, rows) {
         (true, ..) => 24,
@@ -237,38 +260,27 @@ fn sizes() -> Table {
     )
 }
 
-fn bars(title: &str, changes: &[(&str, Vec<Measured>)], of: impl Fn(&Measured) -> f64) -> Plot {
-    let series = (1..measure::SCHEDULERS.len()).map(|i| Series {
-        name: measure::SCHEDULERS[i].name().to_owned(),
-        points: changes
-            .iter()
-            .map(|(name, m)| Point::new(name, paper::change((of(&m[0]), of(&m[i])))))
-            .collect(),
+fn bars(
+    title: &str,
+    changes: &[(&'static str, Vec<Measured>)],
+    of: impl Fn(&Measured) -> f64,
+) -> Plot {
+    let bars = (1..measure::SCHEDULERS.len()).map(|i| {
+        let change = |(name, m): &(&'static str, Vec<Measured>)| {
+            (*name, figures::change((of(&m[0]), of(&m[i]))))
+        };
+        series(measure::SCHEDULERS[i].name(), changes.iter().map(change))
     });
-    Plot {
-        title: title.to_owned(),
-        kind: PlotKind::Bars,
-        x: Axis::linear("program"),
-        y: Axis::linear("change, %"),
-        series: series.collect(),
-    }
+    plot(title, PlotKind::Bars, Axis::linear("program"), "change, %", bars)
 }
 
 /// Change of time under `cats-s` by rows.
 fn lines(by_rows: &[(&str, u64, f64)]) -> Plot {
-    let mut series: Vec<Series> = Vec::new();
-    for (name, rows, change) in by_rows {
-        let point = Point::new(rows, *change);
-        match series.iter_mut().find(|series| series.name == *name) {
-            Some(series) => series.points.push(point),
-            None => series.push(Series { name: (*name).to_owned(), points: vec![point] }),
-        }
-    }
-    Plot {
-        title: "Time of cats-s against cilk-a".to_owned(),
-        kind: PlotKind::Lines,
-        x: Axis::log("rows"),
-        y: Axis::linear("change, %"),
-        series,
-    }
+    let line = |name: &str| -> Series {
+        let own = by_rows.iter().filter(|(program, ..)| *program == name);
+        series(name, own.map(|(_, rows, change)| (rows, *change)))
+    };
+    let lines = figures::MEMORY_BOUND.iter().map(|reported| line(reported.name));
+    let title = "Time of cats-s against cilk-a";
+    plot(title, PlotKind::Lines, Axis::log("rows"), "change, %", lines)
 }

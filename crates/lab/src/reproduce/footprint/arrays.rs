@@ -2,12 +2,14 @@
 
 use befit_sim::footprint::{Latencies, Tasks};
 
-use super::{
-    super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
-    plots::{plot, series},
-    setup::{ARRAY_INSTRUCTIONS, Setup},
+use super::setup::{ARRAY_INSTRUCTIONS, Setup};
+use crate::{
+    LabError,
+    reproduce::{
+        Axis, Figure, PlotKind, Range, Reproduction, Table,
+        picture::{plot, series},
+    },
 };
-use crate::LabError;
 
 /// Rows of a task: iterations of its loop.
 const ROWS: f64 = 256.0;
@@ -53,7 +55,7 @@ impl Recorded {
     }
 }
 
-/// Adds what it shows.
+/// Adds what the arrays show.
 pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> {
     let recorded =
         SETS.into_iter().map(|tasks| Recorded::new(setup, tasks)).collect::<Result<Vec<_>, _>>()?;
@@ -62,7 +64,8 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         let reading = format!("{latencies:?}").to_lowercase();
         let mut table = Table::new(
             format!(
-                "Arrays: cycles per iteration, latencies {reading}; per instruction in brackets (figures 5 to 7: arrays)"
+                "Arrays: cycles per iteration, latencies {reading}; per instruction in brackets \
+                 (figures 5 to 7: arrays)"
             ),
             ["tasks", "N", "schedule 1", "schedule 2", "2 over 1"],
         );
@@ -84,24 +87,17 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
                 second.push(cycles);
             }
             for schedule in 0..2 {
+                let name = format!("{}, schedule {}", tasks.to_uppercase(), schedule + 1);
                 let points = RUNS.iter().zip(&second).map(|(n, cycles)| (*n, cycles[schedule]));
-                lines.push(series(
-                    format!("{}, schedule {}", tasks.to_uppercase(), schedule + 1),
-                    points,
-                ));
+                lines.push(series(name, points));
             }
             ratios.push((latencies, tasks, second[RUNS.len() - 1][1] / second[RUNS.len() - 1][0]));
             all.push(second);
         }
         to.tables.push(table);
         let title = format!("Arrays: cycles per iteration by N, latencies {reading}");
-        to.plots.push(plot(
-            &title,
-            PlotKind::Lines,
-            Axis::log("N: runs of each task"),
-            "cycles per iteration",
-            lines,
-        ));
+        let x = Axis::log("N: runs of each task");
+        to.plots.push(plot(title, PlotKind::Lines, x, "cycles per iteration", lines));
         if latencies == Latencies::Exclusive {
             orderings(&all, to);
         }
@@ -110,76 +106,83 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
     Ok(())
 }
 
-/// What the study says of the order of its curves, at each N.
+/// The study's claims about the order of its curves, at each N.
 fn orderings(cycles: &[Vec<[f64; 2]>], to: &mut Reproduction) {
     let [ac, ab, abc] = [0, 1, 2].map(|tasks: usize| &cycles[tasks]);
     for (at, n) in RUNS.iter().enumerate() {
-        to.figures.push(Figure::new(
-            format!("arrays/ab-over-ac/n-{n}"),
-            format!("arrays, schedule 2, N = {n}: cycles of AB over AC"),
+        let mut add = |id: &str, what: String, reported: &str, range, value, unit| {
+            let id = format!("arrays/{id}/n-{n}");
+            to.figures.push(Figure::new(
+                id,
+                format!("arrays, {what}"),
+                reported,
+                range,
+                value,
+                unit,
+            ));
+        };
+        add(
+            "ab-over-ac",
+            format!("schedule 2, N = {n}: cycles of AB over AC"),
             "AB better than AC",
             Range::at_most(0.99),
             ab[at][1] / ac[at][1],
             "x",
-        ));
-        to.figures.push(Figure::new(
-            format!("arrays/abc-between/n-{n}"),
-            format!("arrays, schedule 2, N = {n}: where ABC lies between AB (0) and AC (1)"),
+        );
+        add(
+            "abc-between",
+            format!("schedule 2, N = {n}: where ABC lies between AB (0) and AC (1)"),
             "in between",
             Range::new(0.01, 0.99),
             (abc[at][1] - ab[at][1]) / (ac[at][1] - ab[at][1]),
             "",
-        ));
-        to.figures.push(Figure::new(
-            format!("arrays/ac-stays-bad/n-{n}"),
-            format!("arrays, schedule 2: cycles of AC at N = {n} over those at N = 1"),
+        );
+        add(
+            "ac-stays-bad",
+            format!("schedule 2: cycles of AC at N = {n} over those at N = 1"),
             "stays bad as N grows",
             Range::about(1.0, 0.05),
             ac[at][1] / ac[0][1],
             "x",
-        ));
+        );
         if at > 0 {
-            to.figures.push(Figure::new(
-                format!("arrays/schedule-1-improves/n-{n}"),
-                format!(
-                    "arrays, schedule 1: cycles of ABC at N = {n} over those at N = {}",
-                    RUNS[at - 1]
-                ),
+            let fewer = RUNS[at - 1];
+            add(
+                "schedule-1-improves",
+                format!("schedule 1: cycles of ABC at N = {n} over those at N = {fewer}"),
                 "falls as N grows",
                 Range::at_most(1.0),
                 abc[at][0] / abc[at - 1][0],
                 "x",
-            ));
+            );
         }
     }
 }
 
 fn ratio_figures(ratios: &[(Latencies, &str, f64)], to: &mut Reproduction) {
-    for ((latencies, tasks, ratio), expected) in ratios.iter().zip([4.98, 2.99, 3.66]) {
+    let reading = |latencies: Latencies| format!("{latencies:?}").to_lowercase();
+    for (&(latencies, tasks, ratio), expected) in ratios.iter().zip([4.98, 2.99, 3.66]) {
         to.figures.push(Figure::new(
             format!("arrays/worst-over-best/{tasks}"),
             format!(
-                "arrays {}, N = 1000: schedule 2 over schedule 1, latencies {latencies:?}",
-                tasks.to_uppercase()
-            )
-            .replace("Exclusive", "exclusive"),
+                "arrays {}, N = 1000: schedule 2 over schedule 1, latencies {}",
+                tasks.to_uppercase(),
+                reading(latencies)
+            ),
             format!("{expected} by calculation with 4 instructions an iteration, dual issue"),
             Range::about(expected, 0.1),
-            *ratio,
+            ratio,
             "x",
         ));
     }
-    for (latencies, tasks, ratio) in ratios.iter().filter(|(_, tasks, _)| *tasks == "ac") {
-        let reading = format!("{latencies:?}").to_lowercase();
+    for &(latencies, _, ratio) in ratios.iter().filter(|(_, tasks, _)| *tasks == "ac") {
+        let reading = reading(latencies);
         to.figures.push(Figure::new(
             format!("arrays/up-to-5x/{reading}"),
-            format!(
-                "arrays {}, N = 1000: worst over best, latencies {reading}",
-                tasks.to_uppercase()
-            ),
+            format!("arrays AC, N = 1000: worst over best, latencies {reading}"),
             "up to 5x",
             Range::new(4.6, 5.4),
-            *ratio,
+            ratio,
             "x",
         ));
     }

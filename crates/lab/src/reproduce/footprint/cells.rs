@@ -4,58 +4,53 @@ use befit_cache::footprint::{Cells, Frames};
 use befit_machine::{ClusterId, Level};
 use befit_sim::footprint::{Latencies, Pairs};
 
-use super::{
-    super::{Axis, PlotKind, Reproduction, Table},
-    plots::{plot, series},
-    setup::Setup,
-    tree::Tree,
-};
+use super::{setup::Setup, tree::Tree};
 use crate::{
     LabError,
     parallel::{self, threads},
+    reproduce::{
+        Axis, PlotKind, Reproduction, Table,
+        picture::{plot, series},
+    },
 };
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 /// Look-ups that means are taken over.
 const LOOKUPS: usize = 20_000;
 
-fn columns(first: &str) -> Vec<String> {
-    let cells = ["TH", "TM", "TU", "NH", "NM", "NU"];
-    let derived =
-        ["Shared Hit", "Shared Miss", "Unchanged", "Overwritten (NM)", "Overwritten (NH + NM)"];
-    std::iter::once(first).chain(cells).chain(derived).map(str::to_owned).collect()
+/// A column: its heading, and its count.
+type Column = (&'static str, fn(&Cells) -> u64);
+
+/// The columns: the six cells, then the counts derived from them.
+const COLUMNS: [Column; 11] = [
+    ("TH", |c| c.touched_hit),
+    ("TM", |c| c.touched_missed),
+    ("TU", |c| c.touched_untouched),
+    ("NH", |c| c.new_hit),
+    ("NM", |c| c.new_missed),
+    ("NU", |c| c.new_untouched),
+    ("Shared Hit", Cells::shared_hits),
+    ("Shared Miss", Cells::shared_misses),
+    ("Unchanged", Cells::unchanged),
+    ("Overwritten (NM)", Cells::overwritten),
+    ("Overwritten (NH + NM)", Cells::overwritten_by_table),
+];
+
+fn columns(first: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(first).chain(COLUMNS.iter().map(|(name, _)| *name))
 }
 
-fn row(name: String, cells: &Cells, per: f64) -> Vec<String> {
-    let c = cells;
-    let shown = |n: u64| if per == 1.0 { n.to_string() } else { format!("{:.2}", n as f64 / per) };
-    let six = [
-        c.touched_hit,
-        c.touched_missed,
-        c.touched_untouched,
-        c.new_hit,
-        c.new_missed,
-        c.new_untouched,
-    ];
-    let derived = [
-        c.shared_hits(),
-        c.shared_misses(),
-        c.unchanged(),
-        c.overwritten(),
-        c.overwritten_by_table(),
-    ];
-    std::iter::once(name).chain(six.into_iter().chain(derived).map(shown)).collect()
+fn row(name: String, cells: &Cells, per: f64) -> impl Iterator<Item = String> {
+    let shown =
+        move |n: u64| if per == 1.0 { n.to_string() } else { format!("{:.2}", n as f64 / per) };
+    std::iter::once(name).chain(COLUMNS.iter().map(move |(_, cell)| shown(cell(cells))))
 }
 
-/// Adds what it shows.
+/// Adds what the cells show.
 pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Result<(), LabError> {
     let tasks = setup.record("array-abc", 1)?;
-    let pairs = Pairs::of(
-        &tasks,
-        &setup.machine,
-        setup.machine.levels().first().copied().or(Some(Level(1))),
-        6,
-    )?;
+    let level = setup.machine.levels().first().copied().or(Some(Level(1)));
+    let pairs = Pairs::of(&tasks, &setup.machine, level, 6)?;
     let mut table = Table::new(
         "Arrays: frames of the L1 in each cell, for each ordered pair of tasks",
         columns("previous, current"),
@@ -74,13 +69,8 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
     to.tables.push(table);
     let title =
         "Arrays: Shared Hits − Shared Misses in the L1 (row: previous task, column: current task)";
-    to.plots.push(plot(
-        title,
-        PlotKind::HeatMap,
-        Axis::linear("current task"),
-        "previous task",
-        map,
-    ));
+    let x = Axis::linear("current task");
+    to.plots.push(plot(title, PlotKind::HeatMap, x, "previous task", map));
     let mut table = Table::new(
         format!("Tree of 20-byte nodes: mean frames in each cell over {LOOKUPS} look-ups"),
         columns("layout, order, cache"),

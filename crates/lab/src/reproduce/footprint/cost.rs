@@ -1,4 +1,4 @@
-//! What orders that decide nothing cost, and figures over the seeds.
+//! The cost of orders that decide nothing, and figures over the seeds.
 
 use befit_sim::footprint::{Core, Tasks, in_order};
 

@@ -1,4 +1,4 @@
-//! What all parts of the study work with.
+//! The machine and the settings of all parts of the study.
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sim::footprint::{Charge, Core, Latencies, Reading, Tasks};
@@ -10,10 +10,10 @@ pub(super) const ARRAY_INSTRUCTIONS: f64 = 4.0;
 /// Instructions for each node that a look-up visits.
 pub(super) const NODE_INSTRUCTIONS: f64 = 16.0;
 
-/// The machine, and how much is to be done.
+/// The machine, and the extent of the study.
 pub(super) struct Setup<'a> {
     pub(super) quick: bool,
-    /// How many random orders of arrival figures are medians of; drawn from the seeds 1, 2, …
+    /// Figures are medians of so many random orders of arrival, drawn from the seeds 1, 2, …
     pub(super) seeds: u64,
     pub(super) machine: Machine,
     /// Instructions that the core issues in a cycle.
@@ -55,7 +55,7 @@ impl Setup<'_> {
         (1..=self.seeds).map(|seed| shuffled(n, seed)).collect()
     }
 
-    /// What deciding costs.
+    /// The cost of deciding.
     pub(super) fn charge(&self) -> Charge {
         Charge::on(&self.machine, self.width)
     }

@@ -4,12 +4,16 @@
 use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
 
 use super::{
-    super::{Axis, Figure, PlotKind, Range, Reproduction, Table},
     cost::{Cost, spread},
-    plots::{plot, series},
     setup::{NODE_INSTRUCTIONS, Setup},
 };
-use crate::{LabError, Spread};
+use crate::{
+    LabError, Spread,
+    reproduce::{
+        Axis, Figure, PlotKind, Range, Reproduction, Table,
+        picture::{plot, series},
+    },
+};
 
 /// Nodes of the study's tree.
 const NODES: u64 = (1 << 18) - 1;
@@ -49,10 +53,11 @@ fn measure(setup: &Setup, node: &str, layout: &'static str) -> Result<Tree, LabE
     Ok(Tree { layout, tasks, instructions, core, arrivals, cost })
 }
 
-/// Adds what it shows. Answers the trees with nodes of 20 bytes.
+/// Adds what the trees show. Returns those with nodes of 20 bytes.
 pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, LabError> {
     let mut table = Table::new(
-        "Tree: cycles per node visited, latencies exclusive; per instruction in brackets (figures 5 to 7: tree)",
+        "Tree: cycles per node visited, latencies exclusive; per instruction in brackets (figures \
+         5 to 7: tree)",
         [
             "node, layout",
             "sorted",
@@ -95,22 +100,17 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     }
     to.tables.push(table);
     let bars = ["sorted", "random", "worst (bit-reversed ranks)"].into_iter().zip(bars);
-    let bars = bars.map(|(name, points)| series(name, points)).collect();
-    let x = Axis::linear("node and layout");
-    to.plots.push(plot(
-        "Tree: cycles per node visited",
-        PlotKind::Bars,
-        x,
-        "cycles per node",
-        bars,
-    ));
+    let bars = bars.map(|(name, points)| series(name, points));
+    let (title, x) = ("Tree: cycles per node visited", Axis::linear("node and layout"));
+    to.plots.push(plot(title, PlotKind::Bars, x, "cycles per node", bars));
     Ok(trees)
 }
 
 fn figures(layout: &str, ratio: f64, place: Spread<f64>, to: &mut Reproduction) {
+    let tree = format!("tree of 20-byte nodes, layout {layout}");
     to.figures.push(Figure::new(
         format!("tree/worst-over-best/{layout}"),
-        format!("tree of 20-byte nodes, layout {layout}: worst over best order of look-ups"),
+        format!("{tree}: worst over best order of look-ups"),
         "more than 2x",
         Range::at_least(2.0),
         ratio,
@@ -118,14 +118,13 @@ fn figures(layout: &str, ratio: f64, place: Spread<f64>, to: &mut Reproduction) 
     ));
     let figure = Figure::new(
         format!("tree/random-place/{layout}"),
-        format!("tree of 20-byte nodes, layout {layout}: where random order lies from best (0) to worst (1)"),
+        format!("{tree}: where random order lies from best (0) to worst (1)"),
         "nearer to worst than to best",
         Range::new(0.8, 1.0),
         place.median,
         "",
-    )
-    .spread(place.min, place.max);
-    to.figures.push(figure);
+    );
+    to.figures.push(figure.spread(place.min, place.max));
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! From summaries to the numbers that the study compares.
+//! From summaries to the numbers that the study compares, and to the cells of its tables.
 
 use befit_machine::Lines;
 use befit_sched::SchedulerKind;
 
-use super::super::Point;
-use crate::{Spread, Summary};
+use crate::{
+    Spread, Summary,
+    reproduce::{Figure, Point, Range, Table},
+};
 
 /// The summary of one scheduler.
 pub(super) fn of(results: &[Summary], scheduler: SchedulerKind) -> &Summary {
@@ -25,7 +27,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Of `spread` against the median of `base`.
+    /// The change of `spread` against the median of `base`.
     fn of(base: u64, spread: Spread<u64>) -> Self {
         let percent =
             |value: u64| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) };
@@ -34,6 +36,28 @@ impl Change {
 
     pub(super) fn point(self, x: impl ToString) -> Point {
         Point::with_range(x, self.median, self.low, self.high)
+    }
+
+    /// The figure that says this change. If it is out of range but the seeds reach into the range,
+    /// the figure says so.
+    pub(super) fn figure(
+        self,
+        id: String,
+        what: String,
+        reported: impl Into<String>,
+        range: Range,
+    ) -> Figure {
+        Figure::new(id, what, reported, range, self.median, "%")
+            .spread(self.low, self.high)
+            .if_out(|| self.by_seeds(range))
+    }
+
+    /// The reason for a median outside of `range`, if the seeds reach into it.
+    pub(super) fn by_seeds(self, range: Range) -> Option<String> {
+        let Self { low, high, .. } = self;
+        (low <= range.high && high >= range.low).then(|| {
+            format!("the seeds run from {low:+.1} to {high:+.1} %, which reaches into the range")
+        })
     }
 }
 
@@ -47,16 +71,13 @@ pub(super) fn time_change(base: &Summary, summary: &Summary) -> Change {
     Change::of(base.time.median.0, summary.time.map(|c| c.0))
 }
 
-/// What the workers do beside running strands, all together, in cycles: in the policy, and without
-/// work.
-fn beside(summary: &Summary) -> f64 {
-    let t = &summary.worker_time;
-    (t.add.median + t.get.median + t.done.median + t.idle.median).0 as f64
-}
-
-/// What `summary`'s workers do more beside running strands than `base`'s, in percent of the running
-/// time of `base`.
+/// By how much more time `summary`'s workers spend in the policy or without work than `base`'s, in
+/// percent of the running time of `base`.
 pub(super) fn overhead(base: &Summary, summary: &Summary) -> f64 {
+    let beside = |summary: &Summary| {
+        let t = &summary.worker_time;
+        (t.add.median + t.get.median + t.done.median + t.idle.median).0 as f64
+    };
     let whole = base.time.median.0 as f64 * f64::from(base.workers);
     100.0 * (beside(summary) - beside(base)) / whole
 }
@@ -67,16 +88,16 @@ pub(super) fn millions(count: u64) -> f64 {
 }
 
 /// Half the range over the seeds in percent of the median.
-pub(super) fn give(spread: Spread<u64>) -> String {
+fn give(spread: Spread<u64>) -> String {
     if spread.median == 0 {
         return "0.0".to_owned();
     }
     format!("{:.1}", 50.0 * (spread.max - spread.min) as f64 / spread.median as f64)
 }
 
-/// The share of the outermost caches that was given out on average, in percent; `-` under policies
-/// that give none.
-pub(super) fn occupancy(summary: &Summary) -> String {
+/// The share of the outermost caches that was given out on average, in percent; none under policies
+/// that give nothing out.
+pub(super) fn occupancy(summary: &Summary) -> Option<f64> {
     let last = summary.caches.iter().map(|c| c.level).max();
     let outer = summary.caches.iter().filter(|c| Some(c.level) == last);
     let (mut given, mut size) = (0.0, 0.0);
@@ -84,5 +105,46 @@ pub(super) fn occupancy(summary: &Summary) -> String {
         given += cache.occupancy_mean.median.0 as f64;
         size += cache.size.0 as f64;
     }
-    if size > 0.0 { format!("{:.0}", 100.0 * given / size) } else { "-".to_owned() }
+    (size > 0.0).then(|| 100.0 * given / size)
+}
+
+/// A column: its heading, and the cell for a result beside the first result of its comparison.
+pub(super) type Column = (&'static str, fn(&Summary, &Summary) -> String);
+
+pub(super) const TIME: Column =
+    ("time, M cycles", |_, r| format!("{:.2}", millions(r.time.median.0)));
+pub(super) const TIME_GIVE: Column = ("±, %", |_, r| give(r.time.map(|c| c.0)));
+pub(super) const TIME_CHANGE: Column =
+    ("against ws, %", |base, r| format!("{:+.1}", time_change(base, r).median));
+pub(super) const MISSES: Column =
+    ("L3 misses, M", |_, r| format!("{:.3}", millions(misses(r).median.0)));
+pub(super) const MISSES_GIVE: Column = ("±, %", |_, r| give(misses(r).map(|l| l.0)));
+pub(super) const MISS_CHANGE: Column =
+    ("against ws, %", |base, r| format!("{:+.1}", miss_change(base, r).median));
+pub(super) const IDLE: Column = ("idle, %", |_, r| format!("{:.1}", 100.0 * r.shares().idle));
+pub(super) const GIVEN_OUT: Column = ("L3 given out, %", |_, r| {
+    occupancy(r).map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0}"))
+});
+
+/// A table of results: what was varied, the scheduler, and a cell for each column.
+pub(super) struct ResultTable {
+    pub(super) table: Table,
+    columns: &'static [Column],
+}
+
+impl ResultTable {
+    pub(super) fn new(title: &str, varied: &[&'static str], columns: &'static [Column]) -> Self {
+        let names = varied.iter().copied().chain(["scheduler"]);
+        let headings = columns.iter().map(|(heading, _)| *heading);
+        Self { table: Table::new(title, names.chain(headings)), columns }
+    }
+
+    /// Adds the results of one comparison; the first is what the others are compared with.
+    pub(super) fn add(&mut self, varied: &[&str], results: &[Summary]) {
+        for result in results {
+            let names = varied.iter().copied().chain([result.scheduler.name()]);
+            let cells = self.columns.iter().map(|(_, cell)| cell(&results[0], result));
+            self.table.row(names.map(str::to_owned).chain(cells));
+        }
+    }
 }

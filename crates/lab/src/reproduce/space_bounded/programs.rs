@@ -4,19 +4,21 @@
 use befit_sched::SchedulerKind::{Pws, Sb, SbD, Ws};
 
 use super::{
-    super::{Axis, Figure, Plot, PlotKind, Point, Range, Series, Table},
     Lab, PROGRAMS, Part, SCHEDULERS,
-    measure::{give, millions, miss_change, misses, occupancy, of, overhead, time_change},
+    measure::{
+        Column, GIVEN_OUT, IDLE, MISS_CHANGE, MISSES, MISSES_GIVE, ResultTable, TIME, TIME_CHANGE,
+        TIME_GIVE, miss_change, of, overhead, time_change,
+    },
+    reasons,
 };
-use crate::{LabError, Summary};
+use crate::{
+    LabError, Summary, WorkerTime,
+    reproduce::{Axis, Figure, PlotKind, Point, Range, Series, picture::plot},
+};
 
-/// What the study says of a program, against ws.
-struct Reported {
-    misses: (&'static str, Range),
-    time: (&'static str, Range),
-}
-
-fn reported(program: &str) -> Reported {
+/// The changes against ws that Simhadri et al. report of a program, each with the range that agrees
+/// with it: misses, and time.
+fn reported(program: &str) -> [(&'static str, Range); 2] {
     let misses = match program {
         "rrm" => ("-42 to -44 %", Range::new(-65.0, -25.0)),
         "rgm" => ("about -25 %", Range::new(-65.0, -20.0)),
@@ -28,121 +30,86 @@ fn reported(program: &str) -> Reported {
         "matmul" => ("unchanged", Range::new(-5.0, 5.0)),
         _ => ("about -20 % where memory is the bound", Range::new(-30.0, 0.0)),
     };
-    Reported { misses, time }
+    [misses, time]
 }
+
+/// The share of the workers' time that `part` is, in percent.
+fn share(result: &Summary, part: fn(&WorkerTime) -> u64) -> String {
+    let t = &result.worker_time;
+    let whole = (t.active.median + t.add.median + t.get.median + t.done.median + t.idle.median).0;
+    format!("{:.1}", 100.0 * part(t) as f64 / whole as f64)
+}
+
+const COLUMNS: [Column; 12] = [
+    TIME,
+    TIME_GIVE,
+    TIME_CHANGE,
+    ("running, %", |_, r| share(r, |t| t.active.median.0)),
+    ("add, %", |_, r| share(r, |t| t.add.median.0)),
+    ("get, %", |_, r| share(r, |t| t.get.median.0)),
+    ("done, %", |_, r| share(r, |t| t.done.median.0)),
+    IDLE,
+    MISSES,
+    MISSES_GIVE,
+    MISS_CHANGE,
+    GIVEN_OUT,
+];
 
 pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let mut part = Part::default();
-    let mut table = Table::new("The programs under the schedulers", COLUMNS);
+    let mut table = ResultTable::new("The programs under the schedulers", &["program"], &COLUMNS);
     let series = || SCHEDULERS.map(|s| Series { name: s.name().to_owned(), points: Vec::new() });
     let (mut time, mut miss, mut beside) = (series(), series(), series());
     for program in PROGRAMS {
         let results = lab.simulate_plainly(program)?;
+        table.add(&[program], &results);
         for (i, result) in results.iter().enumerate() {
-            table.row(row(program, &results[0], result));
             time[i].points.push(time_change(&results[0], result).point(program));
             miss[i].points.push(miss_change(&results[0], result).point(program));
             let shares = result.shares();
             beside[i].points.push(Point::new(program, 100.0 * (shares.policy + shares.idle)));
         }
-        part.figures.extend(figures(program, &results));
+        part.figures.extend(figures(lab, program, &results));
     }
-    let plot = |title: &str, y: &str, series: [Series; 4]| Plot {
-        title: title.to_owned(),
-        kind: PlotKind::Bars,
-        x: Axis::linear("program"),
-        y: Axis::linear(y),
-        series: series.into(),
-    };
+    let plot = |title, y, series| plot(title, PlotKind::Bars, Axis::linear("program"), y, series);
+    let overheads = "Overheads: in the scheduler or without work";
     part.plots = vec![
         plot("Last-level misses against ws", "change, %", miss),
         plot("Running time against ws", "change, %", time),
-        plot(
-            "Overheads: in the scheduler or without work",
-            "share of the workers' time, %",
-            beside,
-        ),
+        plot(overheads, "share of the workers' time, %", beside),
     ];
-    part.tables.push(table);
+    part.tables.push(table.table);
     Ok(part)
 }
 
-const COLUMNS: [&str; 14] = [
-    "program",
-    "scheduler",
-    "time, M cycles",
-    "±, %",
-    "against ws, %",
-    "running, %",
-    "add, %",
-    "get, %",
-    "done, %",
-    "idle, %",
-    "L3 misses, M",
-    "±, %",
-    "against ws, %",
-    "L3 given out, %",
-];
-
-fn row(program: &str, base: &Summary, result: &Summary) -> [String; 14] {
-    let t = &result.worker_time;
-    let parts = [t.active, t.add, t.get, t.done, t.idle].map(|part| part.median.0 as f64);
-    let whole: f64 = parts.iter().sum();
-    let [active, add, get, done, idle] = parts.map(|part| format!("{:.1}", 100.0 * part / whole));
-    [
-        program.to_owned(),
-        result.scheduler.name().to_owned(),
-        format!("{:.2}", millions(result.time.median.0)),
-        give(result.time.map(|c| c.0)),
-        format!("{:+.1}", time_change(base, result).median),
-        active,
-        add,
-        get,
-        done,
-        idle,
-        format!("{:.3}", millions(misses(result).median.0)),
-        give(misses(result).map(|l| l.0)),
-        format!("{:+.1}", miss_change(base, result).median),
-        occupancy(result),
-    ]
-}
-
-fn figures(program: &str, results: &[Summary]) -> Vec<Figure> {
+fn figures(lab: &Lab<'_>, program: &'static str, results: &[Summary]) -> [Figure; 5] {
     let [ws, pws, sb, sbd] = [Ws, Pws, Sb, SbD].map(|scheduler| of(results, scheduler));
-    let reported = reported(program);
-    let (fewer, near, same) = (miss_change(ws, sb), miss_change(ws, pws), miss_change(sb, sbd));
-    let time = time_change(ws, sb);
+    let [(misses_said, misses_range), (time_said, time_range)] = reported(program);
+    let fewer = miss_change(ws, sb);
     // A run of ws differs from the next by about as much.
     const NOISE: f64 = 1.5;
     let between = Range::new(fewer.median.min(0.0) - NOISE, fewer.median.max(0.0) + NOISE);
-    vec![
-        Figure::new(
-            format!("l3-misses/{program}/sb"),
-            format!("last-level misses of {program} under sb, against ws"),
-            reported.misses.0,
-            reported.misses.1,
-            fewer.median,
-            "%",
-        )
-        .spread(fewer.low, fewer.high),
-        Figure::new(
+    [
+        fewer
+            .figure(
+                format!("l3-misses/{program}/sb"),
+                format!("last-level misses of {program} under sb, against ws"),
+                misses_said,
+                misses_range,
+            )
+            .if_out(|| reasons::misses(lab, program, fewer.median, misses_range)),
+        miss_change(sb, sbd).figure(
             format!("l3-misses/{program}/sb-d-as-sb"),
             format!("last-level misses of {program} under sb-d, against sb"),
             "alike: within 5 %",
             Range::new(-5.0, 5.0),
-            same.median,
-            "%",
-        )
-        .spread(same.low, same.high),
-        Figure::new(
+        ),
+        miss_change(ws, pws).figure(
             format!("l3-misses/{program}/pws"),
             format!("last-level misses of {program} under pws, against ws"),
             "between ws and sb",
             between,
-            near.median,
-            "%",
-        )
-        .spread(near.low, near.high),
+        ),
         Figure::new(
             format!("overhead/{program}/sb"),
             format!("scheduling and load imbalance of {program} under sb, more than under ws"),
@@ -151,14 +118,13 @@ fn figures(program: &str, results: &[Summary]) -> Vec<Figure> {
             overhead(ws, sb),
             "%",
         ),
-        Figure::new(
-            format!("time/{program}/sb"),
-            format!("running time of {program} under sb, against ws"),
-            reported.time.0,
-            reported.time.1,
-            time.median,
-            "%",
-        )
-        .spread(time.low, time.high),
+        time_change(ws, sb)
+            .figure(
+                format!("time/{program}/sb"),
+                format!("running time of {program} under sb, against ws"),
+                time_said,
+                time_range,
+            )
+            .if_out(|| reasons::time(&lab.machine, ws, sb, time_range)),
     ]
 }

@@ -1,55 +1,102 @@
-//! Why figures are out of range, as found by looking.
+//! Why a figure is out of range, calculated from the recording and the runs that made it. A reason
+//! is given only if the calculation shows that the range was out of reach.
 
-use super::super::Figure;
+use befit_machine::{Bytes, Lines, Machine, WorkerId};
+use befit_program::{Op, Program, TaskId};
+use befit_sched::Options;
 
-/// Adds what was found, if the figure is out of range.
-pub(super) fn explain(figure: Figure) -> Figure {
-    match reason(figure.id()) {
-        Some(reason) => figure.if_out(reason),
-        None => figure,
-    }
-}
+use super::{Lab, SHRINK, measure::overhead};
+use crate::{Summary, reproduce::Range};
 
-fn reason(id: &str) -> Option<&'static str> {
-    let (what, rest) = id.split_once('/')?;
-    Some(match (what, rest) {
-        ("l3-misses", "quicksort/sb" | "quadtree/sb") => LEVELS,
-        ("l3-misses", "matmul/sb") => BLOCKS,
-        ("l3-misses", "rrm/sb-d-as-sb" | "rgm/sb-d-as-sb") | ("mu", _) => CHANCE,
-        ("time", "quicksort/sb" | "samplesort/sb" | "aware-samplesort/sb" | "quadtree/sb") => {
-            NOT_BOUND
-        }
-        ("sigma", "rrm/idle" | "rgm/idle") => PACKING,
-        ("cores", "rgm/sb") => RANGES,
-        _ => return None,
+/// Why sb changes the last level's misses by `value` percent: under sb a part of the program stays
+/// in a cache if it befits the cache, under ws if it fits in the share of one worker.
+pub(super) fn misses(lab: &Lab<'_>, program: &str, value: f64, range: Range) -> Option<String> {
+    let program = lab.program(program);
+    let machine = lab.machine.clone().shrunk(SHRINK).ok()?;
+    let cluster = machine.cluster(machine.last_level(WorkerId(0)));
+    let size = cluster.cache?.size.0;
+    let under_sb = Bytes((size as f64 * Options::default().sigma) as u64);
+    let under_ws = Bytes(size / (cluster.workers.end - cluster.workers.start) as u64);
+    let [sb, ws] = [under_sb, under_ws].map(|limit| complexity(program, limit).0 as f64);
+    let bound = 100.0 * (sb / ws - 1.0);
+    let out_of_reach = if value > range.high { bound > range.high } else { bound < range.low };
+    out_of_reach.then(|| {
+        format!(
+            "by the recording: with each task that befits an L3 ({under_sb}) read in once, it \
+             reads {:.2} M lines, and {:.2} M with each that fits in a worker's share \
+             ({under_ws}), so {bound:+.0} % is what sb can change",
+            sb / 1e6,
+            ws / 1e6
+        )
     })
 }
 
-/// By hand: two arrays of 0.8 GB (quicksort) or 1.6 GB (quadtree), halved or quartered until they
-/// befit 12.6 MB under sb, or 3 MB, a core's share, under ws.
-const LEVELS: &str = "by hand: its arrays are cut until a part befits an L3, 12.6 MB, under sb, or a core's share, 3 MB, under ws; \
-    that is seven levels against nine for quicksort, four against five for quadtree, and the levels above miss under any scheduler: \
-    at most -22 and -20 % can be saved at this n";
+/// The lines that a program reads in if each maximal task that touches at most `limit` is read in
+/// once, and larger tasks read in all that they touch themselves: the parallel cache complexity of
+/// Blelloch, Fineman, Gibbons, Simhadri (*Scheduling irregular parallel computations on
+/// hierarchical caches*, SPAA 2011, section 3), with each strand of a larger task read in touch by
+/// touch.
+fn complexity(program: &Program, limit: Bytes) -> Lines {
+    let footprints = program.footprints(&|_| {});
+    let limit = limit.0 / program.meta().line_size.0;
+    let mut lines = 0;
+    // Parents have smaller numbers than their children.
+    let mut is_inside = vec![false; footprints.len()];
+    for task in (0..program.tasks()).map(TaskId) {
+        let (at, own) = (task.0 as usize, footprints[task.0 as usize].task.0);
+        let inside = program.parent(task).is_some_and(|parent| is_inside[parent.0 as usize]);
+        is_inside[at] = inside || own <= limit;
+        if inside {
+            continue;
+        }
+        lines += if is_inside[at] {
+            own
+        } else {
+            let strands = program.ops(task).iter().filter_map(|op| match op {
+                Op::Strand(strand) => Some(program.work(*strand).touches),
+                _ => None,
+            });
+            strands.sum()
+        };
+    }
+    Lines(lines)
+}
 
-/// By the time breakdown, and misses against the bandwidth.
-const NOT_BOUND: &str = "by count: the last level's misses fill about half of the memory bandwidth, so the time is that of the operations, \
-    which are the same under all schedulers (the recorded build is not vectorised, so they weigh more than natively); what sb saves in misses it loses \
-    in load imbalance. See the bandwidth gap for what it gains where memory is the bound";
+/// Why sb does not gain `range` of the time: the strands' own time changes as it should, but the
+/// policy and idle workers take more than that gains.
+pub(super) fn time(machine: &Machine, ws: &Summary, sb: &Summary, range: Range) -> Option<String> {
+    let change = 100.0 * (sb.time.median.0 as f64 / ws.time.median.0 as f64 - 1.0);
+    let beside = overhead(ws, sb);
+    let memory = &machine.memory;
+    let line = machine.clusters().iter().find_map(|c| c.cache).map_or(64, |cache| cache.line.0);
+    let busy = |of: &Summary| {
+        let bytes = ((of.memory_reads.median + of.memory_writes.median).0 * line) as f64;
+        let most = memory.bandwidth * f64::from(memory.controllers) * of.time.median.0 as f64;
+        100.0 * bytes / most
+    };
+    range.contains(change - beside).then(|| {
+        format!(
+            "running strands takes {:+.1} % of the time under ws, the scheduler and idle workers \
+             {beside:+.1} %; memory is in use {:.0} % of the time under ws, {:.0} % under sb",
+            change - beside,
+            busy(ws),
+            busy(sb)
+        )
+    })
+}
 
-/// By hand: 5120³ products of 8-byte elements, three blocks of order b read for each b³ of them.
-const BLOCKS: &str = "by hand: each product of two blocks that befit brings in three blocks; the largest that befit an L3 under sb have order 640, those that befit a core's \
-    share of 3 MB under ws 320, so sb can have half the misses. They are few against the operations, and the time hardly changes";
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
 
-/// By the table of dilations.
-const PACKING: &str = "by the table: sizes halve from level to level, so idle time goes by how many tasks have room in an L3 at once, not by sigma alone: \
-    two of 0.41 M at 0.5, one of 0.81 M at 1 (rrm), which leaves no less of the cache in use and has half as many syncs";
-
-/// By simulating n/2, n/4 and n/8 too: the excess over one core a socket comes with the second
-/// level above those that befit an L3.
-const RANGES: &str = "by n: what is more than with one core a socket comes from the second level, where two ranges are gathered at the same time. A socket's \
-    eight workers gather from both, whose lines then share its L3; a single one goes through one at a time. sb leaves to chance which socket takes which strand";
-
-/// By seeds: over ten of them `rrm` has 0.44 to 0.49 M misses under sb and under sb-d, medians 0.47
-/// and 0.46 M, and times of 1.90 to 2.12 M cycles.
-const CHANCE: &str = "by seeds: sb leaves to chance which socket takes which strand, so its misses and its time differ by 5 % either way from one seed to the next; \
-    medians of few seeds differ by as much";
+    #[test]
+    fn a_task_that_fits_is_read_in_once_and_a_larger_one_touch_by_touch() {
+        // Eight tasks of 256 lines each, twice.
+        let program = testing::program();
+        let lines = |limit: u64| complexity(&program, Bytes(64 * limit)).0;
+        assert_eq!(lines(8 * 256), 8 * 256);
+        assert_eq!(lines(256), 16 * 256);
+        assert_eq!(lines(255), 16 * 256);
+    }
+}

@@ -17,7 +17,8 @@ extern char __executable_start[], _end[];
 #define SLOT_BITS 22
 #define SLOTS ((size_t)1 << SLOT_BITS)
 
-/* An open hash table from page to number, both from 1; never shrinks. It covers 8 GiB at half load. */
+/* An open hash table from page to number, both from 1; never shrinks. It covers 8 GiB at half
+ * load. */
 struct slot {
     uintptr_t page;
     uintptr_t number;
@@ -28,7 +29,8 @@ static struct slot last;
 
 static uintptr_t number_of(uintptr_t page) {
     if (slots == NULL) {
-        void *table = mmap(NULL, SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        void *table = mmap(NULL, SLOTS * sizeof *slots, PROT_READ | PROT_WRITE, flags, -1, 0);
         if (table == MAP_FAILED)
             return 0;
         slots = table;
@@ -59,7 +61,8 @@ uintptr_t befit_foreign(uintptr_t address) {
         last.page = page;
         last.number = number;
     }
-    return FOREIGN_SPACE + (last.number << PAGE_BITS) + (address & (((uintptr_t)1 << PAGE_BITS) - 1));
+    uintptr_t in_page = address & (((uintptr_t)1 << PAGE_BITS) - 1);
+    return FOREIGN_SPACE + (last.number << PAGE_BITS) + in_page;
 }
 
 void befit_places_enter(uintptr_t frame, uintptr_t top) {
@@ -67,7 +70,8 @@ void befit_places_enter(uintptr_t frame, uintptr_t top) {
     at->image.base = (uintptr_t)__executable_start;
     at->image.size = (uintptr_t)_end - at->image.base;
 
-    uintptr_t low = top, high = top; /* where the system does not tell, no stack is known and all of it is foreign */
+    /* where the system does not tell, no stack is known and all of it is foreign */
+    uintptr_t low = top, high = top;
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
         void *start;

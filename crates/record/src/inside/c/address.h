@@ -1,5 +1,6 @@
-/* Where things are, independent of where the system put them: address-space randomisation, the length of the environment and the
- * order in which libraries were mapped must not show in a recording. */
+/* Where things are, independent of where the system put them: address-space randomisation, the
+ * length of the environment and the order in which libraries were mapped must not show in a
+ * recording. */
 #ifndef BEFIT_ADDRESS_H
 #define BEFIT_ADDRESS_H
 
@@ -8,9 +9,9 @@
 /* The normal address space. No two spaces meet, and each begins on a page. */
 #define IMAGE_SPACE ((uintptr_t)0x000010000000) /* the executable: its statics */
 #define HEAP_SPACE ((uintptr_t)0x100000000000)
-#define FOREIGN_SPACE ((uintptr_t)0x200000000000) /* mmap by the program, libraries, thread-locals */
-#define CALLER_SPACE ((uintptr_t)0x300000000000)  /* stack frames older than the region: data of main */
-#define STACK_SPACE ((uintptr_t)0x400000000000)   /* stack frames of the region, below this address */
+#define FOREIGN_SPACE ((uintptr_t)0x200000000000) /* mmap, libraries, thread-locals */
+#define CALLER_SPACE ((uintptr_t)0x300000000000) /* frames older than the region: data of main */
+#define STACK_SPACE ((uintptr_t)0x400000000000) /* frames of the region, below this address */
 #define STACK_FLOOR ((uintptr_t)0x380000000000)
 
 struct range {
@@ -19,7 +20,8 @@ struct range {
 
 struct places {
     struct range heap;   /* set by heap.c */
-    struct range stack;  /* of the recorded thread, from its low limit up to the region's first frame */
+    /* of the recorded thread, from its low limit up to the region's first frame */
+    struct range stack;
     struct range image;
     struct range caller; /* of the recorded thread, above `stack` */
     uintptr_t frame;     /* frame address of the region's entry: what CALLER_SPACE is relative to */
@@ -29,7 +31,8 @@ extern struct places befit_places;
 
 /* The normal address of anything else; page by page, in the order of first touch. */
 uintptr_t befit_foreign(uintptr_t address);
-/* Sets image, stack and caller for a region of this thread. `top` is a multiple of the line size. */
+/* Sets image, stack and caller for a region of this thread. `top` is a multiple of the line
+ * size. */
 void befit_places_enter(uintptr_t frame, uintptr_t top);
 
 static inline int is_within(const struct range *range, uintptr_t address) {

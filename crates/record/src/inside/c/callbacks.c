@@ -1,7 +1,7 @@
-/* What the instrumented code calls before each access and in each basic block, and the filter behind it. The names are LLVM's: of its
- * sanitizer-coverage pass, and of its memprof pass for what that leaves out. */
+/* What the instrumented code calls before each access and in each basic block, and the filter
+ * behind it. The names are LLVM's: of its sanitizer-coverage pass, and of its memprof pass for
+ * what that leaves out. */
 #include "address.h"
-#include "filter.h"
 #include "hot.h"
 #include "stream.h"
 
@@ -11,7 +11,8 @@ typedef uint32_t quad __attribute__((vector_size(16)));
 #define QUADS (FILTER_MOST / 4)
 
 struct filter {
-    quad low[QUADS];                /* the low half of each line's number: four are compared at once */
+    /* the low half of each line's number: four are compared at once */
+    quad low[QUADS];
     uintptr_t line[FILTER_MOST];    /* normal line number, NO_LINE in an empty place */
     uintptr_t window[FILTER_MOST];  /* first (real) address of the line */
     unsigned written;               /* bit i: line i was touched by a write */

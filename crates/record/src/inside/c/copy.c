@@ -1,7 +1,8 @@
-/* memcpy and its family for recorded programs. They record themselves, line by line, and count an access per 16 bytes, the widest that
- * is reported of other accesses. Instrumented code calls them by the names that LLVM's memprof pass gives to copies and fills, also
- * short ones; code that is not instrumented, like most of std, by their usual names. Compiled so that the compiler makes no memcpy of
- * their loops. */
+/* memcpy and its family for recorded programs. They record themselves, line by line, and count
+ * an access per 16 bytes, the widest that is reported of other accesses. Instrumented code calls
+ * them by the names that LLVM's memprof pass gives to copies and fills, also short ones; code
+ * that is not instrumented, like most of std, by their usual names. Compiled so that the
+ * compiler makes no memcpy of their loops. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,8 @@ static void count(uint64_t *counter, size_t bytes) {
     *counter += (bytes + WIDE - 1) / WIDE;
 }
 
-/* What is read at `from` and written at `to`, in the order of a forward copy; either may be null. */
+/* What is read at `from` and written at `to`, in the order of a forward copy; either may be
+ * null. */
 static __attribute__((noinline)) void touch(uintptr_t from, uintptr_t to, size_t bytes) {
     struct hot *hot = &befit_hot;
     if (from)

@@ -1,9 +1,10 @@
-/* malloc and its family for recorded programs: never hands a freed address out again, else unrelated tasks would seem to share
- * data, and gives each block the same address in every run.
+/* malloc and its family for recorded programs: never hands a freed address out again, else
+ * unrelated tasks would seem to share data, and gives each block the same address in every run.
  *
- * A bump allocator over one large reservation. The pages of freed blocks go back to the system: those that a block has to itself at
- * once, a shared page when the last block on it is freed. A block of LARGE bytes or more has its pages to itself, as under the C
- * library's own malloc, which maps such blocks one by one. */
+ * A bump allocator over one large reservation. The pages of freed blocks go back to the system:
+ * those that a block has to itself at once, a shared page when the last block on it is freed. A
+ * block of LARGE bytes or more has its pages to itself, as under the C library's own malloc,
+ * which maps such blocks one by one. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
@@ -51,7 +52,8 @@ static uintptr_t round_up(uintptr_t n, uintptr_t to) {
 }
 
 static void *reserve(uintptr_t at, uintptr_t size, int flags) {
-    void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    flags |= MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *p = mmap((void *)at, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -109,7 +111,8 @@ static void *take(size_t bytes, uintptr_t align) {
         return NULL;
     }
     top = end;
-    uintptr_t first = (uintptr_t)header_of((void *)block) & ~(PAGE - 1), last = (end - 1) & ~(PAGE - 1);
+    uintptr_t first = (uintptr_t)header_of((void *)block) & ~(PAGE - 1);
+    uintptr_t last = (end - 1) & ~(PAGE - 1);
     ++*blocks_on(first);
     if (last != first)
         ++*blocks_on(last);
@@ -128,7 +131,8 @@ void free(void *block) {
     take_lock();
     uintptr_t end = (uintptr_t)block + header_of(block)->capacity;
     uintptr_t first = (uintptr_t)header_of(block) & ~(PAGE - 1), last = (end - 1) & ~(PAGE - 1);
-    /* Pages from `low` to below `high` hold nothing that is in use. A later block may still begin on the page of `top`. */
+    /* Pages from `low` to below `high` hold nothing that is in use. A later block may still
+     * begin on the page of `top`. */
     uintptr_t low = first, high = last + PAGE;
     if (--*blocks_on(first) != 0 || first + PAGE > top)
         low = first + PAGE;
@@ -164,7 +168,8 @@ void *realloc(void *block, size_t bytes) {
     void *moved = take(bytes, GRAIN);
     if (moved == NULL)
         return NULL;
-    /* The C library moves a large block's pages and touches none of it, so the copy is not the program's. */
+    /* The C library moves a large block's pages and touches none of it, so the copy is not the
+     * program's. */
     struct hot *hot = &befit_hot;
     int active = hot->active;
     if (capacity >= LARGE)

@@ -12,24 +12,35 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A window is the first address of a line that the filter holds, so that most accesses end after one comparison; no window
- * stands at 0, where no program has data. Windows are found by address; which lines the filter holds does not depend on them. */
+/* A window is the first address of a line that the filter holds, so that most accesses end after
+ * one comparison; no window stands at 0, where no program has data. Windows are found by
+ * address; which lines the filter holds does not depend on them. */
 struct hot {
     uintptr_t load_window[WINDOWS];  /* lines that may be read without a touch */
     uintptr_t store_window[WINDOWS]; /* lines that may be written without a touch */
     uint64_t loads, stores, blocks;  /* since the strand began */
-    uint64_t saved_loads, saved_stores, saved_blocks; /* their values at the pause: what is counted in between is not the program's */
+    /* their values at the pause: what is counted in between is not the program's */
+    uint64_t saved_loads, saved_stores, saved_blocks;
     int active;                      /* this thread is recorded, and not paused */
 };
 
-/* All zero on a thread that is not recorded. Initial-exec: the recorder is part of the executable, never dlopened. */
+/* All zero on a thread that is not recorded. Initial-exec: the recorder is part of the
+ * executable, never dlopened. */
 extern __thread struct hot befit_hot __attribute__((tls_model("initial-exec")));
 
 static inline unsigned window_of(uintptr_t address) {
     return (address >> LINE_BITS) % WINDOWS;
 }
 
-/* The program reads, or writes, `bytes` bytes (>= 1) at `address`; does not count them. Only while active. */
+/* The program reads, or writes, `bytes` bytes (>= 1) at `address`; does not count them. Only
+ * while active. */
 void befit_touch(uintptr_t address, size_t bytes, int write);
+
+/* The filter: remembers the lines touched last, so that an access to one of them is counted but
+ * is no touch. README.md, "Filter", says why that loses nothing. */
+#define FILTER_MOST 16
+
+/* Forgets all: a strand begins. */
+void befit_filter_reset(void);
 
 #endif

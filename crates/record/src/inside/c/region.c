@@ -1,9 +1,8 @@
-/* The task tree: what the recorded forms of join, scope and spawn call. Every function but befit_record_region is called, and
- * returns, with recording paused. */
+/* The task tree: what the recorded forms of join, scope and spawn call. Every function but
+ * befit_record_region is called, and returns, with recording paused. */
 #include <alloca.h>
 
 #include "address.h"
-#include "filter.h"
 #include "hot.h"
 #include "stream.h"
 
@@ -40,7 +39,8 @@ void befit_record_resume(void) {
     hot->active = 1;
 }
 
-/* Ends the current strand, if there is one, and with it what the filter knows: strands stand alone. */
+/* Ends the current strand, if there is one, and with it what the filter knows: strands stand
+ * alone. */
 static void end_strand(void) {
     struct hot *hot = &befit_hot;
     if ((hot->saved_loads | hot->saved_stores | hot->saved_blocks) == 0)
@@ -80,8 +80,10 @@ void befit_record_sync(uint32_t scope) {
     befit_put_event(SYNC, scope);
 }
 
-/* Apart from befit_record_region so that the padding is on the stack while this runs, and its frame is below it. */
-static __attribute__((noinline)) void recorded(uint64_t size, uint64_t strand, void (*body)(void *), void *data) {
+/* Apart from befit_record_region so that the padding is on the stack while this runs, and its
+ * frame is below it. */
+static __attribute__((noinline)) void recorded(uint64_t size, uint64_t strand,
+                                               void (*body)(void *), void *data) {
     state = RECORDED;
     befit_filter_reset();
     uint32_t scope = befit_record_scope();
@@ -109,12 +111,14 @@ void befit_record_region(uint64_t size, uint64_t strand, void (*body)(void *), v
         return;
     }
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        __atomic_add_fetch(&skipped, 1, __ATOMIC_RELAXED); /* two at once have no serial order; the reader is told */
+        /* two at once have no serial order; the reader is told */
+        __atomic_add_fetch(&skipped, 1, __ATOMIC_RELAXED);
         unrecorded(body, data);
         return;
     }
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    /* How far the stack pointer is from a page's start depends on the environment's length; pad so that it does not below here. */
+    /* How far the stack pointer is from a page's start depends on the environment's length; pad
+     * so that it does not below here. */
     char *padding = alloca(frame % PAGE);
     __asm__ volatile("" : : "r"(padding) : "memory");
     befit_places_enter(frame, ((uintptr_t)padding + LINE - 1) / LINE * LINE);

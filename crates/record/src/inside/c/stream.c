@@ -26,7 +26,8 @@ static long number_in_environment(const char *name, long most) {
     return *end == '\0' && value >= 0 && value <= most ? value : -1;
 }
 
-/* Before main: takes the pipe over, so that no child process of the program inherits it or thinks that it is recorded. */
+/* Before main: takes the pipe over, so that no child process of the program inherits it or
+ * thinks that it is recorded. */
 __attribute__((constructor)) static void open_stream(void) {
     long fd = number_in_environment("BEFIT_RECORD_FD", 1 << 20);
     if (fd < 0 || fcntl((int)fd, F_SETFD, FD_CLOEXEC) != 0)

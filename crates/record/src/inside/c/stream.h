@@ -1,4 +1,5 @@
-/* The stream of 64-bit words that the recorded process writes: crates/record/README.md is its specification. */
+/* The stream of 64-bit words that the recorded process writes: crates/record/README.md is its
+ * specification. */
 #ifndef BEFIT_STREAM_H
 #define BEFIT_STREAM_H
 

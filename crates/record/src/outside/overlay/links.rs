@@ -36,10 +36,10 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Links to all in the folder `real` but what is `hidden`, in the folder `mirrored`.
+/// Makes links in the folder `mirrored` to all in the folder `real` that is not `hidden`.
 fn mirror(real: &Path, mirrored: &Path, hidden: &[&Path]) -> io::Result<()> {
     fs::create_dir_all(mirrored)?;
-    // What is above a workspace may not be ours to read; then nothing there can be of use, either.
+    // A folder above a workspace may be unreadable; then nothing in it can be of use, either.
     let names: BTreeSet<OsString> = names_in(real).unwrap_or_default();
     let wanted = |name: &OsString| !hidden.contains(&&*real.join(name));
     for name in names_in(mirrored)?.iter().filter(|name| !(names.contains(*name) && wanted(name))) {

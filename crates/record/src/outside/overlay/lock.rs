@@ -1,17 +1,17 @@
 //! Lockfiles, as far as they must be understood.
 //!
-//! Cargo takes a patched package only if nothing that is locked stands against it; else it keeps
-//! rayon's own, and only warns. What stands against it: rayon-core in another version, and older
-//! versions of what befit needs.
+//! Cargo takes a patched package only if no locked package conflicts with it; else it keeps rayon's
+//! own, and only warns. Conflicts are rayon-core in another version, and older versions of packages
+//! that befit needs.
 
 const PACKAGE: &str = "[[package]]\n";
 
-/// What stands in a lockfile between its packages' headings; the first is what comes before.
+/// The parts of a lockfile between its packages' headings; the first comes before all headings.
 fn packages(lock: &str) -> impl Iterator<Item = &str> {
     lock.split(PACKAGE)
 }
 
-/// Whether rayon-core is locked.
+/// True if rayon-core is locked.
 pub(super) fn names_rayon_core(lock: &str) -> bool {
     packages(lock).any(is_rayon_core)
 }
@@ -20,8 +20,8 @@ fn is_rayon_core(package: &str) -> bool {
     value(package, "name") == Some("rayon-core")
 }
 
-/// The lockfile `users` without what stands against a rayon-core whose own lockfile is `ours`:
-/// cargo then locks that anew.
+/// The lockfile `users` without the packages that conflict with a rayon-core whose own lockfile is
+/// `ours`: cargo then locks these anew.
 pub(super) fn with_room_for(users: &str, ours: &str) -> String {
     let needed: Vec<_> = packages(ours).filter_map(Locked::new).collect();
     let in_the_way = |package: &&str| {
@@ -46,7 +46,7 @@ impl<'a> Locked<'a> {
         Some(Self { name: value(package, "name")?, version })
     }
 
-    /// Whether a build can have only one of the two, and `other` is newer.
+    /// True if a build can have only one of the two, and `other` is newer.
     fn is_outdated_by(&self, other: &Self) -> bool {
         // Versions can stand for one another if they are equal up to the first number that is not
         // 0.
@@ -69,7 +69,8 @@ mod tests {
 
     fn lock(packages: &[(&str, &str)]) -> String {
         let packages = packages.iter().map(|(name, version)| {
-            format!("\n{PACKAGE}name = \"{name}\"\nversion = \"{version}\"\ndependencies = [\n \"rayon-core\",\n]\n")
+            let dependencies = "dependencies = [\n \"rayon-core\",\n]\n";
+            format!("\n{PACKAGE}name = \"{name}\"\nversion = \"{version}\"\n{dependencies}")
         });
         format!("# made by cargo\nversion = 4\n{}", packages.collect::<String>())
     }

@@ -1,12 +1,12 @@
 //! Builds a program that uses rayon on befit's rayon-core, without a change to any file of the
 //! program's.
 //!
-//! `cargo build --config 'patch.crates-io.rayon-core.path="…"'` would be enough, but that cargo
-//! writes the replaced package into the workspace's `Cargo.lock`, and stable cargo (1.95) has no
-//! option to keep the lockfile elsewhere. So the workspace is built from an *overlay*: a tree of
-//! symbolic links in the target folder through which cargo sees all files of the workspace, but for
-//! a `Cargo.lock` of the overlay's own. That begins as a copy of the user's, so packages stay at
-//! the versions that the user has, where befit does not need newer ones ([`lock`]).
+//! `cargo build --config 'patch.crates-io.rayon-core.path="…"'` alone would make cargo write the
+//! replaced package into the workspace's `Cargo.lock`, and stable cargo (1.95) has no option to
+//! keep the lockfile elsewhere. So the workspace is built from an *overlay*: a tree of symbolic
+//! links in the target folder. Through it cargo sees all files of the workspace, but a `Cargo.lock`
+//! of the overlay's own. That lockfile begins as a copy of the user's, so packages stay at the
+//! user's versions where befit does not need newer ones ([`lock`]).
 //!
 //! The tree ([`Links`]) mirrors the file system from its root down to the workspace, so paths that
 //! lead out of the workspace (`../other`) find what they mean.
@@ -31,7 +31,7 @@ const LOCKFILE: &str = "Cargo.lock";
 /// The user's lockfile as it was when the overlay's was made from it.
 const LOCKED_FROM: &str = "Cargo.lock.from";
 
-/// What `cargo metadata --no-deps` tells of a workspace.
+/// A workspace as `cargo metadata --no-deps` describes it.
 #[derive(Debug)]
 pub(super) struct Workspace {
     root: PathBuf,
@@ -40,28 +40,28 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// What this answer of cargo's says; `Err` with what it does not.
-    pub(super) fn new(answer: &str) -> Result<Self, &'static str> {
-        let metadata: Value = serde_json::from_str(answer).unwrap_or_default();
+    /// The workspace that cargo's `output` describes; `Err` with what is missing in it.
+    pub(super) fn new(output: &str) -> Result<Self, &'static str> {
+        let metadata: Value = serde_json::from_str(output).unwrap_or_default();
         let path = |key: &str| metadata[key].as_str().map(PathBuf::from);
         let target = path("target_directory").ok_or("it names no target_directory")?;
         let root = path("workspace_root").ok_or("it names no workspace_root")?;
         Ok(Self { root, target, metadata })
     }
 
-    /// Where cargo puts what it builds.
+    /// The folder that cargo builds in.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// The dependencies of the workspace's packages, with what they say of them.
+    /// The dependencies of the workspace's packages, as cargo describes them.
     fn dependencies(&self) -> impl Iterator<Item = &Value> {
         let packages = self.metadata["packages"].as_array().into_iter().flatten();
         packages.flat_map(|package| package["dependencies"].as_array().into_iter().flatten())
     }
 
-    /// Whether it seems that a program of the workspace uses rayon: its lockfile says so, or could
-    /// not know yet.
+    /// True if a program of the workspace may use rayon: a package asks for it, the lockfile names
+    /// it, or there is no lockfile yet.
     pub(super) fn may_use_rayon(&self) -> bool {
         let asked_for =
             self.dependencies().any(|d| d["name"] == "rayon" || d["name"] == "rayon-core");
@@ -70,7 +70,7 @@ impl Workspace {
                 .map_or(true, |lock| lock::names_rayon_core(&lock))
     }
 
-    /// Where its package `befit` comes from, if it is a folder.
+    /// The folder that its package `befit` comes from, if it is a folder.
     pub(super) fn befit(&self) -> Option<&Path> {
         self.dependencies().find(|d| d["name"] == "befit")?["path"].as_str().map(Path::new)
     }
@@ -97,7 +97,7 @@ impl Overlay {
         Ok(overlay)
     }
 
-    /// What stands for `path`, which is absolute.
+    /// The path within the overlay that stands for `path`, which is absolute.
     pub(super) fn path(&self, path: &Path) -> PathBuf {
         let mut seen = self.tree.clone();
         for component in path.components() {
@@ -110,7 +110,7 @@ impl Overlay {
         seen
     }
 
-    /// Whether `path` leads through the links.
+    /// True if `path` leads through the links.
     pub(super) fn has(&self, path: &Path) -> bool {
         path.starts_with(&self.tree)
     }

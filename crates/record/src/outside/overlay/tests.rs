@@ -1,7 +1,24 @@
 use super::*;
 
-const LOCK: &str = "# made by cargo\nversion = 4\n\n[[package]]\nname = \"rayon\"\nversion = \"1.10.0\"\ndependencies = [\n \"rayon-core\",\n]\n\n\
-    [[package]]\nname = \"rayon-core\"\nversion = \"1.12.1\"\nchecksum = \"ab\"\n\n[[package]]\nname = \"zip\"\nversion = \"1.0.0\"\n";
+const LOCK: &str = r#"# made by cargo
+version = 4
+
+[[package]]
+name = "rayon"
+version = "1.10.0"
+dependencies = [
+ "rayon-core",
+]
+
+[[package]]
+name = "rayon-core"
+version = "1.12.1"
+checksum = "ab"
+
+[[package]]
+name = "zip"
+version = "1.0.0"
+"#;
 
 /// A workspace `a/mine` beside `a/other`, with its target folder in it.
 fn workspace(folder: &Path) -> Workspace {
@@ -82,7 +99,10 @@ fn a_workspace_may_use_rayon_if_it_asks_for_it_or_has_locked_it_or_has_locked_no
     assert!(workspace.may_use_rayon());
     fs::write(&lock, lock::with_room_for(LOCK, "")).unwrap();
     assert!(!workspace.may_use_rayon());
-    let asks_for = |name: &str| serde_json::json!({"packages": [{"dependencies": [{"name": name, "path": "/b"}]}]});
+    let asks_for = |name: &str| {
+        let dependency = serde_json::json!({"name": name, "path": "/b"});
+        serde_json::json!({"packages": [{"dependencies": [dependency]}]})
+    };
     workspace.metadata = asks_for("rayon");
     assert!(workspace.may_use_rayon() && workspace.befit().is_none());
     workspace.metadata = asks_for("befit");

@@ -79,8 +79,10 @@ impl Env for ThreadEnv<'_> {
 /// Says it on stderr, the first time.
 fn tell_once(what: &str) {
     static TOLD: std::sync::Once = std::sync::Once::new();
-    // Where even that fails there is nobody to tell.
-    TOLD.call_once(|| drop(writeln!(std::io::stderr(), "befit: {what}")));
+    TOLD.call_once(|| {
+        // A failure to write to stderr has nowhere to be reported.
+        writeln!(std::io::stderr(), "befit: {what}").ok();
+    });
 }
 
 #[cfg(all(test, not(loom)))]

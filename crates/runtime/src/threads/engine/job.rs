@@ -12,7 +12,7 @@ use crate::Work;
 pub(crate) struct JobTable {
     /// See [`JobRef::execute`].
     pub(crate) execute: unsafe fn(NonNull<JobHeader>, ended: &dyn Fn()),
-    /// The task and strand size that the work of an open fork declares.
+    /// The task and strand size that the work of a pending fork declares.
     pub(crate) sizes: unsafe fn(NonNull<JobHeader>) -> Sizes,
 }
 
@@ -59,7 +59,7 @@ impl JobRef {
         Self { header }
     }
 
-    /// Runs the work, then `ended`, then tells whoever waits for it. Never unwinds.
+    /// Runs the work, then `ended`, then sets the latch of the task that waits. Never unwinds.
     ///
     /// `ended` lies between the two because a policy must learn of a task's end before the task
     /// that waits for it goes on.
@@ -79,7 +79,7 @@ impl JobRef {
     /// Its place, for what it forks.
     ///
     /// # Safety
-    /// The job has not been executed; the answer is used only until it has been.
+    /// The job has not been executed; the result is used only until it has been.
     pub(crate) unsafe fn lineage(self) -> Lineage {
         // SAFETY: not executed, so it is still there (promised to `new`).
         let birthplace = unsafe { self.header.as_ref() }.birthplace.get();
@@ -103,7 +103,7 @@ impl JobRef {
     /// Whether the job is `ancestor`, or was forked below it.
     ///
     /// # Safety
-    /// It has not been executed, and nobody can begin to before this returns.
+    /// It has not been executed, and no thread can begin to before this returns.
     pub(crate) unsafe fn is_or_descends_from(self, ancestor: Ancestor) -> bool {
         // SAFETY: not executed, so it is still there (promised to `new`).
         let header = unsafe { self.header.as_ref() };

@@ -13,9 +13,9 @@ impl Ancestor {
     }
 }
 
-/// A job that is running, or a scope that is open: the place of what is forked there. It is on the
-/// stack of the thread that runs the job, or waits for the scope, and so outlives all that descends
-/// from it.
+/// A job that is running, or a scope that is open: where the jobs forked there descend from. It is
+/// on the stack of the thread that runs the job, or waits for the scope, and so outlives all that
+/// descends from it.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     of: Ancestor,
@@ -76,7 +76,7 @@ impl Place {
 pub(crate) struct Birthplace(Cell<*const Lineage>);
 
 impl Birthplace {
-    /// Nowhere: nobody waits for it, or it has not been handed out.
+    /// Nowhere: no job waits for it, or it has not been published.
     pub(crate) fn none() -> Self {
         Self(Cell::new(ptr::null()))
     }

@@ -1,11 +1,11 @@
-//! What is counted of one thread, for policies that measure: by what the program gives the pool,
-//! else by the processor, with feature `counters` and where the machine counts anything.
+//! Counts what one thread does, for policies that measure: by a function that the program gives the
+//! pool, else by the processor, with feature `counters` and where the machine counts anything.
 
 use std::{cell::RefCell, fmt};
 
 use befit_sched::{CountSource, WorkerCounts};
 
-/// Answers what the thread that made it has done since it was last called.
+/// Returns what the thread that made it has done since the last call.
 pub(crate) type Count = Box<dyn FnMut() -> Option<WorkerCounts>>;
 
 /// What counts the thread that opened it.
@@ -43,7 +43,7 @@ impl fmt::Debug for Meter {
     }
 }
 
-/// `count` answers what was done since it began.
+/// Of `count`, which returns what was done since it began, the difference to the last call.
 fn since_the_last(mut count: Count) -> Count {
     let mut before = WorkerCounts::default();
     Box::new(move || {

@@ -68,8 +68,8 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
     queued: CachePadded<AtomicUsize>,
-    /// Threads that sleep while they may not take just anything: only what is bound to some cache,
-    /// or what they wait for.
+    /// Threads that sleep and may take only tasks bound to some cache, or only descendants of what
+    /// they wait for.
     restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
     holding: CachePadded<AtomicUsize>,
@@ -187,7 +187,7 @@ impl Engine {
     }
 
     /// Worker `w` made `job` ready, the start of `task`.
-    // Always, with who calls it: the task is then written where the policy reads it, not copied
+    // Always, with its callers: the task is then written where the policy reads it, not copied
     // there.
     #[inline(always)]
     pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {

@@ -3,19 +3,18 @@
 use befit_sched::footprint::{EXACT_UP_TO, Order, Settings};
 use befit_sim::footprint::{How, Ran};
 
-use super::{
-    super::{
-        super::{Axis, Figure, PlotKind, Range, Reproduction, Series, Table},
-        cost::spread,
-        plots::{plot, series},
-        setup::Setup,
-    },
-    Case,
-};
+use super::{Case, Trial};
 use crate::{
     LabError,
-    parallel::{self, threads},
+    reproduce::{
+        Axis, Figure, PlotKind, Range, Reproduction, Table,
+        footprint::{cost::spread, setup::Setup},
+        picture::{plot, series},
+    },
 };
+
+/// The trials, each with its run.
+type Results<'a> = [(&'a Trial<'a>, Ran)];
 
 const DECIDE: [usize; 8] = [8, 16, 64, 256, 1024, 4096, 16_384, 65_536];
 
@@ -33,76 +32,53 @@ fn contents_up_to(setup: &Setup, case: &Case) -> usize {
     if setup.quick && case.is_tree { 8 } else { usual().decide }
 }
 
-/// What is not varied.
+/// The settings that are not varied.
 fn usual() -> Settings {
     Settings::default()
-}
-
-/// One thing to run.
-struct Job<'a> {
-    series: &'static str,
-    settings: Settings,
-    how: How<'a>,
-    budget: bool,
-    seed: usize,
 }
 
 fn half(decide: usize) -> Settings {
     Settings { decide, execute: decide / 2, ..usual() }
 }
 
-fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
+fn trials<'a>(setup: &Setup, case: &'a Case) -> Vec<Trial<'a>> {
     let most = greedy_up_to(setup, case);
     let oracle = How::Oracle(&case.oracle, Order::Greedy);
-    // Hundreds of thousands of tasks.
+    // A tree has hundreds of thousands of look-ups.
     let brief = setup.quick && case.is_tree;
-    let mut jobs = Vec::new();
+    let mut trials = Vec::new();
     let mut add = |series, settings, how, budget, seed| {
-        jobs.push(Job { series, settings, how, budget, seed })
+        trials.push(Trial { series, settings, how, budget, seed })
     };
     for decide in DECIDE.into_iter().filter(|decide| *decide <= case.tasks.len()) {
-        add("key", half(decide), How::Key, false, 0);
+        let settings = half(decide);
+        add("key", settings, How::Key, false, 0);
         if decide <= most && (!brief || decide == 8 || decide == usual().decide) {
-            add("oracle", half(decide), oracle.clone(), true, 0);
-            add("oracle, no budget", half(decide), oracle.clone(), false, 0);
+            add("oracle", settings, oracle.clone(), true, 0);
+            add("oracle, no budget", settings, oracle.clone(), false, 0);
         }
         if decide <= most && (!brief || decide == usual().decide) {
-            add(
-                "learned",
-                half(decide),
-                How::Learned(&case.classes, setup.innermost(), Order::Greedy),
-                true,
-                0,
-            );
-            add(
-                "given",
-                half(decide),
-                How::Given(&case.classes, &case.given, Order::Greedy),
-                true,
-                0,
-            );
+            let learned = How::Learned(&case.classes, setup.innermost(), Order::Greedy);
+            add("learned", settings, learned, true, 0);
+            let given = How::Given(&case.classes, &case.given, Order::Greedy);
+            add("given", settings, given, true, 0);
             if let Some(outer) = &case.outer {
-                add("oracle of L2", half(decide), How::Oracle(outer, Order::Greedy), true, 0);
+                add("oracle of L2", settings, How::Oracle(outer, Order::Greedy), true, 0);
             }
         }
         if decide <= EXACT_UP_TO {
-            add(
-                "exact, no budget",
-                half(decide),
-                How::Oracle(&case.oracle, Order::Exact),
-                false,
-                0,
-            );
+            let exact = How::Oracle(&case.oracle, Order::Exact);
+            add("exact, no budget", settings, exact, false, 0);
         }
         if decide <= contents_up_to(setup, case) {
-            add("contents", half(decide), How::Contents, false, 0);
+            add("contents", settings, How::Contents, false, 0);
         }
     }
     for seed in 1..case.arrivals.len() {
         add("seed", usual(), oracle.clone(), true, seed);
     }
     if brief {
-        return jobs;
+        return trials;
     }
     for execute in [1, 8, 16, 64] {
         add("execute", Settings { execute, ..usual() }, oracle.clone(), true, 0);
@@ -110,20 +86,13 @@ fn jobs<'a>(setup: &Setup, case: &'a Case) -> Vec<Job<'a>> {
     for age in [1, 4, 64, u32::MAX] {
         add("age", Settings { age, ..usual() }, oracle.clone(), true, 0);
     }
-    jobs
+    trials
 }
 
-/// Runs them all and adds tables, a plot and figures.
+/// Runs all trials of a case, and adds tables, a plot and figures.
 pub(super) fn run(setup: &Setup, case: &Case, to: &mut Reproduction) -> Result<(), LabError> {
-    let jobs = jobs(setup, case);
-    // Looks weigh most.
-    let weight =
-        |job: &Job| if matches!(job.how, How::Key) { 1 } else { job.settings.decide as u64 };
-    let run = |job: &Job| {
-        Ok::<Ran, LabError>(case.fbs(setup, job.seed, job.settings, job.how.clone(), job.budget))
-    };
-    let results = parallel::map(&jobs, threads(), weight, run)?;
-    let results: Vec<(&Job, Ran)> = jobs.iter().zip(results).collect();
+    let trials = trials(setup, case);
+    let results = case.run(setup, &trials)?;
     baselines(case, to);
     by_decide(case, &results, to);
     by_execute_and_age(case, &results, to);
@@ -152,12 +121,12 @@ fn baselines(case: &Case, to: &mut Reproduction) {
     to.tables.push(table);
 }
 
-fn by_decide(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
+fn by_decide(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
     let title = format!(
         "{}: recovered of the way from random to sorted, % (deciding included in brackets)",
         case.name
     );
-    let names = [
+    let mut names = vec![
         "oracle",
         "oracle, no budget",
         "exact, no budget",
@@ -167,95 +136,86 @@ fn by_decide(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
         "key",
         "contents",
     ];
-    let names: Vec<&str> = names
-        .into_iter()
-        .filter(|name| results.iter().any(|(job, _)| job.series == *name))
-        .collect();
+    names.retain(|name| results.iter().any(|(trial, _)| trial.series == *name));
     let mut table = Table::new(title, std::iter::once("N_decide").chain(names.iter().copied()));
     for decide in DECIDE {
-        let found = |name: &str| {
-            results.iter().find(|(job, _)| job.series == name && job.settings.decide == decide)
-        };
-        let shown = |name: &&str| match found(name) {
-            Some((_, ran)) => {
-                format!(
-                    "{:.1} ({:.1})",
-                    case.cost.recovered(0, ran.cycles),
-                    case.cost.recovered(0, ran.total())
-                )
+        let shown = |name: &&str| match find(results, name, decide) {
+            Some(ran) => {
+                let recovered =
+                    [ran.cycles, ran.total()].map(|cycles| case.cost.recovered(0, cycles));
+                format!("{:.1} ({:.1})", recovered[0], recovered[1])
             }
             None => "–".to_owned(),
         };
-        if found("key").is_some() {
+        if find(results, "key", decide).is_some() {
             table.row(std::iter::once(decide.to_string()).chain(names.iter().map(shown)));
         }
     }
     to.tables.push(table);
-    let line = |name: &&str| -> Series {
-        let of = results.iter().filter(|(job, _)| job.series == *name);
-        series(
-            *name,
-            of.map(|(job, ran)| (job.settings.decide, case.cost.recovered(0, ran.cycles))),
-        )
-    };
+    let lines = names.iter().map(|name| {
+        let own = results.iter().filter(|(trial, _)| trial.series == *name);
+        let point = |(trial, ran): &(&Trial<'_>, Ran)| {
+            (trial.settings.decide, case.cost.recovered(0, ran.cycles))
+        };
+        series(*name, own.map(point))
+    });
     let title = format!("{}: recovered of the way from random to sorted", case.name);
-    to.plots.push(plot(
-        &title,
-        PlotKind::Lines,
-        Axis::log("N_decide"),
-        "%",
-        names.iter().map(line).collect(),
-    ));
+    to.plots.push(plot(title, PlotKind::Lines, Axis::log("N_decide"), "%", lines));
 }
 
-fn by_execute_and_age(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
-    let mut table = Table::new(
-        format!("{}: N_decide = {}, oracle, greedy, budget", case.name, usual().decide),
-        [
-            "N_execute",
-            "age",
-            "recovered, %",
-            "deciding included, %",
-            "looks a task",
-            "latest by",
-            "bound",
-        ],
-    );
-    let varied = results.iter().filter(|(job, _)| {
-        matches!(job.series, "execute" | "age") || job.series == "oracle" && job.settings == usual()
-    });
-    for (Job { settings, .. }, ran) in varied {
-        let none = settings.age == u32::MAX;
+/// The run of a series with N_decide = `decide`.
+fn find<'a>(results: &'a Results<'_>, series: &str, decide: usize) -> Option<&'a Ran> {
+    let found =
+        results.iter().find(|(trial, _)| trial.series == series && trial.settings.decide == decide);
+    found.map(|(_, ran)| ran)
+}
+
+fn by_execute_and_age(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
+    let title = format!("{}: N_decide = {}, oracle, greedy, budget", case.name, usual().decide);
+    let columns = [
+        "N_execute",
+        "age",
+        "recovered, %",
+        "deciding included, %",
+        "looks a task",
+        "latest by",
+        "bound",
+    ];
+    let mut table = Table::new(title, columns);
+    for (Trial { series, settings, .. }, ran) in results {
+        let is_usual = *series == "oracle" && *settings == usual();
+        if !is_usual && !matches!(*series, "execute" | "age") {
+            continue;
+        }
+        let bounded = |text: String| {
+            if settings.age == u32::MAX { "none".to_owned() } else { text }
+        };
         table.row([
             settings.execute.to_string(),
-            if none { "none".to_owned() } else { settings.age.to_string() },
+            bounded(settings.age.to_string()),
             format!("{:.1}", case.cost.recovered(0, ran.cycles)),
             format!("{:.1}", case.cost.recovered(0, ran.total())),
             format!("{:.0}", ran.looks as f64 / case.tasks.len() as f64),
             ran.latest.to_string(),
-            if none {
-                "none".to_owned()
-            } else {
-                ((settings.age as usize + 1) * settings.execute - 1).to_string()
-            },
+            bounded(((settings.age as usize + 1) * settings.execute - 1).to_string()),
         ]);
     }
     to.tables.push(table);
 }
 
-fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
-    let usual = results
+fn figures(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
+    let usual: Vec<_> = results
         .iter()
-        .filter(|(job, _)| matches!(job.series, "oracle" | "seed") && job.settings == usual());
-    let usual: Vec<(usize, &Ran)> = usual.map(|(job, ran)| (job.seed, ran)).collect();
+        .filter(|(trial, _)| matches!(trial.series, "oracle" | "seed") && trial.settings == usual())
+        .collect();
     let recovered = |cycles: fn(&Ran) -> f64| {
-        spread(usual.iter().map(|(seed, ran)| case.cost.recovered(*seed, cycles(ran))))
+        spread(usual.iter().map(|(trial, ran)| case.cost.recovered(trial.seed, cycles(ran))))
     };
     let (alone, net) = (recovered(|ran| ran.cycles), recovered(Ran::total));
     let least = match case.id.as_str() {
         "windows-256-of-512" => 90.0,
         "windows-128-of-4096" => 60.0,
-        // As they are: nothing was expected of the others, but that they are no worse than arrival.
+        // Nothing is expected of the others, but that they are no worse than arrival.
         _ => -2.0,
     };
     let expected = if least > 0.0 {
@@ -263,37 +223,37 @@ fn figures(case: &Case, results: &[(&Job, Ran)], to: &mut Reproduction) {
     } else {
         "future work".to_owned()
     };
-    let found = if case.is_tree {
-        "a window of 64 of 262,143 look-ups holds none that shares more than the top of the tree; a key sort of windows of \
-         thousands does"
-    } else {
-        "the denser the windows lie, the more likely one of 64 overlaps much with the last"
-    };
+    // Keys are the sorted order, so a sort by key shows what any order of a window can recover.
+    let by_key: Vec<_> = DECIDE
+        .iter()
+        .filter_map(|decide| {
+            let recovered = case.cost.recovered(0, find(results, "key", *decide)?.cycles);
+            Some(format!("{recovered:.1} % in windows of {decide}"))
+        })
+        .collect();
+    let why = format!(
+        "deciding included {:.1} %; a sort by key recovers {}",
+        net.median,
+        by_key.join(", ")
+    );
     let setting = "one setting for all: N_decide 64, oracle, budget";
-    to.figures.push(
-        Figure::new(
-            format!("fbs/recovered/{}", case.id),
-            format!("{}, {setting}: recovered from random to sorted", case.name),
-            expected,
-            Range::at_least(least),
-            alone.median,
-            "%",
-        )
-        .spread(alone.min, alone.max)
-        .because(format!("deciding included {:.1} %; {found}", net.median)),
+    let figure = Figure::new(
+        format!("fbs/recovered/{}", case.id),
+        format!("{}, {setting}: recovered from random to sorted", case.name),
+        expected,
+        Range::at_least(least),
+        alone.median,
+        "%",
     );
-    let change =
-        |(seed, ran): &(usize, &Ran)| 100.0 * (ran.total() / case.cost.random[*seed] - 1.0);
-    let change = spread(usual.iter().map(change));
-    to.figures.push(
-        Figure::new(
-            format!("fbs/against-fifo/{}", case.id),
-            format!("{}, {setting}: time against FIFO, deciding included", case.name),
-            "future work; at most 2 % expected",
-            Range::at_most(2.0),
-            change.median,
-            "%",
-        )
-        .spread(change.min, change.max),
+    to.figures.push(figure.spread(alone.min, alone.max).because(why));
+    let change = spread(usual.iter().map(|result| case.against_fifo(result)));
+    let figure = Figure::new(
+        format!("fbs/against-fifo/{}", case.id),
+        format!("{}, {setting}: time against FIFO, deciding included", case.name),
+        "future work; at most 2 % expected",
+        Range::at_most(2.0),
+        change.median,
+        "%",
     );
+    to.figures.push(figure.spread(change.min, change.max));
 }

@@ -1,4 +1,17 @@
-//! The stretches of the address space that were touched, and their dense numbers.
+//! From the lines of the recorded process to dense numbers.
+//!
+//! A process touches a few stretches of a huge address space. The builder notes which pages were
+//! touched ([`PageSet`]); when it is done, runs of touched pages become [`Spans`], numbered one
+//! after another from 0. Order is kept, neighbours stay neighbours, and a line keeps its place
+//! within its page, so that the low bits of a cache's set index are those of the recorded process.
+
+use std::collections::HashMap;
+
+/// Lines in a page: 4 KiB of 64 B lines.
+pub(crate) const PAGE_LINES: u64 = 64;
+
+/// Line numbers lie below this: a 64-bit address holds no more lines of 64 B.
+pub(crate) const LINE_LIMIT: u64 = 1 << 58;
 
 /// One stretch of touched pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,8 +61,8 @@ impl Spans {
         &self.table
     }
 
-    /// The span that holds `line`. `hint` is where the last answer stood: constant time when the
-    /// line is there again, else logarithmic in the number of spans.
+    /// The span that holds `line`. `hint` is the place of the span found last: constant time when
+    /// the line is there again, else logarithmic in the number of spans.
     #[inline]
     pub(crate) fn find(&self, line: u64, hint: &mut u32) -> Option<&Span> {
         match self.table.get(*hint as usize) {
@@ -67,9 +80,69 @@ impl Spans {
     }
 }
 
+/// Pages in one leaf of the set: 128 MiB of the address space in 4 KiB of bits.
+const LEAF_PAGES: u64 = 1 << 15;
+const WORDS: usize = LEAF_PAGES as usize / 64;
+/// Leaves remembered without a look into the map. A kernel has a few arrays.
+const CACHED: usize = 8;
+
+/// A set of page numbers: leaves of bits, found through a map, the latest few remembered.
+#[derive(Debug)]
+pub(crate) struct PageSet {
+    leaves: Vec<Box<[u64; WORDS]>>,
+    index: HashMap<u64, u32>,
+    cached: [(u64, u32); CACHED],
+}
+
+impl PageSet {
+    pub(crate) fn new() -> Self {
+        Self { leaves: Vec::new(), index: HashMap::new(), cached: [(u64::MAX, 0); CACHED] }
+    }
+
+    /// Adds the page of `line`. Constant time.
+    #[inline]
+    pub(crate) fn insert_line(&mut self, line: u64) {
+        let page = line / PAGE_LINES;
+        let number = page / LEAF_PAGES;
+        let (known, leaf) = self.cached[number as usize % CACHED];
+        let leaf = if known == number { leaf } else { self.find(number) };
+        let bit = (page % LEAF_PAGES) as usize;
+        self.leaves[leaf as usize][bit / 64] |= 1 << (bit % 64);
+    }
+
+    #[inline(never)]
+    fn find(&mut self, number: u64) -> u32 {
+        let leaf = *self.index.entry(number).or_insert_with(|| {
+            self.leaves.push(Box::new([0; WORDS]));
+            self.leaves.len() as u32 - 1
+        });
+        self.cached[number as usize % CACHED] = (number, leaf);
+        leaf
+    }
+
+    /// The touched stretches, ascending, each as long as it can be. `dense` is left 0.
+    pub(crate) fn stretches(&self) -> Vec<Span> {
+        let mut numbers: Vec<(u64, u32)> = self.index.iter().map(|(&n, &leaf)| (n, leaf)).collect();
+        numbers.sort_unstable();
+        let mut spans: Vec<Span> = Vec::new();
+        for (number, leaf) in numbers {
+            let leaf = &self.leaves[leaf as usize];
+            for page in
+                (0..LEAF_PAGES).filter(|page| leaf[(page / 64) as usize] >> (page % 64) & 1 != 0)
+            {
+                let first = (number * LEAF_PAGES + page) * PAGE_LINES;
+                match spans.last_mut().filter(|last| last.first + last.lines == first) {
+                    Some(last) => last.lines += PAGE_LINES,
+                    None => spans.push(Span { first, lines: PAGE_LINES, dense: 0 }),
+                }
+            }
+        }
+        spans
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::PageSet;
     use super::*;
 
     #[test]

@@ -1,14 +1,45 @@
-//! The encoded touches of all strands, equal ones once.
+//! Tables in which equal values, and equal blobs, stand once.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use xxhash_rust::xxh3::xxh3_64;
+
+/// Gives equal values the same index, in the order in which they were first seen.
+#[derive(Debug, Default)]
+pub(crate) struct Interner<T> {
+    table: Vec<T>,
+    index: HashMap<T, u32>,
+    last: Option<(T, u32)>,
+}
+
+impl<T: Copy + Eq + Hash> Interner<T> {
+    /// The index of `value`; none when 2^32 different values are in. Expected constant time.
+    pub(crate) fn intern(&mut self, value: T) -> Option<u32> {
+        if let Some((last, index)) = self.last
+            && last == value
+        {
+            return Some(index);
+        }
+        let next = u32::try_from(self.table.len()).ok()?;
+        let index = *self.index.entry(value).or_insert_with(|| {
+            self.table.push(value);
+            next
+        });
+        self.last = Some((value, index));
+        Some(index)
+    }
+
+    pub(crate) fn into_table(self) -> Vec<T> {
+        self.table
+    }
+}
 
 /// Blobs one after another, with their ends and numbers of touches.
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     pub(crate) bytes: Vec<u8>,
-    /// Where each ends in `bytes`, and how many touches it holds.
+    /// The end of each in `bytes`, and its number of touches.
     pub(crate) table: Vec<Blob>,
 }
 
@@ -32,7 +63,7 @@ impl Blobs {
 }
 
 /// Finds equal blobs while a program is built.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BlobTable {
     table: Vec<Blob>,
     /// By content hash; of blobs with equal hashes but different content, the first.
@@ -40,11 +71,7 @@ pub(crate) struct BlobTable {
 }
 
 impl BlobTable {
-    pub(crate) fn new() -> Self {
-        Self { table: Vec::new(), index: HashMap::new() }
-    }
-
-    /// Where the last blob ends.
+    /// The end of the last blob.
     pub(crate) fn end(&self) -> usize {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }
@@ -69,5 +96,20 @@ impl BlobTable {
 
     pub(crate) fn into_blobs(self, bytes: Vec<u8>) -> Blobs {
         Blobs { bytes, table: self.table }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_numbered_in_the_order_first_seen() {
+        let mut numbers = Interner::default();
+        let given = [0, 7, 0, u32::MAX, 7, 3_000_000, 9, u32::MAX, 3_000_000, 1];
+        let dense: Vec<u32> = given.iter().map(|&n| numbers.intern(n).unwrap()).collect();
+        assert_eq!(dense, [0, 1, 0, 2, 1, 3, 4, 2, 3, 5]);
+        (100..10_000).for_each(|n| assert_eq!(numbers.intern(n), Some(n - 94)));
+        assert_eq!(numbers.intern(u32::MAX), Some(2));
     }
 }

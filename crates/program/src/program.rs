@@ -1,19 +1,16 @@
 //! A recorded program.
 
-mod blobs;
-
 use std::io::{Read, Write};
 use std::path::Path;
 
 use crate::codec::Touches;
 use crate::file;
 use crate::lines::Spans;
+use crate::tables::Blobs;
 use crate::tree::{Serial, Tree};
 use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
 
-pub(crate) use blobs::{Blob, BlobTable, Blobs};
-
-/// What a strand cost, but for its touches, which its blob knows.
+/// The cost of a strand, without its touches, which its blob knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) loads: u64,
@@ -30,7 +27,7 @@ pub(crate) struct Strand {
     pub(crate) cost: u32,
 }
 
-/// What a nested-parallel program did: its task tree, and what each strand cost and touched.
+/// A recorded nested-parallel program: its task tree, and the cost and the touches of each strand.
 ///
 /// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
 /// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
@@ -43,7 +40,7 @@ pub struct Program {
     pub(crate) meta: Meta,
     pub(crate) root_declared: Declared,
     pub(crate) tree: Tree,
-    /// What tasks other than the root declare; each different one once.
+    /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) costs: Vec<Cost>,
@@ -53,7 +50,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What is known of the recording as a whole.
+    /// The properties of the recording as a whole.
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
@@ -65,20 +62,20 @@ impl Program {
 
     /// Number of strands.
     pub fn strands(&self) -> u32 {
-        self.tree.strands()
+        self.tree.strands
     }
 
     /// Number of scopes, scope 0 included.
     pub fn scopes(&self) -> u32 {
-        self.tree.scopes()
+        self.tree.scopes
     }
 
-    /// What a task does, in order. Constant time.
+    /// The operations of a task, in order. Constant time.
     pub fn ops(&self, task: TaskId) -> &[Op] {
         self.tree.ops(task)
     }
 
-    /// What a task declares of itself. Constant time.
+    /// The sizes that a task declares. Constant time.
     pub fn declared(&self, task: TaskId) -> Declared {
         if task == TaskId(0) {
             self.root_declared
@@ -87,24 +84,19 @@ impl Program {
         }
     }
 
-    /// Says what the root task declares, which a recorder may not know.
-    pub fn set_root_declared(&mut self, declared: Declared) {
-        self.root_declared = declared;
-    }
-
-    /// Who forked a task; nobody forked the root. Constant time.
+    /// The task that forked a task; none forked the root. Constant time.
     pub fn parent(&self, task: TaskId) -> Option<TaskId> {
         (task != TaskId(0)).then(|| self.tree.parent(task))
     }
 
-    /// What a strand cost. Constant time.
+    /// The cost of a strand. Constant time.
     pub fn work(&self, strand: StrandId) -> Work {
         let Strand { blob, cost } = self.strands[strand.0 as usize];
         let Cost { loads, stores, blocks } = self.costs[cost as usize];
         Work { loads, stores, blocks, touches: self.blobs.table[blob as usize].touches }
     }
 
-    /// What a strand touched, in order. Constant time; a decoder is about 1.5 KiB.
+    /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
     pub fn touches(&self, strand: StrandId) -> Touches<'_> {
         let (blob, touches) = self.blobs.get(self.strands[strand.0 as usize].blob);
         Touches::new(blob, touches, &self.spans)
@@ -129,7 +121,7 @@ impl Program {
     }
 
     /// The serial execution, step by step.
-    pub fn serial(&self) -> Serial<'_> {
+    pub(crate) fn serial(&self) -> Serial<'_> {
         Serial::new(&self.tree)
     }
 
@@ -154,8 +146,8 @@ impl Program {
         file::save(self, path.as_ref())
     }
 
-    /// Reads what [`write`](Self::write) has written, trusting nothing: memory grows only as what
-    /// was read proves good.
+    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
+    /// grows only as the bytes read prove good.
     ///
     /// # Errors
     /// When it is no program, is damaged or cut off, or is of another version; the error says

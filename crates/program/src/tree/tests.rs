@@ -1,8 +1,6 @@
 //! Which steps make a tree.
 
 use super::*;
-use crate::Step;
-use crate::tree::Serial;
 
 enum Do {
     Fork(u32),
@@ -13,7 +11,7 @@ enum Do {
 use Do::{End, Fork, Strand, Sync};
 
 fn build(steps: &[Do]) -> Result<Tree, TreeError> {
-    let mut builder = TreeBuilder::new();
+    let mut builder = TreeBuilder::default();
     for step in steps {
         match *step {
             Fork(scope) => builder.fork(ScopeId(scope), 0).map(drop)?,
