@@ -70,7 +70,7 @@ pub(super) fn greedy(
     chosen
 }
 
-/// The largest window that [`exact`] goes through; its tables have window × 2^window entries.
+/// The largest window that `exact` goes through; its tables have window × 2^window entries.
 pub const EXACT_UP_TO: usize = 12;
 
 /// The choice and order with the greatest sum of affinities; [`greedy`] for windows above

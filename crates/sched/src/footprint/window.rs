@@ -103,7 +103,7 @@ impl<T> Window<T> {
     }
 
     /// As [`Self::decide`], in the order of the tasks' keys from that of `previous` up
-    /// ([`by_key`]). O(N_decide × log N_decide).
+    /// (`by_key`). O(N_decide × log N_decide).
     pub fn decide_by_key<K: Ord + Copy>(
         &mut self,
         previous: Option<&T>,
