@@ -1,14 +1,10 @@
 //! A recorded program.
 
-use std::io::{Read, Write};
-use std::path::Path;
-
 use crate::codec::Touches;
-use crate::file;
 use crate::lines::Spans;
 use crate::tables::Blobs;
 use crate::tree::{Serial, Tree};
-use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
+use crate::{Declared, Meta, Op, StrandId, TaskId, Work};
 
 /// The cost of a strand, without its touches, which its blob knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -123,44 +119,5 @@ impl Program {
     /// The serial execution, step by step.
     pub(crate) fn serial(&self) -> Serial<'_> {
         Serial::new(&self.tree)
-    }
-
-    /// Work, span, depth. Time for the number of operations, memory for the number of scopes.
-    pub fn stats(&self) -> Stats {
-        Stats::of(self)
-    }
-
-    /// Writes the program in the format that FORMAT.md specifies.
-    ///
-    /// # Errors
-    /// When `to` cannot be written.
-    pub fn write(&self, to: impl Write) -> Result<(), WriteError> {
-        file::write(self, to)
-    }
-
-    /// Writes the file `path`, which appears whole or not at all.
-    ///
-    /// # Errors
-    /// When the file cannot be written; the error names it.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
-        file::save(self, path.as_ref())
-    }
-
-    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
-    /// grows only as the bytes read prove good.
-    ///
-    /// # Errors
-    /// When it is no program, is damaged or cut off, or is of another version; the error says
-    /// where.
-    pub fn read(from: impl Read) -> Result<Self, ReadError> {
-        file::read(from)
-    }
-
-    /// [`read`](Self::read)s the file `path`.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), and when the file cannot be opened.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        file::load(path.as_ref())
     }
 }

@@ -35,9 +35,7 @@ fn bytes_after_the_end_are_an_error() {
     let mut long = file(&small());
     let offset = long.len() as u64;
     long.push(0);
-    assert!(
-        matches!(Program::read(&long[..]), Err(ReadError::Trailing { offset: at }) if at == offset)
-    );
+    assert!(matches!(Program::read(&long[..]), Err(ReadError::Trailing(at)) if at == offset));
 }
 
 #[test]

@@ -7,10 +7,8 @@ use std::path::Path;
 
 use befit_machine::Bytes;
 
-use super::ReadError;
-use super::Section;
 use super::chunk::ChunkReader;
-use super::{MAGIC, VERSION};
+use super::{MAGIC, ReadError, Section, VERSION};
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
 use crate::program::{Cost, Program, Strand};
@@ -19,59 +17,58 @@ use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
 use crate::{Declared, Meta, ScopeId};
 
-/// Reads the file `path`.
-pub(crate) fn load(path: &Path) -> Result<Program, ReadError> {
-    let file = File::open(path).map_err(|source| ReadError::Open { path: path.into(), source })?;
-    read(BufReader::new(file))
-}
-
-/// Reads a program and checks all of it.
-pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
-    let mut prelude = Vec::new();
-    (&mut from)
-        .take(12)
-        .read_to_end(&mut prelude)
-        .map_err(|source| ReadError::Io { offset: 0, source })?;
-    let Some((magic, version)) = prelude.split_first_chunk::<8>() else {
-        return Err(ReadError::NotAProgram);
-    };
-    if *magic != MAGIC {
-        return Err(ReadError::NotAProgram);
-    }
-    let Some(version) = version.first_chunk::<4>() else {
-        return Err(ReadError::Truncated { section: Section::Meta.name(), offset: 0 });
-    };
-    match u32::from_le_bytes(*version) {
-        VERSION => {}
-        found => return Err(ReadError::Version { found }),
+impl Program {
+    /// [`read`](Self::read)s the file `path`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the file cannot be opened.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| ReadError::Open(path.into(), error))?;
+        Self::read(BufReader::new(file))
     }
 
-    let mut chunks = ChunkReader::new(from, prelude.len() as u64);
-    let mut loading = Loading::default();
-    loop {
-        let offset = chunks.offset;
-        let (section, raw) = chunks.next()?;
-        let invalid = |what| ReadError::Invalid { section: section.name(), offset, what };
-        if section != Section::End {
-            loading.add(section, raw).map_err(invalid)?;
-            continue;
+    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
+    /// grows only as the bytes read prove good.
+    ///
+    /// # Errors
+    /// When it is no program, is damaged or cut off, or is of another version; the error says
+    /// where.
+    pub fn read(mut from: impl Read) -> Result<Self, ReadError> {
+        let mut prelude = Vec::new();
+        let read = (&mut from).take(12).read_to_end(&mut prelude);
+        read.map_err(|error| ReadError::Io(0, error))?;
+        let version = prelude.strip_prefix(&MAGIC).ok_or(ReadError::NotAProgram)?;
+        let truncated = ReadError::Truncated { section: Section::Meta.name(), offset: 0 };
+        match u32::from_le_bytes(*version.first_chunk().ok_or(truncated)?) {
+            VERSION => {}
+            found => return Err(ReadError::Version(found)),
         }
-        let program = loading.finish().map_err(|(section, what)| ReadError::Invalid {
-            section: section.name(),
-            offset,
-            what,
-        })?;
-        let mut cursor = Cursor::new(raw);
-        if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
-            || !cursor.is_empty()
-        {
-            return Err(invalid("the totals are not those of what was read".into()));
+
+        let mut chunks = ChunkReader::new(from, prelude.len() as u64);
+        let mut loading = Loading::default();
+        loop {
+            let offset = chunks.offset;
+            let (section, raw) = chunks.next()?;
+            let invalid =
+                |(section, what): (Section, String)| section.fault("invalid", offset, what);
+            if section != Section::End {
+                loading.add(section, &raw).map_err(|what| invalid((section, what)))?;
+                continue;
+            }
+            let program = loading.finish().map_err(invalid)?;
+            let mut cursor = Cursor::new(&raw);
+            if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
+                || !cursor.is_empty()
+            {
+                let what = "the totals are not those of what was read";
+                return Err(section.fault("invalid", offset, what));
+            }
+            return match chunks.at_end()? {
+                true => Ok(program),
+                false => Err(ReadError::Trailing(chunks.offset)),
+            };
         }
-        return if chunks.at_end()? {
-            Ok(program)
-        } else {
-            Err(ReadError::Trailing { offset: chunks.offset })
-        };
     }
 }
 
