@@ -6,14 +6,6 @@ use crate::tables::Blobs;
 use crate::tree::{Serial, Tree};
 use crate::{Declared, Meta, Op, StrandId, TaskId, Work};
 
-/// The cost of a strand, without its touches, which its blob knows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Cost {
-    pub(crate) loads: u64,
-    pub(crate) stores: u64,
-    pub(crate) blocks: u64,
-}
-
 /// A strand, by what it shares with strands like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strand {
@@ -39,7 +31,8 @@ pub struct Program {
     /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) strands: Vec<Strand>,
-    pub(crate) costs: Vec<Cost>,
+    /// Without touches, which a strand's blob knows.
+    pub(crate) costs: Vec<Work>,
     pub(crate) blobs: Blobs,
     pub(crate) spans: Spans,
     pub(crate) stack_lines: u32,
@@ -53,7 +46,7 @@ impl Program {
 
     /// Number of tasks, the root included.
     pub fn tasks(&self) -> u32 {
-        self.tree.tasks()
+        self.tree.parents.len() as u32
     }
 
     /// Number of strands.
@@ -76,20 +69,20 @@ impl Program {
         if task == TaskId(0) {
             self.root_declared
         } else {
-            self.declared[self.tree.declared(task) as usize]
+            self.declared[self.tree.declared[task.0 as usize] as usize]
         }
     }
 
     /// The task that forked a task; none forked the root. Constant time.
     pub fn parent(&self, task: TaskId) -> Option<TaskId> {
-        (task != TaskId(0)).then(|| self.tree.parent(task))
+        (task != TaskId(0)).then(|| self.tree.parents[task.0 as usize])
     }
 
     /// The cost of a strand. Constant time.
     pub fn work(&self, strand: StrandId) -> Work {
         let Strand { blob, cost } = self.strands[strand.0 as usize];
-        let Cost { loads, stores, blocks } = self.costs[cost as usize];
-        Work { loads, stores, blocks, touches: self.blobs.table[blob as usize].touches }
+        let touches = self.blobs.table[blob as usize].touches;
+        Work { touches, ..self.costs[cost as usize] }
     }
 
     /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
@@ -108,7 +101,7 @@ impl Program {
     /// Number of dense lines of shared data: whole pages, of which at least one line is touched
     /// each.
     pub fn lines(&self) -> u32 {
-        self.spans.lines()
+        self.spans.lines
     }
 
     /// The deepest stack line touched, plus one; 0 when the stack is not touched.

@@ -49,12 +49,8 @@ impl Program {
             match step {
                 Step::Strand(strand) => {
                     let cost = self.work(strand);
-                    let Work { loads, stores, blocks, touches } = cost;
-                    work.loads = work.loads.saturating_add(loads);
-                    work.stores = work.stores.saturating_add(stores);
-                    work.blocks = work.blocks.saturating_add(blocks);
-                    work.touches = work.touches.saturating_add(touches);
-                    let cost = loads.saturating_add(stores).saturating_add(blocks);
+                    work = work + cost;
+                    let cost = cost.loads.saturating_add(cost.stores).saturating_add(cost.blocks);
                     operations = operations.saturating_add(cost);
                     *now = now.saturating_add(cost);
                 }

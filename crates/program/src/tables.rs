@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -53,13 +54,14 @@ pub(crate) struct Blob {
 impl Blobs {
     /// The bytes of blob `index`, and how many touches they hold.
     pub(crate) fn get(&self, index: u32) -> (&[u8], u64) {
-        let Blob { end, touches } = self.table[index as usize];
-        (&self.bytes[self.begin(index) as usize..end as usize], touches)
+        (&self.bytes[place(&self.table, index)], self.table[index as usize].touches)
     }
+}
 
-    fn begin(&self, index: u32) -> u64 {
-        if index == 0 { 0 } else { self.table[index as usize - 1].end }
-    }
+/// Where blob `index` lies among the bytes.
+fn place(table: &[Blob], index: u32) -> Range<usize> {
+    let before = (index as usize).checked_sub(1);
+    before.map_or(0, |before| table[before].end as usize)..table[index as usize].end as usize
 }
 
 /// Finds equal blobs while a program is built.
@@ -83,12 +85,9 @@ impl BlobTable {
         let blob = &bytes[self.end()..];
         let next = u32::try_from(self.table.len()).ok()?;
         let known = *self.index.entry(xxh3_64(blob)).or_insert(next);
-        if let Some(&Blob { end, .. }) = self.table.get(known as usize) {
-            let begin = if known == 0 { 0 } else { self.table[known as usize - 1].end };
-            // Equal bytes are equal touches, so their number need not be compared.
-            if bytes[begin as usize..end as usize] == *blob {
-                return Some((known, false));
-            }
+        // Equal bytes are equal touches, so their number need not be compared.
+        if known < next && bytes[place(&self.table, known)] == *blob {
+            return Some((known, false));
         }
         self.table.push(Blob { end: bytes.len() as u64, touches });
         Some((next, true))

@@ -39,25 +39,14 @@ pub(crate) struct Encoder {
     last_near: [u64; NEAR_END as usize],
     /// The place where a far number was last used, by its low bits.
     last_far: [u64; 256],
-    pages: PageSet,
+    /// The pages touched.
+    pub(crate) pages: PageSet,
     /// The largest key touched: the deepest stack line, if any was touched.
     top: u64,
     /// A line that no address has, if one was touched.
-    bad: Option<u64>,
-    out: Vec<u8>,
-}
-
-/// The blobs of all strands, and what they need for decoding.
-#[derive(Debug)]
-pub(crate) struct Encoded {
-    /// All blobs.
-    pub(crate) bytes: Vec<u8>,
-    /// The pages touched.
-    pub(crate) pages: PageSet,
-    /// The deepest stack line plus one.
-    pub(crate) stack_lines: u64,
-    /// A line that no address has, if one was touched.
     pub(crate) bad: Option<u64>,
+    /// All bytes written, those of ended strands first.
+    pub(crate) out: Vec<u8>,
 }
 
 impl Encoder {
@@ -86,17 +75,7 @@ impl Encoder {
         self.at - self.start
     }
 
-    /// All bytes written, those of ended strands first.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.out
-    }
-
-    /// Takes back what was written after `len` bytes.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.out.truncate(len);
-    }
-
-    /// Ends the strand: all of it is in [`Self::bytes`], and the next touch begins a new one.
+    /// Ends the strand: all of it is in [`Self::out`], and the next touch begins a new one.
     pub(crate) fn end(&mut self) {
         self.flush();
         if self.at != self.start {
@@ -106,9 +85,9 @@ impl Encoder {
         }
     }
 
-    pub(crate) fn finish(self) -> Encoded {
-        let stack_lines = if self.top >= STACK_KEY { self.top - STACK_KEY + 1 } else { 0 };
-        Encoded { bytes: self.out, pages: self.pages, stack_lines, bad: self.bad }
+    /// The deepest stack line plus one.
+    pub(crate) fn stack_lines(&self) -> u64 {
+        self.top.checked_sub(STACK_KEY).map_or(0, |deepest| deepest + 1)
     }
 
     /// Adds a touch. A few operations while the touches repeat.

@@ -11,11 +11,11 @@ use super::chunk::ChunkReader;
 use super::{MAGIC, ReadError, Section, VERSION};
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Cost, Program, Strand};
+use crate::program::{Program, Strand};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
-use crate::{Declared, Meta, ScopeId};
+use crate::{Declared, Meta, ScopeId, Work};
 
 impl Program {
     /// [`read`](Self::read)s the file `path`.
@@ -97,20 +97,15 @@ struct Loading {
     stack_lines: u32,
     stretches: Vec<Span>,
     declared: Vec<Declared>,
-    costs: Vec<Cost>,
+    costs: Vec<Work>,
     blobs: Blobs,
     tree: TreeBuilder,
     strands: Vec<Strand>,
     /// Table entries used so far: a step may name these, or the next one.
-    used: Used,
+    used_declared: u32,
+    used_blobs: u32,
+    used_costs: u32,
     ended: bool,
-}
-
-#[derive(Default)]
-struct Used {
-    declared: u32,
-    blobs: u32,
-    costs: u32,
 }
 
 impl Loading {
@@ -202,14 +197,14 @@ impl Loading {
         match word & 3 {
             0 if back == 0 => match self.tree.end() {
                 Err(crate::TreeError::EndOfRoot) => self.ended = true,
-                other => drop(other.map_err(|error| error.to_string())?),
+                other => other.map_err(|error| error.to_string())?,
             },
             0 => return Err("unknown step".into()),
             1 => self.tree.sync(self.scope(back)?).map_err(|error| error.to_string())?,
             2 => {
-                let blob = number(&mut self.used.blobs, back, self.blobs.table.len(), "blob")?;
+                let blob = number(&mut self.used_blobs, back, self.blobs.table.len(), "blob")?;
                 let back = cursor.varint().ok_or(CUT)?;
-                let cost = number(&mut self.used.costs, back, self.costs.len(), "cost")?;
+                let cost = number(&mut self.used_costs, back, self.costs.len(), "cost")?;
                 self.tree.strand().map_err(|error| error.to_string())?;
                 self.strands.push(Strand { blob, cost });
             }
@@ -217,7 +212,7 @@ impl Loading {
                 let scope = self.scope(back)?;
                 let back = cursor.varint().ok_or(CUT)?;
                 let declared =
-                    number(&mut self.used.declared, back, self.declared.len(), "declared size")?;
+                    number(&mut self.used_declared, back, self.declared.len(), "declared size")?;
                 self.tree.fork(scope, declared).map_err(|error| error.to_string())?;
             }
         }
@@ -304,9 +299,9 @@ fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
     Ok(Declared { size: size(1)?, strand: size(2)? })
 }
 
-fn cost(cursor: &mut Cursor) -> Result<Cost, String> {
+fn cost(cursor: &mut Cursor) -> Result<Work, String> {
     let mut next = || cursor.varint().ok_or(CUT);
-    Ok(Cost { loads: next()?, stores: next()?, blocks: next()? })
+    Ok(Work { loads: next()?, stores: next()?, blocks: next()?, touches: 0 })
 }
 
 /// The number so far below the next new one, which must be in a table of `len`.

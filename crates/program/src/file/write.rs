@@ -7,7 +7,7 @@ use super::chunk::{ChunkWriter, RAW_LIMIT};
 use super::{MAGIC, Section, VERSION, WriteError};
 use crate::Declared;
 use crate::lines::PAGE_LINES;
-use crate::program::{Cost, Program, Strand};
+use crate::program::{Program, Strand};
 use crate::tree::Step;
 use crate::varint::{self, LONGEST};
 
@@ -26,20 +26,15 @@ impl Program {
         chunks.write(Section::Meta, &meta(self))?;
 
         let mut end = 0;
-        records(&mut chunks, Section::Spans, self.spans.table(), |out, span| {
+        records(&mut chunks, Section::Spans, &self.spans.table, |out, span| {
             varint::put(out, (span.first - end) / PAGE_LINES);
             varint::put(out, span.lines / PAGE_LINES);
             end = span.first + span.lines;
         })?;
         records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
-        records(
-            &mut chunks,
-            Section::Costs,
-            &self.costs,
-            |out, &Cost { loads, stores, blocks }| {
-                [loads, stores, blocks].into_iter().for_each(|n| varint::put(out, n));
-            },
-        )?;
+        records(&mut chunks, Section::Costs, &self.costs, |out, it| {
+            [it.loads, it.stores, it.blocks].into_iter().for_each(|n| varint::put(out, n));
+        })?;
         let mut begin = 0;
         records(&mut chunks, Section::Index, &self.blobs.table, |out, blob| {
             varint::put(out, blob.end - begin);
@@ -150,7 +145,7 @@ impl Numbers {
             }
             Step::Fork { child, scope } => {
                 varint::put(out, back(&mut self.scope, scope.0) << 2 | 3);
-                varint::put(out, back(&mut self.declared, program.tree.declared(child)));
+                varint::put(out, back(&mut self.declared, program.tree.declared[child.0 as usize]));
             }
         }
     }

@@ -22,36 +22,14 @@ pub enum TreeError {
     #[error("more {0} than can be numbered with 32 bits")]
     TooMany(&'static str),
     /// It would wait for itself or for a task that it does not descend from.
-    #[error(
-        "task {task} waits for scope {scope}, which holds task {other}, not a descendant of it"
-    )]
-    Sync {
-        /// The task that waits.
-        task: u32,
-        /// The scope that it waits for.
-        scope: u32,
-        /// A task in there.
-        other: u32,
-    },
+    #[error("task {0} waits for scope {1}, which holds task {2}, not a descendant of it")]
+    Sync(u32, u32, u32),
     /// The scope is no longer the forking task's to use.
-    #[error(
-        "task {task} forks into scope {scope}, which a task that is no ancestor of it has \
-         waited for"
-    )]
-    Fork {
-        /// The task that forks.
-        task: u32,
-        /// The scope.
-        scope: u32,
-    },
+    #[error("task {0} forks into scope {1}, which a task that is no ancestor of it has waited for")]
+    Fork(u32, u32),
     /// A scope that is neither known nor the next new one.
-    #[error("scope {scope} comes before scope {next}")]
-    Scope {
-        /// The scope.
-        scope: u32,
-        /// The next new scope.
-        next: u32,
-    },
+    #[error("scope {0} comes before scope {1}")]
+    Scope(u32, u32),
 }
 
 /// No task.
@@ -156,11 +134,10 @@ impl TreeBuilder {
     /// Begins a child that declares what stands at `declared` in the program's table.
     pub(crate) fn fork(&mut self, scope: ScopeId, declared: u32) -> Result<TaskId, TreeError> {
         let task = self.task();
-        let child = number(self.tree.parents.len(), "tasks")?;
+        let child = TaskId(number(self.tree.parents.len(), "tasks")?);
         let open = &self.open;
-        let child = TaskId(child);
         if !entry(&mut self.scopes, scope)?.fork(child, |task| is_open(open, task)) {
-            return Err(TreeError::Fork { task: task.0, scope: scope.0 });
+            return Err(TreeError::Fork(task.0, scope.0));
         }
         self.pending.push(Op::Fork { child, scope });
         self.tree.parents.push(task);
@@ -171,19 +148,19 @@ impl TreeBuilder {
     }
 
     /// Ends the task that runs.
-    pub(crate) fn end(&mut self) -> Result<TaskId, TreeError> {
+    pub(crate) fn end(&mut self) -> Result<(), TreeError> {
         if self.open.len() == 1 {
             return Err(TreeError::EndOfRoot);
         }
         self.close()
     }
 
-    fn close(&mut self) -> Result<TaskId, TreeError> {
+    fn close(&mut self) -> Result<(), TreeError> {
         let Open { task, first } = self.open.pop().ok_or(TreeError::EndOfRoot)?;
         let begin = number(self.tree.ops.len(), "operations")?;
         self.tree.ops.extend(self.pending.drain(first..));
         self.tree.ranges[task as usize] = (begin, number(self.tree.ops.len(), "operations")?);
-        Ok(TaskId(task))
+        Ok(())
     }
 
     /// The task that runs waits for `scope`.
@@ -192,7 +169,7 @@ impl TreeBuilder {
         let open = &self.open;
         entry(&mut self.scopes, scope)?
             .sync(task, |task| is_open(open, task))
-            .map_err(|other| TreeError::Sync { task: task.0, scope: scope.0, other: other.0 })?;
+            .map_err(|other| TreeError::Sync(task.0, scope.0, other.0))?;
         self.pending.push(Op::Sync(scope));
         Ok(())
     }
@@ -229,7 +206,7 @@ fn is_open(open: &[Open], task: u32) -> bool {
 fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeError> {
     let next = number(scopes.len(), "scopes")?;
     if scope.0 > next {
-        return Err(TreeError::Scope { scope: scope.0, next });
+        return Err(TreeError::Scope(scope.0, next));
     }
     if scope.0 == next {
         scopes.push(Scope::NEW);

@@ -16,29 +16,17 @@ use crate::{Op, ScopeId, StrandId, TaskId};
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// The parent of each task; the root's is itself.
-    parents: Vec<TaskId>,
+    pub(crate) parents: Vec<TaskId>,
     /// The range of each task's operations in `ops`.
     ranges: Vec<(u32, u32)>,
     /// The sizes that each task declares, as an index into the program's table.
-    declared: Vec<u32>,
+    pub(crate) declared: Vec<u32>,
     ops: Vec<Op>,
     pub(crate) scopes: u32,
     pub(crate) strands: u32,
 }
 
 impl Tree {
-    pub(crate) fn tasks(&self) -> u32 {
-        self.parents.len() as u32
-    }
-
-    pub(crate) fn parent(&self, task: TaskId) -> TaskId {
-        self.parents[task.0 as usize]
-    }
-
-    pub(crate) fn declared(&self, task: TaskId) -> u32 {
-        self.declared[task.0 as usize]
-    }
-
     pub(crate) fn ops(&self, task: TaskId) -> &[Op] {
         let (first, end) = self.ranges[task.0 as usize];
         &self.ops[first as usize..end as usize]
