@@ -3,7 +3,7 @@
 use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
 use crate::program::Strand;
-use crate::tables::{BlobTable, Interner};
+use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
 use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError, Work};
 
@@ -208,10 +208,10 @@ impl ProgramBuilder {
             meta: self.meta,
             root_declared: self.root_declared,
             tree,
-            declared: self.declared.into_table(),
+            declared: self.declared.table,
             strands: self.strands,
-            costs: self.costs.into_table(),
-            blobs: self.blobs.into_blobs(out),
+            costs: self.costs.table,
+            blobs: Blobs { bytes: out, table: self.blobs.table },
             spans,
             stack_lines,
         })

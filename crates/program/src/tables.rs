@@ -9,7 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Gives equal values the same index, in the order in which they were first seen.
 #[derive(Debug, Default)]
 pub(crate) struct Interner<T> {
-    table: Vec<T>,
+    /// The values by their index.
+    pub(crate) table: Vec<T>,
     index: HashMap<T, u32>,
     last: Option<(T, u32)>,
 }
@@ -29,10 +30,6 @@ impl<T: Copy + Eq + Hash> Interner<T> {
         });
         self.last = Some((value, index));
         Some(index)
-    }
-
-    pub(crate) fn into_table(self) -> Vec<T> {
-        self.table
     }
 }
 
@@ -67,7 +64,7 @@ fn place(table: &[Blob], index: u32) -> Range<usize> {
 /// Finds equal blobs while a program is built.
 #[derive(Debug, Default)]
 pub(crate) struct BlobTable {
-    table: Vec<Blob>,
+    pub(crate) table: Vec<Blob>,
     /// By content hash; of blobs with equal hashes but different content, the first.
     index: HashMap<u64, u32>,
 }
@@ -91,10 +88,6 @@ impl BlobTable {
         }
         self.table.push(Blob { end: bytes.len() as u64, touches });
         Some((next, true))
-    }
-
-    pub(crate) fn into_blobs(self, bytes: Vec<u8>) -> Blobs {
-        Blobs { bytes, table: self.table }
     }
 }
 

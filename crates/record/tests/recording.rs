@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    ops::Add,
     path::{Path, PathBuf},
     process::Command,
     sync::LazyLock,
@@ -55,12 +56,7 @@ fn strands(program: &Program) -> impl Iterator<Item = StrandId> {
 }
 
 fn work(program: &Program) -> Work {
-    strands(program).map(|s| program.work(s)).fold(Work::default(), |sum, w| Work {
-        loads: sum.loads + w.loads,
-        stores: sum.stores + w.stores,
-        blocks: sum.blocks + w.blocks,
-        touches: sum.touches + w.touches,
-    })
+    strands(program).map(|s| program.work(s)).fold(Work::default(), Work::add)
 }
 
 /// The lines of the wanted touches, ascending.

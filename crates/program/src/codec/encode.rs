@@ -223,13 +223,14 @@ impl Encoder {
         let (run, period) = (self.run, self.period);
         (self.run, self.period) = (0, 0);
         if run < 4 {
-            let end = self.at;
-            let tokens =
-                (end - run..end).map(|at| (self.history.code(at), self.history.number(at)));
-            if tokens.clone().map(|(code, number)| len(code, number)).sum::<usize>() <= 3 {
-                tokens.for_each(|(code, number)| put(&mut self.out, code, number));
+            let begin = self.out.len();
+            for at in self.at - run..self.at {
+                put(&mut self.out, self.history.code(at), self.history.number(at));
+            }
+            if self.out.len() - begin <= 3 {
                 return;
             }
+            self.out.truncate(begin);
         }
         let plain = run > STEPPED_LIMIT && self.history.is_plain(self.at, period);
         let mut left = run;
@@ -274,20 +275,5 @@ fn put(out: &mut Vec<u8>, code: u8, number: u64) {
             out.push(code);
             varint::put(out, number);
         }
-    }
-}
-
-/// The number of bytes that [`put`] writes.
-fn len(code: u8, number: u64) -> usize {
-    match code {
-        ..NEAR_END => 1,
-        RECENTLY.. => 2,
-        STACK.. => 1 + varint::len(number),
-        _ => match zigzag(number as i64) {
-            0..0x800 => 2,
-            0x800..0x40_0000 => 3,
-            0x40_0000..0x400_0000 => 4,
-            wide => 1 + varint::len(wide),
-        },
     }
 }

@@ -49,11 +49,10 @@ struct Scope {
 impl Scope {
     const NEW: Self = Self { first: NONE, waiter: NONE };
 
-    /// Notes that `child` is forked in it; `is_open` tells whether a task still runs, that is,
-    /// whether it is an ancestor of the child. False when a task that is none has waited for the
-    /// scope.
-    fn fork(&mut self, child: TaskId, is_open: impl Fn(u32) -> bool) -> bool {
-        let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(self.waiter);
+    /// Notes that `child` is forked in it, by the last of the `open` tasks. False when a task that
+    /// is no ancestor of the child has waited for the scope.
+    fn fork(&mut self, child: TaskId, open: &[Open]) -> bool {
+        let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(open, self.waiter);
         if allowed {
             self.first = self.first.min(child.0);
         }
@@ -62,7 +61,7 @@ impl Scope {
 
     /// Notes that `task` waits for it. Tasks are numbered in serial order, so those after `task` so
     /// far are its descendants. On failure, a task that is none.
-    fn sync(&mut self, task: TaskId, is_open: impl Fn(u32) -> bool) -> Result<(), TaskId> {
+    fn sync(&mut self, task: TaskId, open: &[Open]) -> Result<(), TaskId> {
         if self.first <= task.0 {
             return Err(TaskId(self.first));
         }
@@ -70,7 +69,7 @@ impl Scope {
             NONE => task.0,
             // All tasks of the scope descend from both, so one is an ancestor of the other.
             waiter if self.first != NONE => waiter.max(task.0),
-            waiter if waiter != CLOSED && is_open(waiter) => task.0,
+            waiter if waiter != CLOSED && is_open(open, waiter) => task.0,
             _ => CLOSED,
         };
         Ok(())
@@ -102,17 +101,14 @@ pub(crate) struct TreeBuilder {
 impl Default for TreeBuilder {
     /// In the root task.
     fn default() -> Self {
-        let tree = Tree {
-            parents: vec![TaskId(0)],
-            ranges: vec![(0, 0)],
-            // The program keeps the root's own sizes.
-            declared: vec![0],
-            ops: Vec::new(),
-            scopes: 1,
-            strands: 0,
-        };
         Self {
-            tree,
+            tree: Tree {
+                parents: vec![TaskId(0)],
+                ranges: vec![(0, 0)],
+                // The program keeps the root's own sizes.
+                declared: vec![0],
+                ..Tree::default()
+            },
             pending: Vec::new(),
             open: vec![Open { task: 0, first: 0 }],
             scopes: vec![Scope::NEW],
@@ -135,8 +131,7 @@ impl TreeBuilder {
     pub(crate) fn fork(&mut self, scope: ScopeId, declared: u32) -> Result<TaskId, TreeError> {
         let task = self.task();
         let child = TaskId(number(self.tree.parents.len(), "tasks")?);
-        let open = &self.open;
-        if !entry(&mut self.scopes, scope)?.fork(child, |task| is_open(open, task)) {
+        if !entry(&mut self.scopes, scope)?.fork(child, &self.open) {
             return Err(TreeError::Fork(task.0, scope.0));
         }
         self.pending.push(Op::Fork { child, scope });
@@ -166,9 +161,8 @@ impl TreeBuilder {
     /// The task that runs waits for `scope`.
     pub(crate) fn sync(&mut self, scope: ScopeId) -> Result<(), TreeError> {
         let task = self.task();
-        let open = &self.open;
         entry(&mut self.scopes, scope)?
-            .sync(task, |task| is_open(open, task))
+            .sync(task, &self.open)
             .map_err(|other| TreeError::Sync(task.0, scope.0, other.0))?;
         self.pending.push(Op::Sync(scope));
         Ok(())

@@ -13,7 +13,7 @@ pub use build::TreeError;
 use crate::{Op, ScopeId, StrandId, TaskId};
 
 /// All tasks with their operations. 16 bytes a task and 12 an operation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// The parent of each task; the root's is itself.
     pub(crate) parents: Vec<TaskId>,
@@ -47,7 +47,6 @@ pub(crate) enum Step {
 }
 
 /// The steps of the serial execution, the root's end the last. Memory is proportional to the depth.
-#[derive(Clone, Debug)]
 pub(crate) struct Serial<'a> {
     tree: &'a Tree,
     /// The open tasks, with the operations that they have left.

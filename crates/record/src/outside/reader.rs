@@ -112,7 +112,7 @@ pub(super) fn read(
 }
 
 fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamError> {
-    if stream.is_at_end()? {
+    if stream.peek()?.is_none() {
         return Err(StreamError::Empty);
     }
     let Some((stream::HELLO, argument)) = stream.event()? else {

@@ -44,11 +44,6 @@ impl<R: Read> Stream<R> {
         Self { from, bytes: vec![0; CHUNK].into(), at: 0, end: 0, words: 0 }
     }
 
-    /// True if nothing is left.
-    pub(super) fn is_at_end(&mut self) -> Result<bool, StreamError> {
-        Ok(!self.fill()?)
-    }
-
     /// Has at least one whole word in the buffer; `false` at the end of the stream.
     fn fill(&mut self) -> Result<bool, StreamError> {
         if self.end - self.at >= 8 {
@@ -70,7 +65,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// The next word, which stays; `None` at the end of the stream.
-    fn peek(&mut self) -> Result<Option<u64>, StreamError> {
+    pub(super) fn peek(&mut self) -> Result<Option<u64>, StreamError> {
         self.fill()?;
         let word = self.bytes[self.at..self.end].first_chunk();
         Ok(word.map(|word| u64::from_ne_bytes(*word)))
