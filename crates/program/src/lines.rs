@@ -18,7 +18,6 @@ pub(crate) const LINE_LIMIT: u64 = 1 << 58;
 pub(crate) struct Span {
     /// Its first line in the recorded process.
     pub(crate) first: u64,
-    /// How many lines it has.
     pub(crate) lines: u64,
     /// The dense number of its first line.
     pub(crate) dense: u32,

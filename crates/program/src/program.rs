@@ -3,15 +3,13 @@
 use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::tables::Blobs;
-use crate::tree::{Serial, Tree};
+use crate::tree::Tree;
 use crate::{Declared, Meta, Op, StrandId, TaskId, Work};
 
-/// A strand, by what it shares with strands like it.
+/// A strand, by the index of what it shares with strands like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strand {
-    /// Index of its blob.
     pub(crate) blob: u32,
-    /// Index of its cost.
     pub(crate) cost: u32,
 }
 
@@ -107,10 +105,5 @@ impl Program {
     /// The deepest stack line touched, plus one; 0 when the stack is not touched.
     pub fn stack_lines(&self) -> u32 {
         self.stack_lines
-    }
-
-    /// The serial execution, step by step.
-    pub(crate) fn serial(&self) -> Serial<'_> {
-        Serial::new(&self.tree)
     }
 }

@@ -44,7 +44,7 @@ impl Program {
         let mut ends = vec![0u64; self.scopes() as usize];
         // The open tasks: their scopes, and how far they have come.
         let mut open = vec![(0, 0u64)];
-        for step in self.serial() {
+        for step in self.tree.serial() {
             let Some((scope, now)) = open.last_mut() else { break };
             match step {
                 Step::Strand(strand) => {

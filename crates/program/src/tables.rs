@@ -70,7 +70,6 @@ pub(crate) struct BlobTable {
 }
 
 impl BlobTable {
-    /// The end of the last blob.
     pub(crate) fn end(&self) -> usize {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }

@@ -81,7 +81,6 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// The next `n` bytes.
     pub(crate) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let bytes = self.bytes.get(self.at..self.at.checked_add(n)?)?;
         self.at += n;

@@ -38,7 +38,6 @@ pub(crate) struct Digits {
     /// The largest difference to it that counts.
     span: u64,
     shift: u32,
-    /// Bits of the low digit.
     low_bits: u32,
 }
 

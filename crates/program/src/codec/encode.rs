@@ -39,7 +39,6 @@ pub(crate) struct Encoder {
     last_near: [u64; NEAR_END as usize],
     /// The place where a far number was last used, by its low bits.
     last_far: [u64; 256],
-    /// The pages touched.
     pub(crate) pages: PageSet,
     /// The largest key touched: the deepest stack line, if any was touched.
     top: u64,
@@ -249,7 +248,6 @@ const fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// Writes one token.
 fn put(out: &mut Vec<u8>, code: u8, number: u64) {
     if code < NEAR_END {
         out.push(code);

@@ -26,9 +26,7 @@ pub(crate) use encode::Encoder;
 #[cfg(test)]
 mod tests;
 
-/// Kept slots.
 const KEPT: usize = 16;
-/// Recent slots.
 const RECENT: usize = 64;
 
 /// The lines that the codec remembers: what the encoder, the decoder and the checker each know of a

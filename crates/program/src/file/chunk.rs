@@ -24,7 +24,6 @@ pub(super) const HEADER: usize = 36;
 /// Stored bytes begin with the length of the LZ4 block; what follows the block is padding.
 const BLOCK_LENGTH: usize = 4;
 
-/// Writes chunks one after another.
 pub(super) struct ChunkWriter<W> {
     to: W,
     stored: Vec<u8>,
@@ -72,11 +71,9 @@ impl<W: Write> ChunkWriter<W> {
     }
 }
 
-/// Reads chunks one after another.
 pub(super) struct ChunkReader<R> {
     from: R,
     read: u64,
-    /// Bytes read from the file.
     pub(super) offset: u64,
     /// Section of the last chunk.
     section: Section,

@@ -45,7 +45,7 @@ impl Program {
             chunks.write(Section::Blobs, part)?;
         }
         let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
-        records(&mut chunks, Section::Tree, self.serial(), |out, step| {
+        records(&mut chunks, Section::Tree, self.tree.serial(), |out, step| {
             numbers.put(self, out, step)
         })?;
         chunks.write(Section::End, &totals(self))?;

@@ -32,7 +32,6 @@ pub enum TreeError {
     Scope(u32, u32),
 }
 
-/// No task.
 const NONE: u32 = u32::MAX;
 /// More than one line of descent has waited for the scope: no task may fork into it any more.
 const CLOSED: u32 = u32::MAX - 1;
@@ -122,7 +121,6 @@ impl TreeBuilder {
         TaskId(self.open.last().map_or(0, |open| open.task))
     }
 
-    /// Scopes so far.
     pub(crate) fn scopes(&self) -> u32 {
         self.scopes.len() as u32
     }
@@ -142,7 +140,6 @@ impl TreeBuilder {
         Ok(child)
     }
 
-    /// Ends the task that runs.
     pub(crate) fn end(&mut self) -> Result<(), TreeError> {
         if self.open.len() == 1 {
             return Err(TreeError::EndOfRoot);
@@ -176,7 +173,6 @@ impl TreeBuilder {
         Ok(strand)
     }
 
-    /// Ends the root task.
     pub(crate) fn finish(mut self) -> Result<Tree, TreeError> {
         if self.open.len() > 1 {
             return Err(TreeError::Open(self.open.len() - 1));

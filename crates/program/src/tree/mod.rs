@@ -31,6 +31,11 @@ impl Tree {
         let (first, end) = self.ranges[task.0 as usize];
         &self.ops[first as usize..end as usize]
     }
+
+    /// The serial execution, step by step.
+    pub(crate) fn serial(&self) -> Serial<'_> {
+        Serial { tree: self, open: vec![(TaskId(0), self.ops(TaskId(0)).iter())] }
+    }
 }
 
 /// A step of the serial execution.
@@ -51,12 +56,6 @@ pub(crate) struct Serial<'a> {
     tree: &'a Tree,
     /// The open tasks, with the operations that they have left.
     open: Vec<(TaskId, std::slice::Iter<'a, Op>)>,
-}
-
-impl<'a> Serial<'a> {
-    pub(crate) fn new(tree: &'a Tree) -> Self {
-        Self { tree, open: vec![(TaskId(0), tree.ops(TaskId(0)).iter())] }
-    }
 }
 
 impl Iterator for Serial<'_> {

@@ -46,7 +46,8 @@ fn tasks_and_strands_are_numbered_in_serial_order_and_walked_in_it() {
     assert_eq!(tree.ops(TaskId(2)), [strand(2)]);
     assert_eq!(tree.ops(TaskId(3)), []);
     assert_eq!([1, 2, 3].map(|task| tree.parents[task].0), [0, 1, 0]);
-    let ends: Vec<u32> = Serial::new(&tree)
+    let ends: Vec<u32> = tree
+        .serial()
         .filter_map(|step| if let Step::End(task) = step { Some(task.0) } else { None })
         .collect();
     assert_eq!(ends, [2, 1, 3, 0]);
