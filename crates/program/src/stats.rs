@@ -39,8 +39,8 @@ impl Program {
         let mut operations = 0u64;
         let mut span = 0;
         let mut depth = 0;
-        // When the last task of each scope ends at the earliest. The serial execution sees a scope's
-        // tasks end before it is waited for.
+        // When the last task of each scope ends at the earliest. In the serial execution all of
+        // them end before the scope is waited for.
         let mut ends = vec![0u64; self.scopes() as usize];
         // The open tasks: their scopes, and how far they have come.
         let mut open = vec![(0, 0u64)];
