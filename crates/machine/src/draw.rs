@@ -5,8 +5,6 @@
 //! assert!(drawing.contains("4 × L3"));
 //! ```
 
-use std::fmt::Write;
-
 use crate::{Cache, ClusterId, Inclusion, Machine, Placement, Replacement, WorkerId};
 
 /// One line: its part of the tree, then columns.
@@ -59,12 +57,10 @@ impl Machine {
             let times = if count > 1 { format!("{count} × ") } else { String::new() };
             let (branch, below) =
                 if nth == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            for (at, line) in drawing.into_iter().enumerate() {
-                let tree = match at {
-                    0 => format!("{branch}{times}{}", line.tree),
-                    _ => format!("{below}{}", line.tree),
-                };
-                lines.push(Line { tree, ..line });
+            let mut start = format!("{branch}{times}");
+            for line in drawing {
+                lines.push(Line { tree: start + &line.tree, ..line });
+                start = below.to_owned();
             }
         }
         lines
@@ -86,10 +82,8 @@ impl Machine {
             format!("{} controller{s} of {} bytes/cycle", memory.controllers, memory.bandwidth);
         match memory.placement {
             Placement::Interleaved => {}
-            Placement::FirstTouch => line.rest.push_str(", first touch"),
-            Placement::Bound(k) => {
-                write!(line.rest, ", pages on {k} of them").expect("writing to a String")
-            }
+            Placement::FirstTouch => line.rest += ", first touch",
+            Placement::Bound(k) => line.rest += &format!(", pages on {k} of them"),
         }
         line
     }
@@ -97,8 +91,8 @@ impl Machine {
     fn print(&self, lines: &[Line]) -> String {
         let cores = self.workers().iter().map(|w| w.core + 1).max().unwrap_or(0);
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let (workers, cores) =
-            (count(self.workers().len(), "worker"), count(cores as usize, "core"));
+        let workers = count(self.workers().len(), "worker");
+        let cores = count(cores as usize, "core");
         let mut text = format!("{}: {workers} on {cores}, {} MHz\n", self.name, self.mhz);
         let widest = |width: &dyn Fn(&Line) -> usize| lines.iter().map(width).max().unwrap_or(0);
         // Lines without columns do not push the columns of the others to the right.
@@ -136,11 +130,8 @@ fn cache_line(cache: &Cache) -> Line {
         Replacement::TreePlru => Some("tree-PLRU"),
         Replacement::Random => Some("random replacement"),
     };
-    let mut rest: Vec<String> =
-        [inclusion, replacement].into_iter().flatten().map(str::to_owned).collect();
-    if cache.line != crate::assumed::LINE {
-        rest.push(format!("lines of {}", cache.line));
-    }
+    let line = (cache.line != crate::assumed::LINE).then(|| format!("lines of {}", cache.line));
+    let rest: Vec<&str> = [inclusion, replacement, line.as_deref()].into_iter().flatten().collect();
     let columns = [cache.size.to_string(), ways, format!("{} cycles", cache.latency.0)];
     Line { tree: cache.level.to_string(), columns, rest: rest.join(", ") }
 }
