@@ -1,6 +1,6 @@
 //! The ways in which the command fails.
 
-use std::{io, process::ExitStatus};
+use std::io;
 
 /// A failure, as one line.
 #[derive(Debug, thiserror::Error)]
@@ -17,18 +17,9 @@ pub(crate) enum Error {
     /// The runtime, or the program, has a defect.
     #[error("wrong result: {0}")]
     WrongResult(String),
-    /// A runtime cannot be set up.
-    #[error("{runtime} cannot be set up: {reason}")]
-    Setup { runtime: &'static str, reason: String },
-    /// A runtime is not here.
-    #[error("{runtime}: not built: {reason}")]
-    NotBuilt { runtime: String, reason: String },
-    /// A run in a process of its own failed.
-    #[error("{runtime} failed ({status}): {message}")]
-    Child { runtime: String, status: ExitStatus, message: String },
-    /// A process cannot be started.
-    #[error("cannot start {what}: {source}")]
-    Start { what: String, source: io::Error },
+    /// A runtime cannot be set up, or a process of its own cannot be started or failed.
+    #[error("{0}")]
+    Failed(String),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(io::Error),
@@ -37,9 +28,6 @@ pub(crate) enum Error {
 impl Error {
     /// True if another command line helps.
     pub(crate) fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Arguments(_) | Self::Size { .. } | Self::Memory(_) | Self::NotBuilt { .. }
-        )
+        matches!(self, Self::Arguments(_) | Self::Size { .. } | Self::Memory(_))
     }
 }

@@ -155,11 +155,10 @@ fn checked<T: PartialEq + std::fmt::Display>(
     found: T,
     expected: T,
 ) -> Result<Duration, Error> {
-    if found == expected {
-        Ok(time)
-    } else {
-        Err(Error::WrongResult(format!("{found}, must be {expected}")))
+    if found != expected {
+        return Err(Error::WrongResult(format!("{found}, must be {expected}")));
     }
+    Ok(time)
 }
 
 /// `n` elements made by `element` from their indices. Time O(n).

@@ -11,7 +11,7 @@ pub(crate) struct Befit(ThreadPool);
 impl Befit {
     pub(crate) fn new(threads: usize, scheduler: SchedulerKind) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).scheduler(scheduler).build();
-        pool.map(Self).map_err(|e| Error::Setup { runtime: "befit", reason: e.to_string() })
+        pool.map(Self).map_err(|e| Error::Failed(format!("befit cannot be set up: {e}")))
     }
 }
 
