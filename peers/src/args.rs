@@ -5,8 +5,8 @@ use std::{ffi::OsString, num::NonZero, thread};
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
 use crate::{
+    Error,
     contest::TimedRun,
-    error::Error,
     program::{self, Program},
     runtime::RuntimeKind,
 };

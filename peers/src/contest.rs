@@ -13,7 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{cpp, error::Error, program::Program, runtime::RuntimeKind};
+use crate::{Error, cpp, program::Program, runtime::RuntimeKind};
 
 /// A program to time.
 #[derive(Clone, Copy, Debug)]

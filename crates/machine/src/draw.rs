@@ -161,14 +161,10 @@ memory                         363 cycles  4 controllers of 8 bytes/cycle
             Part::core(speed, vec![l1(cpus.iter().map(|n| Part::worker(Some(*n))).collect())])
         };
         let l2 = |parts| Part::cache(2, Bytes::mib(2), 16, parts);
-        let parts = vec![
-            l2(vec![core(100, &[0, 1])]),
-            l2(vec![core(100, &[2, 3])]),
-            l2((4..8).map(|n| core(70, &[n])).collect()),
-        ];
-        let m = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, parts)])
-            .build()
-            .unwrap();
+        let fast = [[0, 1], [2, 3]].map(|cpus| l2(vec![core(100, &cpus)]));
+        let slow = l2((4..8).map(|n| core(70, &[n])).collect());
+        let l3 = Part::cache(3, Bytes::mib(12), 12, fast.into_iter().chain([slow]).collect());
+        let m = MachineSpec::new("hybrid", vec![l3]).build().unwrap();
         let expected = "\
 hybrid: 8 workers on 6 cores, 2500 MHz
 memory                           250 cycles  1 controller of 40 bytes/cycle
@@ -189,14 +185,9 @@ memory                           250 cycles  1 controller of 40 bytes/cycle
                 l2:1(size=1MiB line=128 ways=full replacement=plru inclusion=exclusive)
                     l1:1(size=32KiB ways=1 replacement=random) pu:1";
         let drawing = text.parse::<Machine>().unwrap().draw();
-        for what in [
-            "full",
-            "direct",
-            "exclusive, tree-PLRU, lines of 128 B",
-            "random replacement",
-            "first touch",
-            "1 worker on 1 core",
-        ] {
+        let cache = "exclusive, tree-PLRU, lines of 128 B";
+        let random = "random replacement";
+        for what in ["full", "direct", cache, random, "first touch", "1 worker on 1 core"] {
             assert!(drawing.contains(what), "{what} in {drawing}");
         }
         let bound: Machine = "(controllers=4 placement=2) pu:1".parse().unwrap();

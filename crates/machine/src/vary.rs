@@ -168,8 +168,8 @@ mod tests {
     fn fewer_cores_and_sockets_leave_a_proper_tree() {
         for (threads, per_core) in [("", 1), ("-ht", 2)] {
             for (sockets, cores) in (1..=4).flat_map(|s| [1, 2, 4, 8].map(|c| (s, c))) {
-                let machine =
-                    xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
+                let machine = xeon(threads).with_sockets(sockets).unwrap();
+                let machine = machine.with_cores(cores).unwrap();
                 invariants::check(&machine);
                 assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
                 assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
@@ -197,9 +197,8 @@ mod tests {
         assert_eq!((one.placement, one.bandwidth), (Placement::Interleaved, 36.0));
         for bad in [0, 125] {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
-            assert!(
-                error.ends_with(&format!("1 to 100 percent of its memory bandwidth, not {bad}"))
-            );
+            let expected = format!("1 to 100 percent of its memory bandwidth, not {bad}");
+            assert!(error.contains(&expected));
         }
     }
 

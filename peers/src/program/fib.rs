@@ -9,7 +9,7 @@ use std::{hint::black_box, time::Duration};
 use befit::{Forks, Task, fit};
 
 use super::{checked, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// The declared size of a call: a line of its stack.
 const BYTES: usize = 64;

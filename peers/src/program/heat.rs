@@ -11,7 +11,7 @@
 use std::{array, f64::consts::PI, mem, time::Duration};
 
 use super::{filled, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 const COLUMNS: usize = 512;
 const STEPS: i32 = 100;

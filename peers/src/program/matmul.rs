@@ -9,7 +9,7 @@ use std::time::Duration;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
 use super::{filled, random, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// Matrices with so many rows are multiplied by loops.
 const LEAF: usize = 32;

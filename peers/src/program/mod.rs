@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use clap::{ValueEnum, builder::PossibleValue};
 
 pub(crate) use self::fib::{Fib, fib_sized};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// A program; the comments are the lines of `--help`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -7,7 +7,7 @@
 use std::{hint::black_box, time::Duration};
 
 use super::{checked, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// The largest board.
 const MOST: usize = 16;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{filled, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// How often each range is mapped before it is cut.
 const REPEATS: usize = 3;

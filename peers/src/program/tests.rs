@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::{Program, filled, random};
 use crate::{
-    error::Error,
+    Error,
     runtime::{RuntimeKind, Serial},
 };
 

@@ -3,7 +3,7 @@
 use befit::{Forks, SchedulerKind, Scope, Task, ThreadPool, ThreadPoolBuilder, fit};
 
 use super::{Runtime, TaskScope, spawn_halves};
-use crate::{error::Error, program::Fib};
+use crate::{Error, program::Fib};
 
 /// A befit pool with defaults but for threads and scheduler.
 pub(crate) struct Befit(ThreadPool);

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use befit::SchedulerKind;
 
 use super::{Befit, Chili, Rayon, Serial};
-use crate::{cpp::CppRuntime, error::Error, program::Program};
+use crate::{Error, cpp::CppRuntime, program::Program};
 
 /// A runtime, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

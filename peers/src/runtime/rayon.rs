@@ -6,7 +6,7 @@ use rayon::{
 };
 
 use super::{Runtime, TaskScope, halves, spawn_halves};
-use crate::error::Error;
+use crate::Error;
 
 /// A rayon pool with defaults but for the number of threads.
 ///

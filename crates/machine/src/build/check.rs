@@ -95,10 +95,8 @@ pub(super) fn workers(workers: &[Worker]) -> Result<(), MachineError> {
         return Err(MachineError::object("machine", "has no worker"));
     }
     let mut seen = HashSet::new();
-    for index in workers.iter().filter_map(|w| w.os_index) {
-        if !seen.insert(index) {
-            return Err(MachineError::object(format!("cpu{index}"), "is listed twice"));
-        }
+    match workers.iter().filter_map(|w| w.os_index).find(|index| !seen.insert(*index)) {
+        Some(index) => Err(MachineError::object(format!("cpu{index}"), "is listed twice")),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -211,10 +211,8 @@ fn efficiency_cores_share_an_l2_and_are_slower() {
     assert_eq!(speeds(&m), [100, 100, 76, 76, 76, 76]);
     assert_eq!(cores(&m), [0, 0, 1, 2, 3, 4]);
     assert_eq!(m.mhz, 5000);
-    assert_eq!(
-        m.clusters().iter().map(|c| c.worker_count()).collect::<Vec<_>>(),
-        [6, 6, 2, 2, 4, 1, 1, 1, 1]
-    );
+    let counts: Vec<_> = m.clusters().iter().map(|c| c.worker_count()).collect();
+    assert_eq!(counts, [6, 6, 2, 2, 4, 1, 1, 1, 1]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod serial;
 use std::time::Duration;
 
 use super::{filled, random, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// Elements of a part of the partition; fewer are sorted by one thread.
 const PART: usize = 1 << 14;

@@ -38,15 +38,6 @@ pub(super) const fn socket_bit(socket: u32) -> u64 {
     1 << (32 + socket)
 }
 
-pub(super) const fn lost_bit(socket: u32) -> u64 {
-    socket_bit(socket) << TO_LOST
-}
-
-/// In the second word.
-pub(super) const fn private_lost_bits(core: u32) -> u64 {
-    1 << core | 1 << (32 + core)
-}
-
 /// The rows of all lines, and behind them one of no line, which stays 0.
 #[derive(Clone, Debug)]
 pub(super) struct Rows(Vec<[u64; 2]>);
