@@ -37,9 +37,8 @@ pub trait Env {
     }
 
     /// Shows the user one line from the policy, once.
-    fn tell(&mut self, what: &'static str) {
-        let _ = what;
-    }
+    #[expect(unused_variables, reason = "nothing is shown by default")]
+    fn tell(&mut self, what: &'static str) {}
 }
 
 /// An [`Env`] that only knows random numbers: for tests, and for engines that charge nothing.

@@ -69,7 +69,8 @@ pub enum Finds {
     Nothing,
     /// Whatever is ready and accepted, as far as there is room for it.
     IfThereIsRoom,
-    /// Whatever is ready and accepted.
+    /// Whatever is ready and accepted, also from where the worker is not under the task's anchor: a
+    /// worker that asks like this may take nothing else.
     Everything,
 }
 
@@ -120,6 +121,35 @@ impl Default for Capabilities {
 ///   The engine need not ask again for it until a later `add`, `done` or `task_ended` names a
 ///   cluster that has it.
 /// - Several workers may call any method at once.
+///
+/// An engine of one worker, which runs a root task with two children:
+///
+/// ```
+/// use befit_machine::WorkerId;
+/// use befit_sched::{Ask, Options, Policy, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo};
+///
+/// let machine = "core:1 l1:1(size=32768) pu:1".parse()?;
+/// let scheduler = SchedulerKind::Ws.build(&machine, Options::default());
+/// let (w, mut env) = (WorkerId(0), QuietEnv(fastrand::Rng::with_seed(1)));
+/// let root = Ready { job: "root", task: TaskInfo::root(None, None), stage: Stage::Start };
+/// scheduler.add(w, root, &mut env);
+/// let mut ran = Vec::new();
+/// while let Some(ready) = scheduler.get(w, Ask::ANYTHING, &mut env) {
+///     ran.push(ready.job); // Here an engine runs the strand.
+///     scheduler.done(w, &ready.strand(), &mut env);
+///     if ready.job == "root" {
+///         for (index, job) in [(1, "right"), (0, "left")] {
+///             let task = ready.task.child(index, None, None);
+///             scheduler.add(w, Ready { job, task, stage: Stage::Start }, &mut env);
+///         }
+///     } else {
+///         scheduler.task_ended(w, &ready.task, &mut env);
+///     }
+/// }
+/// assert_eq!(ran, ["root", "left", "right"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Its name, as users type it.
     fn name(&self) -> &'static str;
@@ -131,7 +161,6 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
 
     /// Which goes on after `parent` forks. May be called several times for one fork.
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        let _ = parent;
         ForkOrder::ChildFirst
     }
 
@@ -144,28 +173,23 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// Whether something seems to wait that `w` would find without stealing. This is a hint: others
     /// may take it at any moment, and `get` may refuse it.
     fn has_own(&self, w: WorkerId) -> bool {
-        let _ = w;
         false
     }
 
     /// Worker `w` goes on with a strand of `task` that `get` did not hand out: a thread returns to
     /// the closure that called `join`, when its children have ended. The policy accounts for it and
     /// cannot refuse.
-    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        let _ = (w, task, env);
-    }
+    fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {}
 
     /// Worker `w` ran `strand`. Returns a cluster under which workers that found nothing should ask
     /// again, if any.
     fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
-        let _ = (w, strand, env);
         None
     }
 
     /// `task` has ended, with everything that it forked; `w` ran its last strand. Returns as
     /// `done`.
     fn task_ended(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
-        let _ = (w, task, env);
         None
     }
 
@@ -177,7 +201,6 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// How much of a cluster's cache is claimed at the moment. `None` from policies that claim
     /// nothing.
     fn occupancy(&self, cluster: ClusterId) -> Option<Bytes> {
-        let _ = cluster;
         None
     }
 

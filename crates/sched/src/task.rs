@@ -1,4 +1,4 @@
-//! What a policy is told of a task, and what it may note on it.
+//! What a policy knows of a task, and what it may note on it.
 
 use befit_machine::{Bytes, ClusterId};
 

@@ -1,13 +1,14 @@
 //! A strand on its way through the caches.
 
 use befit_cache::{Found, Hierarchy, LineAccess, PrefetchPlan};
-use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
+use befit_machine::{Cluster, ClusterId, Machine, Worker, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
 
 use crate::{
     SimError,
     clock::Ticks,
+    latency, line_size,
     memory::Memory,
     stall::{Stall, Window},
 };
@@ -56,15 +57,13 @@ pub(crate) struct Hardware {
 
 impl Hardware {
     pub(crate) fn new(program: &Program, machine: &Machine, seed: u64) -> Result<Self, SimError> {
-        let line =
-            machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
-        let recorded = program.meta().line_size.0;
-        if line < recorded || !line.is_power_of_two() {
+        let recorded = program.meta().line_size;
+        let (line, coarser) = line_size(machine, recorded).map_err(|line| {
+            let recorded = recorded.0;
             let why =
                 format!("its lines of {line} bytes are finer than the recorded ones of {recorded}");
-            return Err(SimError::Machine(why));
-        }
-        let coarser = (line / recorded).trailing_zeros();
+            SimError::Machine(why)
+        })?;
         let shared_lines = (program.lines() >> coarser) + 1;
         let stack_lines = (program.stack_lines() >> coarser) + 1;
         let workers = machine.workers().len() as u32;
@@ -73,22 +72,18 @@ impl Hardware {
         let lines = lines.ok_or_else(|| {
             SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines"))
         })?;
-        let innermost = |c: &ClusterId| machine.cluster(*c).children.is_empty();
-        let hidden = (0..machine.clusters().len() as u32).map(ClusterId).filter(innermost);
-        let hidden =
-            hidden.filter_map(|c| machine.cluster(c).cache).map(|c| c.latency.0).min().unwrap_or(0);
+        let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
+        let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
-        let cores = machine.workers().iter().map(|w| (w.core, 100.0 / f64::from(w.speed.max(1))));
-        let cores: Vec<_> = cores.collect();
+        let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
+        let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed)
                 .map_err(|e| SimError::Machine(e.to_string()))?,
             memory: Memory::new(machine, line, lines)?,
-            reach: machine
-                .clusters()
-                .iter()
-                .map(|c| beyond(c.cache.map_or(machine.memory.latency.0, |c| c.latency.0)))
+            reach: (0..machine.clusters().len() as u32)
+                .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
             parallelism: machine.memory.parallelism.max(1.0),
@@ -140,12 +135,12 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`; answers how long the worker waits for the bus, and how long
+    /// One touch, as planned, at `now`. Returns how long the worker waits for the bus, and how long
     /// the line then takes.
     fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
-        // Lines that go out take their place on the bus; nobody waits for them.
+        // Lines that go out take their place on the bus; no worker waits for them.
         for _ in 0..access.written_back {
             self.memory.transfer(worker, line, now);
         }
@@ -181,7 +176,7 @@ pub(crate) struct Execution<'a> {
     filled: usize,
     /// Operations between two touches, in fractions of [`OPERATION`].
     stride: u64,
-    /// What is left of the strand's operations, in the same unit.
+    /// The strand's operations that are left, in the same unit.
     left: u64,
     stall: Stall,
     /// All of the strand's operations.
@@ -207,7 +202,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended.
-    /// Answers the clock, whether it ended, and how many touches were made.
+    /// Returns the clock, whether it ended, and how many touches were made.
     pub(crate) fn run(
         &mut self,
         hardware: &mut Hardware,
@@ -273,8 +268,7 @@ impl<'a> Execution<'a> {
         self.filled += count;
     }
 
-    /// What is left of the work when all touches are made: all of it, for a strand that touches
-    /// nothing.
+    /// Runs the operations after the last touch: all of them, for a strand that touches nothing.
     fn tail(&mut self, clock: Ticks, until: Ticks, ticks_per_op: f64) -> (Ticks, bool) {
         let rest = Ticks((self.left as f64 * ticks_per_op) as u64);
         let slice = until.since(clock) + Ticks(1);

@@ -29,12 +29,12 @@ mod tests;
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 
-use befit_machine::Machine;
+use befit_machine::{Bytes, ClusterId, Machine};
 use befit_program::Program;
 use befit_sched::Policy;
 
-/// Runs `program` on `machine` as `settings` say. `progress` is told, from time to time, how many
-/// line touches were simulated since it was last told.
+/// Runs `program` on `machine` as `settings` say. From time to time `progress` is called with the
+/// number of line touches simulated since its last call.
 ///
 /// Takes time linear in the program's line touches, and memory linear in its tasks and distinct
 /// lines.
@@ -53,4 +53,21 @@ pub fn run(
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
     engine::Engine::new(program, machine, settings, progress)?.run()
+}
+
+/// The bytes of the machine's lines, and, as a power of two, how many recorded lines of `recorded`
+/// bytes each of them holds. The bytes alone where they cannot be simulated: they must be a power
+/// of two, and no finer than the recorded ones.
+fn line_size(machine: &Machine, recorded: Bytes) -> Result<(u64, u32), u64> {
+    let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
+    let line = caches.map(|cache| cache.line.0).max().unwrap_or(64);
+    if line < recorded.0 || !line.is_power_of_two() {
+        return Err(line);
+    }
+    Ok((line, (line / recorded.0).trailing_zeros()))
+}
+
+/// Cycles that a line takes from the cache of `cluster`, or from memory, which is the root.
+fn latency(machine: &Machine, cluster: ClusterId) -> u64 {
+    machine.cluster(cluster).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
 }

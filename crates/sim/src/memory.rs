@@ -3,8 +3,8 @@
 //! Workers are simulated a slice at a time, so their requests do not come in the order of virtual
 //! time. A queue that only knew when its last request ends would make every worker wait for all
 //! that another did later in its slice. So a controller's time is divided into *periods*, each with
-//! a count of how much of it is taken; a request takes from the first period, from its own on, that
-//! has room.
+//! a count of how much of it is taken. A request takes from the first period with room, from its
+//! own on.
 
 use befit_machine::{Machine, Placement, WorkerId};
 
@@ -32,7 +32,7 @@ struct Period {
 }
 
 impl Controller {
-    /// Takes `slot` ticks from the first period at or after `now` that has room; answers when they
+    /// Takes `slot` ticks from the first period at or after `now` that has room. Returns when they
     /// begin.
     fn reserve(&mut self, now: Ticks, slot: u64, length: u64) -> Ticks {
         let mut number = now.0 / length;
@@ -105,7 +105,7 @@ impl Memory {
         })
     }
 
-    /// Sends `line` over its controller's bus at `now`; answers when the bus has it.
+    /// Sends `line` over its controller's bus at `now`. Returns when the bus has it.
     pub(crate) fn transfer(&mut self, worker: WorkerId, line: u32, now: Ticks) -> Ticks {
         let controller = self.controller(worker, line);
         self.controllers[controller].reserve(now, self.slot.0, self.period)

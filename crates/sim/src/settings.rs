@@ -1,13 +1,13 @@
-//! What may be set on a simulation.
+//! The settings of a simulation, and why one fails.
 
 use befit_sched::{Options, SchedulerKind};
 
-/// What may be set on a simulation.
+/// The settings of a simulation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings<P = SchedulerKind> {
     /// The policy: a built-in one, or any other [`Policy`](befit_sched::Policy).
     pub scheduler: P,
-    /// What is set on it.
+    /// The policy's options.
     pub options: Options,
     /// Seeds every generator of the run; the same seed gives the same outcome.
     pub seed: u64,

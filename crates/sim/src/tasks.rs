@@ -114,7 +114,7 @@ impl<'a> Tasks<'a> {
         self.forks.push(child);
     }
 
-    /// The task's body is at its end. Answers the task that waited for it as the last of its scope,
+    /// The task's body is at its end. Returns the task that waited for it as the last of its scope,
     /// if any.
     pub(crate) fn body_ended(&mut self, task: TaskId) -> Option<TaskId> {
         let Progress { scope, parent, .. } = self.tasks[task.0 as usize];
@@ -129,9 +129,8 @@ impl<'a> Tasks<'a> {
         self.program.ops(task).len() == self.tasks[task.0 as usize].next as usize
     }
 
-    /// One of the things that keep `task` alive is gone: its body, or a child. Answers, if it was
-    /// the last, the task's parent, which has lost a child then; the second part says whether the
-    /// task has ended.
+    /// One of the things that keep `task` alive is gone: its body, or a child. Returns whether it
+    /// was the last, so that the task has ended; and then its parent, which has lost a child.
     pub(crate) fn let_go(&mut self, task: TaskId) -> (bool, Option<TaskId>) {
         let progress = &mut self.tasks[task.0 as usize];
         progress.live -= 1;

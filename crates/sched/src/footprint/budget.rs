@@ -13,12 +13,12 @@ pub struct Price {
 /// Keeps deciding from costing more than it gains, by more than a small share of the time that
 /// tasks take.
 ///
-/// An account of time. Looks at affinities are paid from it. What they are thought to gain is paid
-/// in, and so is 1/128 of the time that tasks run. Before each step of a decision (the choice of
-/// one task) it is asked whether it affords the looks ([`may`](Self::may)); if not, what is left of
-/// the decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128
-/// of the time goes into finding that out; and it goes on being found out, so that a program whose
-/// tasks begin to share is noticed.
+/// An account of time. Looks at affinities are paid from it. Their expected gains are paid in, and
+/// so is 1/128 of the time that tasks run. Each step of a decision (the choice of one task) first
+/// asks whether the account affords its looks ([`may`](Self::may)); if not, the rest of the
+/// decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128 of
+/// the time goes into finding that out. The looks never stop altogether, so a program whose tasks
+/// begin to share is noticed.
 ///
 /// A *step* is a look at each task of the window. The account opens with 16 steps, so that the
 /// first decisions can begin, and never holds more than 32, so that gains of long ago pay for
@@ -92,7 +92,8 @@ mod tests {
     proptest! {
         #[test]
         fn in_any_stretch_what_is_spent_is_covered_by_32_steps_and_gains_and_a_share_of_the_time(
-            steps in prop::collection::vec((0..10_000u32, 0..65u64, -40..80i64), 1..200), from in 0..200usize,
+            steps in prop::collection::vec((0..10_000u32, 0..65u64, -40..80i64), 1..200),
+            from in 0..200usize,
         ) {
             let mut budget = Budget::new(PRICE, 64);
             let (mut covered, mut spent) = (32.0 * 64.0 * PRICE.look, 0.0);
@@ -104,7 +105,7 @@ mod tests {
                 }
                 budget.ran(f64::from(time));
                 if at >= from && may {
-                    // When it is spent nobody knows yet what it gains.
+                    // When it is spent its gain is not known yet.
                     spent += looks as f64 * PRICE.look;
                     prop_assert!(spent <= covered + 1e-6, "{spent} of {covered}");
                     covered += gain.max(0) as f64 * PRICE.affinity;

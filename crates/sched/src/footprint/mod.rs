@@ -16,7 +16,7 @@
 //! let mut window = Window::new(Settings { decide: 5, execute: 5, age: 4 }).unwrap();
 //! window.extend([0, 70, 20, 90, 40]);
 //! let mut order = Vec::new();
-//! window.decide(Some(&10), Order::Greedy, overlap, &mut order);
+//! window.decide(Some(&10), Order::Greedy, overlap, None, &mut order);
 //! assert_eq!(order, [0, 20, 40, 70, 90]);
 //! ```
 //!
@@ -25,9 +25,8 @@
 //! than a look at all pairs, sorts by keys instead. `docs/footprint.md` explains the rules and
 //! proves the bound on displacement.
 //!
-//! Source: the study of footprint-based scheduling (`docs/footprint.md` says what is its and what
-//! is ours). It proposes the window, the metric and the age, and leaves the algorithm as future
-//! work; the orders, the bound and the budget are ours.
+//! Source: de Kruijf & Stockman (2007) propose the window, the metric and the age, and leave the
+//! algorithm as future work. The orders, the bound and the budget are ours (`docs/footprint.md`).
 
 mod budget;
 mod learned;

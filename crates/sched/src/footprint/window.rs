@@ -1,6 +1,6 @@
 //! The window of tasks that are considered together.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, fmt};
 
 use super::{
     Budget,
@@ -35,13 +35,11 @@ impl Default for Settings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SettingsError(Settings);
 
-impl std::fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Settings { decide, execute, .. } = self.0;
-        write!(
-            f,
-            "N_execute is {execute} and N_decide {decide}; N_execute must be 1 or more, and N_decide no less"
-        )
+        write!(f, "N_execute is {execute} and N_decide {decide}; ")?;
+        f.write_str("N_execute must be 1 or more, and N_decide no less")
     }
 }
 
@@ -102,31 +100,10 @@ impl<T> Window<T> {
     /// Decides: the tasks that are to run now are put behind `out`, in order. `previous` is the
     /// task that ran last.
     ///
-    /// `affinity(before, next)` is what `next` gains from running right after `before`. O(N_decide
-    /// × N_execute) where the order is greedy.
+    /// `affinity(before, next)` is what `next` gains from running right after `before`. Greedily,
+    /// a `budget` limits how many are looked at; the rest of the N_execute goes by arrival.
+    /// O(N_decide × N_execute) where the order is greedy.
     pub fn decide(
-        &mut self,
-        previous: Option<&T>,
-        order: Order,
-        affinity: impl Fn(&T, &T) -> i64,
-        out: &mut Vec<T>,
-    ) -> Decision {
-        self.choose(previous, order, affinity, None, out)
-    }
-
-    /// As [`Self::decide`], greedily, as far as `budget` affords it; what is left of the N_execute
-    /// goes by arrival. O(N_decide × N_execute).
-    pub fn decide_within(
-        &mut self,
-        budget: &mut Budget,
-        previous: Option<&T>,
-        affinity: impl Fn(&T, &T) -> i64,
-        out: &mut Vec<T>,
-    ) -> Decision {
-        self.choose(previous, Order::Greedy, affinity, Some(budget), out)
-    }
-
-    fn choose(
         &mut self,
         previous: Option<&T>,
         order: Order,
@@ -135,20 +112,15 @@ impl<T> Window<T> {
         out: &mut Vec<T>,
     ) -> Decision {
         let (considered, due) = (self.considered(), self.due());
-        let chosen = {
-            let tasks = &self.waiting.make_contiguous()[..considered];
-            let look = |before: Option<usize>, next: usize| {
-                before
-                    .map(|before| &tasks[before].0)
-                    .or(previous)
-                    .map_or(0, |before| affinity(before, &tasks[next].0))
-            };
-            let execute = self.settings.execute;
-            match order {
-                Order::Arrival => Chosen::arrival(considered.min(execute)),
-                Order::Greedy => greedy(considered, execute, due, look, budget),
-                Order::Exact => exact(considered, execute, due, look),
-            }
+        let tasks = &self.waiting.make_contiguous()[..considered];
+        let look = |before: Option<usize>, next: usize| {
+            let before = before.map(|before| &tasks[before].0).or(previous);
+            before.map_or(0, |before| affinity(before, &tasks[next].0))
+        };
+        let execute = self.settings.execute;
+        let chosen = match order {
+            Order::Greedy => greedy(considered, execute, due, look, budget),
+            Order::Exact => exact(considered, execute, due, look),
         };
         self.take(chosen, out)
     }
@@ -207,7 +179,7 @@ mod tests {
     use super::*;
     use crate::footprint::Price;
 
-    /// Runs tasks 0, 1, … that come in bursts, and answers the order in which they ran.
+    /// Runs tasks 0, 1, … that come in bursts, and returns the order in which they ran.
     fn run(
         settings: Settings,
         bursts: &[u32],
@@ -220,18 +192,13 @@ mod tests {
         let affinity = |a: &u32, b: &u32| {
             (u64::from(*a) * 31 + u64::from(*b) * 17 + seed).wrapping_mul(seed | 1) as i64 % 97
         };
+        let key = |task: &u32| task.wrapping_mul(seed as u32 | 1) % 101;
         let mut decide = |window: &mut Window<u32>, ran: &mut Vec<u32>| {
             let previous = ran.last().copied();
-            match (order, &mut budget) {
-                (Some(Order::Greedy), Some(budget)) => {
-                    window.decide_within(budget, previous.as_ref(), affinity, ran)
-                }
-                (Some(order), _) => window.decide(previous.as_ref(), order, affinity, ran),
-                (None, _) => window.decide_by_key(
-                    previous.as_ref(),
-                    |task| task.wrapping_mul(seed as u32 | 1) % 101,
-                    ran,
-                ),
+            let previous = previous.as_ref();
+            match order {
+                Some(order) => window.decide(previous, order, affinity, budget.as_mut(), ran),
+                None => window.decide_by_key(previous, key, ran),
             };
         };
         for burst in bursts {
@@ -246,12 +213,7 @@ mod tests {
     }
 
     fn orders() -> impl Strategy<Value = Option<Order>> {
-        prop_oneof![
-            Just(None),
-            Just(Some(Order::Greedy)),
-            Just(Some(Order::Exact)),
-            Just(Some(Order::Arrival))
-        ]
+        prop_oneof![Just(None), Just(Some(Order::Greedy)), Just(Some(Order::Exact))]
     }
 
     proptest! {
@@ -263,47 +225,33 @@ mod tests {
             let settings = Settings { decide, execute: part.min(decide), age };
             // Which runs out at once, or now and then, or never.
             let price = |worth| Price { look: 20.0, affinity: f64::from(worth) };
-            let ran = run(settings, &bursts, order, seed, worth.map(|worth| Budget::new(price(worth), decide / 8)));
+            let budget = worth.map(|worth| Budget::new(price(worth), decide / 8));
+            let ran = run(settings, &bursts, order, seed, budget);
             let mut sorted = ran.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..bursts.iter().sum::<u32>()), "each runs once");
             let late = (i64::from(age) + 1) * settings.execute as i64 - 1;
             for (place, task) in ran.iter().enumerate() {
                 let displacement = place as i64 - i64::from(*task);
-                prop_assert!(-(decide as i64 - 1) <= displacement && displacement <= late, "{task} ran as {place}");
+                let bound = 1 - decide as i64..=late;
+                prop_assert!(bound.contains(&displacement), "{task} ran as {place}");
             }
         }
     }
 
     #[test]
     fn the_latest_place_is_reached() {
-        // Nobody likes task 0; it runs when it is due, and last.
+        // Task 0 is liked least: it runs when it is due, and last.
         let settings = Settings { decide: 8, execute: 4, age: 3 };
         let mut window = Window::new(settings).unwrap();
         window.extend(0..100);
         let mut ran = Vec::new();
         while !window.is_empty() {
             let previous = ran.last().copied().unwrap_or(1);
-            window.decide(
-                Some(&previous),
-                Order::Greedy,
-                |_, next| if *next == 0 { -1 } else { 0 },
-                &mut ran,
-            );
+            let dislike = |_: &u32, next: &u32| -i64::from(*next == 0);
+            window.decide(Some(&previous), Order::Greedy, dislike, None, &mut ran);
         }
         assert_eq!(ran.iter().position(|task| *task == 0), Some(4 * 4 - 1));
-    }
-
-    #[test]
-    fn arrival_order_is_kept_where_it_is_asked_for() {
-        let ran = run(
-            Settings { decide: 7, execute: 3, age: 0 },
-            &[20, 5],
-            Some(Order::Arrival),
-            1,
-            None,
-        );
-        assert!(ran.into_iter().eq(0..25));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who occupies which cache: the space-bounded schedulers' book of claims.
+//! The space-bounded schedulers' book of claims: how much of each cache is occupied.
 //!
 //! One ledger for each child of the root (a socket, in most machines), behind one lock: every path
 //! from a worker to the root lies in one of them.
@@ -21,7 +21,7 @@ pub(super) struct Ledger {
     pages: Vec<Guarded<()>>,
 }
 
-/// One cluster's limits and what is claimed of them.
+/// One cluster's limits, and the bytes that are claimed.
 #[derive(Debug)]
 struct Cache {
     /// M in bytes; `u64::MAX` for memory.
@@ -116,7 +116,7 @@ impl Ledger {
     }
 
     /// Lets a strand of `task`, queued at step `at` of worker `w`'s path, run on `w` if the bounded
-    /// property allows, and claims its space. Answers the task with its anchor, which is new where
+    /// property allows, and claims its space. Returns the task with its anchor, which is new where
     /// the task is maximal.
     pub(super) fn admit(
         &self,
@@ -161,7 +161,7 @@ impl Ledger {
         self.on_page(self.path(w)[0], env, || self.claim_passing(below, task.strand.0));
     }
 
-    /// Gives a strand's claims back. Answers the highest cluster that has more room now.
+    /// Gives a strand's claims back. Returns the highest cluster that has more room now.
     pub(super) fn strand_done(
         &self,
         w: WorkerId,
@@ -174,7 +174,7 @@ impl Ledger {
         Some(highest)
     }
 
-    /// Gives a maximal task's claims back. Answers the highest cluster that has more room now.
+    /// Gives a maximal task's claims back. Returns the highest cluster that has more room now.
     pub(super) fn task_ended(&self, task: &TaskInfo, env: &mut dyn Env) -> Option<ClusterId> {
         let up = || std::iter::successors(Some(task.anchor), |c| self.cache(*c).parent);
         let claimed = || up().take_while(|c| u64::from(c.0) != task.mark);

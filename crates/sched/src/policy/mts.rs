@@ -7,7 +7,8 @@
 //! the socket has workers.
 //!
 //! Deviation: any worker that finds the queue empty steals, not only a head core while all others
-//! are idle. The stolen tasks go to the shared stack, so it makes no difference to who runs them.
+//! are idle. The stolen tasks go to the shared stack, so it makes no difference which worker it
+//! was.
 
 use std::fmt::Debug;
 
@@ -52,7 +53,7 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
             return None;
         }
         let own = self.sockets.of(w);
-        let found = self.stacks[own].pop_new(None, env);
+        let found = self.stacks[own].pop_new(env);
         if found.is_some() || ask.own_only {
             return found;
         }

@@ -39,11 +39,20 @@ impl<T> Queue<T> {
         self.len.load(Ordering::Acquire) == 0
     }
 
-    /// The newest of the accepted jobs.
+    /// The newest.
+    // Apart from `take_new`: `Guarded::with` then moves the entry in registers.
     #[inline]
-    pub(super) fn pop_new(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+    pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.pop(env, VecDeque::pop_back)
+    }
+
+    /// The newest of the accepted jobs.
+    pub(super) fn take_new(
+        &self,
+        accepts: &dyn Fn(&T) -> bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
         self.pop(env, |entries| {
-            let Some(accepts) = accepts else { return entries.pop_back() };
             let at = entries.iter().rposition(|ready| accepts(&ready.job))?;
             entries.remove(at)
         })

@@ -17,7 +17,7 @@
 //! per child cluster: a worker takes the newest of its own child cluster's, else the oldest of a
 //! random sibling's.
 //!
-//! # Readings, where the paper leaves a choice
+//! # Readings, where the source leaves a choice
 //! - Simhadri et al. lock a cluster at a time, from leaf to root, and hold each lock for what it
 //!   claims. Here the claims of all caches under one child of the root (a socket) are one ledger
 //!   behind one lock. A path is checked and claimed at once, so no claim is ever rolled back, and a
@@ -32,7 +32,7 @@
 //!   anchor.
 //! - Strands of which no size is known at all claim nothing as they pass through a cache. If each
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
-//!   for the sake of a size that nobody gave.
+//!   for the sake of a size that was never declared.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
 //!   all, as in work stealing. On one stack it would take the newest of another, which is the
 //!   smallest part of that one's work; and a search that ends at the first find may go on in both
@@ -82,7 +82,7 @@ struct Buckets<T> {
     /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is
     /// the back.
     here: Vec<Vec<Ready<T>>>,
-    /// Of bucket 0, what is of unknown size, with who put it there.
+    /// Of bucket 0, what is of unknown size, with the worker that put it there.
     unknown: VecDeque<(WorkerId, Ready<T>)>,
     /// Bucket k at index k − 1.
     deeper: Vec<Vec<Ready<T>>>,
@@ -124,7 +124,7 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
 
     fn capabilities(&self) -> Capabilities {
         // Once something has a size, a worker that may run only what it waits for could wait for
-        // room that nobody gives back.
+        // room that no task gives back.
         let sized = self.sized.load(Ordering::Relaxed);
         Capabilities {
             finds: if sized { Finds::IfThereIsRoom } else { Finds::Everything },

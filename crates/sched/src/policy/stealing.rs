@@ -92,7 +92,22 @@ impl<T: Handle> WorkStealing<T> {
         }
     }
 
+    /// As `get`, of what is accepted.
+    // Apart from it: there an entry is moved in registers.
+    #[inline(never)]
+    fn get_accepted(
+        &self,
+        w: WorkerId,
+        accepts: &dyn Fn(&T) -> bool,
+        own_only: bool,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let own = self.queues[w.index()].take_new(accepts, env);
+        if own.is_some() || own_only { own } else { self.steal(w, Some(accepts), env) }
+    }
+
     /// Takes from another's queue.
+    #[inline(never)]
     fn steal(
         &self,
         thief: WorkerId,
@@ -161,8 +176,11 @@ impl<T: Handle> Scheduler<T> for WorkStealing<T> {
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let own = self.queues[w.index()].pop_new(ask.accepts, env);
-        if own.is_some() || ask.own_only { own } else { self.steal(w, ask.accepts, env) }
+        if let Some(accepts) = ask.accepts {
+            return self.get_accepted(w, accepts, ask.own_only, env);
+        }
+        let own = self.queues[w.index()].pop_new(env);
+        own.or_else(|| if ask.own_only { None } else { self.steal(w, None, env) })
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

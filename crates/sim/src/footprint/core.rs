@@ -4,6 +4,7 @@ use befit_cache::{Access, CacheError, Found, Hierarchy, footprint::Frames};
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 use super::{FootprintError, Tasks};
+use crate::{latency, line_size};
 
 /// How latencies of caches behind one another are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,28 +48,18 @@ impl Core {
     /// Where the machine cannot be modelled, or its lines are finer than the recorded ones.
     pub fn new(machine: &Machine, tasks: &Tasks, reading: Reading) -> Result<Self, FootprintError> {
         let worker = WorkerId(0);
-        let line =
-            machine.clusters().iter().filter_map(|c| c.cache).map(|c| c.line.0).max().unwrap_or(64);
-        if line < tasks.line().0 || !line.is_power_of_two() {
-            return Err(FootprintError::Lines {
-                machine: machine.name.clone(),
-                line,
-                recorded: tasks.line().0,
-            });
-        }
-        let coarser = (line / tasks.line().0).trailing_zeros();
+        let (_, coarser) = line_size(machine, tasks.line()).map_err(|line| {
+            FootprintError::Lines { machine: machine.name.clone(), line, recorded: tasks.line().0 }
+        })?;
         let model =
             |source: CacheError| FootprintError::Machine { machine: machine.name.clone(), source };
         let caches = Hierarchy::new(machine, (tasks.lines() >> coarser) + 1, 1).map_err(model)?;
-        let latency = |c: ClusterId| {
-            machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
-        };
-        let mut reach: Vec<u64> =
-            (0..machine.clusters().len() as u32).map(|c| latency(ClusterId(c))).collect();
+        let clusters = (0..machine.clusters().len() as u32).map(ClusterId);
+        let mut reach: Vec<u64> = clusters.map(|c| latency(machine, c)).collect();
         if reading.latencies == Latencies::Additive {
             let mut passed = 0;
             for cluster in machine.path(worker) {
-                passed += latency(cluster);
+                passed += latency(machine, cluster);
                 reach[cluster.index()] = passed;
             }
         }
@@ -81,14 +72,14 @@ impl Core {
         &self.caches
     }
 
-    /// Runs task `task` of `tasks`; `frames` see its accesses, and it ends for them. Answers its
-    /// cycles. O(its touches).
+    /// Runs task `task` of `tasks`, whose accesses and end `frames` see. Returns its cycles. O(its
+    /// touches).
     ///
     /// # Panics
     /// Where there is no such task, or `tasks` are not those that the core was made for.
     pub fn run(&mut self, tasks: &Tasks, task: usize, frames: Option<&mut Frames>) -> f64 {
         let touches = tasks.touches(task);
-        // What is no touch was an access to the line touched just before.
+        // The other accesses were to the line touched just before.
         let again = tasks.accesses(task) - touches.len() as u64;
         let mut waits = again * self.innermost;
         match frames {

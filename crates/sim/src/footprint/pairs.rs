@@ -22,7 +22,8 @@ pub enum FootprintError {
     },
     /// Its lines are shorter than those that were recorded.
     #[error(
-        "cannot simulate {machine}: its lines of {line} bytes are finer than the recorded ones of {recorded}"
+        "cannot simulate {machine}: its lines of {line} bytes are finer than the recorded ones of \
+         {recorded}"
     )]
     Lines {
         /// Its name.

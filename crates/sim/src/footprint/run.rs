@@ -1,10 +1,11 @@
 //! What an order of tasks costs.
 
 use befit_cache::footprint::Frames;
-use befit_machine::{ClusterId, Machine};
-use befit_sched::footprint::{Budget, Decision, Learned, Order, Price, Settings, Window};
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::footprint::{Budget, Learned, Order, Price, Settings, Window};
 
 use super::{Core, Oracle, Tasks};
+use crate::latency;
 
 /// What deciding costs, in cycles, charged to the core that runs the tasks.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,10 +22,7 @@ impl Charge {
     /// access to its innermost cache; a hit saves half of the way from the innermost cache to the
     /// next, as affinities count a hit as one and a miss as minus one.
     pub fn on(machine: &Machine, width: f64) -> Self {
-        let mut latencies = machine.path(befit_machine::WorkerId(0)).map(|c| {
-            machine.cluster(c).cache.map_or(machine.memory.latency.0, |cache| cache.latency.0)
-                as f64
-        });
+        let mut latencies = machine.path(WorkerId(0)).map(|c| latency(machine, c) as f64);
         let inner = latencies.next().unwrap_or(0.0);
         let outer = latencies.next().unwrap_or(inner);
         Self { look: 4.0 / width + inner, saved: (outer - inner) / 2.0 }
@@ -43,7 +41,7 @@ pub enum How<'a> {
     Given(&'a [u32], &'a Learned, Order),
     /// By a key: the task's number.
     Key,
-    /// By what is in the caches at that moment, one task at a time (N_execute is 1): the upper
+    /// By the caches' contents at that moment, one task at a time (N_execute is 1): the upper
     /// reference.
     Contents,
 }
@@ -57,7 +55,7 @@ pub struct Fbs<'a> {
     pub how: How<'a>,
     /// What deciding costs.
     pub charge: Charge,
-    /// Whether a [`Budget`] limits what is looked at by affinity, greedily: the default.
+    /// Whether a [`Budget`] limits how many affinities are looked at, greedily: the default.
     pub budget: bool,
 }
 
@@ -123,17 +121,20 @@ impl Fbs<'_> {
         let mut previous: Option<Arrived> = None;
         let (mut now, mut place) = (Vec::new(), 0usize);
         while !window.is_empty() {
+            let before = previous.as_ref();
             let affinity = |a: &Arrived, b: &Arrived| self.affinity(&learned, *a, *b);
-            let decision = self.decide(
-                machine,
-                core,
-                tasks,
-                &mut window,
-                previous.as_ref(),
-                affinity,
-                budget.as_mut(),
-                &mut now,
-            );
+            let decision = match self.how {
+                How::Key => window.decide_by_key(before, |task| task.1, &mut now),
+                How::Contents => {
+                    let wait = |_: &Arrived, next: &Arrived| {
+                        -(core.would_wait(machine, tasks, next.1 as usize) as i64)
+                    };
+                    window.decide(before, Order::Greedy, wait, None, &mut now)
+                }
+                How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order) => {
+                    window.decide(before, order, affinity, budget.as_mut(), &mut now)
+                }
+            };
             ran.looks += decision.looks;
             ran.deciding += decision.looks as f64 * self.charge.look;
             let cycles = match (&mut frames, &self.how) {
@@ -163,38 +164,6 @@ impl Fbs<'_> {
             }
         }
         ran
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "all that a way to decide may look at")]
-    fn decide(
-        &self,
-        machine: &Machine,
-        core: &Core,
-        tasks: &Tasks,
-        window: &mut Window<Arrived>,
-        previous: Option<&Arrived>,
-        affinity: impl Fn(&Arrived, &Arrived) -> i64,
-        budget: Option<&mut Budget>,
-        now: &mut Vec<Arrived>,
-    ) -> Decision {
-        match (&self.how, budget) {
-            (How::Key, _) => window.decide_by_key(previous, |task| task.1, now),
-            (How::Contents, _) => {
-                let wait = |_: &Arrived, next: &Arrived| {
-                    -(core.would_wait(machine, tasks, next.1 as usize) as i64)
-                };
-                window.decide(previous, Order::Greedy, wait, now)
-            }
-            (
-                How::Oracle(_, Order::Greedy)
-                | How::Learned(_, _, Order::Greedy)
-                | How::Given(_, _, Order::Greedy),
-                Some(budget),
-            ) => window.decide_within(budget, previous, affinity, now),
-            (How::Oracle(_, order) | How::Learned(_, _, order) | How::Given(_, _, order), _) => {
-                window.decide(previous, *order, affinity, now)
-            }
-        }
     }
 
     fn affinity(&self, learned: &Learned, before: Arrived, next: Arrived) -> i64 {

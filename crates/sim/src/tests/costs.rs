@@ -1,52 +1,30 @@
 use befit_machine::{Cycles, Placement};
-use befit_program::{Declared, ScopeId};
+use befit_program::{Program, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{machine, program, reader, simulate};
+use super::{forks, machine, program, reader, simulate};
 use crate::{Costs, Settings, run};
 
 const FREE: Costs = Costs { call: 0, lock: 0, near_steal: 0, far_steal: 0, poll: 200 };
 
+/// The time of `program` under `ws`.
+fn cycles(program: &Program, machine: &str) -> f64 {
+    simulate(program, &super::machine(machine), SchedulerKind::Ws, 1).time.0 as f64
+}
+
 #[test]
 fn independent_work_speeds_up_with_the_cores() {
-    let program = program(|b| {
-        for _ in 0..64 {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            b.work(100_000, 0, 0);
-            b.end().unwrap();
-        }
-        b.sync(ScopeId(1)).unwrap();
-    });
-    let time = |cores: u32| {
-        simulate(
-            &program,
-            &machine(&format!("core:{cores} l1:1(size=32768) pu:1")),
-            SchedulerKind::Ws,
-            1,
-        )
-        .time
-        .0 as f64
-    };
+    let program = forks(64, |b| b.work(100_000, 0, 0));
+    let time = |cores| cycles(&program, &format!("core:{cores} l1:1(size=32768) pu:1"));
     assert!((time(1) / 6.4e6 - 1.0).abs() < 0.01, "{}", time(1));
     assert!((time(1) / time(8) - 8.0).abs() < 0.3, "{}", time(1) / time(8));
 }
 
 #[test]
 fn hardware_threads_share_their_cores_issue_slots() {
-    let program = program(|b| {
-        for _ in 0..16 {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            b.work(100_000, 0, 0);
-            b.end().unwrap();
-        }
-        b.sync(ScopeId(1)).unwrap();
-    });
-    let one = simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1)
-        .time
-        .0 as f64;
-    let two = simulate(&program, &machine("core:2 l1:1(size=32768) pu:2"), SchedulerKind::Ws, 1)
-        .time
-        .0 as f64;
+    let program = forks(16, |b| b.work(100_000, 0, 0));
+    let one = cycles(&program, "core:2 l1:1(size=32768) pu:1");
+    let two = cycles(&program, "core:2 l1:1(size=32768) pu:2");
     assert!((one / two - 1.0).abs() < 0.02, "{one} {two}");
 }
 
@@ -105,14 +83,7 @@ fn time_is_bound_by_bandwidth_where_many_workers_stream() {
 
 #[test]
 fn a_contended_lock_is_waited_for() {
-    let program = program(|b| {
-        for _ in 0..2000 {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            b.work(10, 0, 0);
-            b.end().unwrap();
-        }
-        b.sync(ScopeId(1)).unwrap();
-    });
+    let program = forks(2000, |b| b.work(10, 0, 0));
     let machine = machine("core:16 l1:1(size=32768) pu:1");
     let time = |lock| {
         let costs = Costs { lock, ..FREE };
@@ -121,7 +92,7 @@ fn a_contended_lock_is_waited_for() {
             .time
             .0
     };
-    // Each of the 2,000 tasks passes the root's lock twice, whoever runs it.
+    // Each of the 2,000 tasks passes the root's lock twice, whichever worker runs it.
     assert!(time(100) > 2000 * 2 * 100, "{}", time(100));
     assert!(time(0) < time(100));
 }

@@ -4,21 +4,16 @@ use befit_machine::{Bytes, ClusterId, Level};
 use befit_program::{Declared, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{machine, program, reader, simulate};
+use super::{TWO_SOCKETS, forks, machine, program, reader, simulate};
 use crate::{Settings, run};
-
-const TWO_SOCKETS: &str = "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1";
 
 #[test]
 fn equal_seeds_give_equal_outcomes_and_others_differ() {
     let program = program(|b| (0..64).for_each(|i| reader(b, 1, i * 500, 1000, 3)));
     let machine = machine(TWO_SOCKETS);
     for kind in SchedulerKind::ALL {
-        assert_eq!(
-            simulate(&program, &machine, kind, 3),
-            simulate(&program, &machine, kind, 3),
-            "{kind}"
-        );
+        let [one, other] = [3, 3].map(|seed| simulate(&program, &machine, kind, seed));
+        assert_eq!(one, other, "{kind}");
     }
     let times: Vec<_> =
         (0..8).map(|seed| simulate(&program, &machine, SchedulerKind::Ws, seed).time).collect();
@@ -79,14 +74,9 @@ fn an_anchored_tasks_children_stay_on_its_socket() {
 
 #[test]
 fn a_stack_belongs_to_the_worker_that_runs_the_strand() {
-    let program = program(|b| {
-        for _ in 0..40 {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            (0..8).for_each(|line| b.touch(line, true, true));
-            b.work(5000, 0, 0);
-            b.end().unwrap();
-        }
-        b.sync(ScopeId(1)).unwrap();
+    let program = forks(40, |b| {
+        (0..8).for_each(|line| b.touch(line, true, true));
+        b.work(5000, 0, 0);
     });
     let outcome = simulate(&program, &machine(TWO_SOCKETS), SchedulerKind::Ws, 1);
     assert_eq!(outcome.levels[0].coherence_misses.0, 0, "no stack is shared");
@@ -95,19 +85,15 @@ fn a_stack_belongs_to_the_worker_that_runs_the_strand() {
 
 #[test]
 fn a_false_sharing_pair_pays_in_coherence_misses() {
-    let program = program(|b| {
-        for _ in 0..2 {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            for _ in 0..1000 {
-                b.touch(7, true, false);
-                b.work(2000, 0, 0);
-            }
-            b.end().unwrap();
+    let program = forks(2, |b| {
+        for _ in 0..1000 {
+            b.touch(7, true, false);
+            b.work(2000, 0, 0);
         }
-        b.sync(ScopeId(1)).unwrap();
     });
     let outcome = simulate(&program, &machine(TWO_SOCKETS), SchedulerKind::Ws, 1);
-    assert!(outcome.levels[0].coherence_misses.0 > 500, "{}", outcome.levels[0].coherence_misses.0);
+    let misses = outcome.levels[0].coherence_misses.0;
+    assert!(misses > 500, "{misses}");
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! Small programs, built by hand, on small machines: what the engine must get right.
 
-mod claims;
 mod costs;
 mod fidelity;
-mod random;
-mod tiers;
+mod policies;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
@@ -20,6 +18,18 @@ fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {
     builder.finish().expect("a well-formed program")
 }
 
+/// So many tasks beside one another; `body` is what each does.
+fn forks(count: u32, body: impl Fn(&mut ProgramBuilder)) -> Program {
+    program(|b| {
+        for _ in 0..count {
+            b.fork(ScopeId(1), Declared::default()).expect("a fork");
+            body(b);
+            b.end().expect("an end");
+        }
+        b.sync(ScopeId(1)).expect("a sync");
+    })
+}
+
 /// A task of `size` bytes that reads `lines` lines from `from` on, at `operations` a line.
 fn reader(b: &mut ProgramBuilder, scope: u32, from: u64, lines: u64, operations: u64) {
     let declared = Declared { size: Some(Bytes(lines * 64)), strand: None };
@@ -30,6 +40,9 @@ fn reader(b: &mut ProgramBuilder, scope: u32, from: u64, lines: u64, operations:
     }
     b.end().expect("an end");
 }
+
+/// Two sockets of two cores; L3 1 MiB, L2 64 KiB, L1 8 KiB.
+const TWO_SOCKETS: &str = "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1";
 
 fn machine(text: &str) -> Machine {
     let mut machine: Machine = text.parse().expect("a valid topology");

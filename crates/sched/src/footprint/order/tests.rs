@@ -2,10 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{
-    super::{Budget, Price},
-    Chosen, by_key, exact, greedy,
-};
+use super::{Chosen, by_key, exact, greedy};
+use crate::footprint::{Budget, Price};
 
 /// Affinities of a window of `n` tasks: the first row is that to the task that ran last.
 fn affinities(most: usize) -> impl Strategy<Value = (usize, Vec<i64>)> {
@@ -50,7 +48,9 @@ fn is_a_choice(chosen: &Chosen, n: usize, execute: usize, due: usize) -> bool {
 
 proptest! {
     #[test]
-    fn exact_is_the_best_of_all_orders((n, table) in affinities(6), execute in 1..8usize, due in 0..4usize) {
+    fn exact_is_the_best_of_all_orders(
+        (n, table) in affinities(6), execute in 1..8usize, due in 0..4usize,
+    ) {
         let chosen = exact(n, execute, due, look(n, &table));
         prop_assert!(is_a_choice(&chosen, n, execute, due));
         prop_assert_eq!(chosen.gain, sum(&chosen.order, look(n, &table)));
@@ -59,7 +59,9 @@ proptest! {
     }
 
     #[test]
-    fn greedy_is_never_better_than_exact((n, table) in affinities(9), execute in 0..10usize, due in 0..12usize) {
+    fn greedy_is_never_better_than_exact(
+        (n, table) in affinities(9), execute in 0..10usize, due in 0..12usize,
+    ) {
         let chosen = greedy(n, execute, due, look(n, &table), None);
         prop_assert!(is_a_choice(&chosen, n, execute, due));
         prop_assert_eq!(chosen.gain, sum(&chosen.order, look(n, &table)));
@@ -67,17 +69,17 @@ proptest! {
     }
 
     #[test]
-    fn keys_are_taken_in_a_circle(keys in prop::collection::vec(0..50u32, 0..20), last in prop::option::of(0..50u32),
-                                  execute in 0..25usize, due in 0..6usize) {
+    fn keys_are_taken_in_a_circle(
+        keys in prop::collection::vec(0..50u32, 0..20), last in prop::option::of(0..50u32),
+        execute in 0..25usize, due in 0..6usize,
+    ) {
         let chosen = by_key(&keys, last, execute, due);
         prop_assert!(is_a_choice(&chosen, keys.len(), execute, due));
         let last = last.unwrap_or(0);
-        let way: Vec<_> = chosen.order.iter().map(|task| (keys[*task] < last, keys[*task])).collect();
+        let way = chosen.order.iter().map(|task| (keys[*task] < last, keys[*task]));
         prop_assert!(way.is_sorted());
     }
-}
 
-proptest! {
     #[test]
     fn a_budget_that_runs_out_leaves_a_choice_that_ends_by_arrival(
         (n, table) in affinities(9), execute in 1..10usize, due in 0..12usize, affinity in 0..6u32,

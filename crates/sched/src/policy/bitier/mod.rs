@@ -3,8 +3,8 @@
 //!
 //! *Socket* means the workers under one last-level cache. A task is *inter-socket*; or *leaf
 //! inter-socket*, the root of an *intra-socket subtree*; or a task of such a subtree ([`Tier`]).
-//! Policies differ in how they tell them apart (`cab` and `hws` by depth, `cats` by measuring). They
-//! agree in where tasks wait and which workers may take them:
+//! Policies differ in how they tell them apart (`cab` and `hws` by depth, `cats` by measuring).
+//! They agree in where tasks wait and which workers may take them:
 //!
 //! - children of inter-socket tasks wait in the *inter-socket pool* of the socket where they were
 //!   forked;
@@ -39,8 +39,8 @@ pub(in crate::policy) enum Tier {
     Intra = 4,
 }
 
-/// A task's tier and its number in a table, packed into [`crate::TaskInfo::mark`]. A child inherits its
-/// parent's.
+/// A task's tier and its number in a table, packed into [`crate::TaskInfo::mark`]. A child inherits
+/// its parent's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::policy) struct Mark {
     pub(in crate::policy) tier: Tier,

@@ -9,10 +9,7 @@ use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
 use super::Sockets;
-use crate::{
-    Env, Handle, LockId, Ready,
-    policy::queue::{Accepts, Queue},
-};
+use crate::{Env, Handle, LockId, Ready, policy::queue::Queue};
 
 /// An inter-socket pool per socket, an intra-socket pool per worker.
 #[derive(Debug)]
@@ -58,7 +55,7 @@ impl<T: Handle> Pools<T> {
     /// The worker's own newest intra-socket task, else the oldest of another of its socket, from a
     /// random one on.
     pub(in crate::policy) fn get_intra(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        if let Some(ready) = self.intra[w.index()].pop_new(None, env) {
+        if let Some(ready) = self.intra[w.index()].pop_new(env) {
             return Some(ready);
         }
         let socket = self.sockets.of(w);
@@ -79,7 +76,7 @@ impl<T: Handle> Pools<T> {
         socket: usize,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        if let Some(ready) = self.inter[socket].pop_new(None, env) {
+        if let Some(ready) = self.inter[socket].pop_new(env) {
             return Some(ready);
         }
         if self.inter.iter().all(|queue| queue.seems_empty()) {
@@ -96,12 +93,12 @@ impl<T: Handle> Pools<T> {
     pub(in crate::policy) fn get_accepted(
         &self,
         w: WorkerId,
-        accepts: Accepts<'_, T>,
+        accepts: &dyn Fn(&T) -> bool,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let own = self.intra[w.index()].pop_new(accepts, env);
+        let own = self.intra[w.index()].take_new(accepts, env);
         let others = || self.intra.iter().chain(&self.inter);
-        own.or_else(|| others().find_map(|queue| queue.pop_old(accepts, env)))
+        own.or_else(|| others().find_map(|queue| queue.pop_old(Some(accepts), env)))
     }
 
     fn steal(&self, queue: &Queue<T>, victim: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {

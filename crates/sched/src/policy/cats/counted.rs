@@ -9,10 +9,10 @@ use crate::{Env, WorkerCounts};
 
 /// What the strands of each worker have done.
 ///
-/// A source is asked once a strand, where it ends: what was counted since the last strand's end is
-/// this one's, with the few lines that the policy itself touched in between. Only where a worker
-/// had nothing to do, or ran what nobody wants to know of, is the source asked where the strand
-/// begins, too.
+/// A source is asked once a strand, where it ends: the counts since the last strand's end are this
+/// one's, with the few lines that the policy itself touched in between. Only where a worker had
+/// nothing to do, or ran a strand that is not counted, is the source asked where the strand begins,
+/// too.
 ///
 /// Where several threads of a pool are one worker, a strand's counts may be taken for another's.
 #[derive(Debug)]
@@ -22,12 +22,10 @@ pub(super) struct Meters(Vec<CachePadded<Meter>>);
 struct Meter {
     /// The source was asked where the strand that runs began, or the last one ended.
     begun: AtomicBool,
-    /// What a strand did that has ended, and the task that it belongs to (0: none): not entered in
-    /// the table yet.
+    /// The task of a strand that has ended and is not entered in the table yet (0: none).
     task: AtomicU32,
-    lines: AtomicU64,
-    llc_misses: AtomicU64,
-    instructions: AtomicU64,
+    /// Its private misses, last-level misses and instructions.
+    counts: [AtomicU64; 3],
 }
 
 impl Meters {
@@ -49,12 +47,12 @@ impl Meters {
         env.counts().filter(|_| self.0[w.index()].begun.load(Relaxed))
     }
 
-    /// What `w` does before its next strand is nobody's.
+    /// From now until its next strand begins, `w` works for no task.
     pub(super) fn pause(&self, w: WorkerId) {
         self.0[w.index()].begun.store(false, Relaxed);
     }
 
-    /// Keeps what a strand of `task` did, until the table is looked into in any case. Answers what
+    /// Keeps what a strand of `task` did, until the table is looked into in any case. Returns what
     /// was kept before.
     pub(super) fn keep(
         &self,
@@ -64,9 +62,8 @@ impl Meters {
     ) -> Option<(u32, WorkerCounts)> {
         let before = self.take(w);
         let meter = &self.0[w.index()];
-        meter.lines.store(counts.private_misses, Relaxed);
-        meter.llc_misses.store(counts.llc_misses, Relaxed);
-        meter.instructions.store(counts.instructions, Relaxed);
+        let counts = [counts.private_misses, counts.llc_misses, counts.instructions];
+        meter.counts.iter().zip(counts).for_each(|(kept, count)| kept.store(count, Relaxed));
         meter.task.store(task, Relaxed);
         before
     }
@@ -79,11 +76,8 @@ impl Meters {
             return None;
         }
         meter.task.store(0, Relaxed);
-        let counts = WorkerCounts {
-            private_misses: meter.lines.load(Relaxed),
-            llc_misses: meter.llc_misses.load(Relaxed),
-            instructions: meter.instructions.load(Relaxed),
-        };
-        Some((task, counts))
+        let [private_misses, llc_misses, instructions] =
+            meter.counts.each_ref().map(|kept| kept.load(Relaxed));
+        Some((task, WorkerCounts { private_misses, llc_misses, instructions }))
     }
 }

@@ -64,25 +64,26 @@ impl<T: Handle> Cats<T> {
         None
     }
 
-    /// What `ask` accepts, wherever it waits and whatever the tiers say: a worker that asks like
-    /// this may take nothing else.
+    /// What `accepts` accepts, wherever it waits and whatever the tiers say: a worker that asks
+    /// like this may take nothing else.
     pub(super) fn find_accepted(
         &self,
         w: WorkerId,
-        ask: Ask<'_, T>,
+        accepts: &dyn Fn(&T) -> bool,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
+        let ask = Ask { accepts: Some(accepts), ..Ask::ANYTHING };
         // Most that is waited for while all is measured.
         let own = self.plain.get(w, Ask { own_only: true, ..ask }, env);
         if own.is_some() {
             return own;
         }
         let socket = self.pools.sockets.of(w);
-        if let Some(ready) = self.pools.get_accepted(w, ask.accepts, env) {
+        if let Some(ready) = self.pools.get_accepted(w, accepts, env) {
             return Some(self.begin(socket, ready, 0, env));
         }
         for leaves in &self.leaves {
-            if let Some(leaf) = leaves.take_accepted(ask.accepts, env) {
+            if let Some(leaf) = leaves.take_accepted(accepts, env) {
                 self.leaves[socket].begin(leaf.bytes, env);
                 return Some(self.begin(socket, leaf.ready, leaf.bytes, env));
             }

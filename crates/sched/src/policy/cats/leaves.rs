@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::{Env, Guarded, LockId, Ready, policy::queue::Accepts};
+use crate::{Env, Guarded, LockId, Ready};
 
 /// A leaf inter-socket task that waits.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Waiting<T> {
 pub(super) struct Leaves<T> {
     /// A hint, written under the lock.
     len: AtomicUsize,
-    waiting: Guarded<Queued<T>>,
+    queued: Guarded<Queued<T>>,
 }
 
 #[derive(Debug)]
@@ -30,10 +30,8 @@ struct Queued<T> {
 
 impl<T: Copy> Leaves<T> {
     pub(super) fn new(lock: LockId) -> Self {
-        Self {
-            len: AtomicUsize::new(0),
-            waiting: Guarded::new(lock, Queued { waiting: Vec::new(), running: 0 }),
-        }
+        let queued = Queued { waiting: Vec::new(), running: 0 };
+        Self { len: AtomicUsize::new(0), queued: Guarded::new(lock, queued) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -41,7 +39,7 @@ impl<T: Copy> Leaves<T> {
     }
 
     pub(super) fn put(&self, leaf: Waiting<T>, env: &mut dyn Env) {
-        self.waiting.with(env, |queued, _| {
+        self.queued.with(env, |queued, _| {
             queued.waiting.push(leaf);
             self.len.store(queued.waiting.len(), SeqCst);
         });
@@ -49,41 +47,46 @@ impl<T: Copy> Leaves<T> {
 
     /// The next to run here: if none runs, or if it fits into `cache` bytes beside those that do.
     pub(super) fn take(&self, cache: u64, env: &mut dyn Env) -> Option<Waiting<T>> {
-        self.waiting.with(env, |queued, _| {
+        self.take_by(env, |queued| {
             let next = (0..queued.waiting.len()).min_by_key(|i| queued.waiting[*i].order)?;
-            if queued.running > 0 && queued.running + queued.waiting[next].bytes > cache {
-                return None;
-            }
-            let leaf = queued.waiting.swap_remove(next);
-            queued.running += leaf.bytes.max(1);
-            self.len.store(queued.waiting.len(), SeqCst);
-            Some(leaf)
+            let bytes = queued.waiting[next].bytes;
+            let may_begin = queued.running == 0 || queued.running + bytes <= cache;
+            may_begin.then(|| {
+                queued.running += bytes.max(1);
+                next
+            })
         })
     }
 
-    /// The one that would run here last, if others run here that it must wait for, or nobody is
-    /// there to run it (`staffed`).
+    /// The one that would run here last, if it must wait for others that run here, or if no worker
+    /// is there to run it (`staffed`).
     pub(super) fn steal(&self, staffed: bool, env: &mut dyn Env) -> Option<Waiting<T>> {
-        self.waiting.with(env, |queued, _| {
-            if staffed && queued.running == 0 {
-                return None;
-            }
+        self.take_by(env, |queued| {
             let last = (0..queued.waiting.len()).max_by_key(|i| queued.waiting[*i].order)?;
-            let leaf = queued.waiting.swap_remove(last);
-            self.len.store(queued.waiting.len(), SeqCst);
-            Some(leaf)
+            (!staffed || queued.running > 0).then_some(last)
         })
     }
 
     /// The first that is accepted.
     pub(super) fn take_accepted(
         &self,
-        accepts: Accepts<'_, T>,
+        accepts: &dyn Fn(&T) -> bool,
         env: &mut dyn Env,
     ) -> Option<Waiting<T>> {
-        let accepts = accepts.filter(|_| !self.is_empty())?;
-        self.waiting.with(env, |queued, _| {
-            let at = queued.waiting.iter().position(|leaf| accepts(&leaf.ready.job))?;
+        if self.is_empty() {
+            return None;
+        }
+        self.take_by(env, |queued| queued.waiting.iter().position(|leaf| accepts(&leaf.ready.job)))
+    }
+
+    /// Takes the one at the place that `find` returns.
+    fn take_by(
+        &self,
+        env: &mut dyn Env,
+        find: impl FnOnce(&mut Queued<T>) -> Option<usize>,
+    ) -> Option<Waiting<T>> {
+        self.queued.with(env, |queued, _| {
+            let at = find(queued)?;
             let leaf = queued.waiting.swap_remove(at);
             self.len.store(queued.waiting.len(), SeqCst);
             Some(leaf)
@@ -92,12 +95,12 @@ impl<T: Copy> Leaves<T> {
 
     /// A stolen subtree of `bytes` begins here.
     pub(super) fn begin(&self, bytes: u64, env: &mut dyn Env) {
-        self.waiting.with(env, |queued, _| queued.running += bytes.max(1));
+        self.queued.with(env, |queued, _| queued.running += bytes.max(1));
     }
 
     /// A subtree of `bytes` that ran here has ended.
     pub(super) fn end(&self, bytes: u64, env: &mut dyn Env) {
-        self.waiting
-            .with(env, |queued, _| queued.running = queued.running.saturating_sub(bytes.max(1)));
+        let end = |running: u64| running.saturating_sub(bytes.max(1));
+        self.queued.with(env, |queued, _| queued.running = end(queued.running));
     }
 }

@@ -17,12 +17,12 @@
 //!   another is there;
 //! - subtrees are dealt out in serial order, by size, and then belong to their socket; one is
 //!   stolen only from a socket that is busy with another, and then belongs to the thief's;
-//! - the upper tier is forked to its end, by whoever is idle, before any subtree begins;
+//! - the upper tier is forked to its end, by any idle worker, before any subtree begins;
 //! - any worker of a socket may begin its next subtree if it fits the cache beside those that run;
 //! - where all shared caches together do not hold the data, a socket takes its subtrees in
 //!   alternating order, so as to begin with what it has touched last.
 //!
-//! `docs/cats.md` names what the paper leaves open, and what was decided.
+//! `docs/cats.md` names the choices that the source leaves open, and how they were made.
 
 mod counted;
 mod find;
@@ -255,8 +255,8 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let anywhere = ask.within == ClusterId::ROOT;
-        let found = if ask.accepts.is_some() {
-            self.find_accepted(w, ask, env)
+        let found = if let Some(accepts) = ask.accepts {
+            self.find_accepted(w, accepts, env)
         } else if ask.own_only && anywhere && self.plain.has_own(w) {
             return self.plain.get(w, ask, env);
         } else if anywhere {

@@ -92,8 +92,8 @@ impl<T: Handle> Cats<T> {
             return None;
         }
         let (soid, cache) = (known.table.measure(root), self.pools.sockets.cache());
-        // What is a part of something larger that is not known yet stays together if it can. The
-        // root of all is spread even so.
+        // A part of something larger that is not known yet stays together if it can. The root of
+        // all is spread even so.
         if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
@@ -181,8 +181,8 @@ impl<T: Handle> Cats<T> {
     }
 }
 
-/// The paper's leaf inter-socket tasks, in serial order: no larger than a shared cache, children of
-/// tasks that are (the root always counts as one).
+/// The leaf inter-socket tasks of Chen et al., in serial order: no larger than a shared cache,
+/// children of tasks that are (the root always counts as one).
 fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
     let mut leaves = Vec::new();
     let mut left = vec![root];
@@ -199,7 +199,7 @@ fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
     leaves
 }
 
-/// Everything from `leaf`'s parent up to `root` is inter-socket. Answers how many tasks were not
+/// Everything from `leaf`'s parent up to `root` is inter-socket. Returns how many tasks were not
 /// marked so before.
 fn mark_above(table: &mut Table, root: u32, leaf: u32) -> u64 {
     let mut marked = 0;

@@ -18,7 +18,7 @@ const FINEST: usize = 8;
 
 /// Cuts the tree below `root` into subtrees of at most `cap` bytes, at least one for each of
 /// `sockets` sockets, and further as long as they cannot be dealt out evenly; in serial order.
-/// `children` answers a task's children in serial order, none for a task that is not cut.
+/// `children` returns a task's children in serial order, none for a task that is not cut.
 ///
 /// Time O(p²) for p subtrees, of which there are at most max(8 · sockets, SOID of the root ÷ cap ·
 /// the largest number of children).
@@ -131,13 +131,15 @@ mod tests {
             sizes in proptest::collection::vec(1u64..1_000_000, 1..60),
             sockets in 1usize..13,
         ) {
-            let parts: Vec<_> = sizes.iter().zip(0..).map(|(&soid, slot)| Part { slot, soid }).collect();
+            let parts: Vec<_> =
+                sizes.iter().zip(0..).map(|(&soid, slot)| Part { slot, soid }).collect();
             let dealt = deal(&parts, sockets);
             prop_assert!(dealt.is_sorted() && dealt.iter().all(|s| (*s as usize) < sockets));
             let total: u64 = sizes.iter().sum();
             let largest = sizes.iter().max().unwrap();
             for socket in 0..sockets as u32 {
-                let load: u64 = parts.iter().zip(&dealt).filter(|(_, s)| **s == socket).map(|(p, _)| p.soid).sum();
+                let here = parts.iter().zip(&dealt).filter(|(_, s)| **s == socket);
+                let load: u64 = here.map(|(part, _)| part.soid).sum();
                 prop_assert!(load <= total / sockets as u64 + largest + 1);
             }
         }

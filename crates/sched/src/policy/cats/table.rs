@@ -35,7 +35,7 @@ pub(super) enum Place {
 pub(super) struct Node {
     parent: u32,
     index: u32,
-    /// By index; 0 for none (node 0 is nobody's child).
+    /// By index; 0 for none (node 0 is no task's child).
     children: SmallVec<[u32; 4]>,
     /// Of its own strands, in bytes.
     own: u64,
@@ -111,7 +111,8 @@ impl Table {
 
     /// What the task is a part of.
     pub(super) fn computation(&mut self, slot: u32) -> &mut Computation {
-        &mut self.computations[self.nodes[slot as usize].computation as usize]
+        let computation = self.node(slot).computation;
+        &mut self.computations[computation as usize]
     }
 
     /// Why some computation is not cut.
@@ -130,16 +131,14 @@ impl Table {
             Some(slot) => *slot,
             None if self.is_full() => return Fork::Untold,
             None => {
+                let computation = self.computations.len() as u32;
                 self.computations.push(Computation::default());
-                let slot = self.push(Node {
-                    computation: self.computations.len() as u32 - 1,
-                    ..Node::default()
-                });
+                let slot = self.push(Node { computation, ..Node::default() });
                 self.roots.insert(site, slot);
                 slot
             }
         };
-        let node = &mut self.nodes[slot as usize];
+        let node = self.node_mut(slot);
         node.times += 1;
         match (node.place, node.soid) {
             (Some(place), _) => Fork::Placed(slot, place),
@@ -151,14 +150,14 @@ impl Table {
     /// Task `parent` forks its child number `index`.
     pub(super) fn fork(&mut self, parent: u32, index: u32) -> Fork {
         let Some(slot) = self.child(parent, index) else { return Fork::Untold };
-        let round = self.nodes[parent as usize].round;
-        let again = self.nodes[slot as usize].forked_in == round && round > 0;
+        let round = self.node(parent).round;
+        let again = self.node(slot).forked_in == round && round > 0;
         if again || round == 0 {
             self.begin_round(parent);
         }
-        let of_parent = &self.nodes[parent as usize];
+        let of_parent = self.node(parent);
         let (cut, round) = (of_parent.place.is_some(), of_parent.round);
-        let node = &mut self.nodes[slot as usize];
+        let node = self.node_mut(slot);
         node.forked_in = round;
         node.times += 1;
         match (node.place, node.soid) {
@@ -170,27 +169,23 @@ impl Table {
     }
 
     fn begin_round(&mut self, slot: u32) {
-        let node = &mut self.nodes[slot as usize];
+        let node = self.node_mut(slot);
         node.round += 1;
         node.below_most = node.below_most.max(node.below);
         node.below = 0;
     }
 
     fn child(&mut self, parent: u32, index: u32) -> Option<u32> {
-        let known = self.nodes[parent as usize]
-            .children
-            .get(index as usize)
-            .copied()
-            .filter(|slot| *slot > 0);
-        if known.is_some() {
+        let known = self.node(parent).children.get(index as usize).copied();
+        if known.is_some_and(|slot| slot > 0) {
             return known;
         }
         if self.is_full() || index as usize >= LIMIT {
             return None;
         }
-        let computation = self.nodes[parent as usize].computation;
+        let computation = self.node(parent).computation;
         let slot = self.push(Node { parent, index, computation, ..Node::default() });
-        let children = &mut self.nodes[parent as usize].children;
+        let children = &mut self.node_mut(parent).children;
         if children.len() <= index as usize {
             children.resize(index as usize + 1, 0);
         }
@@ -205,47 +200,42 @@ impl Table {
 
     /// A strand of the task has touched `bytes`.
     pub(super) fn touched(&mut self, slot: u32, bytes: u64) {
-        self.nodes[slot as usize].own += bytes;
+        self.node_mut(slot).own += bytes;
     }
 
     /// The task has ended, with all that it forked. `declared` is its size, where nothing counts.
     pub(super) fn ended(&mut self, slot: u32, declared: Option<u64>) {
-        let node = &mut self.nodes[slot as usize];
+        let node = self.node_mut(slot);
         if node.place.is_some() || node.soid.is_some() {
             return;
         }
-        let soid = declared.unwrap_or(node.own + node.below.max(node.below_most));
-        node.soid = Some(soid);
-        let parent = node.parent;
-        self.nodes[parent as usize].below += soid;
+        node.soid = declared;
+        let (parent, soid) = (node.parent, self.measure(slot));
+        self.node_mut(parent).below += soid;
     }
 
     /// The SOID of a task that begins its second round, or has ended.
     pub(super) fn measure(&mut self, slot: u32) -> u64 {
-        let node = &mut self.nodes[slot as usize];
-        let soid = node.soid.unwrap_or(node.own + node.below.max(node.below_most));
-        node.soid = Some(soid);
-        soid
+        let node = self.node_mut(slot);
+        *node.soid.get_or_insert(node.own + node.below.max(node.below_most))
     }
 
     /// The children of a task in serial order; as many as it had in any round.
     pub(super) fn parts(&self, slot: u32) -> Vec<Part> {
-        let children = self.nodes[slot as usize].children.iter().filter(|slot| **slot > 0);
-        children
-            .map(|&slot| Part { slot, soid: self.nodes[slot as usize].soid.unwrap_or(0) })
-            .collect()
+        let children = self.node(slot).children.iter().filter(|slot| **slot > 0);
+        children.map(|&slot| Part { slot, soid: self.node(slot).soid.unwrap_or(0) }).collect()
     }
 
     /// Whether the task has more children than divide and conquer makes.
     pub(super) fn is_wide(&self, slot: u32) -> bool {
-        self.nodes[slot as usize].children.len() > WIDEST as usize
+        self.node(slot).children.len() > WIDEST as usize
     }
 
     /// Whether the task is all that goes on: nothing above it has forked more than the one child
     /// that leads to it.
     pub(super) fn is_whole(&self, slot: u32) -> bool {
         let mut above = std::iter::successors(self.parent(slot), |slot| self.parent(*slot));
-        above.all(|slot| self.nodes[slot as usize].children.len() == 1)
+        above.all(|slot| self.node(slot).children.len() == 1)
     }
 
     /// Forgets sizes and places of all tasks below `slot`, and its own: they are to be measured
@@ -253,7 +243,7 @@ impl Table {
     pub(super) fn forget(&mut self, slot: u32) {
         let mut left = vec![slot];
         while let Some(slot) = left.pop() {
-            let node = &mut self.nodes[slot as usize];
+            let node = self.node_mut(slot);
             (node.own, node.below, node.below_most, node.soid, node.place) = (0, 0, 0, None, None);
             left.extend(node.children.iter().filter(|slot| **slot > 0));
         }
@@ -261,14 +251,14 @@ impl Table {
 
     /// The parent, for tasks that have one.
     pub(super) fn parent(&self, slot: u32) -> Option<u32> {
-        Some(self.nodes[slot as usize].parent).filter(|slot| *slot > 0)
+        Some(self.node(slot).parent).filter(|slot| *slot > 0)
     }
 
     /// Which child of which child … of its farthest ancestor the task is.
     pub(super) fn path(&self, slot: u32) -> Vec<u32> {
         let up = std::iter::successors(Some(slot), |slot| self.parent(*slot));
         let below = up.take_while(|slot| self.parent(*slot).is_some());
-        let mut path: Vec<_> = below.map(|slot| self.nodes[slot as usize].index).collect();
+        let mut path: Vec<_> = below.map(|slot| self.node(slot).index).collect();
         path.reverse();
         path
     }

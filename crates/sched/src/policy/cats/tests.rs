@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use befit_machine::{Bytes, Machine, WorkerId};
 
 use super::*;
-use crate::{CountSource, QuietEnv, WorkerCounts};
+use crate::{CountSource, WorkerCounts};
 
 /// Two sockets of two cores; L3 1 MiB, L2 64 KiB, lines of 64 bytes.
 fn machine() -> Machine {
@@ -14,7 +14,7 @@ fn machine() -> Machine {
 
 /// Counts what the test says that strands have done.
 struct Counting {
-    quiet: QuietEnv,
+    random: fastrand::Rng,
     counts: [WorkerCounts; 4],
     worker: usize,
     counting: bool,
@@ -23,7 +23,7 @@ struct Counting {
 
 impl Env for Counting {
     fn random(&mut self, bound: u32) -> u32 {
-        self.quiet.random(bound)
+        self.random.u32(..bound)
     }
     fn acquire(&mut self, _: LockId) {}
     fn release(&mut self, _: LockId) {}
@@ -73,23 +73,20 @@ struct Engine {
 
 impl Engine {
     fn new(policy: Box<dyn Scheduler<usize>>, leaf: Leaf, counting: bool) -> Self {
-        let quiet = QuietEnv(fastrand::Rng::with_seed(1));
         let env = Counting {
-            quiet,
-            counts: [WorkerCounts::default(); 4],
+            random: fastrand::Rng::with_seed(1),
+            counts: Default::default(),
             worker: 0,
             counting,
             told: Vec::new(),
         };
-        Self {
-            policy,
-            env,
-            tasks: Vec::new(),
-            running: Vec::new(),
-            random: fastrand::Rng::with_seed(5),
-            leaf,
-            workers: 4,
-        }
+        let (tasks, running, random) = (Vec::new(), Vec::new(), fastrand::Rng::with_seed(5));
+        Self { policy, env, tasks, running, random, leaf, workers: 4 }
+    }
+
+    /// The size that a task so many levels above the leaves declares.
+    fn declared(&self, levels: usize) -> Option<Bytes> {
+        self.leaf.declares.map(|bytes| Bytes(bytes << levels))
     }
 
     fn start(&mut self, w: u32, notes: TaskInfo, parent: Option<usize>, path: Vec<u32>) {
@@ -102,13 +99,8 @@ impl Engine {
         let Live { notes, path, .. } = self.tasks[job].clone();
         self.tasks[job].pending = 2;
         for index in 0..2 {
-            let size = self.leaf.declares.map(|bytes| Bytes(bytes << (2 - path.len())));
-            self.start(
-                w,
-                notes.child(index, size, None),
-                Some(job),
-                [&path[..], &[index]].concat(),
-            );
+            let child = notes.child(index, self.declared(2 - path.len()), None);
+            self.start(w, child, Some(job), [&path[..], &[index]].concat());
         }
     }
 
@@ -117,12 +109,7 @@ impl Engine {
         let mut ran = vec![HashMap::new(); count];
         let mut round = 0;
         self.tasks.clear();
-        self.start(
-            0,
-            TaskInfo::root(self.leaf.declares.map(|bytes| Bytes(bytes << 3)), None),
-            None,
-            Vec::new(),
-        );
+        self.start(0, TaskInfo::root(self.declared(3), None), None, Vec::new());
         for step in 0.. {
             assert!(step < 100_000, "stuck in round {round}");
             // A strand takes time: it ends some steps after it has begun.
@@ -130,11 +117,7 @@ impl Engine {
             self.env.worker = w as usize;
             if let Some(at) = self.running.iter().position(|(v, _)| *v == w) {
                 let (_, ready) = self.running.swap_remove(at);
-                self.policy.done(
-                    WorkerId(w),
-                    &Strand { task: ready.task, stage: ready.stage },
-                    &mut self.env,
-                );
+                self.policy.done(WorkerId(w), &ready.strand(), &mut self.env);
                 let is_leaf = self.tasks[ready.job].path.len() == 3;
                 if !is_leaf && ready.stage == Stage::Start {
                     self.fork(w, ready.job);
@@ -233,10 +216,8 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
     let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
     engine.workers = 2;
     engine.rounds(3);
-    assert_eq!(
-        (engine.tiers().partitions, engine.tiers().plain),
-        (0, Some("threads on one socket only"))
-    );
+    let tiers = engine.tiers();
+    assert_eq!((tiers.partitions, tiers.plain), (0, Some("threads on one socket only")));
     engine.workers = 4;
     // In the first call from now on they are seen, in the next they are reckoned with.
     (0..2).for_each(|_| drop(engine.rounds(3)));

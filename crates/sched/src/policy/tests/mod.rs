@@ -6,9 +6,7 @@ mod stealing;
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use crate::{
-    Ask, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, Strand, TaskInfo,
-};
+use crate::{Ask, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, TaskInfo};
 
 const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
 
@@ -63,8 +61,7 @@ impl Play {
     }
 
     fn done(&mut self, w: usize, ready: &Ready<u32>) {
-        let strand = Strand { task: ready.task, stage: ready.stage };
-        self.policy.done(WorkerId(w as u32), &strand, &mut self.env);
+        self.policy.done(WorkerId(w as u32), &ready.strand(), &mut self.env);
     }
 
     /// Its last strand, and the task with it.

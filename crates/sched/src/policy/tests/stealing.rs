@@ -70,9 +70,9 @@ fn ws_picks_victims_uniformly_and_never_itself() {
 }
 
 #[test]
-fn pws_picks_victims_with_the_studys_weights() {
-    // c counts the thief's own cluster, itself included, in the paper's formula; a thief is never
-    // its own victim, so near ones are c - 1.
+fn pws_picks_victims_with_the_weights_of_simhadri_et_al() {
+    // c counts the thief's own cluster, itself included, in the formula of Simhadri et al.; a thief
+    // is never its own victim, so near ones are c - 1.
     let shares = first_victims(SchedulerKind::Pws);
     let total = 10.0 * 3.0 + 12.0;
     assert!(shares[1..4].iter().all(|s| (s - 10.0 / total).abs() < 0.01), "{shares:?}");

@@ -1,0 +1,126 @@
+//! What policies make of a program: claims of caches under `sb`, two tiers under `cats`.
+
+use befit_machine::Bytes;
+use befit_program::{Declared, Program, ScopeId};
+use befit_sched::{Counting, Options, SchedulerKind};
+
+use super::{TWO_SOCKETS, machine, program, reader};
+use crate::{Outcome, Settings, run};
+
+/// Eight tasks of 4,000 lines, four of 500 in each, that all declare `size` bytes.
+fn declaring(size: u64) -> Program {
+    program(|b| {
+        let declared = |size| Declared { size: Some(Bytes(size)), strand: None };
+        for task in 0..8 {
+            b.fork(ScopeId(1), declared(size)).unwrap();
+            for part in 0..4 {
+                b.fork(ScopeId(2 + task), declared(size / 4)).unwrap();
+                (0..500).for_each(|line| {
+                    b.touch(u64::from(task) * 4000 + part * 500 + line, line % 2 == 0, false)
+                });
+                b.work(5000, 0, 0);
+                b.end().unwrap();
+            }
+            b.sync(ScopeId(2 + task)).unwrap();
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    })
+}
+
+fn claiming(size: u64, scheduler: SchedulerKind, counting: Counting) -> Outcome {
+    let options = Options { counting, ..Options::default() };
+    let settings = Settings { options, ..Settings::new(scheduler, 1) };
+    run(&declaring(size), &machine(TWO_SOCKETS), &settings, &|_| {}).expect("it runs")
+}
+
+#[test]
+fn a_wrong_size_breaks_neither_the_run_nor_the_bounded_property() {
+    let machine = machine(TWO_SOCKETS);
+    for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        for counting in [Counting::Capped, Counting::Full] {
+            // Nothing, a line, far too little, right, just above what befits, far too much.
+            for size in [0, 64, 5_000, 128_000, 524_289, u64::MAX / 2] {
+                let outcome = claiming(size, scheduler, counting);
+                assert_eq!(outcome.tasks, 1 + 8 + 8 * 4, "{scheduler}, {counting:?}, {size}");
+                assert_eq!(outcome.occupancy.len(), machine.clusters().len());
+                for (occupancy, cluster) in outcome.occupancy.iter().zip(machine.clusters()) {
+                    assert!(
+                        occupancy.max <= cluster.size() && occupancy.mean <= occupancy.max,
+                        "{occupancy:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn occupancy_is_what_is_anchored_and_passes() {
+    // Each of 128 KB befits an L3 and is anchored there; its parts of 32,000 bytes befit an L2.
+    let outcome = claiming(128_000, SchedulerKind::Sb, Counting::Capped);
+    let l3 = outcome.occupancy[1];
+    assert!(l3.max >= Bytes(128_000) && l3.mean > Bytes(0), "{l3:?}");
+    assert_eq!(outcome.occupancy[0].max, Bytes(0), "nothing is claimed of memory");
+    assert!(claiming(128_000, SchedulerKind::Ws, Counting::Capped).occupancy.is_empty());
+}
+
+#[test]
+fn strands_that_count_in_full_shut_out_what_strands_at_mu_leave_room_for() {
+    // Strands of tasks that befit no cache claim an L2 each: in full all of it, capped a fifth.
+    let largest = |counting| claiming(u64::MAX / 2, SchedulerKind::Sb, counting).occupancy[1].max;
+    assert_eq!(largest(Counting::Full), Bytes(1 << 20));
+    assert!(largest(Counting::Capped) < Bytes(1 << 20));
+}
+
+/// Two sockets of two cores, 128 KiB of shared cache each: 2,048 lines.
+const SMALL_CACHES: &str = "pack:2 l3:1(size=131072) core:2 l2:1(size=8192) l1:1(size=4096) pu:1";
+
+/// `rounds` times a tree of two halves, each of eight tasks that read 190 lines of their own: 3,040
+/// lines in all.
+fn rounds(rounds: u32) -> Program {
+    program(|b| {
+        for round in 0..rounds {
+            // A scope is over with its sync.
+            let of = |i: u32| ScopeId(3 * round + i + 1);
+            for half in 0..2 {
+                b.fork(of(0), Declared::default()).unwrap();
+                (0..8)
+                    .for_each(|i| reader(b, of(1 + half).0, u64::from(8 * half + i) * 190, 190, 4));
+                b.sync(of(1 + half)).unwrap();
+                b.end().unwrap();
+            }
+            b.sync(of(0)).unwrap();
+        }
+    })
+}
+
+#[test]
+fn sticky_subtrees_find_their_data_in_their_sockets_cache() {
+    let (program, machine) = (rounds(20), machine(SMALL_CACHES));
+    let misses = |kind| {
+        super::simulate(&program, &machine, kind, 1).levels.last().expect("a cache").misses.0
+    };
+    let (plain, sticky) = (misses(SchedulerKind::CilkA), misses(SchedulerKind::CatsS));
+    assert!(sticky * 3 < plain, "{sticky} against {plain}");
+}
+
+#[test]
+fn simulated_caches_measure_what_a_subtree_touches() {
+    let outcome = super::simulate(&rounds(5), &machine(SMALL_CACHES), SchedulerKind::Cats, 1);
+    let tiers = outcome.tiers.expect("two tiers");
+    assert_eq!((tiers.partitions, tiers.subtrees.len()), (1, 2), "{tiers:?}");
+    for subtree in &tiers.subtrees {
+        let lines = subtree.soid.0 / 64;
+        assert!((1_500..1_900).contains(&lines), "{lines} of 1,520 lines");
+    }
+}
+
+#[test]
+fn what_is_done_once_is_cut_by_none_and_ends_under_all() {
+    for kind in SchedulerKind::ALL {
+        let outcome = super::simulate(&rounds(1), &machine(SMALL_CACHES), kind, 1);
+        assert!(outcome.tiers.is_none_or(|tiers| tiers.partitions == 0), "{kind}");
+        assert_eq!(outcome.started_on.len(), 19, "{kind}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Tests that every scheduling policy must pass: the built-in ones, and yours.
+//!
+//! A policy promises an engine that every task is handed out once, that the program comes to its
+//! end, that no task runs outside the cluster that it is anchored to (the *anchored property*), and
+//! whatever its own [`check`](befit_sched::Scheduler::check) asserts between calls. Each function
+//! here holds a policy to this on random computations, and panics where it breaks a promise:
+//!
+//! - [`in_small_engine`] plays an engine in one thread, a strand of a random worker at a time. It
+//!   also asks for work in every way that the protocol knows;
+//! - [`in_simulator`] runs programs under the simulator, where every touch must be made once;
+//! - [`on_threads`] runs forks, scopes and spawned tasks on pools of real threads.
+//!
+//! ```
+//! use befit_sched::SchedulerKind;
+//!
+//! befit_testkit::in_small_engine(&SchedulerKind::Pws, 0..5);
+//! befit_testkit::in_simulator(&SchedulerKind::Pws, 0..5);
+//! befit_testkit::on_threads(&SchedulerKind::Pws, 0..5);
+//! ```
+//!
+//! Cases are numbered: each range of seeds gives the same cases again, and a failure names its
+//! seed. `docs/your-own-scheduler.md` shows the way to a policy of your own.
+
+mod simulated;
+mod small_engine;
+mod threads;
+
+use befit_machine::Machine;
+use befit_sched::Options;
+
+pub use self::{simulated::in_simulator, small_engine::in_small_engine, threads::on_threads};
+
+/// One random case: a machine, options, and what else its seed gives.
+struct Case {
+    seed: u64,
+    machine: Machine,
+    options: Options,
+    random: fastrand::Rng,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let machines = [
+            "core:1 l1:1(size=32768) pu:1",
+            "core:3 l1:1(size=16384) pu:2",
+            "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) l1:1(size=8192) pu:1",
+            "pack:3 l3:1(size=262144) l2:2(size=65536) core:1 l1:1(size=16384) pu:2",
+            "pack:4 l3:1(size=25165824) core:8 l2:1(size=262144) l1:1(size=32768) pu:1",
+        ];
+        let machine = machines[random.usize(..machines.len())].parse().expect("a valid topology");
+        let sigma = 0.1 + 0.9 * random.f64();
+        let mu = 0.01 + 0.99 * random.f64();
+        Self { seed, machine, options: Options { sigma, mu, ..Options::default() }, random }
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let (seed, machine, options) = (self.seed, &self.machine.name, self.options);
+            eprintln!("the case that failed: seed {seed}, on {machine}, {options:?}");
+        }
+    }
+}

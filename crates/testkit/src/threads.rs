@@ -1,0 +1,72 @@
+//! A policy on real threads.
+
+use std::{
+    ops::Range,
+    sync::{
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use befit::{ThreadPool, ThreadPoolBuilder, fit, join, scope};
+use befit_sched::Policy;
+
+use crate::Case;
+
+/// A computation takes milliseconds. One that takes so long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a random tree of tasks for each seed, on a pool of one to eight threads.
+///
+/// # Panics
+/// Where a task does not run exactly once, or the computation does not come to its end.
+pub fn on_threads<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
+    for seed in seeds {
+        let mut case = Case::new(seed);
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(case.random.usize(1..9))
+            .machine(case.machine.clone())
+            .sigma(case.options.sigma)
+            .mu(case.options.mu)
+            .policy(policy.clone());
+        let pool = builder.build().expect("a pool under the policy");
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || sender.send(run(&pool, seed)));
+        let (ran, tasks) = receiver.recv_timeout(PATIENCE).expect("the computation ends");
+        assert_eq!(ran, tasks, "each task runs once");
+    }
+}
+
+/// Returns how many tasks ran, and how many there are.
+fn run(pool: &ThreadPool, seed: u64) -> (usize, usize) {
+    let ran = AtomicUsize::new(0);
+    let tasks = pool.install(|| task(seed, 7, 4 << 20, &ran));
+    (ran.into_inner(), tasks)
+}
+
+/// A task of `size` bytes, all that it does given by `seed`. Returns how many tasks it makes,
+/// itself included.
+fn task(seed: u64, depth: u32, size: usize, ran: &AtomicUsize) -> usize {
+    ran.fetch_add(1, Relaxed);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let kind = if depth == 0 { 4 } else { random.u32(..5) };
+    let half = size / 2;
+    let [a, b] = [random.u64(..), random.u64(..)];
+    let child = move |seed| move || task(seed, depth - 1, half, ran);
+    let (a, b) = match kind {
+        0 => join(child(a), child(b)),
+        1 | 2 => join(fit(half, child(a)), fit(half, child(b))),
+        3 => {
+            let (mut of_a, mut of_b) = (0, 0);
+            scope(|scope| {
+                scope.spawn(|_| of_a = child(a)());
+                scope.spawn(|_| of_b = child(b)());
+            });
+            (of_a, of_b)
+        }
+        _ => (0, 0),
+    };
+    1 + a + b
+}

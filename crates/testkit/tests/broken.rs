@@ -1,0 +1,82 @@
+//! The kit sees a policy break its promises.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_sched::{
+    Ask, Capabilities, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind,
+};
+
+/// Work stealing, with a fault in the fifth task.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    LosesIt,
+    AddsItTwice,
+    /// It is bound to the cluster that has the highest number.
+    BindsItElsewhere,
+}
+
+#[derive(Debug)]
+struct Faulty<T> {
+    ws: Box<dyn Scheduler<T>>,
+    fault: Broken,
+    last: ClusterId,
+    added: AtomicU32,
+}
+
+impl Policy for Broken {
+    fn build<T: Handle>(&self, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        let ws = SchedulerKind::Ws.build(machine, options);
+        let last = ClusterId(machine.clusters().len() as u32 - 1);
+        Box::new(Faulty { ws, fault: *self, last, added: AtomicU32::new(0) })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Faulty<T> {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.ws.capabilities()
+    }
+
+    fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        if self.added.fetch_add(1, Relaxed) == 4 {
+            match self.fault {
+                Broken::LosesIt => return ClusterId::ROOT,
+                Broken::AddsItTwice => _ = self.ws.add(w, ready, env),
+                Broken::BindsItElsewhere => ready.task.anchor = self.last,
+            }
+        }
+        self.ws.add(w, ready, env)
+    }
+
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        self.ws.get(w, ask, env)
+    }
+}
+
+#[test]
+#[should_panic(expected = "what is ready and accepted is found")]
+fn a_lost_task_is_missed_in_the_small_engine() {
+    befit_testkit::in_small_engine(&Broken::LosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "the program ends: Stuck")]
+fn a_lost_task_leaves_the_simulator_stuck() {
+    befit_testkit::in_simulator(&Broken::LosesIt, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "a strand is handed out once")]
+fn a_task_that_is_handed_out_twice_is_seen() {
+    befit_testkit::in_small_engine(&Broken::AddsItTwice, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "anchored property")]
+fn a_task_outside_its_cluster_is_seen() {
+    befit_testkit::in_small_engine(&Broken::BindsItElsewhere, 0..20);
+}
