@@ -14,12 +14,19 @@ use crate::{
 /// The command line's request.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Print this.
     Help(String),
     /// Run a program once, in this process.
-    Once { run: TimedRun, runtime: RuntimeKind },
+    Once {
+        run: TimedRun,
+        runtime: RuntimeKind,
+    },
     /// Time runtimes side by side.
-    Compare { run: TimedRun, runtimes: Vec<RuntimeKind>, repeats: usize, format: Format },
+    Compare {
+        run: TimedRun,
+        runtimes: Vec<RuntimeKind>,
+        repeats: usize,
+        format: Format,
+    },
 }
 
 /// The form of the results.

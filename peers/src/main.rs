@@ -61,7 +61,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The text to print.
 fn run(command: Command) -> Result<String, Error> {
     match command {
         Command::Help(text) => Ok(text),

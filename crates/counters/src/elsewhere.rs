@@ -20,7 +20,7 @@ macro_rules! counters {
                 /// # Errors
                 /// Always [`CountersError::NotLinux`].
                 pub fn $open() -> Result<Self, CountersError> {
-                    Err(CountersError::NotLinux { what: $what })
+                    Err(CountersError::NotLinux($what))
                 }
             )*
 

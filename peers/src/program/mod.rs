@@ -130,7 +130,6 @@ impl Program {
     }
 }
 
-/// Reads a program's name.
 pub(crate) fn parse(name: &str) -> Result<Program, String> {
     Program::from_str(name, false).map_err(|_| {
         let known: Vec<_> = Program::value_variants().iter().map(|p| p.name()).collect();

@@ -9,7 +9,6 @@ use std::{hint::black_box, time::Duration};
 use super::{checked, timed};
 use crate::{Error, runtime::Runtime};
 
-/// The largest board.
 const MOST: usize = 16;
 
 /// Solutions for 0, 1, … queens (OEIS A000170).

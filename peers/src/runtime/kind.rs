@@ -25,7 +25,6 @@ pub(crate) enum RuntimeKind {
 }
 
 impl RuntimeKind {
-    /// Every runtime.
     pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![Self::Serial];
         all.extend(SchedulerKind::ALL.map(Self::Befit));

@@ -114,7 +114,6 @@ impl std::ops::AddAssign for Cells {
     }
 }
 
-/// No line.
 const EMPTY: u32 = u32::MAX;
 
 /// The frames of one cache on the path of the one worker that uses the machine.

@@ -17,7 +17,6 @@ pub(super) const MAX_DEPTH: usize = 8;
 pub(super) const MAX_WORDS: usize = 8;
 /// Caches with no more entries than this (4 KiB of the host's memory) are not prefetched.
 const NEAR: u32 = 1024;
-/// No cache.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no

@@ -158,7 +158,7 @@ fn open_each(
     let mut left_out = LeftOut::new();
     let mut any = false;
     for (quantity, asked, ways) in wanted {
-        let none = Err(CountersError::NoEvent { what: quantity });
+        let none = Err(CountersError::NoEvent(quantity));
         let opened = ways.into_iter().fold(none, |opened, (event, mut builder)| {
             opened.or_else(|_| {
                 open(event, &mut builder)
@@ -175,7 +175,7 @@ fn open_each(
     // That one event does not exist says nothing of the machine if others do.
     for (quantity, why) in &mut left_out {
         if matches!(why, CountersError::NoHardware) {
-            *why = CountersError::NoEvent { what: *quantity };
+            *why = CountersError::NoEvent(*quantity);
         }
     }
     Ok(left_out)

@@ -42,7 +42,6 @@ pub(super) fn refusal(asked: Asked, what: &str, error: io::Error) -> CountersErr
     explain(asked, what, error, paranoid())
 }
 
-/// The value of kernel.perf_event_paranoid.
 fn paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
@@ -60,8 +59,8 @@ fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) ->
         Some(EPERM) if paranoid.is_some() => CountersError::Forbidden { what, paranoid, needed },
         Some(EPERM) => CountersError::Blocked,
         Some(ENOENT | ENODEV | EOPNOTSUPP) if asked == Asked::Hardware => CountersError::NoHardware,
-        Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported { what },
-        Some(EMFILE | ENFILE) => CountersError::TooManyFiles { what },
+        Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported(what),
+        Some(EMFILE | ENFILE) => CountersError::TooManyFiles(what),
         _ => CountersError::Open { what, source: error },
     }
 }

@@ -15,7 +15,6 @@ use std::path::Path;
 
 use crate::{Machine, MachineError, synthetic};
 
-/// A machine known by name.
 struct Preset {
     name: &'static str,
     about: &'static str,

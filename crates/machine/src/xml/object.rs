@@ -3,7 +3,6 @@
 use super::Bitmap;
 use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
 
-/// The attributes of an element.
 pub(super) struct Attributes(pub(super) Vec<(String, String)>);
 
 impl Attributes {
@@ -25,7 +24,6 @@ impl Attributes {
     }
 }
 
-/// An element that is open.
 struct Open {
     kind: Kind,
     label: String,
@@ -56,7 +54,6 @@ struct CpuKind {
     base_mhz: Option<u64>,
 }
 
-/// The state of reading.
 pub(super) struct Reading {
     spec: MachineSpec,
     open: Vec<Open>,

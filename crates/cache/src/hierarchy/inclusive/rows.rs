@@ -23,9 +23,7 @@ pub(super) const MOST_WORKERS: usize = 64;
 
 /// Memory is older.
 pub(super) const MODIFIED: u64 = 1 << 63;
-/// The bits of all cores.
 pub(super) const CORES: u64 = (1 << 32) - 1;
-/// The bits of all sockets.
 pub(super) const SOCKETS: u64 = ((1 << 15) - 1) << 32;
 /// From a socket's bit to that of its having lost the line.
 pub(super) const TO_LOST: u32 = 16;
