@@ -62,7 +62,8 @@ impl Program {
 
     /// One line on what it does.
     pub(crate) fn about(self) -> String {
-        self.described().get_help().map(ToString::to_string).unwrap_or_default()
+        // The line has no styles. Looking for them takes longer than all else at the start.
+        self.described().get_help().map(|help| help.ansi().to_string()).unwrap_or_default()
     }
 
     fn described(self) -> PossibleValue {
