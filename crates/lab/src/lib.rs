@@ -55,7 +55,7 @@ pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::SimulationPlan;
-pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
+pub use sizes::{Befitting, Sizes, TaskSize};
 pub use summary::{
     CacheUse, Experiment, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime,
 };

@@ -21,7 +21,9 @@ use std::{
 };
 
 use befit_counters::Event;
+use befit_machine::Level;
 use befit_sched::{OptionChoices, SchedulerKind};
+use serde::{Serialize, Serializer};
 
 pub use interrupt::Interrupt;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
@@ -90,12 +92,15 @@ pub struct NativePlan {
     pub show_output: bool,
 }
 
-/// The results of all runs.
-#[derive(Clone, PartialEq, Debug)]
+/// The results of all runs; serialised, the document `befit.run/2` (docs/json.md) without its
+/// version.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NativeResults {
     /// One for each scheduler, as asked for.
+    #[serde(rename = "results")]
     pub summaries: Vec<NativeSummary>,
     /// How each quantity was counted.
+    #[serde(serialize_with = "by_quantity")]
     pub events: Vec<Event>,
     /// A line for each quantity that was not counted, with the reason.
     pub not_counted: Vec<String>,
@@ -231,6 +236,21 @@ impl NativePlan {
         command.envs(self.options.chosen().map(|(option, value)| (option.variable, value)));
         command
     }
+}
+
+/// Serialises how each quantity was counted.
+fn by_quantity<S: Serializer>(events: &[Event], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row {
+        quantity: String,
+        event: &'static str,
+        level: Option<Level>,
+    }
+    to.collect_seq(events.iter().map(|event| Row {
+        quantity: event.quantity.to_string(),
+        event: event.name,
+        level: event.level,
+    }))
 }
 
 /// Remarks for the user on how the program was run.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
 /// The range of a paper's figure: both ends belong to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range {
@@ -64,21 +66,24 @@ const UNEXPLAINED: &str = "not explained";
 /// One claim of a paper beside what is measured here.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    id: String,
-    what: String,
-    reported: String,
-    range: Range,
-    value: f64,
-    unit: &'static str,
+    /// Its name for programs (`l3-misses/rrm/sb`), which never changes.
+    pub id: String,
+    /// The measured quantity, in words.
+    pub what: String,
+    /// The paper's figure as it stands there.
+    pub reported: String,
+    /// The values that agree with it.
+    pub range: Range,
+    /// The measured value.
+    pub value: f64,
+    /// The unit of the value: `%`, `x`, `cycles`; empty for a bare number.
+    pub unit: &'static str,
     spread: Option<(f64, f64)>,
     why: Option<String>,
 }
 
 impl Figure {
-    /// `id` names it for programs (`l3-misses/rrm/sb`) and never changes; `what` says in words what
-    /// is measured. `reported` is the paper's figure as it stands there, `range` what counts as
-    /// agreeing with it, `value` what was measured, in `unit` (`%`, `x`, `cycles`; empty for a bare
-    /// number).
+    /// A figure with no spread and no reason; the arguments are its fields.
     pub fn new(
         id: impl Into<String>,
         what: impl Into<String>,
@@ -115,36 +120,6 @@ impl Figure {
         }
     }
 
-    /// Its name for programs.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The measured quantity, in words.
-    pub fn what(&self) -> &str {
-        &self.what
-    }
-
-    /// The paper's figure as it stands there.
-    pub fn reported(&self) -> &str {
-        &self.reported
-    }
-
-    /// The values that agree with it.
-    pub fn range(&self) -> Range {
-        self.range
-    }
-
-    /// The measured value, in [`unit`](Self::unit).
-    pub fn value(&self) -> f64 {
-        self.value
-    }
-
-    /// The unit of the value.
-    pub fn unit(&self) -> &'static str {
-        self.unit
-    }
-
     /// The measured value as people read it, with its range over the seeds.
     pub fn measured(&self) -> String {
         let shown = |value: f64| {
@@ -175,6 +150,24 @@ impl Figure {
     pub fn why(&self) -> Option<&str> {
         let needed = self.verdict() == Verdict::OutOfRange;
         self.why.as_deref().or(needed.then_some(UNEXPLAINED))
+    }
+}
+
+/// As `befit.reproduce/1` has it (docs/json.md): an end of the range that is infinite is null.
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Figure", 10)?;
+        fields.serialize_field("id", &self.id)?;
+        fields.serialize_field("what", &self.what)?;
+        fields.serialize_field("reported", &self.reported)?;
+        fields.serialize_field("measured", &self.measured())?;
+        fields.serialize_field("verdict", &self.verdict().to_string())?;
+        fields.serialize_field("why", &self.why())?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("unit", self.unit)?;
+        fields.serialize_field("low", &self.range.low)?;
+        fields.serialize_field("high", &self.range.high)?;
+        fields.end()
     }
 }
 

@@ -22,12 +22,13 @@ use std::{fmt, num::NonZeroU32, str::FromStr};
 
 use befit_machine::Machine;
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
+use serde::Serialize;
 
 pub use self::{
     figure::{Figure, Range, Verdict},
     picture::Table,
 };
-use crate::{LabError, Progress};
+use crate::{LabError, Progress, summary::text};
 
 /// A paper whose experiments can be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,10 +144,12 @@ impl Request {
     }
 }
 
-/// A repeated study.
-#[derive(Clone, PartialEq, Debug)]
+/// A repeated study; serialised, the document `befit.reproduce/1` (docs/json.md) without its
+/// version.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Reproduction {
     /// The paper.
+    #[serde(serialize_with = "text")]
     pub study: Study,
     /// The machine's name; with what was changed about it, if something was.
     pub machine: String,
@@ -160,6 +163,7 @@ pub struct Reproduction {
     /// All measured values.
     pub tables: Vec<Table>,
     /// The same to look at.
+    #[serde(skip)]
     pub plots: Vec<Plot>,
 }
 

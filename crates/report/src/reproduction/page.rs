@@ -57,7 +57,7 @@ fn figures(page: &mut String, r: &Reproduction) {
             page,
             "td",
             class,
-            [figure.id(), figure.what(), figure.reported(), &measured, &verdict, why],
+            [&figure.id, &figure.what, &figure.reported, &measured, &verdict, why],
         );
     }
     page.push_str("</table>\n");
