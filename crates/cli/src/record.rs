@@ -60,11 +60,7 @@ impl SourceArgs {
             // clap requires one of the two.
             let name = self.kernel.clone().unwrap_or_default();
             let n = self.n.map(NonZeroU64::get);
-            return if shrink > 1 {
-                Source::Model { name, n, shrink }
-            } else {
-                Source::Kernel { name, n }
-            };
+            return Source::Kernel { name, n, shrink };
         };
         let target = match (&self.bin, &self.example) {
             (Some(name), _) => Target::Bin(name.clone()),

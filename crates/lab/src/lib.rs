@@ -9,13 +9,14 @@
 //! ```no_run
 //! use befit_lab::{Silent, SimulationPlan, Source, record};
 //!
-//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000) };
+//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000), shrink: 1 };
 //! let program = record(&source, false, &Silent)?;
 //! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
 //!     seeds: 3.try_into()?,
 //!     options: befit_sched::Options::default(),
+//!     costs: befit_sim::Costs::default(),
 //! };
 //! for summary in plan.simulate(&program, &Silent)? {
 //!     println!("{}: {} cycles", summary.scheduler, summary.time.median.0);

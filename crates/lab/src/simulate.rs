@@ -23,6 +23,8 @@ pub struct SimulationPlan {
     pub seeds: NonZeroU32,
     /// The policies' options.
     pub options: Options,
+    /// The costs of scheduling: [`Costs::shrunk`] for a model of a large run.
+    pub costs: Costs,
 }
 
 impl SimulationPlan {
@@ -39,21 +41,7 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        self.simulate_at(Costs::default(), program, progress)
-    }
-
-    /// As [`Self::simulate`], with scheduling at other costs: [`Costs::shrunk`] for a model of a
-    /// large run.
-    ///
-    /// # Errors
-    /// As [`Self::simulate`].
-    pub fn simulate_at(
-        &self,
-        costs: Costs,
-        program: &Program,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Summary>, LabError> {
-        let simulations = self.simulations(costs);
+        let simulations = self.simulations();
         let touches = program.total_touches() * simulations.len() as u64;
         progress.simulating(&title(program, &self.machines), simulations.len(), touches);
         // A touch costs about as much on every machine with as many levels to look into.
@@ -79,13 +67,14 @@ impl SimulationPlan {
     }
 
     /// Every simulation, the seeds of one experiment together.
-    fn simulations(&self, costs: Costs) -> Vec<(&Machine, Settings)> {
+    fn simulations(&self) -> Vec<(&Machine, Settings)> {
         let mut simulations = Vec::new();
         for machine in &self.machines {
             for &scheduler in &self.schedulers {
                 simulations.extend((1..=self.seeds.get()).map(|seed| {
                     let seed = u64::from(seed);
-                    (machine, Settings { scheduler, options: self.options, seed, costs })
+                    let (options, costs) = (self.options, self.costs);
+                    (machine, Settings { scheduler, options, seed, costs })
                 }));
             }
         }
@@ -131,6 +120,7 @@ mod tests {
             schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
             seeds: NonZeroU32::new(seeds).unwrap(),
             options: Options::default(),
+            costs: Costs::default(),
         }
     }
 

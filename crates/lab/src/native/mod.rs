@@ -167,7 +167,7 @@ impl NativePlan {
             return Err(LabError::Interrupted); // whatever cargo says to it
         }
         let program = prepared?;
-        let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
+        let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());

@@ -22,7 +22,7 @@ pub use source::{Source, Target};
 
 /// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
 pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
-    kernels::find(name, n)?.native()
+    kernels::find(name, n, 1)?.native()
 }
 
 /// Part of every key: to be raised when the same instrumented run is to give another recording than
@@ -101,8 +101,8 @@ fn record_filtered(
     let mut options = RecordOptions::default();
     options.quiet = !job.shown;
     options.filter = filter;
-    let key = key(&binary, &job, &options)
-        .map_err(|source| LabError::Read { path: binary.clone(), source })?;
+    let key =
+        key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
     let store = Store::new(cache_folder(&binary));
     if !fresh && let Some(program) = store.load(&name, key, progress) {
         return Ok(program);
@@ -132,8 +132,7 @@ fn record_filtered(
 
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
-        Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
-        Source::Model { name, n, shrink } => kernels::model(name, *n, *shrink)?.job(),
+        Source::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink)?.job(),
         Source::Crate { manifest, package, target, arguments } => {
             let (bin, example) = match target {
                 Target::OnlyBin => (None, None),

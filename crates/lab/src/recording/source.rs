@@ -8,21 +8,13 @@ use crate::LabError;
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// A kernel of befit's own.
+    /// A kernel of befit's own, or a small model of a large run of it.
     Kernel {
-        /// Its name, one of [`crate::kernels`].
-        name: String,
-        /// Its size; without one, the kernel's default.
-        n: Option<u64>,
-    },
-    /// A small model of a large run of a kernel of befit's own: its size and its cut-offs divided
-    /// by `shrink`.
-    Model {
         /// Its name, one of [`crate::kernels`].
         name: String,
         /// Its size; without one, the kernel's default, divided too.
         n: Option<u64>,
-        /// By how much the cut-offs, and a default size, are divided; from 1 up.
+        /// By how much the cut-offs, and a default size, are divided; 1 for the kernel itself.
         shrink: u32,
     },
     /// A crate of the user's that uses befit, or rayon.
@@ -57,10 +49,12 @@ impl Source {
     /// a manifest that is not there.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n } => kernels::find(name, *n).map(drop),
-            Self::Model { name, n, shrink } => kernels::model(name, *n, *shrink).map(drop),
+            Self::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink).map(drop),
             Self::Crate { manifest, .. } if !manifest.is_file() => {
-                Err(LabError::NoManifest { path: manifest.clone() })
+                let path = manifest.display();
+                Err(LabError::Usage(format!(
+                    "{path}: no such manifest; --manifest-path names a Cargo.toml"
+                )))
             }
             Self::Crate { .. } => Ok(()),
         }

@@ -64,8 +64,11 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         }
     }
     for (name, n) in figures::CPU_BOUND {
-        let program =
-            record(&Source::Kernel { name: name.to_owned(), n: Some(n) }, false, progress)?;
+        let program = record(
+            &Source::Kernel { name: name.to_owned(), n: Some(n), shrink: 1 },
+            false,
+            progress,
+        )?;
         let measured = measure(&program, &study.machine, study.seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
         study.show(&format!("{name} --n {n}"), &measured);
@@ -149,7 +152,7 @@ impl Study<'_> {
         } else {
             format!("iterations={iterations},element={element}")
         };
-        let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n) };
+        let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n), shrink: 1 };
         let program = record(&source, false, self.progress)?;
         let measured = measure(&program, &machine, seeds.min(self.seeds), self.progress)?;
         let caches = if machine.name == self.machine.name {

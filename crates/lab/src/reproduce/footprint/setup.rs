@@ -24,7 +24,7 @@ pub(super) struct Setup<'a> {
 impl Setup<'_> {
     /// The tasks of a kernel, as users name it.
     pub(super) fn record(&self, kernel: &str, n: u64) -> Result<Tasks, LabError> {
-        let source = Source::Kernel { name: kernel.to_owned(), n: Some(n) };
+        let source = Source::Kernel { name: kernel.to_owned(), n: Some(n), shrink: 1 };
         Ok(Tasks::of(&record_all_lines(&source, false, self.progress)?))
     }
 

@@ -114,8 +114,9 @@ impl Lab<'_> {
             schedulers: schedulers.to_vec(),
             seeds: self.seeds_of(program),
             options,
+            costs: Costs::default().shrunk(SHRINK),
         };
-        plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)
+        plan.simulate(program, self.progress)
     }
 
     /// The quick form simulates long programs once only: their spread is small.
@@ -153,7 +154,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let threaded = if machine.name == MACHINE { Some(Machine::find(THREADED)?) } else { None };
     let mut programs = Vec::new();
     for name in PROGRAMS {
-        let source = Source::Model { name: name.to_owned(), n: None, shrink: SHRINK };
+        let source = Source::Kernel { name: name.to_owned(), n: None, shrink: SHRINK };
         programs.push((name, record(&source, false, progress)?));
     }
     let lab = Lab {
