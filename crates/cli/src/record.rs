@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroU64, path::PathBuf};
 
-use befit_lab::{Source, Target};
+use befit_lab::Source;
 use clap::Args;
 
 use crate::{
@@ -62,15 +62,11 @@ impl SourceArgs {
             let n = self.n.map(NonZeroU64::get);
             return Source::Kernel { name, n, shrink };
         };
-        let target = match (&self.bin, &self.example) {
-            (Some(name), _) => Target::Bin(name.clone()),
-            (None, Some(name)) => Target::Example(name.clone()),
-            (None, None) => Target::OnlyBin,
-        };
         Source::Crate {
             manifest: manifest.clone(),
             package: self.package.clone(),
-            target,
+            bin: self.bin.clone(),
+            example: self.example.clone(),
             arguments: self.arguments.clone(),
         }
     }

@@ -2,8 +2,7 @@
 
 use std::{fmt::Display, path::Path};
 
-use befit_record::{BuildError, RecordError};
-use befit_sim::SimError;
+use befit_record::BuildError;
 
 /// Why an experiment failed. Each message is one line that says where and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +11,7 @@ pub enum LabError {
     /// The request itself is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A file, a program or a folder that is needed cannot be read, started or made.
+    /// Something went wrong on the way.
     #[error("{0}")]
     Failed(String),
     /// Tasks cannot be run one after another on this machine.
@@ -24,14 +23,6 @@ pub enum LabError {
     /// The instrumented program cannot be built. Cargo's own messages were shown on stderr.
     #[error("{}", without_output(.0))]
     Build(BuildError),
-    /// The program cannot be recorded.
-    #[error("cannot record {name}: {source}")]
-    Record {
-        /// The command.
-        name: String,
-        /// Why.
-        source: RecordError,
-    },
     /// A program failed. What it wrote to stderr was shown.
     #[error("{name} failed under {scheduler} ({status})")]
     CommandFailed {
@@ -54,18 +45,6 @@ pub enum LabError {
     /// Someone ended it: [`crate::Interrupt::raise`].
     #[error("interrupted")]
     Interrupted,
-    /// A simulation failed.
-    #[error("{scheduler} on {machine} with seed {seed}: {source}")]
-    Simulation {
-        /// The machine's name.
-        machine: String,
-        /// The policy's name.
-        scheduler: &'static str,
-        /// The seed.
-        seed: u32,
-        /// Why.
-        source: SimError,
-    },
 }
 
 /// Cargo's messages stand on stderr already: the error does not repeat them.

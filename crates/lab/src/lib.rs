@@ -54,9 +54,7 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
+pub use recording::{Source, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
-pub use summary::{
-    CacheUse, Experiment, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime,
-};
+pub use summary::{CacheUse, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime};

@@ -8,7 +8,7 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Costs, Outcome, Settings};
 
 use crate::{
-    Experiment, LabError, Progress, Summary,
+    LabError, Progress, Summary,
     parallel::{self, threads},
 };
 
@@ -55,13 +55,7 @@ impl SimulationPlan {
         let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
         let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {
             let (machine, settings) = &simulations[0];
-            let experiment = Experiment {
-                command: &program.meta().name,
-                machine,
-                scheduler: settings.scheduler,
-                options: self.options,
-            };
-            Summary::of(experiment, outcomes)
+            Summary::of(&program.meta().name, machine, settings, outcomes)
         });
         Ok(summaries.collect())
     }
@@ -90,11 +84,9 @@ pub(crate) fn simulate_once(
     progress: &dyn Progress,
 ) -> Result<Outcome, LabError> {
     let outcome = befit_sim::run(program, machine, settings, &|touches| progress.advance(touches));
-    outcome.map_err(|source| LabError::Simulation {
-        machine: machine.name.clone(),
-        scheduler: settings.scheduler.name(),
-        seed: settings.seed as u32,
-        source,
+    outcome.map_err(|why| {
+        let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
+        LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
     })
 }
 

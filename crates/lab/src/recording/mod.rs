@@ -6,7 +6,7 @@ mod source;
 mod store;
 
 use std::{
-    env, io,
+    env, fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -15,10 +15,10 @@ use befit_program::Program;
 use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
-use store::{Key, KeyBuilder, Store};
+use store::Store;
 
 pub use kernels::{kernels, usual_shrink};
-pub use source::{Source, Target};
+pub use source::Source;
 
 /// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
 pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
@@ -104,7 +104,7 @@ fn record_filtered(
     let key =
         key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
     let store = Store::new(cache_folder(&binary));
-    if !fresh && let Some(program) = store.load(&name, key, progress) {
+    if !fresh && let Some(program) = store.load(&name, &key, progress) {
         return Ok(program);
     }
     progress.recording(&name, job.shown);
@@ -116,7 +116,7 @@ fn record_filtered(
         .envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording =
         befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
-            .map_err(|source| LabError::Record { name: name.clone(), source })?;
+            .map_err(|why| LabError::Failed(format!("cannot record {name}: {why}")))?;
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
@@ -125,7 +125,7 @@ fn record_filtered(
             recording.skipped_regions
         ));
     } else {
-        store.keep(&name, key, &recording.program, progress);
+        store.keep(&name, &key, &recording.program, progress);
     }
     Ok(recording.program)
 }
@@ -133,17 +133,12 @@ fn record_filtered(
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
         Source::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink)?.job(),
-        Source::Crate { manifest, package, target, arguments } => {
-            let (bin, example) = match target {
-                Target::OnlyBin => (None, None),
-                Target::Bin(name) => (Some(name.clone()), None),
-                Target::Example(name) => (None, Some(name.clone())),
-            };
+        Source::Crate { manifest, package, bin, example, arguments } => {
             let build = Build {
                 manifest_path: Some(manifest.clone()),
                 package: package.clone(),
-                bin,
-                example,
+                bin: bin.clone(),
+                example: example.clone(),
                 rayon_core: Some(checkout("compat/rayon-core")),
                 ..Build::default()
             };
@@ -151,13 +146,12 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
                 .ok()
                 .filter(|n| !n.is_empty())
                 .unwrap_or_else(|| THREADS.1.to_owned());
-            let folder = env::current_dir().ok();
             Ok(RecordingJob {
                 build,
                 arguments: arguments.clone(),
                 name: None,
                 shown: true,
-                folder,
+                folder: env::current_dir().ok(),
                 threads: Some(threads),
             })
         }
@@ -173,18 +167,14 @@ fn command_line(binary: &Path, arguments: &[String]) -> String {
         .join(" ")
 }
 
-fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<Key> {
-    let mut key = KeyBuilder::new()
-        .bytes(&GENERATION.to_le_bytes())
-        .bytes(env!("CARGO_PKG_VERSION").as_bytes());
-    key = key.bytes(&[options.filter]).file(binary)?;
-    if let Some(folder) = &job.folder {
-        key = key.bytes(folder.as_os_str().as_encoded_bytes());
-    }
-    if let Some(threads) = &job.threads {
-        key = key.bytes(threads.as_bytes());
-    }
-    Ok(job.arguments.iter().fold(key, |key, argument| key.bytes(argument.as_bytes())).finish())
+fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<String> {
+    let (generation, filter) = (GENERATION.to_le_bytes(), [options.filter]);
+    let binary = fs::read(binary)?;
+    let mut parts: Vec<&[u8]> =
+        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &filter, &binary];
+    parts.extend(job.folder.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
+    parts.extend(job.threads.iter().chain(&job.arguments).map(|text| text.as_bytes()));
+    Ok(store::key(&parts))
 }
 
 /// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.

@@ -23,22 +23,13 @@ pub enum Source {
         manifest: PathBuf,
         /// The package, where the manifest is a workspace's.
         package: Option<String>,
-        /// The part of it to run.
-        target: Target,
+        /// The binary to run, where the package has several.
+        bin: Option<String>,
+        /// An example to run instead of a binary.
+        example: Option<String>,
         /// The arguments to start it with.
         arguments: Vec<String>,
     },
-}
-
-/// The part of a crate to run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
-    /// Its only binary.
-    OnlyBin,
-    /// The binary of this name.
-    Bin(String),
-    /// The example of this name.
-    Example(String),
 }
 
 impl Source {

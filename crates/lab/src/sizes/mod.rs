@@ -6,7 +6,7 @@
 //! recording, exactly, and compares.
 
 use befit_machine::{Bytes, Level, Lines, Machine};
-use befit_program::{Program, TaskId};
+use befit_program::{Op, Program, TaskId};
 use befit_sched::Thresholds;
 use serde::{Serialize, Serializer};
 
@@ -161,16 +161,20 @@ fn largest_caches(machine: &Machine) -> Vec<(Option<Level>, Bytes)> {
     levels.chain([(None, Bytes(u64::MAX))]).collect()
 }
 
+/// The tasks that a task forks, in order.
+pub(crate) fn children(program: &Program, task: TaskId) -> impl Iterator<Item = TaskId> {
+    program.ops(task).iter().filter_map(|op| match op {
+        Op::Fork { child, .. } => Some(*child),
+        _ => None,
+    })
+}
+
 /// Which child of which a task is, from the root down.
 fn path(program: &Program, task: TaskId) -> String {
     let mut steps = Vec::new();
     let mut at = task;
     while let Some(parent) = program.parent(at) {
-        let forks = program.ops(parent).iter().filter_map(|op| match op {
-            befit_program::Op::Fork { child, .. } => Some(*child),
-            _ => None,
-        });
-        steps.push(forks.take_while(|child| *child != at).count().to_string());
+        steps.push(children(program, parent).take_while(|child| *child != at).count().to_string());
         at = parent;
     }
     steps.reverse();

@@ -61,15 +61,15 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let series = || SCHEDULERS.map(|s| Series { name: s.name().to_owned(), points: Vec::new() });
     let (mut time, mut miss, mut beside) = (series(), series(), series());
     for program in PROGRAMS {
-        let results = lab.simulate_plainly(program)?;
-        table.add(&[program], &results);
+        let results = lab.plain(program);
+        table.add(&[program], results);
         for (i, result) in results.iter().enumerate() {
             time[i].points.push(time_change(&results[0], result).point(program));
             miss[i].points.push(miss_change(&results[0], result).point(program));
             let shares = result.shares();
             beside[i].points.push(Point::new(program, 100.0 * (shares.policy + shares.idle)));
         }
-        part.figures.extend(figures(lab, program, &results));
+        part.figures.extend(figures(lab, program, results));
     }
     let plot = |title, y, series| plot(title, PlotKind::Bars, Axis::linear("program"), y, series);
     let overheads = "Overheads: in the scheduler or without work";
