@@ -34,7 +34,7 @@ impl Drawer {
                 manifest.display()
             )));
         }
-        progress.building_plain("what draws pages");
+        progress.building("what draws pages", false);
         let build = Build { plain: true, manifest_path: Some(manifest), ..Build::default() };
         Ok(Self { program: build.run().map_err(LabError::Build)? })
     }

@@ -50,11 +50,11 @@ pub use drawer::Drawer;
 pub use error::LabError;
 pub use native::{
     ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
-    NativeSource, NativeSummary, Pinning, TiersSummary, WorkerFigures, WorkerSummary,
+    NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
-pub use summary::{CacheUse, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime};
+pub use summary::{CacheUse, LevelSummary, Seconds, Spread, Summary, WorkerTime};

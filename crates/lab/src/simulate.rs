@@ -50,7 +50,7 @@ impl SimulationPlan {
             simulate_once(program, machine, settings, progress)
         };
         let outcomes = parallel::map(&simulations, threads(), weight, run)?;
-        progress.simulated();
+        progress.finished();
         let seeds = self.seeds.get() as usize;
         let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
         let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {

@@ -57,6 +57,12 @@ impl Point {
     }
 }
 
+impl<X: ToString> From<(X, f64)> for Point {
+    fn from((x, y): (X, f64)) -> Self {
+        Self::new(x, y)
+    }
+}
+
 /// Values that belong together: those of one scheduler, say.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Series {
@@ -64,6 +70,16 @@ pub struct Series {
     pub name: String,
     /// Its values.
     pub points: Vec<Point>,
+}
+
+impl Series {
+    /// A series of these points; `(x, y)` is one.
+    pub fn new(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = impl Into<Point>>,
+    ) -> Self {
+        Self { name: name.into(), points: points.into_iter().map(Into::into).collect() }
+    }
 }
 
 /// A picture.
@@ -79,4 +95,18 @@ pub struct Plot {
     pub y: Axis,
     /// The values.
     pub series: Vec<Series>,
+}
+
+impl Plot {
+    /// A plot of `series` over `x`; `y` has a linear scale.
+    pub fn new(
+        title: impl Into<String>,
+        kind: PlotKind,
+        x: Axis,
+        y: &str,
+        series: impl IntoIterator<Item = Series>,
+    ) -> Self {
+        let series = series.into_iter().collect();
+        Self { title: title.into(), kind, x, y: Axis::linear(y), series }
+    }
 }

@@ -71,7 +71,10 @@ fn time(block: &[Summary]) -> String {
         columns.versus(first.scheduler, |s| s.time.median.0);
     }
     columns.add("running\nstrands", |s| percent(s.shares().active));
-    columns.add("\nscheduling", |s| percent(s.shares().policy));
+    columns.add("\nscheduling", |s| {
+        let shares = s.shares();
+        percent(shares.add + shares.get + shares.done)
+    });
     columns.add("\nidle", |s| percent(s.shares().idle));
     columns.add("\nsteals", |s| s.steals.median.to_string());
     columns.add("of them\nnear", |s| match s.steals.median {

@@ -105,18 +105,10 @@ fn heat_map(pairs: &Pairs, (title, value): &Map) -> Plot {
         let point = |current: usize| {
             Point::new(name(&pairs.tasks[current]), value(&pairs.cells(previous, current)) as f64)
         };
-        Series {
-            name: name(&pairs.tasks[previous]),
-            points: (0..pairs.tasks.len()).map(point).collect(),
-        }
+        Series::new(name(&pairs.tasks[previous]), (0..pairs.tasks.len()).map(point))
     };
-    Plot {
-        title: (*title).to_owned(),
-        kind: PlotKind::HeatMap,
-        x: Axis::linear("current task"),
-        y: Axis::linear("previous task"),
-        series: (0..pairs.tasks.len()).map(row).collect(),
-    }
+    let rows = (0..pairs.tasks.len()).map(row);
+    Plot::new(*title, PlotKind::HeatMap, Axis::linear("current task"), "previous task", rows)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! next time.
 
 mod kernels;
-mod source;
 mod store;
 
 use std::{
@@ -18,7 +17,53 @@ use crate::{LabError, Progress};
 use store::Store;
 
 pub use kernels::{kernels, usual_shrink};
-pub use source::Source;
+
+/// A program to record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A kernel of befit's own, or a small model of a large run of it.
+    Kernel {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default, divided too.
+        n: Option<u64>,
+        /// By how much the cut-offs, and a default size, are divided; 1 for the kernel itself.
+        shrink: u32,
+    },
+    /// A crate of the user's that uses befit, or rayon.
+    Crate {
+        /// Its Cargo.toml.
+        manifest: PathBuf,
+        /// The package, where the manifest is a workspace's.
+        package: Option<String>,
+        /// The binary to run, where the package has several.
+        bin: Option<String>,
+        /// An example to run instead of a binary.
+        example: Option<String>,
+        /// The arguments to start it with.
+        arguments: Vec<String>,
+    },
+}
+
+impl Source {
+    /// Does the checks that need no build.
+    ///
+    /// # Errors
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,
+    /// a manifest that is not there.
+    pub fn check(&self) -> Result<(), LabError> {
+        match self {
+            Self::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink).map(drop),
+            Self::Crate { manifest, .. } if !manifest.is_file() => {
+                let path = manifest.display();
+                Err(LabError::Usage(format!(
+                    "{path}: no such manifest; --manifest-path names a Cargo.toml"
+                )))
+            }
+            Self::Crate { .. } => Ok(()),
+        }
+    }
+}
 
 /// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
 pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
@@ -95,7 +140,7 @@ fn record_filtered(
     source.check()?;
     let job = job(source)?;
     let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
-    progress.building(&what);
+    progress.building(&what, true);
     let binary = job.build.run().map_err(LabError::Build)?;
     let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
     let mut options = RecordOptions::default();
@@ -115,7 +160,7 @@ fn record_filtered(
         .stdout(Stdio::from(io::stderr()))
         .envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording =
-        befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
+        befit_record::record(command, &name, &options, &|touches| progress.advance(touches))
             .map_err(|why| LabError::Failed(format!("cannot record {name}: {why}")))?;
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.

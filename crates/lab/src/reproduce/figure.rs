@@ -1,8 +1,10 @@
-//! A claim of a paper, and what is measured of it here.
+//! A claim of a paper with what is measured of it here, and tables of all that was measured.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::Spread;
 
 /// The range of a paper's figure: both ends belong to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -96,10 +98,17 @@ impl Figure {
         Self { id, what, reported, range, value, unit, spread: None, why: None }
     }
 
-    /// Over the seeds it ran from `low` to `high`.
-    #[must_use]
-    pub fn spread(self, low: f64, high: f64) -> Self {
-        Self { spread: Some((low, high)), ..self }
+    /// As [`new`](Self::new), with the median over the seeds as its value, and their range.
+    pub fn over(
+        id: impl Into<String>,
+        what: impl Into<String>,
+        reported: impl Into<String>,
+        range: Range,
+        of: Spread<f64>,
+        unit: &'static str,
+    ) -> Self {
+        let figure = Self::new(id, what, reported, range, of.median, unit);
+        Self { spread: Some((of.min, of.max)), ..figure }
     }
 
     /// Gives the reason for its value, calculated from the run that made it: needed where it is out
@@ -171,6 +180,40 @@ impl Serialize for Figure {
     }
 }
 
+/// A table of measured values.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Table {
+    /// Its title.
+    pub title: String,
+    /// The columns' names, with units.
+    pub columns: Vec<String>,
+    /// The rows, each with as many cells as there are columns. Cells after the first are numbers or
+    /// text, ready to be read.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with no rows.
+    pub fn new(
+        title: impl Into<String>,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let columns = columns.into_iter().map(Into::into).collect();
+        Self { title: title.into(), columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// If the row has not as many cells as there are columns.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        let cells: Vec<_> = cells.into_iter().map(Into::into).collect();
+        let (cells_here, columns, title) = (cells.len(), self.columns.len(), &self.title);
+        assert_eq!(cells_here, columns, "a row of '{title}' has as many cells as columns");
+        self.rows.push(cells);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,10 +245,18 @@ mod tests {
 
     #[test]
     fn changes_are_shown_with_their_sign_and_ratios_without() {
-        assert_eq!(figure(3.04).spread(-12.34, 120.4).measured(), "+3.0 % (-12.3 to +120)");
+        let spread = Spread { min: -12.34, median: 3.04, max: 120.4 };
+        let figure = Figure::over("a", "a", "5", Range::about(5.0, 0.1), spread, "%");
+        assert_eq!(figure.measured(), "+3.0 % (-12.3 to +120)");
         assert_eq!(
             Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(),
             "4.98 x"
         );
+    }
+
+    #[test]
+    #[should_panic(expected = "as many cells")]
+    fn a_row_that_does_not_fit_its_table_is_noticed_where_it_is_made() {
+        Table::new("misses", ["program", "ws"]).row(["rrm"]);
     }
 }

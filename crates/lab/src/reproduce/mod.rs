@@ -15,7 +15,6 @@
 mod cats;
 mod figure;
 mod footprint;
-mod picture;
 mod space_bounded;
 
 use std::{fmt, num::NonZeroU32, str::FromStr};
@@ -24,10 +23,7 @@ use befit_machine::Machine;
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
 use serde::Serialize;
 
-pub use self::{
-    figure::{Figure, Range, Verdict},
-    picture::Table,
-};
+pub use self::figure::{Figure, Range, Table, Verdict};
 use crate::{LabError, Progress, summary::text};
 
 /// A paper whose experiments can be repeated.

@@ -84,7 +84,7 @@ impl Sizes {
     ) -> Self {
         progress.simulating(&program.meta().name, 1, program.total_touches());
         let footprints = program.footprints(&|touches| progress.advance(touches));
-        progress.simulated();
+        progress.finished();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let caches = largest_caches(machine);
         let thresholds = Thresholds::new(caches.iter().map(|(_, size)| *size), sigma);

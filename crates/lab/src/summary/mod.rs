@@ -154,27 +154,11 @@ impl Summary {
     }
 
     /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.
-    pub fn shares(&self) -> Shares {
+    pub fn shares(&self) -> Breakdown<f64> {
         let time = self.worker_time.map(|part| part.median.0 as f64);
         let whole = time.total();
-        let share = |part: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        Shares {
-            active: share(time.active),
-            policy: share(time.add + time.get + time.done),
-            idle: share(time.idle),
-        }
+        time.map(|part| if whole > 0.0 { part / whole } else { 0.0 })
     }
-}
-
-/// Where the workers' time went, as shares of the whole (0 to 1).
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Shares {
-    /// Running strands.
-    pub active: f64,
-    /// In the policy.
-    pub policy: f64,
-    /// Without work.
-    pub idle: f64,
 }
 
 impl CacheUse {

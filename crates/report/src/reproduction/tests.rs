@@ -12,7 +12,11 @@ fn reproduction() -> Reproduction {
     };
     let mut table = Table::new("misses", ["scheduler", "millions"]);
     table.row(["ws", "47.2"]);
-    let points = vec![Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)];
+    let (x, points) = (
+        Axis::linear("scheduler"),
+        [Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)],
+    );
+    let series = [Series::new("rrm", points)];
     Reproduction {
         study: Study::SpaceBounded,
         machine: "xeon-7560".to_owned(),
@@ -20,13 +24,7 @@ fn reproduction() -> Reproduction {
         notes: vec!["three seeds".to_owned()],
         figures: vec![figure("near", -38.0), figure("far", 3.0).because("it fits")],
         tables: vec![table],
-        plots: vec![Plot {
-            title: "misses".to_owned(),
-            kind: PlotKind::Bars,
-            x: Axis::linear("scheduler"),
-            y: Axis::log("millions"),
-            series: vec![Series { name: "rrm".to_owned(), points }],
-        }],
+        plots: vec![Plot::new("misses", PlotKind::Bars, x, "millions", series)],
     }
 }
 
