@@ -70,14 +70,7 @@ impl Chosen {
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(RecordingJob {
-            build,
-            arguments,
-            name: Some(name),
-            shown: false,
-            folder: None,
-            threads: None,
-        })
+        Ok(RecordingJob { build, arguments, kernel: Some(name), ..RecordingJob::default() })
     }
 
     fn build(&self) -> Result<Build, LabError> {

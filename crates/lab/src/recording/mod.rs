@@ -88,13 +88,12 @@ pub(crate) fn checkout(folder: &str) -> PathBuf {
 const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
 
 /// A program to build and run, in the words of `befit-record`.
+#[derive(Default)]
 struct RecordingJob {
     build: Build,
     arguments: Vec<String>,
-    /// The recording's name: the command, for people.
-    name: Option<String>,
-    /// Its output is for the user to see.
-    shown: bool,
+    /// The name of a kernel's recording: the command, for people.
+    kernel: Option<String>,
     /// The folder that the run depends on, besides binary and arguments.
     folder: Option<PathBuf>,
     /// The number of threads that rayon believes it has ([`THREADS`]).
@@ -139,12 +138,14 @@ fn record_filtered(
 ) -> Result<Program, LabError> {
     source.check()?;
     let job = job(source)?;
-    let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
+    // The output of a user's program is for the user to see.
+    let shown = job.kernel.is_none();
+    let what = if shown { job.build.to_string() } else { "befit's kernels".to_owned() };
     progress.building(&what, true);
     let binary = job.build.run().map_err(LabError::Build)?;
-    let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
+    let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
     let mut options = RecordOptions::default();
-    options.quiet = !job.shown;
+    options.quiet = !shown;
     options.filter = filter;
     let key =
         key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
@@ -152,7 +153,7 @@ fn record_filtered(
     if !fresh && let Some(program) = store.load(&name, &key, progress) {
         return Ok(program);
     }
-    progress.recording(&name, job.shown);
+    progress.recording(&name, shown);
     let mut command = Command::new(&binary);
     // Its output goes to stderr: stdout is for results.
     command
@@ -194,8 +195,7 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
             Ok(RecordingJob {
                 build,
                 arguments: arguments.clone(),
-                name: None,
-                shown: true,
+                kernel: None,
                 folder: env::current_dir().ok(),
                 threads: Some(threads),
             })
@@ -258,12 +258,10 @@ mod tests {
         let of = |content: &str, argument: &str, filter: u8, at: &str, threads: &str| {
             std::fs::write(&binary, content).unwrap();
             let job = RecordingJob {
-                build: Build::default(),
                 arguments: vec![argument.to_owned()],
-                name: None,
-                shown: true,
                 folder: Some(at.into()),
                 threads: Some(threads.to_owned()),
+                ..RecordingJob::default()
             };
             let mut options = RecordOptions::default();
             options.filter = filter;

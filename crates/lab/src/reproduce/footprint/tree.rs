@@ -3,10 +3,7 @@
 
 use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
 
-use super::{
-    cost::{Cost, spread},
-    setup::{NODE_INSTRUCTIONS, Setup},
-};
+use super::setup::{Cost, NODE_INSTRUCTIONS, Setup, spread};
 use crate::{
     LabError, Spread,
     reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table},

@@ -8,7 +8,7 @@ use crate::{
     LabError, Spread,
     reproduce::{
         Figure, Range, Reproduction, Table,
-        footprint::{cost::spread, setup::Setup},
+        footprint::setup::{Setup, spread},
     },
 };
 

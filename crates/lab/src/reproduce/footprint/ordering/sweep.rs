@@ -8,7 +8,7 @@ use crate::{
     LabError,
     reproduce::{
         Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table,
-        footprint::{cost::spread, setup::Setup},
+        footprint::setup::{Setup, spread},
     },
 };
 
