@@ -29,8 +29,8 @@
 //! Loops over slices need no declaration, as they know their sizes: [`par_for_each_mut`],
 //! [`par_chunks_mut`], [`par_map_reduce`]; [`par_for`] goes over numbers.
 //!
-//! Who knows rayon finds the rest under the names that it has there: [`join_context`],
-//! [`scope_fifo`], [`in_place_scope`], [`broadcast`], [`yield_now`] and so on.
+//! The rest has the names that it has in rayon: [`join_context`], [`scope_fifo`],
+//! [`in_place_scope`], [`broadcast`], [`yield_now`] and so on.
 //!
 //! Recursions down to leaves of a few instructions can be written as a [`Task`] instead of
 //! closures: then they cost what they cost without forks.
@@ -39,82 +39,41 @@
 //! their own, in the crate `befit-queue`.
 //!
 //! # Layers
-//! *Below*: `fork` makes plain calls of forks that are not worth one, and keeps each worker's open
-//! forks in a list that only it uses; a fork that nobody needs never leaves it. *Above*: `engine`
-//! hands the forks that others need to the scheduling policy of `befit-sched`, the same object that
-//! the simulator drives. `elision` has tasks compiled without forks, too; `pool` holds threads and
-//! configuration, `scope` what lives on the heap, `broadcast` what runs on every thread, `latch`
-//! and `sleep` how workers wait, `slices` the loops.
+//! `api` is the interface, written once. It stands on the functions of a backend: `threads`, with
+//! workers and a scheduling policy, or in an instrumented build (`--cfg befit_record`) `serial`,
+//! which runs everything on the calling thread and records the tree of tasks.
 //!
 //! # What real threads cannot do
 //! A closure goes on, after a join, on the thread that called `join`: Rust's thread safety asks for
 //! it. So a scheduler cannot refuse or move a continuation; under `sb` and `sb-d` a cache may
 //! therefore be claimed beyond its size for a while.
 
-#[cfg(not(befit_record))]
-mod broadcast;
-mod elision;
-#[cfg(not(befit_record))]
-mod engine;
-#[cfg_attr(befit_record, allow(dead_code, reason = "recordings look at rayon's variables only"))]
+#![cfg_attr(
+    befit_record,
+    allow(dead_code, unused_imports, reason = "what is about threads has no effect")
+)]
+
+mod api;
 mod environment;
-mod error;
-mod fit;
-#[cfg(not(befit_record))]
-mod fork;
-#[cfg(not(befit_record))]
-mod latch;
 mod machine;
-mod pin;
-#[cfg(not(befit_record))]
-mod pool;
-#[cfg(not(befit_record))]
-mod primitive;
-#[cfg(not(befit_record))]
-mod scope;
-#[cfg(not(befit_record))]
-mod sleep;
-mod slices;
-mod spawn_kind;
-#[cfg_attr(befit_record, allow(dead_code, reason = "a recorded run counts nothing"))]
+#[cfg(befit_record)]
+mod serial;
 mod stats;
-#[cfg(all(test, not(befit_record), not(loom)))]
-mod testing;
+#[cfg(not(befit_record))]
+mod threads;
 mod wait_policy;
-mod yielded;
 
 #[cfg(befit_record)]
-mod recorded;
-
+use self::serial as backend;
+#[cfg(not(befit_record))]
+use self::threads as backend;
 pub use befit_machine::{Level, Machine};
 pub use befit_sched::{
     CountSource, Counting, OptionError, Options, SchedulerKind, Subtree, Tiers, WorkerCounts,
 };
 
-#[cfg(befit_record)]
-pub use self::recorded::*;
-#[cfg(not(befit_record))]
 pub use self::{
-    broadcast::{BroadcastContext, broadcast},
-    fork::{FnContext, join, join_context},
-    pool::{
-        SpawnThread, ThreadBuilder, ThreadPool, ThreadPoolBuilder, current_num_threads,
-        current_thread_has_pending_tasks, current_thread_index, max_num_threads,
-        with_current_machine, yield_local, yield_now,
-    },
-    scope::{
-        Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo, spawn,
-        spawn_broadcast, spawn_fifo,
-    },
-};
-pub use self::{
-    elision::{Forkable, Forks, Task, run},
-    error::{JoinThreadsError, ThreadPoolBuildError},
-    fit::{Fit, Work, fit},
-    pin::Pin,
-    slices::{par_chunks_mut, par_for, par_for_each_mut, par_map_reduce},
-    spawn_kind::{CustomSpawn, DefaultSpawn},
+    api::*,
     stats::{Statistics, WorkerStatistics, WorkerTime},
     wait_policy::WaitPolicy,
-    yielded::Yield,
 };

@@ -50,13 +50,11 @@ impl PoolMachine {
     }
 
     /// A machine for callers that use nothing but the number of its workers.
-    #[cfg(not(befit_record))]
     pub(crate) fn counted(&self) -> Machine {
         self.known.get().cloned().unwrap_or_else(|| bare(self.workers))
     }
 
     /// The machine, if it has been read.
-    #[cfg(not(befit_record))]
     pub(crate) fn known(&self) -> Option<&Machine> {
         self.known.get()
     }
@@ -73,7 +71,7 @@ fn bare(workers: usize) -> Machine {
     format!("pu:{workers}").parse().expect("a machine of so many workers can be described")
 }
 
-#[cfg(all(test, not(loom), not(befit_record)))]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -11,11 +11,8 @@
 //! of all pools of the process to the file that the environment variable `BEFIT_STATS` names.
 
 mod counters;
-#[cfg(not(befit_record))]
 mod file;
-#[cfg(not(befit_record))]
 mod json;
-#[cfg(not(befit_record))]
 pub(crate) mod process;
 mod times;
 
@@ -24,10 +21,8 @@ use std::time::Duration;
 use befit_machine::{Machine, WorkerId};
 use befit_sched::Breakdown;
 
-pub(crate) use self::counters::Counters;
 pub use self::counters::WorkerStatistics;
-#[cfg(not(befit_record))]
-pub(crate) use self::times::Phase;
+pub(crate) use self::{counters::Counters, times::Phase};
 
 /// Where a worker's time went, from the start of its pool's first job to the end of the last one.
 /// The five parts sum to that time: [`Statistics::span`].

@@ -18,7 +18,7 @@ use super::{
     file::Target,
     json::{self, About},
 };
-use crate::{ThreadPoolBuildError, pool::Registry};
+use crate::{ThreadPoolBuildError, backend::Registry};
 
 /// Further pools are counted, but not listed.
 const MOST_POOLS: usize = 1000;
@@ -134,15 +134,14 @@ impl State {
 }
 
 fn show(pool: &Registry, ended: bool) -> String {
-    let engine = pool.engine();
     let about = About {
-        scheduler: engine.name(),
-        machine: engine.machine(),
-        options: engine.options(),
-        threads: engine.threads(),
-        pinned: pool.claim().is_some(),
+        scheduler: pool.scheduler_name(),
+        machine: pool.machine(),
+        options: pool.options(),
+        threads: pool.threads(),
+        pinned: pool.is_pinned(),
         ended,
-        tiers: engine.tiers(),
+        tiers: pool.tiers(),
     };
     json::pool(&about, &pool.statistics())
 }

@@ -1,0 +1,82 @@
+//! The backend of an instrumented build (`--cfg befit_record`): everything runs on the calling
+//! thread, in serial order, and the task tree is written to the recording.
+//!
+//! `join(a, b)` is recorded as fork a … end, fork b … end, sync, with no strand of our own in
+//! between. What runs in a pool, or in an outermost `join`, `scope` or `spawn`, is recorded; what
+//! `main` does before and after is not. The recorder itself, and how it keeps our own code out of
+//! what it sees, is `befit_record::inside`. Run without `befit record`, such a build only runs
+//! serially.
+//!
+//! Some things cannot be as on threads:
+//! - A detached task runs at once. If it waits for what its spawner does later, it waits for ever.
+//! - Options that are about threads (pinning, names, stack size, handlers, the function that starts
+//!   them) have no effect, and pools count nothing.
+//! - A broadcast runs once for each thread that the pool was built for, but on one.
+//! - Equal programs must give equal recordings, so the environment says nothing, but for rayon's
+//!   variables: by them the recording command says for how many threads a program that uses rayon
+//!   divides its work.
+
+mod pool;
+mod scope;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env,
+    ffi::OsString,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
+
+pub(crate) use befit_record::inside::unrecorded;
+use befit_record::inside::{self, Declared};
+
+pub(crate) use self::{
+    pool::{AnyPolicy, Handle, Registry, Start, Worker, this_worker, with_current},
+    scope::{Base, Fifos, scope, spawn_broadcast_into, spawn_fifo_into, spawn_into},
+};
+use crate::{Work, environment::Environment};
+
+/// What a pool's builder sees of the environment.
+pub(crate) const ENVIRONMENT: Environment<fn(&str) -> Option<OsString>> =
+    Environment(|name| name.starts_with("RAYON_").then(|| env::var_os(name))?);
+
+/// What `work` declares of itself.
+#[inline(always)]
+fn declared(work: &impl Work) -> Declared {
+    (work.size(), work.strand())
+}
+
+/// Runs `f` where it is recorded: in the region that this thread is in, else in one of its own.
+#[inline(always)]
+fn in_region<R>(f: impl FnOnce() -> R) -> R {
+    if inside::in_region() { f() } else { inside::region((None, None), f) }
+}
+
+/// A recording has all forks.
+#[inline(always)]
+pub(crate) fn is_inlined() -> bool {
+    false
+}
+
+/// Nothing migrates.
+#[inline(always)]
+pub(crate) fn worker_address() -> usize {
+    0
+}
+
+/// Runs `a`, then `b`, and records them as two children that one sync waits for. As on threads `b`
+/// is run even if `a` panics, and then `a`'s panic goes on.
+#[inline]
+pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
+    in_region(|| {
+        let both = inside::Scope::new();
+        let a = catch_unwind(AssertUnwindSafe(|| both.task(declared(&a), || a.run())));
+        let b = catch_unwind(AssertUnwindSafe(|| both.task(declared(&b), || b.run())));
+        match (a, b) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
+        }
+    })
+}
+
+pub(crate) use join as join_at_length;

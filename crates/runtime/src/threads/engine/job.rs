@@ -1,0 +1,138 @@
+//! Jobs: pieces of work whose type has been forgotten, so that policies can pass them about.
+
+use std::{fmt, ptr::NonNull};
+
+use befit_machine::Bytes;
+
+use super::lineage::{Ancestor, Birthplace, Lineage};
+use crate::Work;
+
+/// What the type of a job knows to do with it.
+#[derive(Debug)]
+pub(crate) struct JobTable {
+    /// See [`JobRef::execute`].
+    pub(crate) execute: unsafe fn(NonNull<JobHeader>, ended: &dyn Fn()),
+    /// The task and strand size that the work of a pending fork declares.
+    pub(crate) sizes: unsafe fn(NonNull<JobHeader>) -> Sizes,
+}
+
+/// Task and strand size, where declared.
+pub(crate) type Sizes = (Option<Bytes>, Option<Bytes>);
+
+/// What `work` declares.
+pub(crate) fn sizes_of(work: &impl Work) -> Sizes {
+    let bytes = |n: usize| Bytes(n as u64);
+    (work.size().map(bytes), work.strand().map(bytes))
+}
+
+/// What every job begins with.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct JobHeader {
+    pub(crate) table: &'static JobTable,
+    pub(crate) birthplace: Birthplace,
+}
+
+impl JobHeader {
+    pub(crate) fn new(table: &'static JobTable) -> Self {
+        Self { table, birthplace: Birthplace::none() }
+    }
+}
+
+/// A job to be executed once: the handle that policies keep in their queues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JobRef {
+    header: NonNull<JobHeader>,
+}
+
+// SAFETY: a job is made only of work that is `Send` (promised to `new`), and is executed once.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// A handle for the job that starts with `header`.
+    ///
+    /// # Safety
+    /// The job stays where it is until it has been executed; everything in it may be sent to
+    /// another thread; the pointer is good for all of the job, which is of the type that its table
+    /// is for.
+    pub(crate) unsafe fn new(header: NonNull<JobHeader>) -> Self {
+        Self { header }
+    }
+
+    /// Runs the work, then `ended`, then sets the latch of the task that waits. Never unwinds.
+    ///
+    /// `ended` lies between the two because a policy must learn of a task's end before the task
+    /// that waits for it goes on.
+    ///
+    /// # Safety
+    /// Only once for each job, on a thread of the pool that it was given to.
+    pub(crate) unsafe fn execute(self, ended: &dyn Fn()) {
+        // SAFETY: not yet executed, so it is still there (promised to `new`).
+        let table = unsafe { self.header.as_ref() }.table;
+        // SAFETY: the table is for this job (promised to `new`); once, and the thread, are promised
+        // by our caller.
+        unsafe { (table.execute)(self.header, ended) };
+    }
+}
+
+impl JobRef {
+    /// Its place, for what it forks.
+    ///
+    /// # Safety
+    /// The job has not been executed; the result is used only until it has been.
+    pub(crate) unsafe fn lineage(self) -> Lineage {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let birthplace = unsafe { self.header.as_ref() }.birthplace.get();
+        // SAFETY: it lives until the job has ended (promised to `Birthplace::set`).
+        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace) }
+    }
+
+    /// Names the place in the program that made the job: jobs of one closure have the same, others
+    /// most likely not. Never 0.
+    ///
+    /// # Safety
+    /// The job has not been executed.
+    pub(crate) unsafe fn site(self) -> u32 {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let table: *const JobTable = unsafe { self.header.as_ref() }.table;
+        // Tables are some words long: the lowest bits are all the same.
+        let mixed = (table.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed >> 32) as u32) | 1
+    }
+
+    /// Whether the job is `ancestor`, or was forked below it.
+    ///
+    /// # Safety
+    /// It has not been executed, and no thread can begin to before this returns.
+    pub(crate) unsafe fn is_or_descends_from(self, ancestor: Ancestor) -> bool {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let header = unsafe { self.header.as_ref() };
+        Ancestor::new(self.header.as_ptr()) == ancestor || header.birthplace.is_below(ancestor)
+    }
+}
+
+impl fmt::Debug for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobRef({:p})", self.header)
+    }
+}
+
+/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold
+/// pointers into the stack.
+#[derive(Debug)]
+pub(crate) struct NoUnwind;
+
+impl NoUnwind {
+    /// The stretch is over.
+    #[inline(always)]
+    pub(crate) fn over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for NoUnwind {
+    fn drop(&mut self) {
+        eprintln!("befit: a panic where none may be (in a scheduling policy?); aborting");
+        std::process::abort();
+    }
+}

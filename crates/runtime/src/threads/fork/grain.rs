@@ -1,0 +1,233 @@
+//! How deep below a program's start its forks are worth their price: learned by the clock, for each
+//! `join` in the source.
+//!
+//! A fork pays off if its halves take much longer than it costs to hand one out, about a
+//! microsecond. Programs that fork down to single calls need no cut-off here: a worker times how
+//! long the tasks take that a `join` makes, and from the depth on where that falls below [`GRAIN`],
+//! `join` is two inlined calls. The depth is learned from below (from tasks that have been seen
+//! whole, with all their forks), so a program that the worker knows nothing of loses nothing. What
+//! was learned holds until it no longer does: tasks that take far longer than predicted make the
+//! worker forget it at once, shorter ones raise the depth by degrees.
+//!
+//! Granularity control by prediction of running times: U. A. Acar, A. Charguéraud, M. Rainey,
+//! *Oracle scheduling: controlling granularity in implicitly parallel languages*, OOPSLA 2011.
+//! There the predictions come from cost functions that the program declares.
+
+use std::{cell::Cell, time::Duration};
+
+/// What a region of inlined calls should take: long against the two looks at the clock and the fork
+/// that it costs (a tenth of a microsecond), and short enough to keep hundreds of workers busy for
+/// a millisecond's work each.
+const GRAIN: Duration = Duration::from_micros(8);
+
+/// The regions after which their mean is compared with [`GRAIN`].
+const WINDOW: u32 = 16;
+
+/// A region that takes this many times [`GRAIN`] was predicted wrongly.
+const SURPRISE: u32 = 16;
+
+/// Places for what was learned. Two sites that meet in one make each other forget, which costs time
+/// only.
+const PLACES: usize = 64;
+
+/// What one worker has learned.
+#[derive(Debug)]
+pub(crate) struct Grain {
+    sites: [Cell<Site>; PLACES],
+}
+
+/// One `join` of the source: the address of what is made once for each type of its second half.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SiteId(pub(crate) usize);
+
+#[derive(Clone, Copy, Debug)]
+struct Site {
+    id: SiteId,
+    /// Forks at this depth and below are inlined calls; `None` while that is not known.
+    depth: Option<u32>,
+    /// The regions since the depth last changed, and what they took. While the depth is not
+    /// known: the short tasks that were watched, and the shallowest of them.
+    inlined_regions: u32,
+    taken: Duration,
+    shallowest: u32,
+}
+
+impl Site {
+    const fn unknown(id: SiteId) -> Self {
+        Self { id, depth: None, inlined_regions: 0, taken: Duration::ZERO, shallowest: u32::MAX }
+    }
+}
+
+/// What is to be done with a fork.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Advice {
+    /// It is a fork.
+    Fork,
+    /// It is a fork, and its time should be told to [`Grain::learn`].
+    Watch,
+    /// What it makes should be inlined calls, and the time of both halves be told to
+    /// [`Grain::learn`].
+    Inline,
+}
+
+impl Grain {
+    pub(crate) fn new() -> Self {
+        Self { sites: [const { Cell::new(Site::unknown(SiteId(0))) }; PLACES] }
+    }
+
+    fn place(&self, id: SiteId) -> &Cell<Site> {
+        // Tables are some tens of bytes apart.
+        &self.sites[(id.0 >> 4 ^ id.0 >> 10) % PLACES]
+    }
+
+    /// What to do with a fork of `id`, `depth` forks below the program's start.
+    pub(crate) fn advice(&self, id: SiteId, depth: u32) -> Advice {
+        let site = self.place(id).get();
+        match site.depth {
+            Some(plain) if site.id == id => {
+                if depth >= plain {
+                    Advice::Inline
+                } else {
+                    Advice::Fork
+                }
+            }
+            _ => Advice::Watch,
+        }
+    }
+
+    /// Whether a region that has taken `taken` was predicted wrongly.
+    pub(crate) fn is_surprised(taken: Duration) -> bool {
+        taken >= GRAIN * SURPRISE
+    }
+
+    /// Knows nothing of `id` any more.
+    pub(crate) fn forget(&self, id: SiteId) {
+        self.place(id).set(Site::unknown(id));
+    }
+
+    /// What `advice` was given for took `taken`.
+    pub(crate) fn learn(&self, id: SiteId, depth: u32, advice: Advice, taken: Duration) {
+        let place = self.place(id);
+        let mut site = place.get();
+        if site.id != id {
+            site = Site::unknown(id);
+        }
+        match advice {
+            Advice::Fork => return,
+            Advice::Watch if site.depth.is_some() => return,
+            Advice::Watch if taken >= GRAIN => site.depth = Some(depth + 1),
+            // All of the program takes less than is worth a fork.
+            Advice::Watch if depth == 0 => site.depth = Some(0),
+            Advice::Watch => {
+                site.inlined_regions += 1;
+                site.shallowest = site.shallowest.min(depth);
+                if site.inlined_regions == WINDOW {
+                    // Nothing but short tasks. If those further up are as well, the next windows
+                    // will show it.
+                    (site.depth, site.inlined_regions) = (Some(site.shallowest), 0);
+                }
+            }
+            Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
+            Advice::Inline => {
+                site.inlined_regions += 1;
+                site.taken += taken;
+                if site.inlined_regions == WINDOW {
+                    site.depth = site.depth.map(|depth| corrected(depth, site.taken / WINDOW));
+                    (site.inlined_regions, site.taken) = (0, Duration::ZERO);
+                }
+            }
+        }
+        place.set(site);
+    }
+}
+
+/// The depth at which regions should begin, when those from `depth` on take `mean`: halving the
+/// depth's tasks once more, or less, halves or doubles their time in a balanced tree.
+fn corrected(depth: u32, mean: Duration) -> u32 {
+    if mean > GRAIN * 2 {
+        return depth + 1;
+    }
+    let times = GRAIN.as_nanos() / mean.as_nanos().max(1);
+    if times >= 4 { depth.saturating_sub(times.ilog2()) } else { depth }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: SiteId = SiteId(0x1000);
+    const SHORT: Duration = Duration::from_nanos(200);
+    const LONG: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_site_is_watched_until_one_of_its_tasks_takes_as_long_as_a_grain() {
+        let grain = Grain::new();
+        assert_eq!(grain.advice(HERE, 20), Advice::Watch);
+        grain.learn(HERE, 20, Advice::Watch, SHORT);
+        assert_eq!(grain.advice(HERE, 20), Advice::Watch);
+        grain.learn(HERE, 14, Advice::Watch, GRAIN);
+        // What is above it ends later, and is longer still.
+        grain.learn(HERE, 13, Advice::Watch, LONG);
+        assert_eq!(
+            (grain.advice(HERE, 14), grain.advice(HERE, 15)),
+            (Advice::Fork, Advice::Inline)
+        );
+    }
+
+    #[test]
+    fn a_site_that_makes_nothing_but_short_tasks_is_plain_soon() {
+        let grain = Grain::new();
+        for depth in 20..20 + WINDOW {
+            assert_eq!(grain.advice(HERE, 20), Advice::Watch);
+            grain.learn(HERE, depth, Advice::Watch, SHORT);
+        }
+        assert_eq!(
+            (grain.advice(HERE, 19), grain.advice(HERE, 20)),
+            (Advice::Fork, Advice::Inline)
+        );
+    }
+
+    #[test]
+    fn a_program_shorter_than_a_grain_is_plain_from_its_start() {
+        let grain = Grain::new();
+        grain.learn(HERE, 0, Advice::Watch, SHORT);
+        assert_eq!(grain.advice(HERE, 0), Advice::Inline);
+    }
+
+    #[test]
+    fn stretches_that_are_too_short_begin_earlier_and_long_ones_later() {
+        let grain = Grain::new();
+        grain.learn(HERE, 20, Advice::Watch, GRAIN);
+        for _ in 0..WINDOW {
+            grain.learn(HERE, 21, Advice::Inline, GRAIN / 16);
+        }
+        assert_eq!(
+            (grain.advice(HERE, 16), grain.advice(HERE, 17)),
+            (Advice::Fork, Advice::Inline)
+        );
+        for _ in 0..WINDOW {
+            grain.learn(HERE, 17, Advice::Inline, GRAIN * 3);
+        }
+        assert_eq!(
+            (grain.advice(HERE, 17), grain.advice(HERE, 18)),
+            (Advice::Fork, Advice::Inline)
+        );
+    }
+
+    #[test]
+    fn one_stretch_that_takes_far_too_long_and_all_is_forgotten() {
+        let grain = Grain::new();
+        grain.learn(HERE, 0, Advice::Watch, SHORT);
+        grain.learn(HERE, 0, Advice::Inline, LONG);
+        assert_eq!(grain.advice(HERE, 30), Advice::Watch);
+    }
+
+    #[test]
+    fn two_sites_in_one_place_do_not_take_each_other_s_depth() {
+        let grain = Grain::new();
+        let other = SiteId(HERE.0 ^ (1 << 4) ^ (1 << 10));
+        assert!(std::ptr::eq(grain.place(HERE), grain.place(other)));
+        grain.learn(HERE, 0, Advice::Watch, SHORT);
+        assert_eq!(grain.advice(other, 0), Advice::Watch);
+    }
+}

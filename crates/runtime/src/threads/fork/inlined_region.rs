@@ -1,0 +1,216 @@
+//! Inlined regions: parts of a program that run without forks, and how they begin and end.
+//!
+//! A region begins at a fork whose halves are predicted to take less than is worth a fork
+//! ([`super::grain`]), and lasts until both have ended; or it is a whole job that forks nothing
+//! that any other worker may run. A steal request meanwhile is served by the next `join`,
+//! which publishes the oldest pending fork, if need be its own; then the region goes on.
+//!
+//! The second halves of inlined calls cannot be published afterwards. So a region reaches only
+//! [`REACH`] bytes down the stack, and forks below are forks again; and one that turns out to be
+//! long is given up at the next fork. What lies on that much of stack is all that the others may
+//! have to wait for, where a program's tasks are suddenly of another kind than they were before.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use super::{
+    StealRequests,
+    grain::{Advice, Grain, SiteId},
+    steal_request::stack_pointer,
+};
+
+/// How far down the stack a region reaches, in bytes: some 64 small frames, more than a balanced
+/// tree of calls is deep that does not take long.
+const REACH: usize = 8 << 10;
+
+/// What one worker knows of its regions.
+#[derive(Debug)]
+pub(crate) struct InlinedRegions {
+    active: Cell<Option<Active>>,
+    /// How many forks lie in one another above what runs now, from the program's start on, other
+    /// workers' included.
+    depth: Cell<u32>,
+    /// Counts what makes a time meaningless: each wait, in which other tasks may run.
+    waits: Cell<u32>,
+    grain: Grain,
+}
+
+/// The region that is active.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    /// How far down the stack it reaches.
+    inline_limit: usize,
+    /// Why it was predicted to be short, and since when it lasts; `None` if it does not end before
+    /// its job.
+    predicted: Option<(SiteId, Instant)>,
+}
+
+/// What [`InlinedRegions::interrupt`] keeps for [`InlinedRegions::go_on`].
+#[derive(Debug)]
+pub(crate) struct Interrupted {
+    active: Option<Active>,
+    depth: u32,
+}
+
+/// A fork between its push and its end.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct Forked<'a> {
+    inlined_regions: &'a InlinedRegions,
+    depth: u32,
+    region: Option<InlinedRegion<'a>>,
+    watch: Option<Watch>,
+}
+
+/// A region that began here, and ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub(crate) struct InlinedRegion<'a> {
+    inlined_regions: &'a InlinedRegions,
+    requests: &'a StealRequests,
+}
+
+/// A measurement.
+#[derive(Debug)]
+struct Watch {
+    site: SiteId,
+    advice: Advice,
+    waits: u32,
+    since: Instant,
+    /// What the first half took, if the worker did not wait in it.
+    first: Option<Duration>,
+}
+
+impl InlinedRegions {
+    pub(crate) fn new() -> Self {
+        Self {
+            active: Cell::new(None),
+            depth: Cell::new(0),
+            waits: Cell::new(0),
+            grain: Grain::new(),
+        }
+    }
+
+    /// How deep below the program's start the running code is, counted in forks; inlined calls do
+    /// not count.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth.get()
+    }
+
+    /// A job begins, forked at `depth`.
+    pub(crate) fn begin_at(&self, depth: u32) {
+        self.depth.set(depth);
+    }
+
+    /// The worker waits.
+    pub(crate) fn waits(&self) {
+        self.waits.set(self.waits.get().wrapping_add(1));
+    }
+
+    /// A fork has been pushed, and a fork was published if one was wanted. It lasts until the
+    /// answer is dropped. `site` is where a region may begin.
+    pub(super) fn forked<'a>(
+        &'a self,
+        requests: &'a StealRequests,
+        site: Option<SiteId>,
+    ) -> Forked<'a> {
+        let depth = self.depth.replace(self.depth.get() + 1);
+        let mut fork = Forked { inlined_regions: self, depth, region: None, watch: None };
+        let Some(site) = site.filter(|_| !self.goes_on(requests)) else { return fork };
+        let advice = self.grain.advice(site, depth);
+        if advice == Advice::Fork {
+            return fork;
+        }
+        let since = Instant::now();
+        fork.watch = Some(Watch { site, advice, waits: self.waits.get(), since, first: None });
+        fork.region = (advice == Advice::Inline).then(|| self.begin(requests, site, since));
+        fork
+    }
+
+    /// A region to the end of the job begins, as nobody else may run what it forks.
+    pub(crate) fn unshared<'a>(&'a self, requests: &'a StealRequests) -> InlinedRegion<'a> {
+        // All of the stack. An ask that is missed could not be granted.
+        self.active.set(Some(Active { inline_limit: 0, predicted: None }));
+        requests.lower_inline_limit_unasked(0);
+        InlinedRegion { inlined_regions: self, requests }
+    }
+
+    fn begin<'a>(
+        &'a self,
+        requests: &'a StealRequests,
+        site: SiteId,
+        since: Instant,
+    ) -> InlinedRegion<'a> {
+        let inline_limit = stack_pointer().saturating_sub(REACH);
+        self.active.set(Some(Active { inline_limit, predicted: Some((site, since)) }));
+        requests.lower_inline_limit(inline_limit);
+        InlinedRegion { inlined_regions: self, requests }
+    }
+
+    /// Whether a region is active, and worth going on with; then a steal request has been
+    /// served.
+    fn goes_on(&self, requests: &StealRequests) -> bool {
+        let Some(Active { inline_limit, predicted }) = self.active.get() else { return false };
+        if let Some((site, since)) = predicted
+            && Grain::is_surprised(since.elapsed())
+        {
+            self.grain.forget(site);
+            self.active.set(None);
+            requests.raise_inline_limit();
+            return false;
+        }
+        requests.lower_inline_limit(inline_limit);
+        true
+    }
+
+    /// Another job begins, on top of what runs.
+    pub(crate) fn interrupt(&self, requests: &StealRequests) -> Interrupted {
+        requests.raise_inline_limit();
+        Interrupted { active: self.active.take(), depth: self.depth.replace(0) }
+    }
+
+    /// That job has ended. The interrupted region, if there was one, goes on at the next fork.
+    pub(crate) fn go_on(&self, interrupted: &Interrupted) {
+        self.active.set(interrupted.active);
+        self.depth.set(interrupted.depth);
+    }
+}
+
+impl Forked<'_> {
+    /// The first half has ended.
+    pub(super) fn first_has_ended(&mut self) {
+        if let Some(watch) = &mut self.watch
+            && watch.waits == self.inlined_regions.waits.get()
+        {
+            watch.first = Some(watch.since.elapsed());
+        }
+    }
+}
+
+impl Drop for InlinedRegion<'_> {
+    fn drop(&mut self) {
+        self.requests.raise_inline_limit();
+        self.inlined_regions.active.set(None);
+    }
+}
+
+impl Drop for Forked<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let inlined_regions = self.inlined_regions;
+        inlined_regions.depth.set(self.depth);
+        drop(self.region.take());
+        let Some(watch) = &self.watch else { return };
+        let taken = if watch.waits == inlined_regions.waits.get() {
+            Some(watch.since.elapsed())
+        } else {
+            // Somebody else may have run the second half: it is taken to be like the first.
+            watch.first.map(|first| first * 2)
+        };
+        if let Some(taken) = taken {
+            inlined_regions.grain.learn(watch.site, self.depth, watch.advice, taken);
+        }
+    }
+}

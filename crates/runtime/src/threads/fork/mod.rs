@@ -1,0 +1,259 @@
+//! The lower layer: [`join`], two inlined calls where no fork is needed, and a frame on the stack
+//! where nobody takes it.
+//!
+//! `README.md` beside this file says how forks are kept and published.
+
+mod frame;
+mod grain;
+mod inlined_region;
+mod steal_request;
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use befit_sched::{ForkOrder, TaskInfo};
+
+pub(crate) use self::{
+    frame::{ForkList, Frame, PendingFork},
+    inlined_region::InlinedRegions,
+    steal_request::{StealRequests, is_inlined, stack_pointer, steal_requests_of_this_thread},
+};
+use super::{
+    current_or_global,
+    engine::{NoUnwind, sizes_of},
+    latch::Latch,
+    worker::Worker,
+};
+use crate::{Fit, Work};
+
+/// [`crate::join`]: two inlined calls, or a fork.
+#[inline]
+pub(crate) fn join<A, B>(a: A, b: B) -> (A::Output, B::Output)
+where
+    A: Work<Closure: Send> + Send,
+    B: Work<Closure: Send> + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    if is_inlined() {
+        return calls(a.into_closure(), b.into_closure());
+    }
+    if A::SIZED && B::SIZED {
+        // Put together anew: where the calls are inlined, sizes and closures then stay in
+        // registers.
+        return join_at_length(Fit::of(a), Fit::of(b));
+    }
+    join_at_length(a, b)
+}
+
+/// `a`, then `b`, also if `a` panics.
+#[inline(always)]
+fn calls<A: FnOnce() -> X, B: FnOnce() -> Y, X, Y>(a: A, b: B) -> (X, Y) {
+    match catch_unwind(AssertUnwindSafe(a)) {
+        Ok(a) => (a, b()),
+        Err(panic) => call_after_a_panic(b, panic),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> ! {
+    drop(catch_unwind(AssertUnwindSafe(b)));
+    resume_unwind(panic)
+}
+
+/// [`join`] where a fork may be needed. Out of line, so that inlined calls pay for nothing but
+/// themselves.
+#[inline(never)]
+pub(crate) fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    current_or_global(|worker| join_on(worker, a, b))
+}
+
+/// As [`join`], on a worker.
+fn join_on<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    if A::SIZED || B::SIZED || worker.shows_forks() {
+        join_sized(worker, a, b)
+    } else {
+        join_pending(worker, a, b, true)
+    }
+}
+
+/// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread
+/// has taken it. `may_be_inlined`: both halves may run without forks if they are predicted to take
+/// little time.
+fn join_pending<A, B>(worker: &Worker, a: A, b: B, may_be_inlined: bool) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    let frame = Frame::new(b, worker.inlined_regions().depth());
+    // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
+    // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
+    // output are `Send`; should it be published, the frame stays until its latch is seen set.
+    unsafe { worker.open(frame.as_pending()) };
+    let mut forked =
+        worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));
+    let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
+        Ok(a) => a,
+        Err(panic) => after_a_panic(worker, &frame, panic),
+    };
+    forked.first_has_ended();
+    if worker.forks().youngest_is_published() {
+        return after_handing_out(worker, &frame, a);
+    }
+    worker.forks().pop();
+    // SAFETY: this is its owner, and it has not been published.
+    let b = unsafe { frame.take_work() };
+    // Forks that are older may be wanted, and `b` may make none.
+    worker.serve(0);
+    (a, run_child(worker, 1, b))
+}
+
+/// The end of a fork whose second half was published.
+#[cold]
+#[inline(never)]
+fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
+    match wait_for(worker, frame) {
+        Ok(b) => (a, b),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// The end of a fork whose first half panicked.
+#[cold]
+#[inline(never)]
+fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any + Send>) -> ! {
+    if worker.forks().youngest_is_published() {
+        drop(wait_for(worker, frame));
+    } else {
+        worker.forks().pop();
+        // SAFETY: this is its owner, and it has not been published.
+        let b = unsafe { frame.take_work() };
+        drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, 1, b))));
+    }
+    resume_unwind(panic)
+}
+
+/// Waits for a second half that was published; it is the youngest pending fork.
+fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
+    // Even if it does not: the halves may have run at the same time.
+    worker.inlined_regions().waits();
+    // SAFETY: it has been published.
+    let latch = unsafe { frame.latch() };
+    if !latch.probe() {
+        worker.give_and_wait(&[], [(latch, frame.as_ancestor())]);
+    }
+    worker.forks().pop_published();
+    // SAFETY: this is its owner, the wait saw the latch set, and this is the only place that takes
+    // it.
+    unsafe { frame.take_result() }
+}
+
+/// Runs a fork's half. Where it declares its size, what it forks is a child of that.
+fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
+    if W::SIZED { run_sized_child(worker, index, work) } else { work.run() }
+}
+
+/// [`join`] where at least one half declares its size, or the policy wants to see every
+/// fork.
+fn join_sized<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    let parent = worker.task();
+    let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
+    if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
+        return join_placed(worker, parent, (a, task_a), (b, task_b));
+    }
+    let may_be_inlined = worker.may_be_inlined(task_a.size.0.max(task_b.size.0));
+    join_pending(worker, a, b, may_be_inlined)
+}
+
+/// The policy must place at least one half, or wants to see both: both go through it, and this
+/// worker runs what the policy gives it until both are done.
+#[cold]
+#[inline(never)]
+fn join_placed<A, B>(
+    worker: &Worker,
+    parent: &TaskInfo,
+    (a, task_a): (A, TaskInfo),
+    (b, task_b): (B, TaskInfo),
+) -> (A::Output, B::Output)
+where
+    A: Work + Send,
+    B: Work + Send,
+    A::Output: Send,
+    B::Output: Send,
+{
+    let depth = worker.inlined_regions().depth();
+    let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
+    // Two frames on this stack become known to others, so it must not be unwound before both are
+    // done.
+    let no_unwind = NoUnwind;
+    let (requests, lineage) = (worker.requests(), worker.lineage());
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker,
+    // requests and place, which are the worker's; work and output are `Send`; it is published here
+    // only.
+    let job_a = unsafe {
+        PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)
+    };
+    // SAFETY: as above.
+    let job_b = unsafe {
+        PendingFork::publish(b.as_pending(), Latch::new(worker.parker()), requests, lineage)
+    };
+    // A worker's queue gives back what came last.
+    let jobs = match worker.engine().fork_order(parent) {
+        ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
+        ForkOrder::ParentFirst => [(job_a, task_a), (job_b, task_b)],
+    };
+    // SAFETY: published above.
+    let latch_a = unsafe { a.latch() };
+    // SAFETY: as above.
+    let latch_b = unsafe { b.latch() };
+    worker.counters().forks.bump();
+    worker.count_handed_out(2);
+    worker.give_and_wait(&jobs, [(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
+    no_unwind.over();
+    // SAFETY: the wait saw its latch set; taken here only.
+    let a = unsafe { a.take_result() };
+    // SAFETY: as above.
+    let b = unsafe { b.take_result() };
+    match (a, b) {
+        (Ok(a), Ok(b)) => (a, b),
+        (Err(panic), _) | (_, Err(panic)) => resume_unwind(panic),
+    }
+}
+
+/// Runs a half that declares its size: what it forks is a child of that task.
+fn run_sized_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
+    let task = child(worker.task(), index, &work);
+    let inner = worker.inner_task(&task);
+    let _until_return = worker.enter(&inner);
+    work.run()
+}
+
+/// The `index`-th child of `parent`, with what `work` declares.
+fn child<W: Work>(parent: &TaskInfo, index: u32, work: &W) -> TaskInfo {
+    let (size, strand) = sizes_of(work);
+    parent.child(index, size, strand)
+}

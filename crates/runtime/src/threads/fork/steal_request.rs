@@ -1,0 +1,150 @@
+//! How others make a worker publish a fork.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
+
+/// What others write to a worker: that a fork of its should be published.
+///
+/// There are two words because inlined regions (see [`super::inlined_region`]) look at nothing but
+/// the second, the *inline limit*; that look is what remains of a fork's price there. The order of
+/// the writes is the protocol. The requester sets `requested` and then raises the limit; the owner
+/// lowers the limit and then reads `requested`; between the two lies a fence on both sides. So no
+/// request is lost to a region that begins at the same moment.
+#[derive(Debug)]
+pub(crate) struct StealRequests {
+    /// None of the worker's forks lies with the policy: the next that it opens, or an older one,
+    /// should.
+    requested: AtomicBool,
+    /// Counts the forks that were published and have been taken, by whomever.
+    taken: AtomicUsize,
+    /// Code whose stack frame lies above this address may call instead of forking.
+    inline_limit: AtomicUsize,
+}
+
+/// No stack lies above it.
+const INLINE_NOTHING: usize = usize::MAX;
+
+impl StealRequests {
+    #[cfg(not(loom))]
+    pub(crate) const fn new() -> Self {
+        Self {
+            requested: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
+            inline_limit: AtomicUsize::new(INLINE_NOTHING),
+        }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self {
+            requested: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
+            inline_limit: AtomicUsize::new(INLINE_NOTHING),
+        }
+    }
+
+    /// Anyone: a fork of the worker's has been taken; another is wanted.
+    pub(crate) fn fork_was_taken(&self) {
+        self.taken.fetch_add(1, Relaxed);
+        self.requested.store(true, Relaxed);
+        fence(SeqCst);
+        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+    }
+
+    /// The owner: whether a fork should be published.
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.load(Relaxed)
+    }
+
+    /// The owner: how many forks have been taken, modulo 2⁶⁴.
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
+    /// The owner: whether one should be published from now on.
+    pub(crate) fn set_requested(&self, requested: bool) {
+        self.requested.store(requested, Relaxed);
+    }
+
+    /// The owner: whether code with a stack frame at `address` is in an inlined region, and nobody
+    /// asks.
+    #[inline(always)]
+    pub(crate) fn is_inlined(&self, address: usize) -> bool {
+        address > self.inline_limit.load(Relaxed)
+    }
+
+    /// The owner: an inlined region begins, or goes on, for all stack frames above `limit`, unless
+    /// a fork is wanted.
+    pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
+        self.lower_inline_limit_unasked(inline_limit);
+        fence(SeqCst);
+        if self.is_requested() {
+            self.raise_inline_limit();
+        }
+    }
+
+    /// The owner: as [`Self::lower_inline_limit`], whether or not a fork is wanted.
+    pub(crate) fn lower_inline_limit_unasked(&self, inline_limit: usize) {
+        self.inline_limit.store(inline_limit, Relaxed);
+    }
+
+    /// The owner: from now on forks are forks.
+    pub(crate) fn raise_inline_limit(&self) {
+        self.inline_limit.store(INLINE_NOTHING, Relaxed);
+    }
+}
+
+#[cfg(not(loom))]
+mod current {
+    use std::{mem::MaybeUninit, ptr::NonNull};
+
+    use super::StealRequests;
+
+    thread_local! {
+        /// Those of a thread that is no worker never change: it is in no region.
+        static STEAL_REQUESTS: StealRequests = const { StealRequests::new() };
+    }
+
+    /// Whether the calling thread is a worker in an inlined region, of whom nobody wants anything.
+    #[inline(always)]
+    pub(crate) fn is_inlined() -> bool {
+        // Its address is about the caller's stack pointer.
+        let here = MaybeUninit::<u8>::uninit();
+        STEAL_REQUESTS.with(|requests| requests.is_inlined((&raw const here).addr()))
+    }
+
+    /// The stack pointer, about.
+    #[inline(never)]
+    pub(crate) fn stack_pointer() -> usize {
+        let here = MaybeUninit::<u8>::uninit();
+        (&raw const here).addr()
+    }
+
+    /// The calling thread's requests; good until it ends.
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        STEAL_REQUESTS.with(|requests| NonNull::from(requests))
+    }
+}
+
+#[cfg(loom)]
+mod current {
+    //! The models have neither workers nor regions.
+    use std::ptr::NonNull;
+
+    use super::StealRequests;
+
+    pub(crate) fn is_inlined() -> bool {
+        false
+    }
+
+    pub(crate) fn stack_pointer() -> usize {
+        usize::MAX / 2
+    }
+
+    pub(crate) fn steal_requests_of_this_thread() -> NonNull<StealRequests> {
+        NonNull::from(Box::leak(Box::new(StealRequests::new())))
+    }
+}
+
+pub(crate) use self::current::{is_inlined, stack_pointer, steal_requests_of_this_thread};

@@ -1,0 +1,194 @@
+//! How a pool starts and ends.
+
+use std::{sync::Arc, thread::JoinHandle};
+
+use super::{
+    claim::{self, Claim},
+    engine::{AnyPolicy, Engine},
+    registry::Registry,
+    worker::Worker,
+};
+use crate::{
+    JoinThreadsError, SpawnThread, ThreadBuilder, ThreadPoolBuildError,
+    api::{Decided, Settings},
+    stats,
+};
+
+/// What a [`ThreadPool`](crate::ThreadPool) holds; the pool ends when it is dropped.
+pub(crate) struct Handle {
+    registry: Arc<Registry>,
+    threads: Vec<JoinHandle<()>>,
+    /// The handle still keeps the pool running.
+    open: bool,
+    /// Thread 0 was lent by the program, which does not end with the pool.
+    adopted: bool,
+}
+
+impl Handle {
+    /// Builds a pool; `spawn` starts its threads.
+    pub(crate) fn build(
+        decided: Decided,
+        mut settings: Settings,
+        mut spawn: impl SpawnThread,
+    ) -> Result<Self, ThreadPoolBuildError> {
+        let Decided { scheduler, policy, options, machine, detected, threads, pin } = decided;
+        let timed = stats::process::wanted()?;
+        let claim = Claim::new(pin, &machine, detected, threads);
+        let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
+        let (kind, policy): (_, &dyn AnyPolicy) = match &policy {
+            Some(policy) => (None, &**policy),
+            None => (Some(scheduler), &scheduler),
+        };
+        let engine = Engine::new(kind, policy, machine, options, settings.wait_policy, threads);
+        if !engine.can_wait_as_asked() {
+            return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
+        }
+        let timed = settings.timed.unwrap_or(timed);
+        let registry =
+            Arc::new(Registry::new(engine, settings.seed, settings.handlers, claim, timed));
+        let adopted = settings.use_current_thread;
+        let handle = Self { registry, threads: Vec::new(), open: true, adopted };
+        let mut starting = Starting { handle: Some(handle), left: threads };
+        for index in usize::from(adopted)..threads {
+            let handle = starting.handle.as_mut().expect("it is taken at the end only");
+            let start = Start {
+                registry: Some(Arc::clone(&handle.registry)),
+                inherits_a_place: inherits_a_place == Some(true),
+            };
+            let name = match &mut settings.thread_name {
+                Some(name) => name(index),
+                None => format!("befit-{index}"),
+            };
+            let thread = ThreadBuilder::new(start, index, name, settings.stack_size);
+            // Should it not be run, it says so itself.
+            starting.left -= 1;
+            match spawn.spawn(thread) {
+                Ok(thread) => handle.threads.extend(thread),
+                Err(source) => return Err(ThreadPoolBuildError::Thread { index, source }),
+            }
+        }
+        let handle = starting.done();
+        if adopted {
+            Worker::adopt_this_thread(Arc::clone(&handle.registry));
+        }
+        stats::process::began(&handle.registry);
+        Ok(handle)
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Ends the pool, once, and waits.
+    pub(crate) fn end(&mut self) -> Result<(), JoinThreadsError> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        self.registry.release();
+        Worker::with_current(|worker| match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
+                if !worker.is_adopted_and_free() {
+                    self.let_go();
+                    return Err(JoinThreadsError::InsidePool { index: worker.thread() });
+                }
+                // What only this thread can run keeps the pool running.
+                worker.wait(self.registry.stop_of(worker.thread()), None);
+                self.let_go();
+                self.registry.wait_for_end(Some(worker));
+                Ok(())
+            }
+            // The pool's last jobs may need this worker's pool.
+            worker => {
+                self.let_go();
+                self.registry.wait_for_end(worker);
+                Ok(())
+            }
+        })?;
+        self.join_handles();
+        Ok(())
+    }
+
+    /// Ends the pool without waiting.
+    pub(crate) fn detach(&mut self) {
+        self.open = false;
+        self.registry.release();
+        self.let_go();
+    }
+
+    /// Nobody waits for the end of a thread that was lent to the pool.
+    fn let_go(&self) {
+        if self.adopted {
+            self.registry.threads_ended(1);
+        }
+    }
+
+    fn join_handles(&mut self) {
+        for thread in self.threads.drain(..) {
+            // Threads of a pool do not panic: they abort.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // One of its own threads does not wait.
+        let _ = self.end();
+    }
+}
+
+/// A pool some of whose threads have not been started. Should that fail, or a function of the
+/// program's panic on the way, those that have been started end.
+struct Starting {
+    handle: Option<Handle>,
+    /// The threads that have not been started, an adopted one included.
+    left: usize,
+}
+
+impl Starting {
+    fn done(mut self) -> Handle {
+        self.handle.take().expect("it is taken here only")
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(handle) = &mut self.handle {
+            handle.registry.threads_ended(self.left);
+            handle.open = false;
+            handle.registry.release();
+            handle.join_handles();
+        }
+    }
+}
+
+/// The start of a pool's thread. A thread that was never run is not waited for.
+pub(crate) struct Start {
+    /// None once it runs.
+    registry: Option<Arc<Registry>>,
+    /// The thread that starts it is pinned, and it would be, too.
+    inherits_a_place: bool,
+}
+
+impl Start {
+    /// Makes the calling thread thread `index` of the pool. Returns when the pool ends.
+    pub(crate) fn run(mut self, index: usize, stack_size: Option<usize>) {
+        let Some(registry) = self.registry.take() else { return };
+        match registry.claim() {
+            Some(claim) => claim.pin(index),
+            None if self.inherits_a_place => claim::unpin(),
+            None => {}
+        }
+        let worker = Worker::new(Arc::clone(&registry), index).with_stack(stack_size);
+        worker.run_until(registry.stop_of(index));
+        registry.threads_ended(1);
+    }
+}
+
+impl Drop for Start {
+    fn drop(&mut self) {
+        if let Some(registry) = self.registry.take() {
+            registry.threads_ended(1);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Model of publishing a fork.
+
+use std::sync::Arc;
+
+use crate::threads::{
+    engine::JobRef,
+    fork::{ForkList, Frame, PendingFork, StealRequests},
+    latch::Latch,
+    primitive::{Mutex, lock},
+    sleep::Sleep,
+};
+
+/// The policy of the model: a place for one job.
+struct Shared {
+    sleep: Sleep,
+    job: Mutex<Option<JobRef>>,
+}
+
+impl Shared {
+    /// Takes the job, if it is there, and runs it.
+    fn help(&self) {
+        let job = lock(&self.job).take();
+        if let Some(job) = job {
+            // SAFETY: taken, so executed once; the parkers live as long as `self`.
+            unsafe { job.execute(&|| ()) };
+        }
+    }
+}
+
+#[test]
+fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
+    ::loom::model(|| {
+        let shared = Arc::new(Shared { sleep: Sleep::new(1), job: Mutex::new(None) });
+        let thief = Arc::clone(&shared);
+        let stealing = ::loom::thread::spawn(move || thief.help());
+
+        let (forks, requests) = (ForkList::default(), StealRequests::new());
+        let captured = Box::new(20);
+        let frame = Frame::new(move || *captured + 1, 0);
+        forks.push(frame.as_pending());
+        requests.set_requested(false);
+        let (_, fork) = forks.publish_next().unwrap();
+        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
+        // below.
+        let job = unsafe {
+            PendingFork::publish(
+                fork,
+                Latch::new(shared.sleep.parker(0)),
+                &requests,
+                std::ptr::null(),
+            )
+        };
+        *lock(&shared.job) = Some(job);
+
+        assert!(forks.youngest_is_published());
+        // SAFETY: published above.
+        let latch = unsafe { frame.latch() };
+        while !latch.probe() {
+            let seen = shared.sleep.seen();
+            shared.help();
+            shared.sleep.sleep(0, seen, latch, || false);
+        }
+        forks.pop_published();
+        // SAFETY: its latch is set; taken here only.
+        assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
+        assert!(requests.is_requested(), "who took it has asked for another");
+        stealing.join().unwrap();
+    });
+}
+
+#[test]
+fn a_fork_that_stays_private_is_run_by_its_owner() {
+    ::loom::model(|| {
+        let forks = ForkList::default();
+        let captured = Box::new(20);
+        let frame = Frame::new(move || *captured + 1, 0);
+        forks.push(frame.as_pending());
+        assert!(!forks.youngest_is_published());
+        forks.pop();
+        // SAFETY: not published, and taken here only.
+        assert_eq!(unsafe { frame.take_work() }(), 21);
+    });
+}
+
+#[test]
+fn no_ask_is_lost_to_a_plain_stretch_that_begins_at_the_same_time() {
+    ::loom::model(|| {
+        let requests = Arc::new(StealRequests::new());
+        let others = Arc::clone(&requests);
+        let asking = ::loom::thread::spawn(move || others.fork_was_taken());
+        requests.lower_inline_limit(0);
+        asking.join().unwrap();
+        assert!(!requests.is_inlined(1), "the next join will see it");
+    });
+}

@@ -1,0 +1,94 @@
+//! Models of the lock-free parts, which loom runs in every interleaving:
+//! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. Here, those of a latch and of
+//! a mailbox.
+
+mod fork;
+mod scope;
+mod sleep;
+
+use std::{ptr, sync::Arc};
+
+use super::{
+    engine::JobRef,
+    fork::{Frame, PendingFork, StealRequests},
+    latch::Latch,
+    primitive::UnsafeCell,
+    sleep::Sleep,
+    worker::Mailbox,
+};
+
+struct Signal {
+    sleep: Sleep,
+    latch: Latch,
+    written: UnsafeCell<u32>,
+}
+
+// SAFETY: `written` is read only after the latch was seen set, which loom checks.
+unsafe impl Sync for Signal {}
+// SAFETY: it holds a latch, which is `Send`, and a number.
+unsafe impl Send for Signal {}
+
+#[test]
+fn who_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
+    ::loom::model(|| {
+        let sleep = Sleep::new(1);
+        let latch = Latch::new(sleep.parker(0));
+        let shared = Arc::new(Signal { sleep, latch, written: UnsafeCell::new(0) });
+        let setter = Arc::clone(&shared);
+        let setting = ::loom::thread::spawn(move || {
+            // SAFETY: the only writer, and before the latch is set.
+            setter.written.with_mut(|written| unsafe { *written = 1 });
+            // SAFETY: latch and parker live as long as `setter`.
+            unsafe { Latch::set(&setter.latch) };
+        });
+        while !shared.latch.probe() {
+            let seen = shared.sleep.seen();
+            shared.sleep.sleep(0, seen, &shared.latch, || false);
+        }
+        // SAFETY: the latch is set, and nobody writes any more.
+        assert_eq!(shared.written.with(|written| unsafe { *written }), 1);
+        setting.join().unwrap();
+    });
+}
+
+struct Post {
+    sleep: Sleep,
+    mail: Mailbox,
+    never: Latch,
+}
+
+#[test]
+fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
+    ::loom::model(|| {
+        let sleep = Sleep::new(2);
+        let never = Latch::new(sleep.parker(0));
+        let shared = Arc::new(Post { sleep, mail: Mailbox::new(), never });
+        let receiver = Arc::clone(&shared);
+        let reading = ::loom::thread::spawn(move || {
+            let job: JobRef = loop {
+                let seen = receiver.sleep.seen();
+                match receiver.mail.take() {
+                    Some(job) => break job,
+                    // Nothing else will ever wake it: loom finds the deadlock if the notification
+                    // is lost.
+                    None => drop(receiver.sleep.sleep(0, seen, &receiver.never, || false)),
+                }
+            };
+            // SAFETY: taken, so executed once; the parkers live as long as `receiver`.
+            unsafe { job.execute(&|| ()) };
+        });
+
+        let requests = StealRequests::new();
+        let frame = Frame::new(|| 21, 0);
+        let latch = Latch::new(shared.sleep.parker(1));
+        // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the join
+        // below; null is a place.
+        let job =
+            unsafe { PendingFork::publish(frame.as_pending(), latch, &requests, ptr::null()) };
+        shared.mail.post(job);
+        shared.sleep.notify_mail(0);
+        reading.join().unwrap();
+        // SAFETY: the thread that executed it has ended; taken here only.
+        assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
+    });
+}

@@ -1,0 +1,447 @@
+//! What the threads of one pool share, and how work comes in from outside.
+
+use std::{
+    any::Any,
+    fmt,
+    mem::{ManuallyDrop, MaybeUninit},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::Ordering::{AcqRel, Relaxed},
+    },
+    thread,
+    time::Instant,
+};
+
+use befit_machine::Machine;
+use befit_sched::{Options, SchedulerKind, TaskInfo, Tiers};
+use crossbeam_utils::CachePadded;
+
+use super::{Worker, claim::Claim, worker::Mailbox};
+use crate::{
+    Work,
+    api::{Handlers, ThreadHandler},
+    stats::{self, Counters, Statistics},
+    threads::{
+        engine::{
+            Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, ThreadEnv,
+            sizes_of,
+        },
+        latch::{Latch, ThreadLatch},
+        primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
+        scope::Fifos,
+    },
+};
+
+/// What the threads of one pool share.
+pub(crate) struct Registry {
+    engine: Engine,
+    counters: Box<[Arc<Counters>]>,
+    /// One for each thread: set when it shall end.
+    stops: Box<[Latch]>,
+    /// What keeps the pool running: its handle, and each detached job.
+    keepers: AtomicUsize,
+    alive: Mutex<Alive>,
+    /// Numbers what comes from outside, to spread it over the workers.
+    outside: AtomicUsize,
+    handlers: Handlers,
+    /// What each thread must run itself.
+    mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// What was spawned to be run in order.
+    fifos: Fifos,
+    seed: u64,
+    /// The CPUs that the threads are pinned to; none if they are not.
+    claim: Option<Claim>,
+}
+
+/// The threads that have not ended, and the thread that waits for that.
+#[derive(Debug)]
+struct Alive {
+    threads: usize,
+    waiter: Option<Done>,
+}
+
+/// A worker of another pool that waits.
+#[derive(Clone, Debug)]
+struct Waiter {
+    latch: NonNull<Latch>,
+    /// Keeps the parker alive that the latch points to.
+    home: Arc<Registry>,
+}
+
+// SAFETY: the latch is `Sync` and lives until it is set.
+unsafe impl Send for Waiter {}
+
+impl Registry {
+    /// `timed`: the workers' time is measured.
+    pub(super) fn new(
+        engine: Engine,
+        seed: u64,
+        handlers: Handlers,
+        claim: Option<Claim>,
+        timed: bool,
+    ) -> Self {
+        let threads = engine.threads();
+        let epoch = timed.then(Instant::now);
+        Self {
+            counters: (0..threads)
+                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
+                .collect(),
+            stops: (0..threads).map(|t| Latch::new(engine.sleep.parker(t))).collect(),
+            keepers: AtomicUsize::new(1),
+            alive: Mutex::new(Alive { threads, waiter: None }),
+            outside: AtomicUsize::new(0),
+            handlers,
+            mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
+            fifos: Fifos::new(threads),
+            seed,
+            claim,
+            engine,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    pub(super) fn counters(&self, thread: usize) -> &Arc<Counters> {
+        &self.counters[thread]
+    }
+
+    /// What counts the calling thread, `thread` of the pool, if the policy measures and anything
+    /// counts it.
+    pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
+        let given = || self.handlers.count.as_ref().map(|open| open(thread));
+        self.engine.capabilities.sees_forks.then(|| Meter::open(given())).flatten()
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub(crate) fn scheduler(&self) -> Option<SchedulerKind> {
+        self.engine.kind()
+    }
+
+    pub(crate) fn scheduler_name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        self.engine.options()
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        self.engine.machine()
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.engine.threads()
+    }
+
+    pub(crate) fn tiers(&self) -> Option<Tiers> {
+        self.engine.tiers()
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.claim.is_some()
+    }
+
+    pub(crate) fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        let threads = self.counters.iter().enumerate();
+        let threads = threads.map(|(thread, counters)| (self.engine.worker(thread), &**counters));
+        Statistics::read(self.engine.machine(), threads)
+    }
+
+    // ---- Work from outside ----
+
+    /// Runs `work` on a worker of this pool: on the calling thread if it is one, else on another
+    /// while the caller waits (running its own pool's work, if it is a worker).
+    pub(crate) fn run<W>(self: &Arc<Self>, work: W) -> W::Output
+    where
+        W: Work + Send,
+        W::Output: Send,
+    {
+        let (size, strand) = sizes_of(&work);
+        let root = TaskInfo::root(size, strand);
+        Worker::with_current(|worker| match worker {
+            Some(worker) if Arc::ptr_eq(worker.registry(), self) => work.run(),
+            Some(worker) => self.install_from(worker, root, |_| work.run()),
+            None => self.install_outside(root, |_| work.run()),
+        })
+    }
+
+    fn install_from<R: Send>(
+        &self,
+        worker: &Worker,
+        root: TaskInfo,
+        op: impl FnOnce(&Worker) -> R + Send,
+    ) -> R {
+        let latch = Latch::new(worker.parker());
+        let home = Arc::clone(worker.registry());
+        let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
+        let no_unwind = NoUnwind;
+        // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
+        let injected = unsafe { job.as_job() };
+        // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
+        // SAFETY: the place is of the job that waits here.
+        unsafe { job.header.birthplace.set(worker.lineage()) };
+        self.inject(injected, root);
+        worker.wait(&latch, Some(Ancestor::new(&raw const job)));
+        no_unwind.over();
+        job.into_result()
+    }
+
+    /// As [`Self::run`], for a thread that is no worker.
+    #[cold]
+    pub(crate) fn install_outside<R: Send>(
+        &self,
+        root: TaskInfo,
+        op: impl FnOnce(&Worker) -> R + Send,
+    ) -> R {
+        let latch = Arc::new(ThreadLatch::new());
+        let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
+        let no_unwind = NoUnwind;
+        // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
+        self.inject(unsafe { job.as_job() }, root);
+        latch.wait();
+        no_unwind.over();
+        job.into_result()
+    }
+
+    /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or
+    /// from outside. `task` is told which.
+    pub(crate) fn give(
+        self: &Arc<Self>,
+        job: JobRef,
+        task: impl FnOnce(Option<&Worker>) -> TaskInfo,
+    ) {
+        Worker::with_current(|worker| {
+            match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
+                Some(worker) => worker.spawn(job, task(Some(worker))),
+                None => self.inject(job, task(None)),
+            }
+        });
+    }
+
+    /// Gives the policy a job that comes from no worker of this pool.
+    pub(crate) fn inject(&self, job: JobRef, task: TaskInfo) {
+        let number = self.outside.fetch_add(1, Relaxed);
+        let worker = self.engine.worker(number % self.engine.threads());
+        let random = Random::new(!self.seed, number as u64);
+        let mut env = ThreadEnv { random: &random, counters: None, meter: None };
+        self.engine.add(worker, job, task, &mut env);
+    }
+
+    /// Gives `thread` a job that it must run itself.
+    pub(crate) fn post(&self, thread: usize, job: JobRef) {
+        self.mailboxes[thread].post(job);
+        self.engine.sleep.notify_mail(thread);
+    }
+
+    pub(super) fn mailbox(&self, thread: usize) -> &Mailbox {
+        &self.mailboxes[thread]
+    }
+
+    /// What was [spawned](crate::spawn_fifo()) to be run in order.
+    pub(crate) fn fifos(&self) -> &Fifos {
+        &self.fifos
+    }
+
+    // ---- The end ----
+
+    /// A detached job begins to keep the pool running.
+    pub(crate) fn keep(&self) {
+        self.keepers.fetch_add(1, Relaxed);
+    }
+
+    /// The handle, or a detached job, no longer keeps the pool running. With the last one its
+    /// threads end.
+    pub(crate) fn release(&self) {
+        if self.keepers.fetch_sub(1, AcqRel) == 1 {
+            for stop in &self.stops {
+                // SAFETY: latch and parker belong to this registry, which the caller borrows.
+                unsafe { Latch::set(stop) };
+            }
+        }
+    }
+
+    pub(super) fn stop_of(&self, thread: usize) -> &Latch {
+        &self.stops[thread]
+    }
+
+    /// `count` threads have ended, or were never started.
+    pub(super) fn threads_ended(&self, count: usize) {
+        let mut alive = lock(&self.alive);
+        alive.threads -= count;
+        if alive.threads > 0 {
+            return;
+        }
+        let waiter = alive.waiter.take();
+        drop(alive);
+        // Before anyone learns of the end: the file is there when the pool has been dropped.
+        stats::process::ended(self);
+        if let Some(waiter) = waiter {
+            // SAFETY: a waiter's latch lives until it is set; taken out, so set here only.
+            unsafe { waiter.tell() };
+        }
+    }
+
+    /// Waits until all threads have ended; `worker`, if that is what the caller is, runs its pool's
+    /// work meanwhile. Only one thread may wait.
+    pub(super) fn wait_for_end(&self, worker: Option<&Worker>) {
+        let Some(worker) = worker else {
+            let latch = Arc::new(ThreadLatch::new());
+            if self.tell_of_end(Done::Thread(Arc::clone(&latch))) {
+                latch.wait();
+            }
+            return;
+        };
+        let latch = Latch::new(worker.parker());
+        let no_unwind = NoUnwind;
+        let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
+        if self.tell_of_end(Done::Worker(waiter)) {
+            // Whatever the last jobs there need of the worker's pool.
+            worker.wait(&latch, None);
+        }
+        no_unwind.over();
+    }
+
+    /// Lets `waiter` be told when all threads have ended; returns false if they have.
+    fn tell_of_end(&self, waiter: Done) -> bool {
+        let mut alive = lock(&self.alive);
+        let some = alive.threads > 0;
+        if some {
+            alive.waiter = Some(waiter);
+        }
+        some
+    }
+
+    /// Calls the handler for the start or the exit of thread `index`, if there is one.
+    pub(super) fn call_handler(&self, handler: Option<&ThreadHandler>, index: usize) {
+        if let Some(handler) = handler
+            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(index)))
+        {
+            self.detached_panic(panic);
+        }
+    }
+
+    pub(super) fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// A detached job has panicked: the pool's handler, else the end of the process, as nobody
+    /// waits for the job.
+    pub(crate) fn detached_panic(&self, panic: Box<dyn Any + Send>) {
+        let Some(handler) = &self.handlers.panic else {
+            eprintln!(
+                "befit: a detached job panicked, and its pool has no panic handler; aborting"
+            );
+            std::process::abort();
+        };
+        if catch_unwind(AssertUnwindSafe(|| handler(panic))).is_err() {
+            eprintln!("befit: the panic handler panicked; aborting");
+            std::process::abort();
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("scheduler", &self.engine.name())
+            .field("machine", &self.engine.known_machine().map(|machine| &machine.name))
+            .field("threads", &self.engine.threads())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A closure that another pool's worker, or a thread of no pool, waits for.
+#[repr(C)]
+struct Install<F, R> {
+    header: JobHeader,
+    op: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<thread::Result<R>>>,
+    done: Done,
+}
+
+/// Whom to tell.
+#[derive(Clone, Debug)]
+enum Done {
+    Thread(Arc<ThreadLatch>),
+    Worker(Waiter),
+}
+
+impl Done {
+    /// Sets the latch.
+    ///
+    /// # Safety
+    /// It lives until it is set, which nobody else does.
+    unsafe fn tell(self) {
+        match self {
+            Self::Thread(latch) => latch.set(),
+            Self::Worker(Waiter { latch, home }) => {
+                // SAFETY: promised by the caller; `home` keeps its parker until the end of this
+                // arm.
+                unsafe { Latch::set(latch.as_ptr()) };
+                drop(home);
+            }
+        }
+    }
+}
+
+impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
+    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+
+    fn new(op: F, done: Done) -> Self {
+        Self {
+            header: JobHeader::new(Self::TABLE),
+            op: UnsafeCell::new(ManuallyDrop::new(op)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+            done,
+        }
+    }
+
+    /// # Safety
+    /// The job stays where it is until its latch is seen set, and is given to a policy once.
+    unsafe fn as_job(&self) -> JobRef {
+        // SAFETY: stays until executed; closure and result are `Send`; the pointer is to all of it;
+        // the table is its own.
+        unsafe { JobRef::new(NonNull::from(self).cast()) }
+    }
+
+    /// See [`JobRef::execute`].
+    unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
+        let job = job.cast::<Self>();
+        let done = {
+            // SAFETY: not yet executed, so it is live; the reference ends before the latch is set.
+            let job = unsafe { job.as_ref() };
+            // SAFETY: executed once, and its owner does not touch the closure.
+            let op = job.op.with(|op| unsafe { ManuallyDrop::into_inner(op.read()) });
+            let run = || Worker::with_current(|worker| op(worker.expect("jobs run on workers")));
+            let result = catch_unwind(AssertUnwindSafe(run));
+            // SAFETY: the owner reads it only after the latch is set.
+            job.result.with_mut(|slot| unsafe { (*slot).write(result) });
+            job.done.clone()
+        };
+        ended();
+        // SAFETY: the latch lives until it is set, here only.
+        unsafe { done.tell() };
+    }
+
+    /// The result, or its panic; after the latch was seen set.
+    fn into_result(self) -> R {
+        // SAFETY: the private callers have seen the latch set, so it was written.
+        let result = self.result.with(|result| unsafe { result.read() });
+        // SAFETY: as above.
+        match unsafe { result.assume_init() } {
+            Ok(result) => result,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Scopes and spawned tasks: how scopes count their tasks, keep the first panic, and wait.
+
+mod credits;
+mod jobs;
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr::{self, NonNull},
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+use befit_machine::Bytes;
+use befit_sched::TaskInfo;
+
+pub(super) use self::credits::Credits;
+pub(crate) use self::{
+    credits::HeldCredits,
+    jobs::{Fifos, spawn_broadcast_into, spawn_fifo_into, spawn_into},
+};
+use super::{
+    current_or_global,
+    engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
+    latch::{Latch, ThreadLatch},
+    primitive::{AtomicU32, Mutex, lock},
+    registry::Registry,
+    worker::Worker,
+};
+use crate::api::Kind;
+
+/// The common part of all scopes.
+pub(crate) struct Base {
+    /// The pool that the tasks run in.
+    registry: Arc<Registry>,
+    /// The task that opened the scope.
+    parent: TaskInfo,
+    /// The place of what is spawned.
+    place: Place,
+    /// What the scope is known by to its descendants.
+    known_as: Ancestor,
+    /// Numbers the spawned tasks, under policies that want to see every one.
+    spawned: AtomicU32,
+    credits: Credits,
+    over: Over,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Set when the credits come to 0; by the kind of thread that waits.
+enum Over {
+    /// A worker. Its pool, unless it is the one that the tasks run in: the setter of the latch must
+    /// keep it.
+    Worker(Latch, Option<Arc<Registry>>),
+    /// A thread of no pool.
+    Thread(Arc<ThreadLatch>),
+}
+
+impl Base {
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The number of tasks that have not ended, the body among them; or that have, but workers have
+    /// not said so yet.
+    pub(crate) fn open(&self) -> usize {
+        self.credits.get()
+    }
+
+    /// Gives a counted task to the policy.
+    fn give(&self, job: JobRef, size: Option<Bytes>) {
+        let numbered = self.registry.engine().capabilities.sees_forks;
+        let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
+        self.registry
+            .give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
+    }
+
+    /// Keeps the first panic.
+    fn keep_panic(&self, panic: Box<dyn Any + Send>) {
+        let mut kept = lock(&self.panic);
+        if kept.is_none() {
+            *kept = Some(panic);
+        } else {
+            drop(kept);
+            drop(panic);
+        }
+    }
+
+    /// One more task. The caller is of the scope: its body, or in one of its tasks.
+    fn begin_task(&self) {
+        let had_one = Worker::with_current(|worker| {
+            worker.is_some_and(|worker| worker.held_credits().use_one(self))
+        });
+        if !had_one {
+            self.credits.add_one();
+        }
+    }
+
+    /// A task has ended. Its worker holds the credit, unless nothing else of the scope is left: the
+    /// worker that waits for the scope, maybe this one, should go on at once. The scope may be gone
+    /// when this returns.
+    ///
+    /// # Safety
+    /// `this` is live, and the task one of those counted; the calling thread is a worker of the
+    /// pool that the tasks run in.
+    unsafe fn end_task(this: NonNull<Self>) {
+        Worker::with_current(|worker| {
+            let held_credits = worker.expect("tasks run on workers").held_credits();
+            let all = {
+                // SAFETY: live, as the task is counted until it is told below, or later.
+                let base = unsafe { this.as_ref() };
+                if !held_credits.is_for(base.place.as_ptr()) {
+                    Self::return_credits(held_credits);
+                }
+                held_credits.put(base) == base.credits.get()
+            };
+            if all {
+                Self::return_credits(held_credits);
+            }
+        });
+    }
+
+    /// Returns the credits that the calling worker holds.
+    #[inline(never)]
+    pub(crate) fn return_credits(held_credits: &HeldCredits) {
+        if let Some((scope, count)) = held_credits.take_all() {
+            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so
+            // it is live; they ran on this worker, so the pool is its own, which it keeps.
+            unsafe { Self::end(scope, count) };
+        }
+    }
+
+    /// So many of body and tasks have ended. The scope may be gone when this returns.
+    ///
+    /// # Safety
+    /// `this` is live, and the caller stands for so many of those counted in the credits; the pool
+    /// that the tasks run in lives until this returns.
+    unsafe fn end(this: NonNull<Self>, count: usize) {
+        // SAFETY: the scope cannot go before the latch is set, and that comes later than this
+        // borrow's last use.
+        let credits = unsafe { &(*this.as_ptr()).credits };
+        if !credits.take(count) {
+            return;
+        }
+        // SAFETY: only the last to end comes here, and the scope waits for it; the borrow ends with
+        // the latch's setting.
+        match unsafe { &(*this.as_ptr()).over } {
+            Over::Worker(latch, home) => {
+                let home = home.clone();
+                // SAFETY: the latch is set here only; its parker belongs to the tasks' pool, which
+                // the caller keeps, or to another that `home`, cloned, keeps until the end of this
+                // arm.
+                unsafe { Latch::set(latch) };
+                drop(home);
+            }
+            Over::Thread(latch) => Arc::clone(latch).set(),
+        }
+    }
+
+    /// Waits until everything has ended. On the thread that opened the scope.
+    fn wait(&self) {
+        match &self.over {
+            Over::Worker(latch, home) => {
+                // In another pool the tasks may need anything of the worker's.
+                let awaited = home.is_none().then_some(self.known_as);
+                let still = "a thread stays a worker while it runs user code";
+                Worker::with_current(|worker| worker.expect(still).wait(latch, awaited));
+            }
+            Over::Thread(latch) => latch.wait(),
+        }
+    }
+}
+
+/// Runs `body` on a worker, with a scope whose tasks run in that worker's pool.
+pub(crate) fn open<S: Kind, R: Send>(body: impl FnOnce(&S) -> R + Send) -> R {
+    current_or_global(|worker| run_on(worker, body))
+}
+
+/// Runs `body` with a scope whose tasks run in the pool of `worker`, the calling thread.
+fn run_on<S: Kind, R>(worker: &Worker, body: impl FnOnce(&S) -> R) -> R {
+    let over = Over::Worker(Latch::new(worker.parker()), None);
+    // SAFETY: the place is of the job that runs this, which outlives the scope.
+    unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, body) }
+}
+
+impl Registry {
+    /// Runs `body` with a scope whose tasks run in this pool, wherever the calling thread belongs.
+    pub(crate) fn in_place_scope<S: Kind, R>(self: &Arc<Self>, body: impl FnOnce(&S) -> R) -> R {
+        Worker::with_current(|worker| {
+            let over = match worker {
+                Some(worker) if Arc::ptr_eq(worker.registry(), self) => {
+                    return run_on(worker, body);
+                }
+                Some(worker) => {
+                    Over::Worker(Latch::new(worker.parker()), Some(Arc::clone(worker.registry())))
+                }
+                None => Over::Thread(Arc::new(ThreadLatch::new())),
+            };
+            // SAFETY: null is a place.
+            unsafe { run(self, TaskInfo::root(None, None), ptr::null(), over, body) }
+        })
+    }
+}
+
+/// Runs `body` with a scope, waits for all that it spawned, and returns what it returned; or goes
+/// on with the first panic.
+///
+/// # Safety
+/// `above`, the place where the scope is opened, is null or lives until this returns.
+unsafe fn run<S: Kind, R>(
+    registry: &Arc<Registry>,
+    parent: TaskInfo,
+    above: *const Lineage,
+    over: Over,
+    body: impl FnOnce(&S) -> R,
+) -> R {
+    // By its address the scope is known to its descendants.
+    let address = 0u8;
+    let known_as = Ancestor::new(&raw const address);
+    // SAFETY: promised by the caller.
+    let lineage = unsafe { Lineage::new(known_as, above) };
+    let scope = S::new(Base {
+        registry: Arc::clone(registry),
+        parent,
+        // SAFETY: it lives until the scope has ended, after this function's wait.
+        place: unsafe { Place::new(&lineage) },
+        known_as,
+        spawned: AtomicU32::new(0),
+        credits: Credits::new(),
+        over,
+        panic: Mutex::new(None),
+    });
+    let base = scope.base();
+    // Spawned tasks hold pointers to the scope.
+    let no_unwind = NoUnwind;
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    let result = result.map_err(|panic| base.keep_panic(panic));
+    // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or
+    // waits for it.
+    unsafe { Base::end(NonNull::from(base), 1) };
+    base.wait();
+    no_unwind.over();
+    let panic = lock(&base.panic).take();
+    match (result, panic) {
+        (Ok(result), None) => result,
+        (_, Some(panic)) => resume_unwind(panic),
+        (Err(()), None) => unreachable!("the body's panic was kept"),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the tests of several folders share.
+
+use std::{
+    any, env,
+    io::Write,
+    process::{Command, Output},
+    sync::{
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{Machine, SchedulerKind, ThreadPool, ThreadPoolBuilder};
+
+/// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests
+/// run on.
+pub(crate) const MACHINES: [&str; 5] = [
+    "pu:8",
+    "l3:1(size=8MiB) core:8 l2:1(size=256KiB) pu:1",
+    "pack:2 l3:1(size=1MiB) core:4 l2:1(size=64KiB) l1:1(size=16KiB) pu:1",
+    "pack:1 l3:4(size=512KiB) core:2 l2:1(size=64KiB) pu:1",
+    "pack:2 l3:2(size=256KiB) l2:2(size=32KiB) l1:1(size=4KiB) pu:2",
+];
+
+/// A pool on a machine given as text.
+pub(crate) fn pool(scheduler: SchedulerKind, machine: &str, threads: usize) -> ThreadPool {
+    let machine: Machine = machine.parse().unwrap();
+    ThreadPoolBuilder::new()
+        .scheduler(scheduler)
+        .machine(machine)
+        .num_threads(threads)
+        .build()
+        .unwrap()
+}
+
+/// Calls `test` with a pool of each scheduler, on each machine, with 1, 2 and 7 threads.
+pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
+    within(Duration::from_secs(120), || {
+        for scheduler in SchedulerKind::ALL {
+            for machine in MACHINES {
+                for threads in [1, 2, 7] {
+                    test(&pool(scheduler, machine, threads));
+                }
+            }
+        }
+    });
+}
+
+/// Runs `test`; ends the process with a message if it takes longer than `limit`, as a test that
+/// hangs says nothing.
+pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let (finished, wait) = mpsc::channel::<()>();
+    let watchdog = thread::spawn(move || {
+        if wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+            // Not `eprintln!`, whose output the test harness would keep.
+            let _ = writeln!(std::io::stderr(), "{name} hangs: not finished within {limit:?}");
+            std::process::abort();
+        }
+    });
+    let result = test();
+    drop(finished);
+    watchdog.join().unwrap();
+    result
+}
+
+/// Runs `test`, the calling test, alone in a process of its own, and returns how that ended; `None`
+/// in that process.
+pub(crate) fn alone<T: Fn()>(test: T) -> Option<Output> {
+    const VARIABLE: &str = "BEFIT_TEST_ALONE";
+    if env::var_os(VARIABLE).is_some() {
+        return None;
+    }
+    let name = any::type_name_of_val(&test).split_once("::").expect("a path in a crate").1;
+    let mut command = Command::new(env::current_exe().unwrap());
+    let output = command.args([name, "--exact", "--nocapture"]).env(VARIABLE, "1").output();
+    let output = output.unwrap();
+    let found = String::from_utf8_lossy(&output.stdout).contains("running 1 test");
+    assert!(found, "there is no test {name}");
+    Some(output)
+}
+
+/// Adds to a counter.
+pub(crate) fn add(counter: &AtomicUsize, n: usize) {
+    counter.fetch_add(n, SeqCst);
+}
+
+/// Counts how many of its [`Token`]s live.
+#[derive(Debug, Default)]
+pub(crate) struct Census {
+    made: AtomicUsize,
+    dropped: AtomicUsize,
+}
+
+/// Something that a closure or a result can hold.
+#[derive(Debug)]
+pub(crate) struct Token<'a>(&'a Census);
+
+impl Census {
+    pub(crate) fn token(&self) -> Token<'_> {
+        self.made.fetch_add(1, SeqCst);
+        Token(self)
+    }
+
+    /// Everything that was made has been dropped.
+    pub(crate) fn check_all(&self) {
+        self.check(self.made.load(SeqCst));
+    }
+
+    /// Everything that was made has been dropped, once.
+    pub(crate) fn check(&self, made: usize) {
+        assert_eq!((self.made.load(SeqCst), self.dropped.load(SeqCst)), (made, made));
+    }
+}
+
+impl Drop for Token<'_> {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, SeqCst);
+    }
+}

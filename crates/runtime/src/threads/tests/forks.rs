@@ -1,0 +1,390 @@
+//! Tests of `join`.
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    FnContext, SchedulerKind, ThreadPoolBuilder, fit, join, join_context,
+    threads::testing::{Census, MACHINES, on_every_pool, pool, within},
+};
+
+fn fib(n: u32) -> u64 {
+    if n < 2 {
+        return n.into();
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// The sum of `numbers`, each call declaring its size.
+fn sized_sum(numbers: &[u64]) -> u64 {
+    if numbers.len() <= 64 {
+        return numbers.iter().sum();
+    }
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    let (a, b) = join(
+        fit(size_of_val(left), || sized_sum(left)),
+        fit(size_of_val(right), || sized_sum(right)).strand(512),
+    );
+    a + b
+}
+
+/// What a caught panic said.
+fn message(panic: Box<dyn std::any::Any + Send>) -> String {
+    match panic.downcast::<&str>() {
+        Ok(text) => (*text).to_owned(),
+        Err(panic) => *panic.downcast::<String>().unwrap(),
+    }
+}
+
+#[test]
+fn fib_is_right_under_every_scheduler() {
+    on_every_pool(|pool| assert_eq!(pool.install(|| fib(16)), 987));
+}
+
+#[test]
+fn a_sum_with_sizes_is_right_under_every_scheduler() {
+    let numbers: Vec<u64> = (0..200_000).collect();
+    on_every_pool(|pool| assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000));
+}
+
+#[test]
+fn join_works_outside_any_pool() {
+    assert_eq!(fib(15), 610);
+    assert_eq!(join(|| 1, fit(8, || "two")), (1, "two"));
+}
+
+#[test]
+fn halves_may_borrow_and_change_what_outlives_the_call() {
+    on_every_pool(|pool| {
+        let (mut left, mut right) = (vec![1; 100], [0u8; 1000]);
+        pool.join(|| left.push(2), fit(1000, || right.fill(7)));
+        assert_eq!((left.len(), right.iter().map(|b| usize::from(*b)).sum::<usize>()), (101, 7000));
+    });
+}
+
+#[test]
+fn large_results_come_back_whole() {
+    on_every_pool(|pool| {
+        let (a, b) = pool.join(|| [1u64; 200], || (0..200).collect::<Vec<u64>>());
+        assert_eq!((a.iter().sum::<u64>(), b.iter().sum::<u64>()), (200, 19_900));
+    });
+}
+
+#[test]
+fn a_panic_in_the_first_half_goes_on_after_the_second_half_has_run() {
+    on_every_pool(|pool| {
+        let ran = AtomicBool::new(false);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(|| panic!("first"), || ran.store(true, SeqCst))
+        }));
+        assert_eq!(message(result.unwrap_err()), "first");
+        assert!(ran.load(SeqCst));
+    });
+}
+
+#[test]
+fn a_panic_in_the_second_half_goes_on_after_the_first_half_has_run() {
+    on_every_pool(|pool| {
+        let ran = AtomicBool::new(false);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(|| ran.store(true, SeqCst), || panic!("second"))
+        }));
+        assert_eq!(message(result.unwrap_err()), "second");
+        assert!(ran.load(SeqCst));
+    });
+}
+
+#[test]
+fn of_two_panics_the_first_half_s_goes_on() {
+    on_every_pool(|pool| {
+        let result =
+            catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
+        assert_eq!(message(result.unwrap_err()), "first");
+        // The same with sizes: as inlined calls, and placed by the scheduler.
+        for bytes in [1, 100_000, 1 << 24] {
+            let work = || join(fit(bytes, || panic!("first")), fit(bytes, || panic!("second")));
+            let result = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
+            assert_eq!(message(result.unwrap_err()), "first");
+        }
+        assert_eq!(pool.install(|| fib(8)), 21, "the pool goes on");
+    });
+}
+
+#[test]
+fn closures_and_results_are_dropped_once() {
+    fn tree<'a>(census: &'a Census, depth: u32) -> crate::threads::testing::Token<'a> {
+        if depth == 0 {
+            return census.token();
+        }
+        let (one, two) = (census.token(), census.token());
+        let (a, b) = join(
+            move || {
+                drop(one);
+                tree(census, depth - 1)
+            },
+            fit(1 << depth, move || {
+                let _held = two;
+                tree(census, depth - 1)
+            }),
+        );
+        drop(a);
+        b
+    }
+    on_every_pool(|pool| {
+        let census = Census::default();
+        drop(pool.install(|| tree(&census, 7)));
+        census.check(128 + 2 * 127);
+    });
+}
+
+#[test]
+fn what_a_panicking_fork_held_is_dropped_once() {
+    on_every_pool(|pool| {
+        for bytes in [None, Some(1), Some(100_000)] {
+            let census = Census::default();
+            let (one, two, three) = (census.token(), census.token(), census.token());
+            let first = move || -> usize { std::panic::panic_any(format!("{one:?}").len()) };
+            let second = move || (two, three);
+            let _ = catch_unwind(AssertUnwindSafe(|| match bytes {
+                None => drop(pool.join(first, second)),
+                Some(n) => drop(pool.join(fit(n, first), fit(n, second))),
+            }))
+            .unwrap_err();
+            census.check(3);
+        }
+    });
+}
+
+#[test]
+fn the_second_half_starts_while_the_first_is_still_running() {
+    within(Duration::from_secs(60), || {
+        for scheduler in SchedulerKind::ALL {
+            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
+            let started = AtomicBool::new(false);
+            let wait = || {
+                while !started.load(SeqCst) {
+                    thread::yield_now();
+                }
+            };
+            pool.join(wait, || started.store(true, SeqCst));
+        }
+    });
+}
+
+/// The oldest fork is with the scheduler before the long leaf begins, however deep that lies.
+#[test]
+fn a_worker_in_a_long_leaf_leaves_a_fork_to_the_others() {
+    fn down(depth: u32, leaf: &(dyn Fn() + Sync), other: &(dyn Fn() + Sync)) {
+        if depth == 0 {
+            return leaf();
+        }
+        join(|| down(depth - 1, leaf, other), other);
+    }
+    within(Duration::from_secs(60), || {
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        let taken = AtomicBool::new(false);
+        let leaf = || {
+            while !taken.load(SeqCst) {
+                thread::yield_now();
+            }
+        };
+        pool.install(|| down(10, &leaf, &|| taken.store(true, SeqCst)));
+    });
+}
+
+#[test]
+fn the_list_of_open_forks_grows() {
+    fn down(depth: usize, count: &AtomicUsize) {
+        if depth > 0 {
+            join(|| down(depth - 1, count), || count.fetch_add(1, SeqCst));
+        }
+    }
+    within(Duration::from_secs(60), || {
+        for threads in [1, 2] {
+            let pool =
+                ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
+            let count = AtomicUsize::new(0);
+            pool.install(|| down(5000, &count));
+            assert_eq!(count.into_inner(), 5000);
+        }
+    });
+}
+
+/// No program may count on it, but many do: as many leaves as threads, each of which waits for all.
+#[test]
+fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
+    fn tree(leaves: usize, all: &Barrier) {
+        if leaves == 1 {
+            all.wait();
+            return;
+        }
+        join(|| tree(leaves / 2, all), || tree(leaves - leaves / 2, all));
+    }
+    within(Duration::from_secs(60), || {
+        for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
+            let pool = pool(scheduler, "pu:4", 4);
+            let all = Barrier::new(4);
+            for _ in 0..100 {
+                pool.install(|| tree(4, &all));
+            }
+        }
+    });
+}
+
+/// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
+/// many forks there were.
+fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) -> u64 {
+    let ready = Barrier::new(2);
+    let before = pool.statistics().total().forks;
+    let busy = || {
+        ready.wait();
+        work();
+        ready.wait();
+    };
+    pool.join(busy, busy);
+    pool.statistics().total().forks - before - 1
+}
+
+#[test]
+fn forks_that_take_little_time_become_plain_calls() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
+        // 2 × 28,656 calls that fork, and some milliseconds.
+        let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
+        assert!(forks < 28_656, "{forks}");
+    });
+}
+
+/// What was learned of `down` while its leaves were short must not keep long leaves from other
+/// threads.
+#[test]
+fn forks_that_no_longer_take_little_time_become_forks_again() {
+    fn down(depth: u32, leaf: &(dyn Fn() + Sync)) {
+        if depth > 0 {
+            join(|| down(depth - 1, leaf), leaf);
+        }
+    }
+    within(Duration::from_secs(120), || {
+        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+        forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
+        let threads = Mutex::new(HashMap::new());
+        let long = || {
+            thread::sleep(Duration::from_millis(1));
+            *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+        };
+        pool.install(|| down(300, &long));
+        let threads = threads.into_inner().unwrap();
+        assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
+    });
+}
+
+#[test]
+fn in_a_one_thread_pool_there_are_no_forks() {
+    for scheduler in SchedulerKind::ALL {
+        let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1);
+        pool.install(|| fib(10));
+        let total = pool.statistics().total();
+        assert_eq!((total.forks, total.published, total.executed), (0, 0, 1), "{scheduler}");
+    }
+}
+
+#[test]
+fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
+    let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
+    let numbers: Vec<u64> = (0..(2 << 20) / 8).collect();
+    let expected = numbers.iter().sum::<u64>();
+    assert_eq!(pool.install(|| sized_sum(&numbers)), expected);
+    // 2 MiB in all, and σ of 1 MiB is 512 KiB.
+    assert_eq!(pool.statistics().total().anchored, 4);
+}
+
+/// A thread that waited in a task anchored at an L1 took a task from further up, which then waited
+/// for room in that L1: all threads slept for ever; or it did so again and again, until its stack
+/// was full. See `Engine::get`.
+#[test]
+fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
+    let numbers: Vec<u64> = (0..200_000).collect();
+    within(Duration::from_secs(120), || {
+        for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
+            for threads in [2, 7] {
+                let pool = pool(scheduler, MACHINES[4], threads);
+                for _ in 0..20 {
+                    assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn migrated_is_true_exactly_if_the_closure_runs_on_another_thread() {
+    fn tree(depth: u32, moved: &AtomicUsize) -> u32 {
+        if depth == 0 {
+            return 1;
+        }
+        let home = thread::current().id();
+        let check = |context: FnContext| {
+            assert_eq!(context.migrated(), thread::current().id() != home);
+            moved.fetch_add(usize::from(context.migrated()), SeqCst);
+            tree(depth - 1, moved)
+        };
+        let (a, b) = join_context(check, check);
+        a + b
+    }
+    on_every_pool(|pool| {
+        let moved = AtomicUsize::new(0);
+        assert_eq!(pool.install(|| tree(7, &moved)), 128);
+        if pool.current_num_threads() == 1 {
+            assert_eq!(moved.into_inner(), 0, "there is nobody else");
+        }
+    });
+}
+
+#[test]
+fn a_half_that_another_thread_takes_is_told_so() {
+    within(Duration::from_secs(60), || {
+        for scheduler in crate::SchedulerKind::ALL {
+            let pool = pool(scheduler, "pu:2", 2);
+            let started = AtomicBool::new(false);
+            let first = |context: FnContext| {
+                // Only another thread can start the second half.
+                while !started.load(SeqCst) {
+                    thread::yield_now();
+                }
+                context.migrated()
+            };
+            let second = |context: FnContext| {
+                started.store(true, SeqCst);
+                context.migrated()
+            };
+            assert_eq!(pool.install(|| join_context(first, second)), (false, true));
+        }
+    });
+}
+
+#[test]
+fn called_outside_a_pool_both_halves_have_migrated() {
+    within(Duration::from_secs(60), || {
+        assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
+    });
+}
+
+#[test]
+fn its_panics_go_on_as_those_of_join() {
+    on_every_pool(|pool| {
+        let ran = AtomicBool::new(false);
+        let both = || join_context(|_| std::panic::panic_any(7), |_| ran.store(true, SeqCst));
+        let panic = catch_unwind(AssertUnwindSafe(|| pool.install(both))).unwrap_err();
+        assert_eq!(panic.downcast_ref::<i32>(), Some(&7));
+        assert!(ran.into_inner());
+    });
+}

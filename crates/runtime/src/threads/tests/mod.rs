@@ -1,0 +1,11 @@
+//! Tests of the public interface on real threads.
+
+mod broadcast;
+mod forks;
+mod loops;
+mod pools;
+mod scope_in_place;
+mod scopes;
+mod tasks;
+mod threads;
+mod yields;

@@ -1,0 +1,436 @@
+//! Tests of scopes and of detached tasks.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc::{self, Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    SchedulerKind, Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, Yield, fit, join, scope,
+    scope_fifo, spawn, spawn_fifo,
+    threads::testing::{Census, MACHINES, add, alone, on_every_pool, pool, within},
+    yield_now,
+};
+
+#[test]
+fn all_tasks_of_a_scope_have_ended_when_it_returns() {
+    on_every_pool(|pool| {
+        let count = AtomicUsize::new(0);
+        let result = pool.scope(|s| {
+            for i in 0..50 {
+                match i % 2 {
+                    0 => s.spawn(|_| {
+                        count.fetch_add(1, SeqCst);
+                    }),
+                    _ => s.spawn_fit(i * 10_000, |_| {
+                        count.fetch_add(1, SeqCst);
+                    }),
+                }
+            }
+            "body"
+        });
+        assert_eq!((result, count.into_inner()), ("body", 50));
+    });
+}
+
+#[test]
+fn tasks_may_spawn_into_their_scope_and_open_others() {
+    fn grow<'s>(s: &Scope<'s>, depth: u32, count: &'s AtomicUsize) {
+        count.fetch_add(1, SeqCst);
+        if depth > 0 {
+            s.spawn(move |s| grow(s, depth - 1, count));
+            s.spawn(move |_| {
+                let inner = AtomicUsize::new(0);
+                scope(|s| grow(s, depth - 1, &inner));
+                count.fetch_add(inner.into_inner(), SeqCst);
+            });
+        }
+    }
+    on_every_pool(|pool| {
+        let count = AtomicUsize::new(0);
+        pool.scope(|s| grow(s, 6, &count));
+        assert_eq!(count.into_inner(), 127);
+    });
+}
+
+#[test]
+fn tasks_borrow_mutably_from_the_scope_s_caller() {
+    let mut parts = vec![0; 100];
+    scope(|s| {
+        for (i, part) in parts.iter_mut().enumerate() {
+            s.spawn(move |_| *part = join(|| i, || 1).0);
+        }
+    });
+    assert!(parts.iter().enumerate().all(|(i, part)| *part == i));
+}
+
+#[test]
+fn a_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
+    fn body<'s>(s: &Scope<'s>, count: &'s AtomicUsize, panics: bool) {
+        for i in 0..10 {
+            s.spawn(move |_| {
+                count.fetch_add(1, SeqCst);
+                if i == 3 {
+                    panic_any(3);
+                }
+            });
+        }
+        assert!(!panics, "the body");
+    }
+    on_every_pool(|pool| {
+        let count = AtomicUsize::new(0);
+        let run = |panics| {
+            catch_unwind(AssertUnwindSafe(|| pool.scope(|s| body(s, &count, panics)))).unwrap_err()
+        };
+        assert_eq!(run(false).downcast_ref::<i32>(), Some(&3));
+        run(true);
+        assert_eq!(count.load(SeqCst), 20);
+    });
+}
+
+#[test]
+fn everything_that_tasks_hold_is_dropped_once() {
+    on_every_pool(|pool| {
+        let census = Census::default();
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|s| {
+                for i in 0..20 {
+                    let token = census.token();
+                    s.spawn(move |_| {
+                        let _held = token;
+                        assert!(i % 7 != 0);
+                    });
+                }
+            });
+        }));
+        assert!(result.is_err());
+        census.check(20);
+    });
+}
+
+#[test]
+fn a_scope_can_be_spawned_into_from_a_thread_of_no_pool() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(SchedulerKind::Pws, "pu:2", 2);
+        let count = AtomicUsize::new(0);
+        pool.scope(|s| {
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    s.spawn(|_| {
+                        count.fetch_add(1, SeqCst);
+                    })
+                });
+            });
+        });
+        assert_eq!(count.into_inner(), 1);
+    });
+}
+
+#[test]
+fn detached_tasks_run_in_the_pool_they_were_spawned_in() {
+    on_every_pool(|pool| {
+        let (sender, receiver) = mpsc::channel();
+        let threads = pool.current_num_threads();
+        pool.spawn(fit(100, move || {
+            let again = sender.clone();
+            spawn(move || again.send(crate::current_num_threads()).unwrap());
+            sender.send(crate::current_num_threads()).unwrap();
+        }));
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), [threads, threads]);
+    });
+}
+
+#[test]
+fn a_detached_panic_goes_to_the_pool_s_handler() {
+    within(Duration::from_secs(60), || {
+        let caught = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&caught);
+        let handler = move |panic: Box<dyn std::any::Any + Send>| {
+            keep.lock().unwrap().push(*panic.downcast::<u32>().unwrap() + join(|| 0, || 1).1);
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(handler).build().unwrap();
+        pool.spawn(|| panic_any(6u32));
+        drop(pool);
+        assert_eq!(*caught.lock().unwrap(), [7]);
+    });
+}
+
+#[test]
+fn a_detached_panic_without_a_handler_ends_the_process() {
+    let Some(output) = alone(a_detached_panic_without_a_handler_ends_the_process) else {
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.spawn(|| panic!("nobody takes it"));
+        return drop(pool);
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
+}
+
+#[test]
+fn regression_who_waits_for_an_inner_scope_runs_its_own_queue_newest_first() {
+    // As rayon does, whose tests count on it: the inner scope's tasks do not overtake the outer
+    // one's.
+    let order = std::sync::Mutex::new(Vec::new());
+    let push = |number: i32| order.lock().unwrap().push(number);
+    let pool = crate::threads::testing::pool(crate::SchedulerKind::Ws, "pu:1", 1);
+    pool.scope(|outer| {
+        outer.spawn(|_| push(1));
+        crate::scope(|inner| {
+            inner.spawn(|_| push(-1));
+            outer.spawn(|_| push(2));
+            inner.spawn(|_| push(-2));
+            outer.spawn(|_| push(3));
+        });
+    });
+    assert_eq!(*order.lock().unwrap(), [3, -2, 2, -1, 1]);
+}
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn signal() -> (Sender<()>, Receiver<()>) {
+    channel()
+}
+
+/// Whatever becomes of the others of a failed test, nobody waits for ever.
+fn wait(signal: &Receiver<()>) {
+    signal.recv_timeout(LIMIT).expect("the signal comes");
+}
+
+/// What runs while the early task's end is in hand, and must not keep the scope.
+struct Other {
+    go: Sender<()>,
+    over: Receiver<()>,
+    done: Sender<()>,
+}
+
+impl Other {
+    /// Lets the late task end, and waits for the scope.
+    fn wait_for_the_scope(self) {
+        self.go.send(()).unwrap();
+        wait(&self.over);
+        self.done.send(()).unwrap();
+    }
+}
+
+/// A scope of this thread's, with a task that is late. `test` is called once that runs; by it
+/// something must come to [wait](Other::wait_for_the_scope).
+fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
+    let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
+    within(2 * LIMIT, || {
+        let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
+        pool.in_place_scope(|s| {
+            let (began, has_begun) = signal();
+            s.spawn(move |_| {
+                began.send(()).unwrap();
+                wait(&gone);
+            });
+            wait(&has_begun);
+            test(&pool, s, Other { go, over, done });
+        });
+        is_over.send(()).unwrap();
+        wait(&is_done);
+    });
+}
+
+#[test]
+fn a_scope_does_not_wait_for_what_its_worker_runs_next() {
+    with_a_late_task(2, |pool, s, other| {
+        // The second spawned is of no scope. The other worker is busy, so it runs here, next.
+        s.spawn(move |_| pool.spawn(move || other.wait_for_the_scope()));
+    });
+}
+
+#[test]
+fn a_scope_does_not_wait_for_a_task_that_ran_it_by_yielding() {
+    with_a_late_task(2, |pool, s, other| {
+        let ((began, has_begun), (early, has_early)) = (signal(), signal());
+        pool.spawn(move || {
+            began.send(()).unwrap();
+            wait(&has_early);
+            while yield_now() != Some(Yield::Executed) {}
+            other.wait_for_the_scope();
+        });
+        wait(&has_begun);
+        s.spawn(|_| ());
+        early.send(()).unwrap();
+    });
+}
+
+#[test]
+fn a_scope_does_not_wait_for_a_task_that_ran_it_while_it_waited() {
+    with_a_late_task(3, |pool, s, other| {
+        let ((early, is_early), (waits, has_waited)) = (signal(), signal());
+        pool.spawn(move || {
+            scope(|inner| {
+                let (began, has_begun) = signal();
+                // On the third worker; until the early task of the other scope has run here.
+                inner.spawn(move |_| {
+                    began.send(()).unwrap();
+                    wait(&is_early);
+                });
+                wait(&has_begun);
+                waits.send(()).unwrap();
+            });
+            other.wait_for_the_scope();
+        });
+        wait(&has_waited);
+        s.spawn(move |_| {
+            early.send(()).unwrap();
+            // The inner scope is over when this returns.
+            thread::sleep(Duration::from_millis(20));
+        });
+    });
+}
+
+#[test]
+fn who_ends_a_scope_s_last_task_and_waits_for_it_goes_on_at_once() {
+    let pool = pool(SchedulerKind::Ws, "core:1 pu:1", 1);
+    let (log, logged) = channel();
+    let later = log.clone();
+    pool.install(|| {
+        scope(|s| {
+            s.spawn(|s| s.spawn(|_| pool.spawn(move || later.send("another").unwrap())));
+        });
+        log.send("over").unwrap();
+        drop(log);
+    });
+    assert_eq!(logged.iter().collect::<Vec<_>>(), ["over", "another"]);
+}
+
+/// Calls `test` with a pool of one thread under each scheduler: there the order can be seen.
+fn on_one_thread(test: impl Fn(&crate::ThreadPool)) {
+    within(Duration::from_secs(60), || {
+        for scheduler in SchedulerKind::ALL {
+            for machine in MACHINES {
+                test(&pool(scheduler, machine, 1));
+            }
+        }
+    });
+}
+
+#[test]
+fn tasks_of_a_fifo_scope_start_in_the_order_in_which_they_were_spawned() {
+    on_one_thread(|pool| {
+        let order = Mutex::new(Vec::new());
+        let order = &order;
+        pool.scope_fifo(|s| {
+            for i in 0..20 {
+                s.spawn_fifo(move |s| {
+                    order.lock().unwrap().push(i);
+                    // These wait until all that was spawned before them has started.
+                    s.spawn_fifo(move |_| order.lock().unwrap().push(100 + i));
+                });
+            }
+        });
+        assert!(order.lock().unwrap().iter().copied().eq((0..20).chain(100..120)));
+    });
+}
+
+#[test]
+fn detached_fifo_tasks_start_in_the_order_in_which_they_were_spawned() {
+    on_one_thread(|pool| {
+        let (sender, receiver) = mpsc::channel();
+        let inside = sender.clone();
+        pool.install(move || {
+            (0..20).for_each(|i| {
+                let sender = inside.clone();
+                spawn_fifo(move || sender.send(i).unwrap());
+            });
+        });
+        assert!(receiver.iter().take(20).eq(0..20));
+        // From a thread outside, while the pool's is busy.
+        let (done, wait) = mpsc::channel();
+        pool.spawn(move || wait.recv().unwrap());
+        (0..20).for_each(|i| {
+            let sender = sender.clone();
+            pool.spawn_fifo(move || sender.send(i).unwrap());
+        });
+        done.send(()).unwrap();
+        assert!(receiver.iter().take(20).eq(0..20));
+    });
+}
+
+#[test]
+fn fifo_tasks_keep_their_order_when_their_spawner_forks_between_them() {
+    on_one_thread(|pool| {
+        let order = Mutex::new(Vec::new());
+        let order = &order;
+        pool.scope_fifo(|s| {
+            let spawn = |i| s.spawn_fifo(move |_| order.lock().unwrap().push(i));
+            join(|| join(|| spawn(0), || spawn(1)), || spawn(2));
+            spawn(3);
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3]);
+    });
+}
+
+#[test]
+fn all_tasks_of_a_fifo_scope_have_ended_when_it_returns() {
+    fn grow<'s>(s: &ScopeFifo<'s>, depth: u32, count: &'s AtomicUsize) {
+        count.fetch_add(1, SeqCst);
+        if depth > 0 {
+            s.spawn_fifo(move |s| grow(s, depth - 1, count));
+            s.spawn_fifo(move |_| {
+                let inner = AtomicUsize::new(0);
+                scope_fifo(|s| grow(s, depth - 1, &inner));
+                count.fetch_add(inner.into_inner(), SeqCst);
+            });
+        }
+    }
+    on_every_pool(|pool| {
+        let count = AtomicUsize::new(0);
+        assert_eq!(pool.scope_fifo(|s| (grow(s, 6, &count), "body").1), "body");
+        assert_eq!(count.swap(0, SeqCst), 127);
+        pool.in_place_scope_fifo(|s| grow(s, 6, &count));
+        assert_eq!(count.into_inner(), 127);
+    });
+}
+
+#[test]
+fn fifo_tasks_may_be_spawned_by_many_threads_at_once() {
+    on_every_pool(|pool| {
+        let sums = [const { AtomicUsize::new(0) }; 2];
+        pool.in_place_scope_fifo(|s| {
+            std::thread::scope(|outside| {
+                for sum in &sums {
+                    outside.spawn(move || {
+                        (0..20).for_each(|i| {
+                            s.spawn_fifo(move |s| {
+                                s.spawn_fifo(move |_| add(sum, i));
+                            });
+                        });
+                    });
+                }
+            });
+        });
+        assert_eq!(sums.map(AtomicUsize::into_inner), [190, 190]);
+    });
+}
+
+#[test]
+fn a_fifo_scope_s_panic_goes_on_after_all_its_tasks_have_ended_and_drops_everything_once() {
+    on_every_pool(|pool| {
+        let census = Census::default();
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope_fifo(|s| {
+                for i in 0..20 {
+                    let token = census.token();
+                    s.spawn_fifo(move |_| {
+                        let _held = token;
+                        if i % 7 == 3 {
+                            panic_any("one of them");
+                        }
+                    });
+                }
+            });
+        }));
+        assert_eq!(result.unwrap_err().downcast_ref::<&str>(), Some(&"one of them"));
+        census.check(20);
+    });
+}

@@ -1,0 +1,389 @@
+//! Tests of how a pool's threads are started and ended.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    JoinThreadsError, SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, broadcast, current_num_threads, current_thread_index, join, scope, spawn,
+    threads::testing::{MACHINES, add, alone, pool, within},
+    yield_now,
+};
+
+fn builder(scheduler: SchedulerKind, threads: usize) -> ThreadPoolBuilder {
+    ThreadPoolBuilder::new()
+        .scheduler(scheduler)
+        .machine(MACHINES[2].parse().unwrap())
+        .num_threads(threads)
+}
+
+/// Calls `test` for 1, 2 and 7 threads under each scheduler.
+fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
+    within(Duration::from_secs(120), || {
+        for scheduler in SchedulerKind::ALL {
+            for threads in [1, 2, 7] {
+                test(scheduler, threads);
+            }
+        }
+    });
+}
+
+/// Calls `test` with builders of pools of 1, 2 and 7 threads under each scheduler.
+fn with_builders(test: impl Fn(ThreadPoolBuilder, usize)) {
+    for_each_kind(|scheduler, threads| test(builder(scheduler, threads), threads));
+}
+
+#[test]
+fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
+    with_builders(|builder, threads| {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let write = |what: &'static str| {
+            let log = Arc::clone(&log);
+            move |index: usize| {
+                // They are user code like any other: they may fork in the pool.
+                assert_eq!(join(current_thread_index, || 2), (Some(index), 2));
+                log.lock().unwrap().push((index, what, thread::current().id()));
+            }
+        };
+        let pool =
+            builder.start_handler(write("start")).exit_handler(write("exit")).build().unwrap();
+        let ids = pool.broadcast(|_| thread::current().id());
+        drop(pool);
+        let mut log = log.lock().unwrap().clone();
+        // Stable: for each thread the order stays.
+        log.sort_by_key(|entry| entry.0);
+        assert!(
+            log.into_iter()
+                .eq((0..threads).flat_map(|i| [(i, "start", ids[i]), (i, "exit", ids[i])]))
+        );
+    });
+}
+
+#[test]
+fn a_handler_s_panic_goes_to_the_panic_handler_and_the_thread_goes_on() {
+    with_builders(|builder, threads| {
+        let (sender, receiver) = mpsc::channel();
+        let builder =
+            builder.start_handler(|_| panic_any("start")).exit_handler(|_| panic_any("exit"));
+        let catch = move |panic: Box<dyn std::any::Any + Send>| {
+            sender.send(*panic.downcast::<&str>().unwrap()).unwrap()
+        };
+        let pool = builder.panic_handler(catch).build().unwrap();
+        assert_eq!(pool.broadcast(|c| c.index()).len(), threads);
+        assert!(receiver.iter().take(threads).all(|what| what == "start"));
+        drop(pool);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), vec!["exit"; threads]);
+    });
+}
+
+#[test]
+fn a_handler_s_panic_without_a_panic_handler_ends_the_process() {
+    let Some(output) = alone(a_handler_s_panic_without_a_panic_handler_ends_the_process) else {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        return drop(builder.exit_handler(|_| panic!("nobody takes it")).build());
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("has no panic handler; aborting"), "{text}");
+}
+
+#[test]
+fn what_an_exit_handler_spawns_is_run() {
+    with_builders(|builder, threads| {
+        let (sender, receiver) = mpsc::channel();
+        let exit = move |index| {
+            let sender = sender.clone();
+            spawn(move || sender.send(index).unwrap());
+        };
+        drop(builder.exit_handler(exit).build().unwrap());
+        let mut indices: Vec<_> = receiver.iter().collect();
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq(0..threads));
+    });
+}
+
+#[test]
+fn threads_started_by_the_program_are_the_pool_s_threads() {
+    with_builders(|builder, threads| {
+        let started = Arc::new(Mutex::new(Vec::new()));
+        let handles = Arc::new(Mutex::new(Vec::new()));
+        let (keep, keep_handle) = (Arc::clone(&started), Arc::clone(&handles));
+        let start = move |thread: ThreadBuilder| {
+            keep.lock().unwrap().push((
+                thread.index(),
+                thread.name().map(str::to_owned),
+                thread.stack_size(),
+            ));
+            let handle =
+                thread::Builder::new().name("the program's".into()).spawn(|| thread.run())?;
+            keep_handle.lock().unwrap().push(handle);
+            Ok(())
+        };
+        let builder =
+            builder.thread_name(|i| format!("t{i}")).stack_size(1 << 20).spawn_handler(start);
+        let pool = builder.build().unwrap();
+        let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
+        assert_eq!(names, vec![Some("the program's".to_owned()); threads]);
+        pool.join_threads().unwrap();
+        let expected = (0..threads).map(|i| (i, Some(format!("t{i}")), Some(1 << 20)));
+        assert!(started.lock().unwrap().drain(..).eq(expected));
+        handles.lock().unwrap().drain(..).for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn a_spawn_handler_that_fails_is_an_error_and_ends_the_others() {
+    within(Duration::from_secs(60), || {
+        let mut handles = Vec::new();
+        let start = |thread: ThreadBuilder| {
+            if thread.index() == 2 {
+                return Err(io::Error::other("no more"));
+            }
+            handles.push(thread::spawn(|| thread.run()));
+            Ok(())
+        };
+        let error =
+            ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
+        assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
+        assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
+        handles.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn a_thread_that_the_program_does_not_run_is_not_waited_for() {
+    within(Duration::from_secs(60), || {
+        let start = |thread: ThreadBuilder| {
+            if thread.index() > 0 {
+                thread::spawn(|| thread.run());
+            }
+            Ok(())
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build().unwrap();
+        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+        pool.join_threads().unwrap();
+    });
+}
+
+#[test]
+fn a_scoped_pool_s_threads_may_borrow_and_have_ended_when_it_returns() {
+    with_builders(|builder, threads| {
+        let (started, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wrapper = |thread: ThreadBuilder| {
+            started.fetch_add(1, SeqCst);
+            thread.run();
+            ended.fetch_add(1, SeqCst);
+        };
+        let count = AtomicUsize::new(0);
+        let sum = builder.build_scoped(wrapper, |pool| {
+            pool.spawn_broadcast(|_| ());
+            pool.scope(|s| (0..10).for_each(|_| s.spawn(|_| add(&count, 1))));
+            pool.broadcast(|c| c.index()).iter().sum::<usize>()
+        });
+        assert_eq!(sum.unwrap(), threads * (threads - 1) / 2);
+        assert_eq!([started, ended, count].map(AtomicUsize::into_inner), [threads, threads, 10]);
+    });
+}
+
+#[test]
+fn a_scoped_pool_ends_when_its_user_panics_and_refuses_bad_parameters() {
+    within(Duration::from_secs(60), || {
+        let run = |sigma: f64| {
+            let builder = ThreadPoolBuilder::new().num_threads(2).sigma(sigma);
+            builder.build_scoped(|thread| thread.run(), |_| panic_any("the user"))
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| run(0.5))).unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"the user"));
+        assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
+    });
+}
+
+/// Calls `test` with pools of which the calling thread, a new one as it cannot leave the pool, is
+/// thread 0.
+fn on_an_adopted_thread(test: impl Fn(ThreadPool, usize) + Sync) {
+    for_each_kind(|scheduler, threads| {
+        let run =
+            || test(builder(scheduler, threads).use_current_thread().build().unwrap(), threads);
+        thread::scope(|s| s.spawn(run).join().unwrap());
+    });
+}
+
+#[test]
+fn the_current_thread_can_be_thread_0_of_a_pool() {
+    on_an_adopted_thread(|pool, threads| {
+        let here = thread::current().id();
+        assert_eq!((current_thread_index(), pool.current_thread_index()), (Some(0), Some(0)));
+        assert_eq!(current_num_threads(), threads);
+        assert_eq!(pool.install(|| thread::current().id()), here);
+        let (first, second) = join(|| thread::current().id(), || 2);
+        // A policy that sees every fork may give either half to another thread.
+        let sees_all =
+            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws];
+        assert!(first == here || sees_all.contains(&pool.scheduler()), "{}", pool.scheduler());
+        assert_eq!(second, 2);
+        let ids = broadcast(|_| thread::current().id());
+        assert_eq!((ids[0], ids.len()), (here, threads));
+        let count = AtomicUsize::new(0);
+        scope(|s| (0..20).for_each(|_| s.spawn(|_| add(&count, 1))));
+        assert_eq!(count.into_inner(), 20);
+        fn fib(n: u32) -> u32 {
+            if n < 2 {
+                return n;
+            }
+            let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+            a + b
+        }
+        assert_eq!(fib(15), 610);
+    });
+}
+
+#[test]
+fn an_adopted_thread_runs_tasks_when_it_yields_and_what_is_left_when_the_pool_ends() {
+    on_an_adopted_thread(|pool, threads| {
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..10 {
+            let sender = sender.clone();
+            pool.spawn(move || sender.send(current_thread_index().unwrap()).unwrap());
+        }
+        let mut received = 0;
+        while received < 10 {
+            yield_now().unwrap();
+            received += receiver.try_iter().count();
+        }
+        // Left to the end: only this thread can run its part.
+        pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+        pool.join_threads().unwrap();
+        let mut indices: Vec<_> = receiver.try_iter().collect();
+        indices.sort_unstable();
+        assert!(indices.into_iter().eq(0..threads));
+    });
+}
+
+/// In a process of its own: there is one global pool.
+#[test]
+fn the_current_thread_can_be_thread_0_of_the_global_pool() {
+    if let Some(output) = alone(the_current_thread_can_be_thread_0_of_the_global_pool) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    within(Duration::from_secs(60), || {
+        assert_eq!(current_thread_index(), None);
+        ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
+        assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
+        assert_eq!(broadcast(|c| c.index()), [0, 1]);
+        // This thread only waits, so the other one must do.
+        let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
+        assert_eq!(elsewhere.join().unwrap(), Some(1));
+    });
+}
+
+#[test]
+fn a_thread_can_be_given_to_one_pool_only() {
+    within(Duration::from_secs(60), || {
+        let builder = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+        let refused = |result| matches!(result, Err(ThreadPoolBuildError::CurrentThreadInPool));
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert!(pool.install(|| refused(builder().build())));
+        thread::spawn(move || {
+            let pool = builder().build().unwrap();
+            assert!(refused(builder().build()));
+            drop(pool);
+            assert_eq!(join(|| 1, || 2), (1, 2), "it works on, alone, when the pool has ended");
+        })
+        .join()
+        .unwrap();
+    });
+}
+
+/// The threads that had been started were waited for, with those that had not.
+#[test]
+fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
+    within(Duration::from_secs(60), || {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&ended);
+        let builder = ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| {
+            counted.fetch_add(1, SeqCst);
+        });
+        let builder = builder
+            .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
+        assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+        assert_eq!(ended.load(SeqCst), 3);
+    });
+}
+
+#[test]
+fn joining_the_threads_waits_for_all_that_was_spawned() {
+    within(Duration::from_secs(60), || {
+        for scheduler in SchedulerKind::ALL {
+            for threads in [1, 2, 7] {
+                let count = Arc::new(AtomicUsize::new(0));
+                let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 pu:1", threads);
+                for _ in 0..50 {
+                    let count = Arc::clone(&count);
+                    pool.spawn(move || spawn(move || add(&count, 1)));
+                }
+                pool.join_threads().unwrap();
+                assert_eq!(Arc::try_unwrap(count).unwrap().into_inner(), 50);
+            }
+        }
+    });
+}
+
+#[test]
+fn joining_the_threads_from_inside_is_refused_and_does_not_hang() {
+    within(Duration::from_secs(60), || {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (give, take) = mpsc::channel::<crate::ThreadPool>();
+        let (answer, answered) = mpsc::channel();
+        pool.spawn(move || {
+            answer
+                .send((take.recv().unwrap().join_threads(), crate::current_thread_index()))
+                .unwrap()
+        });
+        give.send(pool).unwrap();
+        let (result, index) = answered.recv().unwrap();
+        let error = result.unwrap_err();
+        assert_eq!(error, JoinThreadsError::InsidePool { index: index.unwrap() });
+        assert!(error.to_string().contains("cannot wait for that pool's end"));
+        assert!(answered.recv().is_err(), "the task has ended");
+    });
+}
+
+#[test]
+fn another_pool_s_thread_may_join_a_pool_that_needs_that_thread() {
+    within(Duration::from_secs(60), || {
+        let outer = Arc::new(pool(SchedulerKind::Ws, "pu:1", 1));
+        let (again, count) = (Arc::clone(&outer), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&count);
+        outer.install(move || {
+            let inner = pool(SchedulerKind::Sb, "pu:1", 1);
+            inner.spawn(move || add(&counted, again.install(|| 1)));
+            inner.join_threads().unwrap();
+        });
+        assert_eq!(count.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_detached_pool_runs_what_was_spawned_and_nobody_waits() {
+    within(Duration::from_secs(60), || {
+        let (go_on, wait) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.spawn(move || {
+            wait.recv().unwrap();
+            spawn(move || sender.send(thread::current().id()).unwrap());
+        });
+        pool.detach();
+        go_on.send(()).unwrap();
+        assert_ne!(receiver.recv().unwrap(), thread::current().id());
+    });
+}

@@ -1,0 +1,292 @@
+//! One thread of a pool.
+//!
+//! A [`Worker`] is where the two layers meet: it owns the list of pending forks, knows which task
+//! is running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks
+//! to the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
+//! sleeps when there is nothing. `mail` is what runs here past the policy.
+
+mod mail;
+mod publish;
+mod run;
+mod wait;
+
+use std::{
+    cell::Cell,
+    ptr::{self, NonNull},
+    sync::Arc,
+};
+
+use befit_machine::WorkerId;
+use befit_sched::TaskInfo;
+
+pub(crate) use self::mail::Mailbox;
+use self::run::Entry;
+use super::registry::Registry;
+use crate::{
+    stats::Counters,
+    threads::{
+        engine::{Engine, ForkThresholds, Lineage, Meter, NoUnwind, Random, ThreadEnv},
+        fork::{
+            ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
+        },
+        latch::Latch,
+        scope::HeldCredits,
+        sleep::Parker,
+    },
+};
+
+thread_local! {
+    /// The worker that this thread is, if any.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// The stack of a thread for which none was asked for, in bytes: [`std::thread`]'s.
+const STACK: usize = 2 << 20;
+
+/// The part of the stack that may be used before a worker is deep: one in so many. The rest is for
+/// the program's own recursion.
+const DEEP: usize = 4;
+
+/// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted);
+/// only that thread uses it.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    forks: ForkList,
+    /// By which others make this worker publish a fork.
+    requests: NonNull<StealRequests>,
+    inlined_regions: InlinedRegions,
+    /// How many forks to publish when next one is wanted; at least 1.
+    batch: Cell<usize>,
+    /// Counts the halves of forks that were published, modulo 2⁶⁴; less those
+    /// [taken](StealRequests::taken), they lie with the policy.
+    published: Cell<usize>,
+    /// The task that is running: the entry's, or an inner one that declared its size. Null between
+    /// jobs.
+    task: Cell<*const Running<'static>>,
+    /// Under schedulers that place by size.
+    thresholds: Option<ForkThresholds>,
+    counters: Arc<Counters>,
+    /// What the policy knows to be running here. Null between jobs.
+    entry: Cell<*const Entry>,
+    /// The place of what the running code forks. Null between jobs.
+    lineage: Cell<*const Lineage>,
+    /// Credits of tasks that have ended, of one scope.
+    held_credits: HeldCredits,
+    /// Whether a handler of start or exit runs.
+    handler: Cell<Option<Handler>>,
+    /// Value of the engine's alarm that this worker has heeded.
+    alarm: Cell<usize>,
+    thread: usize,
+    id: WorkerId,
+    /// Under schedulers that measure.
+    meter: Option<Meter>,
+    random: Random,
+    /// The policy, or the measuring of time, must know when tasks begin and end.
+    watched: bool,
+    /// The thread belongs to the program, which has lent it to the pool.
+    adopted: bool,
+    /// The address on this thread's stack below which it is *deep*: see [`Self::is_deep`].
+    deep_below: usize,
+    registry: Arc<Registry>,
+}
+
+impl Worker {
+    pub(super) fn new(registry: Arc<Registry>, thread: usize) -> Self {
+        let engine = registry.engine();
+        let id = engine.worker(thread);
+        Self {
+            forks: ForkList::default(),
+            requests: steal_requests_of_this_thread(),
+            inlined_regions: InlinedRegions::new(),
+            batch: Cell::new(1),
+            published: Cell::new(0),
+            task: Cell::new(ptr::null()),
+            thresholds: engine.thresholds(id),
+            counters: Arc::clone(registry.counters(thread)),
+            entry: Cell::new(ptr::null()),
+            lineage: Cell::new(ptr::null()),
+            held_credits: HeldCredits::none(),
+            handler: Cell::new(None),
+            alarm: Cell::new(0),
+            thread,
+            id,
+            // On the thread that it counts: workers are made on their own.
+            meter: registry.meter(thread),
+            random: Random::new(registry.seed(), thread as u64),
+            watched: engine.capabilities.follows_tasks
+                || registry.counters(thread).times.are_measured(),
+            adopted: false,
+            deep_below: stack_pointer().saturating_sub(STACK / DEEP),
+            registry,
+        }
+    }
+
+    /// As it is, with a stack of so many bytes.
+    pub(super) fn with_stack(self, bytes: Option<usize>) -> Self {
+        Self { deep_below: stack_pointer().saturating_sub(bytes.unwrap_or(STACK) / DEEP), ..self }
+    }
+
+    /// Whether so much of the stack is in use that a waiting worker should put nothing on top but
+    /// what it waits for. What it runs may wait as well, on top of it, and so on: a program with
+    /// enough large tasks would use up any stack.
+    fn is_deep(&self) -> bool {
+        stack_pointer() < self.deep_below
+    }
+
+    /// Calls `f` with the worker that the calling thread is, if it is one.
+    pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Self>) -> R) -> R {
+        let worker = CURRENT.get();
+        // SAFETY: null, or set by `run_until` on this thread, which resets it before the worker
+        // goes, or a worker that is never freed; `f` cannot keep the reference beyond its call,
+        // during which `run_until` does not return.
+        f(unsafe { worker.as_ref() })
+    }
+
+    /// Makes the calling thread this worker until `stop` is set.
+    pub(crate) fn run_until(&self, stop: &Latch) {
+        let no_unwind = NoUnwind;
+        let outer = CURRENT.replace(self);
+        self.requests().raise_inline_limit();
+        let handlers = self.registry.handlers();
+        if handlers.start.is_some() {
+            self.call(Handler::Start, || {
+                self.registry.call_handler(handlers.start.as_ref(), self.thread)
+            });
+        }
+        self.work_until(stop, None);
+        if handlers.exit.is_some() {
+            self.call(Handler::Exit, || {
+                self.registry.call_handler(handlers.exit.as_ref(), self.thread)
+            });
+            self.work_off();
+        }
+        self.requests().raise_inline_limit();
+        CURRENT.set(outer);
+        no_unwind.over();
+    }
+
+    /// Makes the calling thread, which is no worker, thread 0 of a pool, for ever.
+    pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
+        let worker: &'static Self =
+            Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        worker.requests().raise_inline_limit();
+        worker.begin_base();
+        CURRENT.set(worker);
+    }
+
+    /// Whether this is a thread that was not started by or for the pool, and that is in none of the
+    /// pool's jobs.
+    pub(super) fn is_adopted_and_free(&self) -> bool {
+        self.adopted && self.is_at_base()
+    }
+
+    pub(crate) fn forks(&self) -> &ForkList {
+        &self.forks
+    }
+
+    /// The place of what the running code forks; lives until its job has ended.
+    pub(crate) fn lineage(&self) -> *const Lineage {
+        self.lineage.get()
+    }
+
+    pub(crate) fn requests(&self) -> &StealRequests {
+        // SAFETY: this thread's, on which the worker was made and is used.
+        unsafe { self.requests.as_ref() }
+    }
+
+    pub(crate) fn inlined_regions(&self) -> &InlinedRegions {
+        &self.inlined_regions
+    }
+
+    /// The task that is running. Only while user code runs.
+    pub(crate) fn task(&self) -> &TaskInfo {
+        // SAFETY: set while user code runs, and what is set stays on the stack for as long as it
+        // is.
+        unsafe { &*self.task.get() }.task
+    }
+
+    /// The task that made the pending fork at index `at` of the list.
+    fn task_of_fork(&self, at: usize) -> &TaskInfo {
+        let mut running = self.task.get();
+        loop {
+            // SAFETY: forks are made while a task runs; the tasks that are running in one another
+            // are all on this stack.
+            let node = unsafe { &*running };
+            if node.first_fork <= at {
+                return node.task;
+            }
+            running = node.outer;
+        }
+    }
+
+    /// `task`, ready to be [entered](Self::enter).
+    pub(crate) fn inner_task<'t>(&self, task: &'t TaskInfo) -> Running<'t> {
+        Running { task, first_fork: self.forks.len(), outer: self.task.get() }
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Its number in the pool.
+    pub(crate) fn thread(&self) -> usize {
+        self.thread
+    }
+
+    pub(crate) fn parker(&self) -> &Parker {
+        self.engine().sleep.parker(self.thread)
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.registry.engine()
+    }
+
+    fn env(&self) -> ThreadEnv<'_> {
+        ThreadEnv {
+            random: &self.random,
+            counters: Some(self.counters()),
+            meter: self.meter.as_ref(),
+        }
+    }
+
+    /// Makes `running` the running task until the answer is dropped.
+    pub(crate) fn enter<'a>(&'a self, running: &'a Running<'a>) -> Entered<'a> {
+        self.task.set(ptr::from_ref(running).cast());
+        Entered { worker: self, running }
+    }
+}
+
+/// What the program runs at a thread's start or end. What it forks stays on the thread: others may
+/// not have started, or have ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Handler {
+    Start,
+    Exit,
+}
+
+/// A task that runs on a worker, as far as it must be known to describe its forks.
+#[derive(Debug)]
+pub(crate) struct Running<'t> {
+    task: &'t TaskInfo,
+    /// Open forks from this index on are this task's, up to those of the next inner one.
+    first_fork: usize,
+    /// The task that it runs in.
+    outer: *const Running<'static>,
+}
+
+/// Keeps a task the running one; see [`Worker::enter`].
+#[derive(Debug)]
+pub(crate) struct Entered<'a> {
+    worker: &'a Worker,
+    running: &'a Running<'a>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.worker.task.set(self.running.outer);
+    }
+}

@@ -1,0 +1,140 @@
+//! What a worker gives to the policy.
+
+use std::ptr::NonNull;
+
+use befit_sched::{ForkOrder, TaskInfo};
+
+use super::{Handler, Worker};
+use crate::{
+    stats::Phase,
+    threads::{
+        engine::{JobRef, NoUnwind},
+        fork::{PendingFork, StealRequests},
+        latch::Latch,
+    },
+};
+
+/// The most forks that are published at once unless more threads are idle.
+const LARGEST_BATCH: usize = 64;
+
+impl Worker {
+    /// Whether the policy must decide where `child`, a fork of `parent`, runs.
+    pub(crate) fn places(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
+        let Some(thresholds) = &self.thresholds else { return false };
+        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
+            && self.engine().is_shared(parent.anchor)
+    }
+
+    /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy
+    /// that places by size, what does not befit a private cache may contain forks that the policy
+    /// must see.
+    pub(crate) fn may_be_inlined(&self, size: u64) -> bool {
+        self.thresholds.as_ref().is_none_or(|thresholds| size <= thresholds.private.0)
+    }
+
+    /// Whether the policy must see every fork that the running task makes.
+    pub(crate) fn shows_forks(&self) -> bool {
+        self.engine().capabilities.sees_forks
+            && self.engine().fork_order(self.task()) == ForkOrder::ParentFirst
+            && self.may_share()
+    }
+
+    /// Links `fork` into the list of pending forks, and serves steal requests.
+    ///
+    /// # Safety
+    /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
+    pub(crate) unsafe fn open(&self, fork: NonNull<PendingFork>) {
+        // The list points into this stack.
+        let no_unwind = NoUnwind;
+        self.forks.push(fork);
+        self.counters().forks.bump();
+        let early = self.inlined_regions.depth() <= self.engine().threads().ilog2() + 1;
+        self.serve(usize::from(early));
+        no_unwind.over();
+    }
+
+    /// Hands out the oldest private forks: `at_least` so many; one if none of this worker's lies
+    /// with the policy, and one for each idle thread that the others do not suffice for; and twice
+    /// as many as last time as long as none of them came back, as the next occasion may be far.
+    pub(crate) fn serve(&self, at_least: usize) {
+        let untaken = self.published.get().wrapping_sub(self.requests().taken());
+        let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
+        let requested = self.requests().is_requested();
+        if !requested && missing == 0 {
+            return;
+        }
+        let no_unwind = NoUnwind;
+        if !self.may_share() {
+            self.requests().set_requested(false);
+        } else if self.forks.has_private() {
+            // Before the policy learns of it: its taker will request the next.
+            self.requests().set_requested(false);
+            let mut batch = missing;
+            if requested {
+                batch = batch.max(self.batch.get());
+                self.batch.set((2 * batch).min(LARGEST_BATCH));
+            }
+            self.suspend();
+            for _ in 0..batch {
+                if !self.publish_oldest() {
+                    break;
+                }
+            }
+            self.resume();
+        }
+        no_unwind.over();
+    }
+
+    /// So many halves of forks go to the policy.
+    pub(crate) fn count_handed_out(&self, count: usize) {
+        self.counters().published.add(count as u64);
+        self.published.set(self.published.get().wrapping_add(count));
+    }
+
+    /// A fork that was published with these `requests` is about to run here.
+    pub(crate) fn takes(&self, requests: &StealRequests) {
+        if std::ptr::eq(requests, self.requests()) {
+            // Its own: more were published than the others needed.
+            self.batch.set(1);
+        }
+    }
+
+    /// Gives the oldest private fork to the policy; returns whether there was one. The running
+    /// strand must be suspended.
+    pub(super) fn publish_oldest(&self) -> bool {
+        let Some((at, fork)) = self.forks.publish_next() else { return false };
+        self.count_handed_out(1);
+        // SAFETY: it is in the list and was not published before, so it is live and its work is
+        // there.
+        let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
+        let latch = Latch::new(self.parker());
+        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
+        // `publish_next` returns each fork once; parker and requests are this worker's; its place
+        // outlives it, as it is of the job that forked it.
+        let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
+        self.add(job, task);
+        true
+    }
+
+    /// Gives a job to the policy. The running strand must be suspended.
+    #[inline(always)]
+    pub(super) fn add(&self, job: JobRef, task: TaskInfo) {
+        self.counters().times.enter(Phase::Add);
+        self.engine().add(self.id, job, task, &mut self.env());
+    }
+
+    /// Gives a spawned job to the policy.
+    #[inline]
+    pub(crate) fn spawn(&self, job: JobRef, task: TaskInfo) {
+        let no_unwind = NoUnwind;
+        self.counters().spawned.bump();
+        if self.handler.get() == Some(Handler::Exit) {
+            self.registry.mailbox(self.thread).post(job);
+            return no_unwind.over();
+        }
+        self.suspend();
+        self.add(job, task);
+        self.resume();
+        no_unwind.over();
+    }
+}

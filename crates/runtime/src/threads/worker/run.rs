@@ -1,0 +1,215 @@
+//! How a worker runs what the policy gives it, and what it tells the policy of it.
+
+use std::cell::Cell;
+
+use befit_machine::ClusterId;
+use befit_sched::{Ready, Stage, Strand, TaskInfo};
+
+use super::{Running, Worker};
+use crate::{
+    stats::Phase,
+    threads::{
+        engine::{JobRef, NoUnwind},
+        scope::{Base, HeldCredits},
+    },
+};
+
+/// A task that the policy published to this worker, on the stack while it runs.
+#[derive(Debug)]
+pub(super) struct Entry {
+    task: TaskInfo,
+    /// Of the strand that runs, or ran last.
+    stage: Cell<Stage>,
+    /// The policy has not been told of the task's end.
+    open: Cell<bool>,
+    /// An alarm was raised while it waited.
+    freed: Cell<bool>,
+    /// Another thread may run what it forks: see [`Worker::may_share`].
+    shared: bool,
+    /// The entry that waits below this one.
+    outer: *const Entry,
+}
+
+impl Worker {
+    /// The innermost entry.
+    fn entry(&self) -> Option<&Entry> {
+        // SAFETY: set by `execute` for as long as the entry lives, on the caller's stack, further
+        // up.
+        unsafe { self.entry.get().as_ref() }
+    }
+
+    /// The innermost entry, if the policy wants to know what becomes of it.
+    fn followed_entry(&self) -> Option<&Entry> {
+        self.entry().filter(|_| self.engine().capabilities.follows_tasks)
+    }
+
+    /// An entry for a task whose strand `stage` runs next, within those that there are.
+    fn new_entry(&self, task: TaskInfo, stage: Stage) -> Entry {
+        Entry {
+            task,
+            stage: Cell::new(stage),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
+            outer: self.entry.get(),
+        }
+    }
+
+    /// Lets user code run outside any job, as long as this worker lives, which is for ever.
+    pub(super) fn begin_base(&'static self) {
+        let task = TaskInfo::root(None, None);
+        let entry: &Entry = Box::leak(Box::new(self.new_entry(task, Stage::Continuation)));
+        self.entry.set(entry);
+        let running: &Running<'_> = Box::leak(Box::new(self.inner_task(&entry.task)));
+        self.task.set(running);
+        self.requests().set_requested(self.may_share());
+        self.counters().times.begin();
+        self.engine().resume(self.id, &task, &mut self.env());
+    }
+
+    /// Whether the running user code is in no job.
+    pub(super) fn is_at_base(&self) -> bool {
+        self.entry().is_some_and(|entry| entry.outer.is_null())
+    }
+
+    /// What a job is, to the policy, that runs here without its having been asked: a part of what
+    /// waits here, else a task of its own. It has no notes of the policy's, which has never seen
+    /// it.
+    pub(super) fn unasked_task(&self) -> TaskInfo {
+        let part = |entry: &Entry| TaskInfo { mark: 0, ..entry.task.child(0, None, None) };
+        self.entry().map_or(TaskInfo::root(None, None), part)
+    }
+
+    /// Whether another thread may run what the running task forks. What is anchored where only this
+    /// thread runs would come back to it; what a handler forks stays here.
+    pub(super) fn may_share(&self) -> bool {
+        self.entry().is_some_and(|entry| entry.shared)
+    }
+
+    /// The cluster that what this worker runs while it waits should be bound to: see
+    /// [`crate::threads::engine::Engine::get`].
+    pub(super) fn within(&self) -> ClusterId {
+        match self.entry() {
+            Some(entry) if !entry.freed.get() => entry.task.anchor,
+            _ => ClusterId::ROOT,
+        }
+    }
+
+    /// Tells the policy that the running strand has ended, at a fork or a join.
+    #[inline]
+    pub(super) fn suspend(&self) {
+        if self.watched {
+            self.tell_of_suspension();
+        }
+    }
+
+    /// Tells the policy that the suspended task goes on here.
+    #[inline]
+    pub(super) fn resume(&self) {
+        if self.watched {
+            self.tell_of_resumption();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of_suspension(&self) {
+        self.counters().times.enter(Phase::Done);
+        if let Some(entry) = self.followed_entry() {
+            let strand = Strand { task: entry.task, stage: entry.stage.get() };
+            self.engine().done(self.id, &strand, &mut self.env());
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of_resumption(&self) {
+        if let Some(entry) = self.followed_entry() {
+            entry.stage.set(Stage::Continuation);
+            self.counters().times.enter(Phase::Get);
+            self.engine().resume(self.id, &entry.task, &mut self.env());
+        }
+        self.counters().times.enter(Phase::Active);
+    }
+
+    /// Runs what the policy gave to this worker.
+    pub(super) fn execute(&self, ready: &Ready<JobRef>) {
+        let no_unwind = NoUnwind;
+        // What runs unasked (see `mail`) goes on from the start.
+        if ready.stage == Stage::Start {
+            self.counters().executed.bump();
+        }
+        if ready.task.maximal {
+            self.counters().anchored_at(ready.task.anchor);
+        }
+        let outer = self.entry.get();
+        let entry = self.new_entry(ready.task, ready.stage);
+        self.entry.set(&entry);
+        let running = self.inner_task(&entry.task);
+        let running = self.enter(&running);
+        // SAFETY: it is executed below, and the answer used until then.
+        let lineage = unsafe { ready.job.lineage() };
+        if !self.held_credits.is_for(lineage.parent()) {
+            self.return_credits();
+        }
+        let outer_lineage = self.lineage.replace(&raw const lineage);
+        let outer_forks = self.forks.begin_inner();
+        let interrupted = self.inlined_regions.interrupt(self.requests());
+        self.requests().set_requested(entry.shared);
+        let unshared = (!entry.shared).then(|| self.inlined_regions.unshared(self.requests()));
+        let ended = || {
+            if self.watched {
+                self.tell_of_suspension();
+                self.end(&entry);
+                self.counters().times.end();
+            }
+        };
+        self.counters().times.begin();
+        // SAFETY: the policy returns each job once, and this is a thread of the pool that it was
+        // given to.
+        unsafe { ready.job.execute(&ended) };
+        self.forks.end_inner(outer_forks);
+        self.lineage.set(outer_lineage);
+        self.entry.set(outer);
+        drop(running);
+        drop(unshared);
+        self.inlined_regions.go_on(&interrupted);
+        self.requests().set_requested(self.may_share());
+        no_unwind.over();
+    }
+
+    /// See `scope/credits.rs`.
+    pub(crate) fn held_credits(&self) -> &HeldCredits {
+        &self.held_credits
+    }
+
+    /// Returns the held credits to their scope.
+    #[inline]
+    pub(super) fn return_credits(&self) {
+        if !self.held_credits.is_empty() {
+            Base::return_credits(&self.held_credits);
+        }
+    }
+
+    fn end(&self, entry: &Entry) {
+        if entry.open.replace(false) && self.engine().capabilities.follows_tasks {
+            self.engine().task_ended(self.id, &entry.task, &mut self.env());
+        }
+    }
+
+    /// Gives back what the waiting tasks on this stack hold of the caches, and lifts their
+    /// restrictions, if the [alarm](crate::threads::engine::Engine::alarm) was raised.
+    pub(super) fn heed_alarm(&self) {
+        let alarm = self.engine().alarm();
+        if self.alarm.replace(alarm) == alarm {
+            return;
+        }
+        let mut next = self.entry();
+        while let Some(entry) = next {
+            entry.freed.set(true);
+            if entry.task.maximal {
+                self.end(entry);
+            }
+            // SAFETY: as in `entry`.
+            next = unsafe { entry.outer.as_ref() };
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How a worker waits: it runs other work, then spins, then sleeps.
+
+use befit_sched::{Finds, Ready, TaskInfo};
+
+use super::Worker;
+use crate::{
+    Yield,
+    threads::{
+        engine::{Ancestor, JobRef, NoUnwind},
+        latch::Latch,
+        primitive::spin_loop,
+    },
+};
+
+impl Worker {
+    /// Runs other work until `latch` is set, within a job. `awaited` is what will set it, if it was
+    /// made by this pool's workers.
+    pub(crate) fn wait(&self, latch: &Latch, awaited: Option<Ancestor>) {
+        if !latch.probe() {
+            self.prepare_and_wait(&[], |worker| worker.work_until(latch, awaited));
+        }
+    }
+
+    /// Gives `jobs` to the policy and runs other work until all `latches` of forks are set, within
+    /// a job. With each latch comes the fork.
+    pub(crate) fn give_and_wait<const N: usize>(
+        &self,
+        jobs: &[(JobRef, TaskInfo)],
+        latches: [(&Latch, Ancestor); N],
+    ) {
+        self.prepare_and_wait(jobs, |worker| {
+            for (latch, fork) in latches {
+                if !worker.waits_a_little(latch, fork) {
+                    worker.work_until(latch, Some(fork));
+                }
+            }
+        });
+    }
+
+    fn prepare_and_wait(&self, jobs: &[(JobRef, TaskInfo)], wait: impl FnOnce(&Self)) {
+        // Others hold pointers into this stack until the latches are set.
+        let no_unwind = NoUnwind;
+        self.inlined_regions.waits();
+        self.suspend();
+        // Private forks would sleep, or wait below other work, with this worker.
+        while self.may_share() && self.publish_oldest() {}
+        for (job, task) in jobs {
+            self.add(*job, *task);
+        }
+        wait(self);
+        self.resume();
+        no_unwind.over();
+    }
+
+    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for
+    /// something: only that, if it must.
+    pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
+        let awaited = self.engine().narrowed(awaited, self.is_deep());
+        while !latch.probe() {
+            if let Some(ready) = self.mail_after_own(awaited) {
+                self.execute(&ready);
+            } else if let Some(ready) = self.get(awaited) {
+                self.execute(&ready);
+            } else if !self.held_credits().is_empty() {
+                // It may be what sets the latch.
+                self.return_credits();
+            } else if let Some(ready) = self.idle(latch, awaited) {
+                self.execute(&ready);
+            } else {
+                return;
+            }
+        }
+        self.return_credits();
+    }
+
+    /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
+    /// returns whether that was enough.
+    ///
+    /// Most stolen forks are short, or nearly done. A large task that the worker took up instead
+    /// - would keep it from going on,
+    /// - would keep it from giving back a lock that its task holds, and for which others may wait,
+    /// - and would bury tasks on its stack for which others wait in turn.
+    ///
+    /// So the worker runs descendants of the fork only, as in *leapfrogging* (Wagner & Calder, PPoPP
+    /// 1993), but for a moment. It does not wait where the policy cannot find them. This is for
+    /// forks only: a worker that waits for a scope runs the scope's tasks, and others of its own
+    /// queue in their order, as rayon does.
+    fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
+        if self.engine().capabilities.finds == Finds::Nothing {
+            return false;
+        }
+        let mut round = 0;
+        while round < PATIENCE && !latch.probe() {
+            let found = if round % 16 == 0 { self.get(Some(awaited)) } else { None };
+            match found {
+                Some(ready) => {
+                    self.execute(&ready);
+                    self.return_credits();
+                }
+                None => relax(0),
+            }
+            round += 1;
+        }
+        latch.probe()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
+    }
+
+    /// As [`Self::get`], of what is found without stealing.
+    pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
+        self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
+    }
+
+    #[inline]
+    fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
+        let times = &self.counters().times;
+        let asked = times.now();
+        let ready = get();
+        times.asked(asked, ready.is_some());
+        ready
+    }
+
+    /// Nothing was found: looks on, and sleeps, until there is something to run or `latch` is set
+    /// (`None`). The protocol is in `sleep/README.md`.
+    fn idle(&self, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        let engine = self.engine();
+        let _idle = engine.sleep.begin_idle();
+        let mut seen = engine.sleep.seen();
+        if let Some(ready) = self.look_again(awaited) {
+            return Some(ready);
+        }
+        // The cluster whose event woke this worker, until it has looked for work since.
+        let mut events = None;
+        loop {
+            let mut round = 0;
+            while round < SPINS {
+                if latch.probe() {
+                    if let Some(cluster) = events {
+                        // It will not look for work now: another must.
+                        engine.notify(self.id, cluster);
+                    }
+                    return None;
+                }
+                let now = engine.sleep.seen();
+                if now != seen {
+                    (seen, events, round) = (now, None, 0);
+                    if let Some(ready) = self.look_again(awaited) {
+                        return Some(ready);
+                    }
+                }
+                relax(round);
+                round += 1;
+            }
+            self.counters().sleeps.bump();
+            events = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
+        }
+    }
+
+    /// As an idle worker looks for work.
+    fn look_again(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        self.heed_alarm();
+        self.get(awaited).or_else(|| self.mail())
+    }
+
+    /// Runs one job, if there is one, within a job. `own`: only what this worker would find without
+    /// stealing.
+    pub(crate) fn run_one(&self, own: bool) -> Yield {
+        // Others may come to hold pointers into this stack.
+        let no_unwind = NoUnwind;
+        self.inlined_regions.waits();
+        self.suspend();
+        // The pending forks of the running task are ready, too. This thread may be the only one
+        // that can run them.
+        while self.handler.get().is_none() && self.publish_oldest() {}
+        let get = || if own { self.get_own() } else { self.get(None) };
+        let found = self.mail_after_own(None).or_else(get);
+        let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
+        if let Some(ready) = found {
+            self.execute(&ready);
+            self.return_credits();
+        }
+        self.resume();
+        no_unwind.over();
+        answer
+    }
+
+    /// Whether there seems to be work that this worker would find without stealing.
+    pub(crate) fn has_own_work(&self) -> bool {
+        self.forks.has_private()
+            || self.registry.mailbox(self.thread).has_mail()
+            || self.engine().has_own(self.id)
+    }
+}
+
+/// Looks at event counter and latch before a worker sleeps: some ten microseconds.
+const SPINS: u32 = 64;
+
+/// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for:
+/// some ten microseconds.
+const PATIENCE: u32 = 64;
+
+/// A pause between two looks; the later ones let other threads have the core.
+fn relax(round: u32) {
+    if round < SPINS / 2 {
+        for _ in 0..8 {
+            spin_loop();
+        }
+    } else {
+        std::thread::yield_now();
+    }
+}
