@@ -54,7 +54,7 @@ fn the_table_and_the_csv_name_every_scheduler_and_worker() {
     let line = "run rgm --n 100000 --threads 2 --sched sb,ws --repeats 2";
     let text = printed(&befit(&words(line, &[])));
     let title = ["rgm --n 100000 on host (2 threads", "medians of 2 runs"];
-    for word in title.into_iter().chain([" sb ", " ws ", "idle", "handed", "vs"]) {
+    for word in title.into_iter().chain([" sb ", " ws ", "idle", "published", "vs"]) {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
