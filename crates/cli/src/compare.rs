@@ -46,10 +46,10 @@ impl CompareArgs {
         let shrink = self.plan.shrink.unwrap_or_else(|| self.source.usual_shrink());
         let source = self.source.source(shrink);
         source.check()?;
-        let (plan, costs) = self.plan.at(shrink)?;
+        let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
             let program = befit_lab::record(&source, self.source.fresh, display)?;
-            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
+            Ok(render(&plan.simulate(&program, display)?, format)?)
         })
     }
 }
@@ -73,13 +73,11 @@ pub(crate) struct SimArgs {
 impl SimArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.plan.shrink.unwrap_or(1);
-        let (plan, costs) = self.plan.at(shrink)?;
+        let plan = self.plan.at(shrink)?;
         let program = Program::load(&self.file).map_err(|e| {
             Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
         })?;
-        self.output.write(|display, format| {
-            Ok(render(&plan.simulate_at(costs, &program, display)?, format)?)
-        })
+        self.output.write(|display, format| Ok(render(&plan.simulate(&program, display)?, format)?))
     }
 }
 
@@ -113,8 +111,8 @@ struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// What to simulate, and at what costs, as a model `shrink` times smaller.
-    fn at(self, shrink: u32) -> Result<(SimulationPlan, Costs), Failure> {
+    /// What to simulate, as a model `shrink` times smaller.
+    fn at(self, shrink: u32) -> Result<SimulationPlan, Failure> {
         let vary = |mut machine: Machine| {
             if let Some(sockets) = self.sockets {
                 machine = machine.with_sockets(sockets)?;
@@ -129,13 +127,13 @@ impl PlanArgs {
         };
         let machines: Result<_, MachineError> = self.machines.into_iter().map(vary).collect();
         let PolicyArgs { schedulers, options } = self.policies;
-        let plan = SimulationPlan {
+        Ok(SimulationPlan {
             machines: machines.map_err(Failure::usage)?,
             schedulers,
             seeds: self.seeds,
             options: options.0.options(),
-        };
-        Ok((plan, Costs::default().shrunk(shrink)))
+            costs: Costs::default().shrunk(shrink),
+        })
     }
 }
 
@@ -156,7 +154,7 @@ mod tests {
                     Command::Sim(args) => args.plan,
                     other => panic!("{other:?}"),
                 };
-                assert_eq!(plan.at(1).unwrap().0.options, expected.options());
+                assert_eq!(plan.at(1).unwrap().options, expected.options());
             }
         }
     }

@@ -91,10 +91,8 @@ impl<'a> Destination<'a> {
     }
 
     pub(crate) fn write(self, text: &str) -> Result<(), Failure> {
-        let Some((path, mut file)) = self.0 else { return print(text) };
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.commit())
-            .map_err(|e| cannot_write(path, &e))
+        let Some((path, file)) = self.0 else { return print(text) };
+        file.commit(text.as_bytes()).map_err(|e| cannot_write(path, &e))
     }
 }
 

@@ -51,13 +51,10 @@ impl Display {
 }
 
 impl Progress for Display {
-    fn building(&self, what: &str) {
+    fn building(&self, what: &str, instrumented: bool) {
         self.hide(); // cargo shows its own progress
-        complain(&format!("building {what} with instrumentation"));
-    }
-    fn building_plain(&self, what: &str) {
-        self.hide(); // cargo shows its own progress
-        complain(&format!("building {what}"));
+        let how = if instrumented { " with instrumentation" } else { "" };
+        complain(&format!("building {what}{how}"));
     }
     fn running(&self, what: &str, runs: usize) {
         let message = if self.terminal {
@@ -66,12 +63,6 @@ impl Progress for Display {
             format!("running {what} {runs} times")
         };
         self.begin(message, RUNS, runs as u64);
-    }
-    fn ran(&self) {
-        self.bar.inc(1);
-    }
-    fn ran_all(&self) {
-        self.bar.finish_and_clear();
     }
     fn said(&self, text: &str) {
         self.bar.finish_and_clear();
@@ -82,9 +73,6 @@ impl Progress for Display {
         // A line that is drawn again and again would garble what the program writes.
         if shown { complain(&message) } else { self.begin(message, SPINNER, 0) }
     }
-    fn recorded(&self, touches: u64) {
-        self.bar.inc(touches);
-    }
     fn recorded_before(&self, what: &str, file: &Path) {
         self.note(&format!("{what} was recorded before: {}", file.display()));
     }
@@ -92,10 +80,10 @@ impl Progress for Display {
         let times = if runs == 1 { String::new() } else { format!(", {runs} times") };
         self.begin(format!("simulating {what}{times}"), BAR, touches);
     }
-    fn advance(&self, touches: u64) {
-        self.bar.inc(touches);
+    fn advance(&self, by: u64) {
+        self.bar.inc(by);
     }
-    fn simulated(&self) {
+    fn finished(&self) {
         self.bar.finish_and_clear();
     }
     fn note(&self, text: &str) {

@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroU64, path::PathBuf};
 
-use befit_lab::{Source, Target};
+use befit_lab::Source;
 use clap::Args;
 
 use crate::{
@@ -60,21 +60,13 @@ impl SourceArgs {
             // clap requires one of the two.
             let name = self.kernel.clone().unwrap_or_default();
             let n = self.n.map(NonZeroU64::get);
-            return if shrink > 1 {
-                Source::Model { name, n, shrink }
-            } else {
-                Source::Kernel { name, n }
-            };
-        };
-        let target = match (&self.bin, &self.example) {
-            (Some(name), _) => Target::Bin(name.clone()),
-            (None, Some(name)) => Target::Example(name.clone()),
-            (None, None) => Target::OnlyBin,
+            return Source::Kernel { name, n, shrink };
         };
         Source::Crate {
             manifest: manifest.clone(),
             package: self.package.clone(),
-            target,
+            bin: self.bin.clone(),
+            example: self.example.clone(),
             arguments: self.arguments.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     num::{NonZeroU32, NonZeroU64},
 };
 
-use befit_lab::{Interrupt, NativePlan, NativeSource, Pinning};
+use befit_lab::{Interrupt, NativePlan, NativeSource};
 use befit_machine::{Machine, MachineError};
 use befit_report::render_native;
 use clap::{Args, ValueEnum};
@@ -115,11 +115,7 @@ impl RunArgs {
             repeats: self.repeats,
             threads: self.threads,
             machine: self.machine.clone(),
-            pin: self.pin.map(|pin| match pin {
-                Pin::Auto => Pinning::Auto,
-                Pin::Always => Pinning::Always,
-                Pin::Never => Pinning::Never,
-            }),
+            pin: self.pin.map(|pin| format!("{pin:?}").to_lowercase()),
             options: self.policies.options.0,
             show_output: self.show_output,
         }
@@ -172,7 +168,7 @@ mod tests {
             repeats: 3.try_into().unwrap(),
             threads: 2.try_into().ok(),
             machine: Some("pu:4".to_owned()),
-            pin: Some(Pinning::Never),
+            pin: Some("never".to_owned()),
             show_output: true,
             ..defaults()
         };

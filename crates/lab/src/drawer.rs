@@ -1,6 +1,7 @@
 //! Draws pages with plots, by a program that is built when it is first needed (see `befit-page`).
 
 use std::{
+    fmt::Display,
     io::Write,
     path::PathBuf,
     process::{Command, Stdio},
@@ -33,7 +34,7 @@ impl Drawer {
                 manifest.display()
             )));
         }
-        progress.building_plain("what draws pages");
+        progress.building("what draws pages", false);
         let build = Build { plain: true, manifest_path: Some(manifest), ..Build::default() };
         Ok(Self { program: build.run().map_err(LabError::Build)? })
     }
@@ -63,6 +64,6 @@ impl Drawer {
     }
 }
 
-fn draw(why: impl ToString) -> LabError {
-    LabError::Draw { why: why.to_string() }
+fn draw(why: impl Display) -> LabError {
+    LabError::Failed(format!("cannot draw the page: {why}"))
 }

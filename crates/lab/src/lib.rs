@@ -9,13 +9,14 @@
 //! ```no_run
 //! use befit_lab::{Silent, SimulationPlan, Source, record};
 //!
-//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000) };
+//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000), shrink: 1 };
 //! let program = record(&source, false, &Silent)?;
 //! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
 //!     seeds: 3.try_into()?,
 //!     options: befit_sched::Options::default(),
+//!     costs: befit_sim::Costs::default(),
 //! };
 //! for summary in plan.simulate(&program, &Silent)? {
 //!     println!("{}: {} cycles", summary.scheduler, summary.time.median.0);
@@ -49,13 +50,11 @@ pub use drawer::Drawer;
 pub use error::LabError;
 pub use native::{
     ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
-    NativeSource, NativeSummary, Pinning, TiersSummary, WorkerFigures, WorkerSummary,
+    NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, Target, kernels, record, record_all_lines, usual_shrink};
+pub use recording::{Source, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::SimulationPlan;
-pub use sizes::{Befitting, RATIOS, Sizes, TaskSize};
-pub use summary::{
-    CacheUse, Experiment, LevelSummary, Seconds, Shares, Spread, Summary, WorkerTime,
-};
+pub use sizes::{Befitting, Sizes, TaskSize};
+pub use summary::{CacheUse, LevelSummary, Seconds, Spread, Summary, WorkerTime};

@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// A file being written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
+/// A file to be written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
 /// Dropped without a commit, it leaves what was there before.
 ///
 /// Opened before long work and committed after, it says early that a folder cannot be written to.
@@ -43,29 +43,17 @@ impl OutputFile {
         Ok(Self { target, inner })
     }
 
-    /// Makes what was written appear under its name.
+    /// Writes the content and makes it appear under its name.
     ///
     /// # Errors
-    /// When the last bytes cannot be written, or the file cannot be renamed.
-    pub fn commit(self) -> io::Result<()> {
+    /// When it cannot be written, or the file cannot be renamed.
+    pub fn commit(self, content: &[u8]) -> io::Result<()> {
         match self.inner {
-            Inner::Whole(file) => file.persist(&self.target).map(drop).map_err(|e| e.error),
-            Inner::Direct(mut file) => file.flush(),
-        }
-    }
-}
-
-impl Write for OutputFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.inner {
-            Inner::Whole(file) => file.write(bytes),
-            Inner::Direct(file) => file.write(bytes),
-        }
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.inner {
-            Inner::Whole(file) => file.flush(),
-            Inner::Direct(file) => file.flush(),
+            Inner::Whole(mut file) => {
+                file.write_all(content)?;
+                file.persist(&self.target).map(drop).map_err(|e| e.error)
+            }
+            Inner::Direct(mut file) => file.write_all(content),
         }
     }
 }
@@ -94,10 +82,9 @@ mod tests {
     fn a_file_appears_at_commit_and_not_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut file = OutputFile::create(&path).unwrap();
-        file.write_all(b"all of it").unwrap();
+        let file = OutputFile::create(&path).unwrap();
         assert!(!path.exists());
-        file.commit().unwrap();
+        file.commit(b"all of it").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -107,7 +94,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         std::fs::write(&path, "old").unwrap();
-        OutputFile::create(&path).unwrap().write_all(b"new").unwrap();
+        drop(OutputFile::create(&path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -119,9 +106,7 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         std::fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let mut output = OutputFile::create(&link).unwrap();
-        output.write_all(b"new").unwrap();
-        output.commit().unwrap();
+        OutputFile::create(&link).unwrap().commit(b"new").unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
     }
@@ -129,9 +114,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
-        let mut output = OutputFile::create(Path::new("/dev/null")).unwrap();
-        output.write_all(b"gone").unwrap();
-        output.commit().unwrap();
+        OutputFile::create(Path::new("/dev/null")).unwrap().commit(b"gone").unwrap();
         assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
     }
 

@@ -8,7 +8,7 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Costs, Outcome, Settings};
 
 use crate::{
-    Experiment, LabError, Progress, Summary,
+    LabError, Progress, Summary,
     parallel::{self, threads},
 };
 
@@ -23,6 +23,8 @@ pub struct SimulationPlan {
     pub seeds: NonZeroU32,
     /// The policies' options.
     pub options: Options,
+    /// The costs of scheduling: [`Costs::shrunk`] for a model of a large run.
+    pub costs: Costs,
 }
 
 impl SimulationPlan {
@@ -39,21 +41,7 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        self.simulate_at(Costs::default(), program, progress)
-    }
-
-    /// As [`Self::simulate`], with scheduling at other costs: [`Costs::shrunk`] for a model of a
-    /// large run.
-    ///
-    /// # Errors
-    /// As [`Self::simulate`].
-    pub fn simulate_at(
-        &self,
-        costs: Costs,
-        program: &Program,
-        progress: &dyn Progress,
-    ) -> Result<Vec<Summary>, LabError> {
-        let simulations = self.simulations(costs);
+        let simulations = self.simulations();
         let touches = program.total_touches() * simulations.len() as u64;
         progress.simulating(&title(program, &self.machines), simulations.len(), touches);
         // A touch costs about as much on every machine with as many levels to look into.
@@ -62,30 +50,25 @@ impl SimulationPlan {
             simulate_once(program, machine, settings, progress)
         };
         let outcomes = parallel::map(&simulations, threads(), weight, run)?;
-        progress.simulated();
+        progress.finished();
         let seeds = self.seeds.get() as usize;
         let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
         let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {
             let (machine, settings) = &simulations[0];
-            let experiment = Experiment {
-                command: &program.meta().name,
-                machine,
-                scheduler: settings.scheduler,
-                options: self.options,
-            };
-            Summary::of(experiment, outcomes)
+            Summary::of(&program.meta().name, machine, settings, outcomes)
         });
         Ok(summaries.collect())
     }
 
     /// Every simulation, the seeds of one experiment together.
-    fn simulations(&self, costs: Costs) -> Vec<(&Machine, Settings)> {
+    fn simulations(&self) -> Vec<(&Machine, Settings)> {
         let mut simulations = Vec::new();
         for machine in &self.machines {
             for &scheduler in &self.schedulers {
                 simulations.extend((1..=self.seeds.get()).map(|seed| {
                     let seed = u64::from(seed);
-                    (machine, Settings { scheduler, options: self.options, seed, costs })
+                    let (options, costs) = (self.options, self.costs);
+                    (machine, Settings { scheduler, options, seed, costs })
                 }));
             }
         }
@@ -101,11 +84,9 @@ pub(crate) fn simulate_once(
     progress: &dyn Progress,
 ) -> Result<Outcome, LabError> {
     let outcome = befit_sim::run(program, machine, settings, &|touches| progress.advance(touches));
-    outcome.map_err(|source| LabError::Simulation {
-        machine: machine.name.clone(),
-        scheduler: settings.scheduler.name(),
-        seed: settings.seed as u32,
-        source,
+    outcome.map_err(|why| {
+        let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
+        LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
     })
 }
 
@@ -131,6 +112,7 @@ mod tests {
             schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
             seeds: NonZeroU32::new(seeds).unwrap(),
             options: Options::default(),
+            costs: Costs::default(),
         }
     }
 

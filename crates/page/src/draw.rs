@@ -93,13 +93,8 @@ mod tests {
 
     fn bars(title: &str) -> Part {
         let points = vec![Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)];
-        Part::Plot(crate::Plot {
-            title: title.to_owned(),
-            kind: PlotKind::Bars,
-            x: crate::Axis::linear("scheduler"),
-            y: crate::Axis::log("millions"),
-            series: vec![Series { name: "rrm".to_owned(), points }],
-        })
+        let (x, series) = (crate::Axis::log("scheduler"), [Series::new("rrm", points)]);
+        Part::Plot(crate::Plot::new(title, PlotKind::Bars, x, "millions", series))
     }
 
     #[test]

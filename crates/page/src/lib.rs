@@ -11,11 +11,9 @@
 
 #[cfg(feature = "draw")]
 mod draw;
-mod plot;
 
 #[cfg(feature = "draw")]
 pub use draw::draw;
-pub use plot::{Axis, Plot, PlotKind, Point, Series};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,4 +28,113 @@ pub enum Part {
     Html(String),
     /// A picture.
     Plot(Plot),
+}
+
+/// How a plot is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum PlotKind {
+    /// Points joined by lines, over a numeric or a categorical x.
+    Lines,
+    /// Bars side by side, one group per x.
+    Bars,
+    /// A matrix of colours: each series is a row, each point's x a column.
+    HeatMap,
+}
+
+/// One axis.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Axis {
+    /// The quantity and its unit.
+    pub title: String,
+    /// Whether equal distances are equal ratios.
+    pub log: bool,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(title: impl Into<String>) -> Self {
+        Self { title: title.into(), log: false }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(title: impl Into<String>) -> Self {
+        Self { title: title.into(), log: true }
+    }
+}
+
+/// One value of a series.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Its place on the x axis: a number in text, or a name.
+    pub x: String,
+    /// The value (a median, where there are seeds).
+    pub y: f64,
+    /// The smallest and the largest over the seeds.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A point without a range.
+    pub fn new(x: impl ToString, y: f64) -> Self {
+        Self { x: x.to_string(), y, range: None }
+    }
+
+    /// A point with the smallest and the largest value over the seeds.
+    pub fn with_range(x: impl ToString, y: f64, low: f64, high: f64) -> Self {
+        Self { x: x.to_string(), y, range: Some((low, high)) }
+    }
+}
+
+impl<X: ToString> From<(X, f64)> for Point {
+    fn from((x, y): (X, f64)) -> Self {
+        Self::new(x, y)
+    }
+}
+
+/// Values that belong together: those of one scheduler, say.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub points: Vec<Point>,
+}
+
+impl Series {
+    /// A series of these points; `(x, y)` is one.
+    pub fn new(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = impl Into<Point>>,
+    ) -> Self {
+        Self { name: name.into(), points: points.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// A picture.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Plot {
+    /// The title above it.
+    pub title: String,
+    /// How it is drawn.
+    pub kind: PlotKind,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upward.
+    pub y: Axis,
+    /// The values.
+    pub series: Vec<Series>,
+}
+
+impl Plot {
+    /// A plot of `series` over `x`; `y` has a linear scale.
+    pub fn new(
+        title: impl Into<String>,
+        kind: PlotKind,
+        x: Axis,
+        y: &str,
+        series: impl IntoIterator<Item = Series>,
+    ) -> Self {
+        let series = series.into_iter().collect();
+        Self { title: title.into(), kind, x, y: Axis::linear(y), series }
+    }
 }

@@ -5,40 +5,16 @@
 //! over the seeds; ± is half the distance from the smallest to the largest, in percent of the
 //! median.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use befit_lab::{Spread, Summary};
 use befit_machine::Lines;
-use serde::Serialize;
 
 use crate::{
     Format, ReportError,
     columns::{Columns, Scale, half_range, percent},
     csv, json,
 };
-
-/// The document `befit.compare/1`; docs/json.md says the same in prose.
-///
-/// Fields may be added without a new version number, so a reader must ignore fields that it does
-/// not know. A field that goes, or changes its name, type, unit or meaning, gives a new number.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ComparisonReport<'a> {
-    /// Always [`Self::SCHEMA`].
-    pub schema: &'static str,
-    /// One per program × machine × scheduler, in that order of nesting, each in the order in which
-    /// they were asked for.
-    pub results: &'a [Summary],
-}
-
-impl<'a> ComparisonReport<'a> {
-    /// The version of the contract.
-    pub const SCHEMA: &'static str = "befit.compare/1";
-
-    /// The document of `results`.
-    pub fn new(results: &'a [Summary]) -> Self {
-        Self { schema: Self::SCHEMA, results }
-    }
-}
 
 /// Writes `results`, which end up in the given order, as text that ends in a line feed. The same
 /// results give the same bytes.
@@ -48,7 +24,7 @@ impl<'a> ComparisonReport<'a> {
 pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
     match format {
         Format::Table => Ok(tables(results)),
-        Format::Json => json(&ComparisonReport::new(results)),
+        Format::Json => json("befit.compare/1", &BTreeMap::from([("results", results)])),
         Format::Csv => {
             let mut rows = results.to_vec();
             // A machine has dozens of caches, each of which would be ten columns.
@@ -95,7 +71,10 @@ fn time(block: &[Summary]) -> String {
         columns.versus(first.scheduler, |s| s.time.median.0);
     }
     columns.add("running\nstrands", |s| percent(s.shares().active));
-    columns.add("\nscheduling", |s| percent(s.shares().policy));
+    columns.add("\nscheduling", |s| {
+        let shares = s.shares();
+        percent(shares.add + shares.get + shares.done)
+    });
     columns.add("\nidle", |s| percent(s.shares().idle));
     columns.add("\nsteals", |s| s.steals.median.to_string());
     columns.add("of them\nnear", |s| match s.steals.median {

@@ -3,73 +3,34 @@
 
 use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 use befit_sim::footprint::{Cells, Pairs};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::{Format, ReportError, columns::Columns, csv, json, reproduction::head};
+use crate::{Format, ReportError, columns::Columns, csv, reproduction::head};
 
-/// The document `befit.footprint/1`; docs/json.md says the same in prose.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct FootprintReport {
-    /// Always `befit.footprint/1`.
-    pub schema: &'static str,
-    /// The recorded command.
-    pub program: String,
-    /// The simulated machine.
-    pub machine: String,
-    /// Level of the cache whose frames are counted, from 1.
-    pub level: u8,
-    /// Leaf tasks of the program.
-    pub leaf_tasks: u64,
-    /// Each ordered pair of the chosen tasks.
-    pub pairs: Vec<PairRow>,
+/// The ordered pairs, each as the places of the previous and the current task among the leaf tasks,
+/// and the numbers of frames.
+fn rows(pairs: &Pairs) -> Vec<(usize, usize, &Cells)> {
+    let (tasks, count) = (&pairs.tasks, pairs.tasks.len());
+    let row = |(at, cells)| (tasks[at / count], tasks[at % count], cells);
+    pairs.cells.iter().enumerate().map(row).collect()
 }
 
-/// One ordered pair: numbers of frames.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct PairRow {
-    /// The previous task, by its place among the leaf tasks in serial order, from 0.
-    pub previous: u64,
-    /// The current one.
-    pub current: u64,
-    /// TH: touched by the previous task, hit by the current one's first access.
-    pub touched_hit: u64,
-    /// TM: touched by the previous task, missed by the current one's first access.
-    pub touched_missed: u64,
-    /// TU: touched by the previous task only.
-    pub touched_untouched: u64,
-    /// NH: not touched by the previous task, hit by the current one.
-    pub new_hit: u64,
-    /// NM: not touched by the previous task, missed by the current one.
-    pub new_missed: u64,
-    /// NU: touched by neither.
-    pub new_untouched: u64,
-    /// Shared hits less shared misses.
-    pub affinity: i64,
-}
-
-impl From<&Pairs> for FootprintReport {
-    fn from(from: &Pairs) -> Self {
-        let count = from.tasks.len();
-        let pair = |(at, cells): (usize, &Cells)| PairRow {
-            previous: from.tasks[at / count] as u64,
-            current: from.tasks[at % count] as u64,
-            touched_hit: cells.touched_hit,
-            touched_missed: cells.touched_missed,
-            touched_untouched: cells.touched_untouched,
-            new_hit: cells.new_hit,
-            new_missed: cells.new_missed,
-            new_untouched: cells.new_untouched,
-            affinity: cells.affinity(),
-        };
-        Self {
-            schema: "befit.footprint/1",
-            program: from.program.clone(),
-            machine: from.machine.clone(),
-            level: from.level.0,
-            leaf_tasks: from.of as u64,
-            pairs: from.cells.iter().enumerate().map(pair).collect(),
-        }
-    }
+/// The pairs as docs/json.md describes them.
+fn documents(pairs: &Pairs) -> Vec<Value> {
+    let pair = |(previous, current, cells): (usize, usize, &Cells)| {
+        json!({
+            "previous": previous,
+            "current": current,
+            "touched_hit": cells.touched_hit,
+            "touched_missed": cells.touched_missed,
+            "touched_untouched": cells.touched_untouched,
+            "new_hit": cells.new_hit,
+            "new_missed": cells.new_missed,
+            "new_untouched": cells.new_untouched,
+            "affinity": cells.affinity(),
+        })
+    };
+    rows(pairs).into_iter().map(pair).collect()
 }
 
 /// Writes them as text that ends in a line feed; a row for each ordered pair.
@@ -77,11 +38,19 @@ impl From<&Pairs> for FootprintReport {
 /// # Errors
 /// When a value cannot be expressed in the format; none of `befit-lab` is of that kind.
 pub fn render(pairs: &Pairs, format: Format) -> Result<String, ReportError> {
-    let report = FootprintReport::from(pairs);
     match format {
-        Format::Table => Ok(table(pairs, &report)),
-        Format::Json => json(&report),
-        Format::Csv => csv::render(&report.pairs),
+        Format::Table => Ok(table(pairs)),
+        Format::Json => {
+            let document = json!({
+                "program": pairs.program,
+                "machine": pairs.machine,
+                "level": pairs.level.0,
+                "leaf_tasks": pairs.of,
+                "pairs": documents(pairs),
+            });
+            crate::json("befit.footprint/1", &document)
+        }
+        Format::Csv => csv::render(&documents(pairs)),
     }
 }
 
@@ -95,38 +64,30 @@ fn heading(pairs: &Pairs) -> String {
     )
 }
 
-fn table(pairs: &Pairs, report: &FootprintReport) -> String {
-    let mut columns = Columns::new(&report.pairs, "previous", |pair| pair.previous.to_string());
-    type Of = fn(&PairRow) -> u64;
-    let counts: [(&str, Of); 7] = [
-        ("current", |pair| pair.current),
-        ("TH", |pair| pair.touched_hit),
-        ("TM", |pair| pair.touched_missed),
-        ("TU", |pair| pair.touched_untouched),
-        ("NH", |pair| pair.new_hit),
-        ("NM", |pair| pair.new_missed),
-        ("NU", |pair| pair.new_untouched),
-    ];
-    for (title, of) in counts {
-        columns.add(title, |pair| of(pair).to_string());
+fn table(pairs: &Pairs) -> String {
+    let rows = rows(pairs);
+    let mut columns = Columns::new(&rows, "previous", |(previous, ..)| previous.to_string());
+    columns.add("current", |(_, current, _)| current.to_string());
+    for (title, of) in &MAPS[1..] {
+        columns.add(&title[..2], |(.., cells)| of(cells).to_string());
     }
-    columns.add("shared hits - misses", |pair| pair.affinity.to_string());
+    columns.add("shared hits - misses", |(.., cells)| cells.affinity().to_string());
     let legend = "T: touched by the previous task, N: not; H, M, U: hit, missed, untouched by the \
                   current one, by its first access to the frame";
     format!("{}\n\n{}\n\n{legend}\n", heading(pairs), columns.table())
 }
 
-/// The title of a heat map, and its value.
-type Map = (&'static str, fn(&Cells) -> f64);
+/// The title of a heat map, which begins with the name of a cell, and its value.
+type Map = (&'static str, fn(&Cells) -> i64);
 
 const MAPS: [Map; 7] = [
-    ("Shared Hits − Shared Misses (TH − TM)", |cells| cells.affinity() as f64),
-    ("TH: Shared Hit", |cells| cells.touched_hit as f64),
-    ("TM: Shared Miss", |cells| cells.touched_missed as f64),
-    ("TU: Unchanged", |cells| cells.touched_untouched as f64),
-    ("NH: hit what an older task left", |cells| cells.new_hit as f64),
-    ("NM: Overwritten", |cells| cells.new_missed as f64),
-    ("NU: untouched by both", |cells| cells.new_untouched as f64),
+    ("Shared Hits − Shared Misses (TH − TM)", |cells| cells.affinity()),
+    ("TH: Shared Hit", |cells| cells.touched_hit as i64),
+    ("TM: Shared Miss", |cells| cells.touched_missed as i64),
+    ("TU: Unchanged", |cells| cells.touched_untouched as i64),
+    ("NH: hit what an older task left", |cells| cells.new_hit as i64),
+    ("NM: Overwritten", |cells| cells.new_missed as i64),
+    ("NU: untouched by both", |cells| cells.new_untouched as i64),
 ];
 
 /// Heat maps, with a row for each previous task and a column for each current one.
@@ -142,20 +103,12 @@ fn heat_map(pairs: &Pairs, (title, value): &Map) -> Plot {
     let name = |task: &usize| format!("t{task}");
     let row = |previous: usize| {
         let point = |current: usize| {
-            Point::new(name(&pairs.tasks[current]), value(&pairs.cells(previous, current)))
+            Point::new(name(&pairs.tasks[current]), value(&pairs.cells(previous, current)) as f64)
         };
-        Series {
-            name: name(&pairs.tasks[previous]),
-            points: (0..pairs.tasks.len()).map(point).collect(),
-        }
+        Series::new(name(&pairs.tasks[previous]), (0..pairs.tasks.len()).map(point))
     };
-    Plot {
-        title: (*title).to_owned(),
-        kind: PlotKind::HeatMap,
-        x: Axis::linear("current task"),
-        y: Axis::linear("previous task"),
-        series: (0..pairs.tasks.len()).map(row).collect(),
-    }
+    let rows = (0..pairs.tasks.len()).map(row);
+    Plot::new(*title, PlotKind::HeatMap, Axis::linear("current task"), "previous task", rows)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Turns results into a table, JSON or CSV.
 //!
-//! JSON is a contract, which `docs/json.md` describes; a version stands in each document:
-//! [`ComparisonReport`], [`NativeReport`], [`SizesReport`], [`FootprintReport`] and
-//! [`ReproductionReport`]. CSV has the same fields, one row a result. The table is for reading and
-//! may change at any time.
+//! JSON is a contract, which `docs/json.md` describes; a version stands in each document. Fields
+//! may be added without a new version, so a reader must ignore fields that it does not know. A
+//! field that goes, or changes its name, type, unit or meaning, gives a new version. CSV has the
+//! same fields, one row a result. The table is for reading and may change at any time.
 //!
 //! ```
 //! let results: Vec<befit_lab::Summary> = Vec::new();
@@ -21,14 +21,12 @@ mod native;
 mod reproduction;
 mod sizes;
 
-pub use comparison::{ComparisonReport, render};
-pub use footprint::{FootprintReport, PairRow, page as footprint_page, render as render_footprint};
+pub use comparison::render;
+pub use footprint::{page as footprint_page, render as render_footprint};
 pub use lines::{names, recording};
-pub use native::{EventRow, NativeReport, render as render_native};
-pub use reproduction::{
-    FigureRow, ReproductionReport, page as reproduction_page, render as render_reproduction,
-};
-pub use sizes::{LevelRow, SizesReport, TaskRow, render as render_sizes};
+pub use native::render as render_native;
+pub use reproduction::{page as reproduction_page, render as render_reproduction};
+pub use sizes::render as render_sizes;
 
 use serde::Serialize;
 
@@ -57,7 +55,15 @@ pub enum ReportError {
     Csv(#[from] ::csv::Error),
 }
 
+/// A document of the contract: its version, then the fields of what it holds.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
 /// A document as JSON that ends in a line feed.
-fn json(document: &impl Serialize) -> Result<String, ReportError> {
-    Ok(serde_json::to_string_pretty(document)? + "\n")
+fn json(schema: &'static str, content: &impl Serialize) -> Result<String, ReportError> {
+    Ok(serde_json::to_string_pretty(&Document { schema, content })? + "\n")
 }

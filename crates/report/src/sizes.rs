@@ -2,98 +2,10 @@
 
 use std::fmt::Write;
 
-use befit_lab::{Befitting, Sizes, TaskSize};
+use befit_lab::{Sizes, TaskSize};
 use befit_machine::{Bytes, Level};
-use serde::Serialize;
 
 use crate::{Format, ReportError, columns::Columns, csv, json};
-
-/// The document `befit.sizes/1`; docs/json.md says the same in prose.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct SizesReport<'a> {
-    /// Always `befit.sizes/1`.
-    pub schema: &'static str,
-    /// The command that was recorded.
-    pub command: &'a str,
-    /// The machine that tasks are to befit.
-    pub machine: &'a str,
-    /// Dilation σ.
-    pub sigma: f64,
-    /// All tasks.
-    pub tasks: u64,
-    /// Tasks that declare a size.
-    pub declaring: u64,
-    /// How many of them touch at most 0.5 of what they declare, 0.9, 1.1, 2 times, and more.
-    pub ratios: [u64; 5],
-    /// Tasks with a strand larger than the strand size that they declare.
-    pub strands_exceeding: u64,
-    /// By cache level, ascending, memory last.
-    pub befitting: Vec<LevelRow>,
-    /// The worst tasks: those that exceed what they declare, then those that fall short of it, each
-    /// by bytes.
-    pub worst: Vec<TaskRow>,
-}
-
-/// How many tasks befit the caches of one level.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct LevelRow {
-    /// `L1`, …, or `memory`.
-    pub level: String,
-    /// By what they declare.
-    pub declared: u64,
-    /// By what they touch.
-    pub measured: u64,
-    /// By what they declare, though they touch more.
-    pub overflowing: u64,
-}
-
-/// One task.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct TaskRow {
-    /// Which child of which it is, from the root down.
-    pub path: String,
-    /// The size that it declares.
-    pub declared: Bytes,
-    /// The bytes that it touches.
-    pub measured: Bytes,
-    /// The second over the first; null where it declares 0.
-    pub ratio: Option<f64>,
-    /// The size that it declares of its strands, or null.
-    pub declared_strand: Option<Bytes>,
-    /// The size of its largest strand.
-    pub measured_strand: Bytes,
-}
-
-impl<'a> From<&'a Sizes> for SizesReport<'a> {
-    fn from(s: &'a Sizes) -> Self {
-        let level = |b: &Befitting| LevelRow {
-            level: Level::name_of(b.level),
-            declared: b.declared,
-            measured: b.measured,
-            overflowing: b.overflowing,
-        };
-        let task = |t: &TaskSize| TaskRow {
-            path: t.path.clone(),
-            declared: t.declared,
-            measured: t.measured,
-            ratio: Some(t.ratio()).filter(|ratio| ratio.is_finite()),
-            declared_strand: t.declared_strand,
-            measured_strand: t.measured_strand,
-        };
-        Self {
-            schema: "befit.sizes/1",
-            command: &s.command,
-            machine: &s.machine,
-            sigma: s.sigma,
-            tasks: s.tasks,
-            declaring: s.declaring,
-            ratios: s.ratios,
-            strands_exceeding: s.strands_exceeding,
-            befitting: s.befitting.iter().map(level).collect(),
-            worst: s.under.iter().chain(&s.over).map(task).collect(),
-        }
-    }
-}
 
 /// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract
 /// `befit.sizes/1`; CSV has the tasks of the JSON, a row each.
@@ -103,8 +15,8 @@ impl<'a> From<&'a Sizes> for SizesReport<'a> {
 pub fn render(sizes: &Sizes, format: Format) -> Result<String, ReportError> {
     match format {
         Format::Table => Ok(tables(sizes)),
-        Format::Json => json(&SizesReport::from(sizes)),
-        Format::Csv => csv::render(&SizesReport::from(sizes).worst),
+        Format::Json => json("befit.sizes/1", sizes),
+        Format::Csv => csv::render(&sizes.worst),
     }
 }
 
@@ -136,8 +48,10 @@ fn tables(sizes: &Sizes) -> String {
     columns.add("by what\nthey touch", |b| b.measured.to_string());
     columns.add("declare it,\ntouch more", |b| b.overflowing.to_string());
     let _ = writeln!(text, "{}", columns.table());
-    tasks_of(&mut text, "touch more than they declare", &sizes.under);
-    tasks_of(&mut text, "touch less than they declare", &sizes.over);
+    let under = sizes.worst.partition_point(|task| task.measured > task.declared);
+    let (under, over) = sizes.worst.split_at(under);
+    tasks_of(&mut text, "touch more than they declare", under);
+    tasks_of(&mut text, "touch less than they declare", over);
     text
 }
 
@@ -150,7 +64,7 @@ fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize]) {
     let mut columns = Columns::new(tasks, "\ntask", |t: &TaskSize| path(&t.path));
     columns.add("\ndeclared", |t| bytes(t.declared));
     columns.add("\nmeasured", |t| bytes(t.measured));
-    columns.add("\nratio", |t| format!("{:.2}", t.ratio()));
+    columns.add("\nratio", |t| format!("{:.2}", t.ratio));
     columns.add("largest strand,\ndeclared", |t| t.declared_strand.map_or("-".to_owned(), bytes));
     columns.add("\nmeasured", |t| bytes(t.measured_strand));
     let _ = writeln!(text, "{}", columns.table());

@@ -11,10 +11,9 @@ use befit_lab::{
     Spread, Summary, TiersSummary, WorkerSummary,
 };
 use befit_machine::{Cycles, Level, Lines};
-use befit_report::{ComparisonReport, Format, NativeReport, render, render_native};
+use befit_report::{Format, render, render_native};
 use befit_sched::{Breakdown, Options, SchedulerKind};
-use serde::Serialize;
-use serde_json::{Value, from_str, to_value};
+use serde_json::{Value, from_str, json, to_value};
 
 /// Results of three seeds: `time` cycles and `l3` misses by the median, everything else made from
 /// them.
@@ -174,10 +173,9 @@ fn hold_against(file: &str, text: &str) {
 }
 
 /// Checks that `text` says the same as `report` and has the version `schema`.
-fn read_back(text: &str, report: &impl Serialize, schema: &str) {
-    let read: Value = from_str(text).unwrap();
-    assert_eq!(read, to_value(report).unwrap());
-    assert_eq!(read["schema"], schema);
+fn read_back(text: &str, mut report: Value, schema: &str) {
+    report["schema"] = schema.into();
+    assert_eq!(from_str::<Value>(text).unwrap(), report);
 }
 
 /// Checks that `text` has so many rows, each with every column.
@@ -191,10 +189,10 @@ fn json_is_the_contract_and_is_read_back_as_it_was_written() {
     let (simulated, native) = (example(), native_example());
     let text = render(&simulated, Format::Json).unwrap();
     hold_against("compare.json", &text);
-    read_back(&text, &ComparisonReport::new(&simulated), ComparisonReport::SCHEMA);
+    read_back(&text, json!({ "results": simulated }), "befit.compare/1");
     let text = render_native(&native, Format::Json).unwrap();
     hold_against("run.json", &text);
-    read_back(&text, &NativeReport::from(&native), NativeReport::SCHEMA);
+    read_back(&text, to_value(&native).unwrap(), "befit.run/2");
 }
 
 #[test]

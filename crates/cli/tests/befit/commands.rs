@@ -8,8 +8,7 @@ use crate::{MACHINE, befit, command, printed, recording, report, words};
 
 #[test]
 fn json_has_one_result_per_machine_and_scheduler() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     let machines = ["--machine", MACHINE, "--machine", "xeon-7560"];
     let line = format!("sim {path} --sched sb,ws --format json");
     let output = befit(&words(&line, &machines));
@@ -31,8 +30,7 @@ fn json_has_one_result_per_machine_and_scheduler() {
 
 #[test]
 fn equal_seeds_give_equal_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     let run = || {
         printed(&befit(&["sim", &path, "--machine", MACHINE, "--seeds", "4", "--format", "json"]))
     };
@@ -41,8 +39,7 @@ fn equal_seeds_give_equal_bytes() {
 
 #[test]
 fn a_file_gets_what_stdout_would_get() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (folder, path) = recording();
     let file = folder.path().join("results.csv");
     let arguments = ["sim", &path, "--machine", MACHINE, "--seeds", "1", "--format", "csv"];
     let stdout = printed(&befit(&arguments));
@@ -56,8 +53,7 @@ fn a_file_gets_what_stdout_would_get() {
 
 #[test]
 fn the_table_names_the_program_the_machine_and_every_scheduler() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     let text = printed(&befit(&["sim", &path, "--seeds", "1"]));
     for word in ["walks --n 8", "xeon-7560", " ws ", " pws ", " sb ", " sb-d "] {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
@@ -67,8 +63,7 @@ fn the_table_names_the_program_the_machine_and_every_scheduler() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     let mut child = command(&["sim", &path, "--seeds", "1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -9,35 +9,53 @@ fn assert_refused(line: &str, named: &[&str]) {
 }
 
 #[test]
-fn what_is_unknown_is_refused_with_what_is_known() {
+fn what_cannot_be_is_refused_before_anything_is_built() {
+    let huge = "18446744073709551615";
     for (line, named) in [
-        ("compare rmm", ["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("record rmm -o /dev/null", ["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("compare rrm --machine xeon", ["`xeon`", "xeon-7560", "epyc-7742", "host"]),
-        ("topo --machine xeon", ["`xeon`", "xeon-7560", "epyc-7742", "host"]),
-        ("compare rrm --sched ws,sbd", ["'sbd'", "ws, pws, sb, sb-d", "cilk-a", "mts"]),
-        ("footprint array-abc:tasks=d", ["'tasks=d'", "tasks=abc|ab|ac|bc", "schedule=1|2", ""]),
+        // What is unknown is refused with what is known.
+        ("compare rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"][..]),
+        ("record rmm -o /dev/null", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
+        ("run rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
+        ("compare rrm --machine xeon", &["`xeon`", "xeon-7560", "epyc-7742", "host"]),
+        ("topo --machine xeon", &["`xeon`", "xeon-7560", "epyc-7742", "host"]),
+        ("run rrm --machine xeon", &["`xeon`", "xeon-7560", "host"]),
+        ("compare rrm --sched ws,sbd", &["'sbd'", "ws, pws, sb, sb-d", "cilk-a", "mts"]),
+        ("run rrm --sched ws,cilk", &["'cilk'", "ws, pws, sb, sb-d"]),
+        ("footprint array-abc:tasks=d", &["'tasks=d'", "tasks=abc|ab|ac|bc", "schedule=1|2"]),
+        ("run rrm --pin yes", &["'yes'", "auto", "always", "never"]),
+        ("compare --manifest-path /nowhere/Cargo.toml", &["/nowhere/Cargo.toml"]),
+        // A number is refused with its range.
+        ("compare rrm --n=0", &["--n", "0"]),
+        ("compare rrm --n=many", &["--n", "many"]),
+        ("compare rrm --n=-5", &["--n", "-5"]),
+        ("compare rrm --n=1e7", &["--n", "1e7"]),
+        ("compare rrm --n=18446744073709551616", &["--n", "18446744073709551616"]),
+        (&format!("compare rrm --n {huge}"), &["rrm", huge]),
+        ("run rrm --n 0", &["--n", "from 1 up"]),
+        ("compare rrm --seeds=0", &["--seeds", "from 1 up"]),
+        ("compare rrm --seeds=-1", &["--seeds", "from 1 up"]),
+        ("compare rrm --seeds=some", &["--seeds", "from 1 up"]),
+        ("run rrm --repeats 0", &["--repeats", "from 1 up"]),
+        ("run rrm --threads none", &["--threads", "from 1 up"]),
+        ("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]),
+        ("footprint array-abc --level 0", &["--level"]),
+        ("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]),
+        // Nothing to do is a usage error.
+        ("", &["--help"]),
+        ("compare", &["KERNEL"]),
+        ("run", &["KERNEL"]),
+        ("sim", &["FILE"]),
+        ("compile", &["'compile'"]),
+        ("compare rrm --formats json", &["--formats"]),
+        // A kernel, a manifest and a command exclude one another.
+        ("compare rrm --manifest-path Cargo.toml", &["--manifest-path"]),
+        ("compare --n 5 --manifest-path Cargo.toml", &["--n"]),
+        ("compare rrm -- 5", &["ARGS"]),
+        ("compare rrm --bin rrm", &["--bin"]),
+        ("run rrm -- true", &["KERNEL"]),
     ] {
-        assert_refused(line, &named);
+        assert_refused(line, named);
     }
-}
-
-#[test]
-fn a_bad_size_is_refused() {
-    for n in ["0", "many", "-5", "1e7", "18446744073709551616"] {
-        assert_refused(&format!("compare rrm --n={n}"), &["--n", n]);
-    }
-}
-
-#[test]
-fn a_size_that_a_kernel_cannot_have_is_refused_before_anything_is_built() {
-    assert_refused("compare rrm --n 18446744073709551615", &["rrm", "18446744073709551615"]);
-}
-
-#[test]
-fn a_cache_that_the_machine_does_not_have_is_refused_before_anything_is_built() {
-    assert_refused("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]);
-    assert_refused("footprint array-abc --level 0", &["--level"]);
 }
 
 #[test]
@@ -59,36 +77,6 @@ fn an_option_out_of_range_is_refused_with_its_range_wherever_it_can_be_given() {
             assert_refused(&format!("{command} --{option}={value}"), &[&line]);
         }
     }
-    assert_refused("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]);
-}
-
-#[test]
-fn no_seeds_are_refused() {
-    for seeds in ["0", "-1", "some"] {
-        assert_refused(&format!("compare rrm --seeds={seeds}"), &["--seeds", "from 1 up"]);
-    }
-}
-
-#[test]
-fn nothing_to_do_is_a_usage_error() {
-    assert_refused("", &["--help"]);
-    assert_refused("compare", &["KERNEL"]);
-    assert_refused("sim", &["FILE"]);
-    assert_refused("compile", &["'compile'"]);
-    assert_refused("compare rrm --formats json", &["--formats"]);
-}
-
-#[test]
-fn a_kernel_and_a_manifest_exclude_each_other() {
-    assert_refused("compare rrm --manifest-path Cargo.toml", &["--manifest-path"]);
-    assert_refused("compare --n 5 --manifest-path Cargo.toml", &["--n"]);
-    assert_refused("compare rrm -- 5", &["ARGS"]);
-    assert_refused("compare rrm --bin rrm", &["--bin"]);
-}
-
-#[test]
-fn a_missing_manifest_is_named() {
-    assert_refused("compare --manifest-path /nowhere/Cargo.toml", &["/nowhere/Cargo.toml"]);
 }
 
 #[test]
@@ -98,8 +86,7 @@ fn a_missing_recording_is_named() {
 
 #[test]
 fn a_damaged_recording_is_an_error_that_names_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     let whole = std::fs::read(&path).unwrap();
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
@@ -111,12 +98,12 @@ fn a_damaged_recording_is_an_error_that_names_the_file() {
 
 #[test]
 fn an_output_that_cannot_be_written_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = recording(folder.path());
+    let (_folder, path) = recording();
     for (command, file) in [
         (format!("sim {path}"), "/nowhere/results"),
         ("compare rrm".to_owned(), "/nowhere/results"),
         ("record rrm".to_owned(), "/nowhere/rrm.befit"),
+        ("run rrm".to_owned(), "/nowhere/results"),
     ] {
         assert_fails(&befit(&words(&command, &["--output", file])), 1, &[file]);
     }

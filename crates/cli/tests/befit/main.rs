@@ -10,12 +10,10 @@ mod testing;
 mod tiers;
 mod users;
 
-use std::{
-    path::Path,
-    process::{Command, Output, Stdio},
-};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// Two sockets of two cores with small caches, so that small inputs do not fit.
 const MACHINE: &str = "pack:2 l3:1(size=262144) core:2 l2:1(size=65536) l1:1(size=16384) pu:1";
@@ -71,9 +69,11 @@ fn report(output: &Output) -> (Value, Vec<Value>) {
     (report, results)
 }
 
-/// A recording in `folder` of a program of 17 tasks; its path as text.
-fn recording(folder: &Path) -> String {
-    let path = folder.join("walks.befit");
+/// A recording of a program of 17 tasks: the folder that it is in, and its path as text.
+fn recording() -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("walks.befit");
     testing::program().save(&path).unwrap();
-    path.to_str().unwrap().to_owned()
+    let path = path.to_str().unwrap().to_owned();
+    (folder, path)
 }

@@ -1,7 +1,7 @@
 //! One run: a process, timed, counted, and asked for its statistics.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirEntry, File},
     io::{self, Read, Seek, SeekFrom},
     os::unix::process::CommandExt,
     path::Path,
@@ -61,15 +61,15 @@ impl Child<'_> {
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<NativeRun, LabError> {
-        let temporary = |source| LabError::Temporary { source };
         // Each process that befit runs in has a file of its own.
         command.env("BEFIT_STATS", folder.join("stats-%p.json")).stdin(Stdio::null());
         // A file, unlike a pipe, needs no reader while the program runs.
-        let mut said = tempfile::tempfile().map_err(temporary)?;
+        let mut said = tempfile::tempfile().map_err(LabError::no_temporary_file)?;
         if self.show {
             command.stdout(Stdio::from(io::stderr())).stderr(Stdio::inherit());
         } else {
-            command.stdout(Stdio::null()).stderr(Stdio::from(said.try_clone().map_err(temporary)?));
+            let stderr = said.try_clone().map_err(LabError::no_temporary_file)?;
+            command.stdout(Stdio::null()).stderr(Stdio::from(stderr));
         }
         let mut counting = Counting::open();
         let (process, status) = self.wait(command, interrupt)?;
@@ -77,7 +77,7 @@ impl Child<'_> {
             return Err(LabError::Interrupted);
         }
         if !status.success() {
-            progress.said(&tail(&mut said).map_err(temporary)?);
+            progress.said(&tail(&mut said).map_err(LabError::no_temporary_file)?);
             let (name, scheduler) = (self.name.to_owned(), self.scheduler);
             return Err(LabError::CommandFailed { name, scheduler, status });
         }
@@ -105,7 +105,7 @@ impl Child<'_> {
         command: &mut Command,
         interrupt: &Interrupt,
     ) -> Result<(Duration, ExitStatus), LabError> {
-        let failed = |source| LabError::Start { name: self.name.to_owned(), source };
+        let failed = |why| LabError::Usage(format!("cannot start {}: {why}", self.name));
         // A group of its own can be ended with all that it starts. The terminal's Ctrl-C then
         // reaches only this process, which passes it on.
         command.process_group(0);
@@ -143,20 +143,21 @@ fn tail(said: &mut File) -> io::Result<String> {
 
 /// Reads the statistics in `folder`, and removes their files.
 fn documents(folder: &Path) -> Result<Vec<Document>, LabError> {
-    let read = |path: &Path, source| LabError::Read { path: path.to_owned(), source };
-    let mut paths = Vec::new();
-    for entry in folder.read_dir().map_err(|error| read(folder, error))? {
-        paths.push(entry.map_err(|error| read(folder, error))?.path());
-    }
+    let entries = folder.read_dir().and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+    let entries = entries.map_err(|error| LabError::cannot_read(folder, error))?;
+    let mut paths: Vec<_> = entries.iter().map(DirEntry::path).collect();
     paths.sort();
     let mut documents = Vec::new();
     for path in paths {
         // A process that was killed may have left a part of a file.
         if path.extension().is_some_and(|extension| extension == "json") {
-            let text = fs::read_to_string(&path).map_err(|error| read(&path, error))?;
-            documents.push(Document::read(&text).map_err(|what| LabError::Statistics { what })?);
+            let text = fs::read_to_string(&path).map_err(|e| LabError::cannot_read(&path, e))?;
+            let statistics = Document::read(&text);
+            documents.push(statistics.map_err(|what| {
+                LabError::Failed(format!("cannot read the program's statistics: {what}"))
+            })?);
         }
-        fs::remove_file(&path).map_err(|error| read(&path, error))?;
+        fs::remove_file(&path).map_err(|e| LabError::cannot_read(&path, e))?;
     }
     Ok(documents)
 }

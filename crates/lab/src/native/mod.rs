@@ -21,7 +21,9 @@ use std::{
 };
 
 use befit_counters::Event;
+use befit_machine::Level;
 use befit_sched::{OptionChoices, SchedulerKind};
+use serde::{Serialize, Serializer};
 
 pub use interrupt::Interrupt;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
@@ -48,28 +50,6 @@ pub enum NativeSource {
     },
 }
 
-/// Whether the threads of pools are pinned, as `BEFIT_PIN` has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pinning {
-    /// If the pool has the machine to itself.
-    Auto,
-    /// As far as the system lets it.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Pinning {
-    /// As in the environment.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Always => "always",
-            Self::Never => "never",
-        }
-    }
-}
-
 /// How to run it. A setting that is `None` is left to the program and to the environment as it is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NativePlan {
@@ -81,21 +61,24 @@ pub struct NativePlan {
     pub threads: Option<NonZeroU32>,
     /// The machine to schedule on, as [`befit_machine::Machine::find`] takes it.
     pub machine: Option<String>,
-    /// Whether threads are pinned; [`Pinning::Auto`] under all schedulers where neither this nor the
-    /// environment says anything.
-    pub pin: Option<Pinning>,
+    /// Whether threads are pinned, as `BEFIT_PIN` has it: `auto`, `always` or `never`. It is `auto`
+    /// under all schedulers where neither this nor the environment says anything.
+    pub pin: Option<String>,
     /// The options that are set on the policies.
     pub options: OptionChoices,
     /// The program's output goes to stderr, instead of nowhere.
     pub show_output: bool,
 }
 
-/// The results of all runs.
-#[derive(Clone, PartialEq, Debug)]
+/// The results of all runs; serialised, the document `befit.run/2` (docs/json.md) without its
+/// version.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NativeResults {
     /// One for each scheduler, as asked for.
+    #[serde(rename = "results")]
     pub summaries: Vec<NativeSummary>,
     /// How each quantity was counted.
+    #[serde(serialize_with = "by_quantity")]
     pub events: Vec<Event>,
     /// A line for each quantity that was not counted, with the reason.
     pub not_counted: Vec<String>,
@@ -162,7 +145,7 @@ impl NativePlan {
             return Err(LabError::Interrupted); // whatever cargo says to it
         }
         let program = prepared?;
-        let folder = tempfile::tempdir().map_err(|source| LabError::Temporary { source })?;
+        let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
@@ -178,10 +161,10 @@ impl NativePlan {
                 events.clone_from(&run.events);
                 not_counted.extend(run.not_counted.iter().cloned());
                 runs.push(run);
-                progress.ran();
+                progress.advance(1);
             }
         }
-        progress.ran_all();
+        progress.finished();
         let notes = notes(&self.schedulers, &runs);
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
@@ -199,7 +182,7 @@ impl NativePlan {
         match source {
             NativeSource::Kernel { name, n } => {
                 let (build, arguments) = recording::native_kernel(name, *n)?;
-                progress.building_plain("befit's kernels");
+                progress.building("befit's kernels", false);
                 let program = build.run().map_err(LabError::Build)?;
                 let name = arguments.join(" ");
                 let arguments = arguments.into_iter().map(OsString::from).collect();
@@ -226,11 +209,26 @@ impl NativePlan {
         set("BEFIT_THREADS", self.threads.map(|threads| threads.to_string()));
         set("BEFIT_MACHINE", self.machine.clone());
         // Under all schedulers alike, whatever a pool would choose for each.
-        let pin = self.pin.or(env::var_os("BEFIT_PIN").is_none().then_some(Pinning::Auto));
-        set("BEFIT_PIN", pin.map(|pin| pin.name().to_owned()));
+        let usual = || env::var_os("BEFIT_PIN").is_none().then(|| "auto".to_owned());
+        set("BEFIT_PIN", self.pin.clone().or_else(usual));
         command.envs(self.options.chosen().map(|(option, value)| (option.variable, value)));
         command
     }
+}
+
+/// Serialises how each quantity was counted.
+fn by_quantity<S: Serializer>(events: &[Event], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row {
+        quantity: String,
+        event: &'static str,
+        level: Option<Level>,
+    }
+    to.collect_seq(events.iter().map(|event| Row {
+        quantity: event.quantity.to_string(),
+        event: event.name,
+        level: event.level,
+    }))
 }
 
 /// Remarks for the user on how the program was run.

@@ -107,7 +107,7 @@ fn settings_reach_the_program() {
     let plan = NativePlan {
         threads: Some(3.try_into().unwrap()),
         machine: Some("pu:4".to_owned()),
-        pin: Some(Pinning::Never),
+        pin: Some("never".to_owned()),
         options: "sigma=0.25,mu=1,counting=full,nearness=3,branching=5,boundary=7"
             .parse::<Options>()
             .unwrap()

@@ -24,31 +24,24 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
     Kernel::ALL.iter().map(|kernel| (kernel.name, kernel.about)).collect()
 }
 
-/// The kernel `name` at size `n`, or at its default size.
-pub(super) fn find(name: &str, n: Option<u64>) -> Result<Chosen, LabError> {
+/// The kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default size divided
+/// by it.
+pub(super) fn find(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
     let kernel = Variant::find(name).map_err(|error| match error {
-        CatalogError::Setting { .. } => LabError::BadSetting { why: error.to_string() },
-        _ => LabError::UnknownKernel {
-            name: name.to_owned(),
-            known: kernels().into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", "),
-        },
+        CatalogError::Setting { .. } => LabError::Usage(error.to_string()),
+        _ => {
+            let known: Vec<_> = Kernel::ALL.iter().map(|kernel| kernel.name).collect();
+            LabError::Usage(format!("unknown kernel '{name}'; known: {}", known.join(", ")))
+        }
     })?;
-    match n.unwrap_or(kernel.kernel.default_n as u64) {
-        n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: 1 }),
-        n => Err(LabError::BadSize {
-            kernel: name.to_owned(),
-            n,
-            why: format!("1 to {MOST} can be recorded"),
-        }),
+    // Under a name with settings the default size is not divided.
+    let usual = Kernel::find(name).map_or(kernel.kernel.default_n, |k| k.shrunk_n(shrink as usize));
+    match n.unwrap_or(usual as u64) {
+        n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: shrink.max(1) }),
+        n => Err(LabError::Usage(format!(
+            "kernel {name} cannot have --n {n}: 1 to {MOST} can be recorded"
+        ))),
     }
-}
-
-/// A model of the kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default
-/// size divided by it.
-pub(super) fn model(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
-    let shrunk = |kernel: Kernel| kernel.shrunk_n(shrink as usize) as u64;
-    let n = n.or_else(|| Kernel::find(name).ok().map(shrunk));
-    Ok(Chosen { shrink: shrink.max(1), ..find(name, n)? })
 }
 
 /// The usual factor by which a kernel of its default size is shrunk where it is simulated; 1 for a
@@ -77,21 +70,19 @@ impl Chosen {
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(RecordingJob {
-            build,
-            arguments,
-            name: Some(name),
-            shown: false,
-            folder: None,
-            threads: None,
-        })
+        Ok(RecordingJob { build, arguments, kernel: Some(name), ..RecordingJob::default() })
     }
 
     fn build(&self) -> Result<Build, LabError> {
         let folder = checkout("kernels");
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
-            return Err(LabError::SourcesGone { folder });
+            return Err(LabError::Failed(format!(
+                "the kernels' sources are gone from {}, where this befit was built; run befit \
+                 from a checkout (`cargo run --release -- …`), or record a crate of yours with \
+                 --manifest-path",
+                folder.display()
+            )));
         }
         Ok(Build {
             manifest_path: Some(manifest),
@@ -115,13 +106,13 @@ mod tests {
 
     #[test]
     fn a_kernel_has_its_own_size_unless_another_is_given() {
-        assert_eq!(find("rrm", None).unwrap().n, 10_000_000);
-        assert_eq!(find("rrm", Some(5)).unwrap().n, 5);
+        assert_eq!(find("rrm", None, 1).unwrap().n, 10_000_000);
+        assert_eq!(find("rrm", Some(5), 1).unwrap().n, 5);
     }
 
     #[test]
     fn an_unknown_kernel_gives_the_known_ones() {
-        let error = find("rmm", None).unwrap_err();
+        let error = find("rmm", None, 1).unwrap_err();
         assert!(
             error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"),
             "{error}"
@@ -131,24 +122,24 @@ mod tests {
 
     #[test]
     fn a_setting_that_a_kernel_does_not_have_gives_those_it_has() {
-        let error = find("bst:node=21", None).unwrap_err();
+        let error = find("bst:node=21", None, 1).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
-        assert_eq!(find("bst:node=24", Some(7)).unwrap().arguments()[0], "bst:node=24");
+        assert_eq!(find("bst:node=24", Some(7), 1).unwrap().arguments()[0], "bst:node=24");
     }
 
     #[test]
     fn a_model_has_a_part_of_the_size_and_smaller_cut_offs() {
-        let arguments = |name, n| model(name, n, 16).unwrap().arguments().join(" ");
+        let arguments = |name, n| find(name, n, 16).unwrap().arguments().join(" ");
         assert_eq!(arguments("rrm", None), "rrm --n 625000 --shrink 16");
         assert_eq!(arguments("rrm", Some(5)), "rrm --n 5 --shrink 16");
         assert_eq!(arguments("matmul", None), "matmul --n 1280 --shrink 16");
-        assert!(model("rmm", None, 16).unwrap_err().is_usage());
+        assert!(find("rmm", None, 16).unwrap_err().is_usage());
     }
 
     #[test]
     fn a_size_that_cannot_be_recorded_is_refused() {
         for n in [0, MOST + 1, u64::MAX] {
-            let error = find("rrm", Some(n)).unwrap_err();
+            let error = find("rrm", Some(n), 1).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(&n.to_string()), "{error}");
         }
     }

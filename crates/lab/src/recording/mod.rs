@@ -2,11 +2,10 @@
 //! next time.
 
 mod kernels;
-mod source;
 mod store;
 
 use std::{
-    env, io,
+    env, fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -15,14 +14,60 @@ use befit_program::Program;
 use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
-use store::{Key, KeyBuilder, Store};
+use store::Store;
 
 pub use kernels::{kernels, usual_shrink};
-pub use source::{Source, Target};
+
+/// A program to record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A kernel of befit's own, or a small model of a large run of it.
+    Kernel {
+        /// Its name, one of [`crate::kernels`].
+        name: String,
+        /// Its size; without one, the kernel's default, divided too.
+        n: Option<u64>,
+        /// By how much the cut-offs, and a default size, are divided; 1 for the kernel itself.
+        shrink: u32,
+    },
+    /// A crate of the user's that uses befit, or rayon.
+    Crate {
+        /// Its Cargo.toml.
+        manifest: PathBuf,
+        /// The package, where the manifest is a workspace's.
+        package: Option<String>,
+        /// The binary to run, where the package has several.
+        bin: Option<String>,
+        /// An example to run instead of a binary.
+        example: Option<String>,
+        /// The arguments to start it with.
+        arguments: Vec<String>,
+    },
+}
+
+impl Source {
+    /// Does the checks that need no build.
+    ///
+    /// # Errors
+    /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,
+    /// a manifest that is not there.
+    pub fn check(&self) -> Result<(), LabError> {
+        match self {
+            Self::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink).map(drop),
+            Self::Crate { manifest, .. } if !manifest.is_file() => {
+                let path = manifest.display();
+                Err(LabError::Usage(format!(
+                    "{path}: no such manifest; --manifest-path names a Cargo.toml"
+                )))
+            }
+            Self::Crate { .. } => Ok(()),
+        }
+    }
+}
 
 /// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
 pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
-    kernels::find(name, n)?.native()
+    kernels::find(name, n, 1)?.native()
 }
 
 /// Part of every key: to be raised when the same instrumented run is to give another recording than
@@ -43,13 +88,12 @@ pub(crate) fn checkout(folder: &str) -> PathBuf {
 const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
 
 /// A program to build and run, in the words of `befit-record`.
+#[derive(Default)]
 struct RecordingJob {
     build: Build,
     arguments: Vec<String>,
-    /// The recording's name: the command, for people.
-    name: Option<String>,
-    /// Its output is for the user to see.
-    shown: bool,
+    /// The name of a kernel's recording: the command, for people.
+    kernel: Option<String>,
     /// The folder that the run depends on, besides binary and arguments.
     folder: Option<PathBuf>,
     /// The number of threads that rayon believes it has ([`THREADS`]).
@@ -94,20 +138,22 @@ fn record_filtered(
 ) -> Result<Program, LabError> {
     source.check()?;
     let job = job(source)?;
-    let what = if job.shown { job.build.to_string() } else { "befit's kernels".to_owned() };
-    progress.building(&what);
+    // The output of a user's program is for the user to see.
+    let shown = job.kernel.is_none();
+    let what = if shown { job.build.to_string() } else { "befit's kernels".to_owned() };
+    progress.building(&what, true);
     let binary = job.build.run().map_err(LabError::Build)?;
-    let name = job.name.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
+    let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
     let mut options = RecordOptions::default();
-    options.quiet = !job.shown;
+    options.quiet = !shown;
     options.filter = filter;
-    let key = key(&binary, &job, &options)
-        .map_err(|source| LabError::Read { path: binary.clone(), source })?;
+    let key =
+        key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
     let store = Store::new(cache_folder(&binary));
-    if !fresh && let Some(program) = store.load(&name, key, progress) {
+    if !fresh && let Some(program) = store.load(&name, &key, progress) {
         return Ok(program);
     }
-    progress.recording(&name, job.shown);
+    progress.recording(&name, shown);
     let mut command = Command::new(&binary);
     // Its output goes to stderr: stdout is for results.
     command
@@ -115,8 +161,8 @@ fn record_filtered(
         .stdout(Stdio::from(io::stderr()))
         .envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording =
-        befit_record::record(command, &name, &options, &|touches| progress.recorded(touches))
-            .map_err(|source| LabError::Record { name: name.clone(), source })?;
+        befit_record::record(command, &name, &options, &|touches| progress.advance(touches))
+            .map_err(|why| LabError::Failed(format!("cannot record {name}: {why}")))?;
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
@@ -125,26 +171,20 @@ fn record_filtered(
             recording.skipped_regions
         ));
     } else {
-        store.keep(&name, key, &recording.program, progress);
+        store.keep(&name, &key, &recording.program, progress);
     }
     Ok(recording.program)
 }
 
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
-        Source::Kernel { name, n } => kernels::find(name, *n)?.job(),
-        Source::Model { name, n, shrink } => kernels::model(name, *n, *shrink)?.job(),
-        Source::Crate { manifest, package, target, arguments } => {
-            let (bin, example) = match target {
-                Target::OnlyBin => (None, None),
-                Target::Bin(name) => (Some(name.clone()), None),
-                Target::Example(name) => (None, Some(name.clone())),
-            };
+        Source::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink)?.job(),
+        Source::Crate { manifest, package, bin, example, arguments } => {
             let build = Build {
                 manifest_path: Some(manifest.clone()),
                 package: package.clone(),
-                bin,
-                example,
+                bin: bin.clone(),
+                example: example.clone(),
                 rayon_core: Some(checkout("compat/rayon-core")),
                 ..Build::default()
             };
@@ -152,13 +192,11 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
                 .ok()
                 .filter(|n| !n.is_empty())
                 .unwrap_or_else(|| THREADS.1.to_owned());
-            let folder = env::current_dir().ok();
             Ok(RecordingJob {
                 build,
                 arguments: arguments.clone(),
-                name: None,
-                shown: true,
-                folder,
+                kernel: None,
+                folder: env::current_dir().ok(),
                 threads: Some(threads),
             })
         }
@@ -174,18 +212,14 @@ fn command_line(binary: &Path, arguments: &[String]) -> String {
         .join(" ")
 }
 
-fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<Key> {
-    let mut key = KeyBuilder::new()
-        .bytes(&GENERATION.to_le_bytes())
-        .bytes(env!("CARGO_PKG_VERSION").as_bytes());
-    key = key.bytes(&[options.filter]).file(binary)?;
-    if let Some(folder) = &job.folder {
-        key = key.bytes(folder.as_os_str().as_encoded_bytes());
-    }
-    if let Some(threads) = &job.threads {
-        key = key.bytes(threads.as_bytes());
-    }
-    Ok(job.arguments.iter().fold(key, |key, argument| key.bytes(argument.as_bytes())).finish())
+fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<String> {
+    let (generation, filter) = (GENERATION.to_le_bytes(), [options.filter]);
+    let binary = fs::read(binary)?;
+    let mut parts: Vec<&[u8]> =
+        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &filter, &binary];
+    parts.extend(job.folder.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
+    parts.extend(job.threads.iter().chain(&job.arguments).map(|text| text.as_bytes()));
+    Ok(store::key(&parts))
 }
 
 /// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.
@@ -224,12 +258,10 @@ mod tests {
         let of = |content: &str, argument: &str, filter: u8, at: &str, threads: &str| {
             std::fs::write(&binary, content).unwrap();
             let job = RecordingJob {
-                build: Build::default(),
                 arguments: vec![argument.to_owned()],
-                name: None,
-                shown: true,
                 folder: Some(at.into()),
                 threads: Some(threads.to_owned()),
+                ..RecordingJob::default()
             };
             let mut options = RecordOptions::default();
             options.filter = filter;

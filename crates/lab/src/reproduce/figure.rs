@@ -1,6 +1,10 @@
-//! A claim of a paper, and what is measured of it here.
+//! A claim of a paper with what is measured of it here, and tables of all that was measured.
 
 use std::fmt;
+
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+use crate::Spread;
 
 /// The range of a paper's figure: both ends belong to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -64,21 +68,24 @@ const UNEXPLAINED: &str = "not explained";
 /// One claim of a paper beside what is measured here.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    id: String,
-    what: String,
-    reported: String,
-    range: Range,
-    value: f64,
-    unit: &'static str,
+    /// Its name for programs (`l3-misses/rrm/sb`), which never changes.
+    pub id: String,
+    /// The measured quantity, in words.
+    pub what: String,
+    /// The paper's figure as it stands there.
+    pub reported: String,
+    /// The values that agree with it.
+    pub range: Range,
+    /// The measured value.
+    pub value: f64,
+    /// The unit of the value: `%`, `x`, `cycles`; empty for a bare number.
+    pub unit: &'static str,
     spread: Option<(f64, f64)>,
     why: Option<String>,
 }
 
 impl Figure {
-    /// `id` names it for programs (`l3-misses/rrm/sb`) and never changes; `what` says in words what
-    /// is measured. `reported` is the paper's figure as it stands there, `range` what counts as
-    /// agreeing with it, `value` what was measured, in `unit` (`%`, `x`, `cycles`; empty for a bare
-    /// number).
+    /// A figure with no spread and no reason; the arguments are its fields.
     pub fn new(
         id: impl Into<String>,
         what: impl Into<String>,
@@ -91,10 +98,17 @@ impl Figure {
         Self { id, what, reported, range, value, unit, spread: None, why: None }
     }
 
-    /// Over the seeds it ran from `low` to `high`.
-    #[must_use]
-    pub fn spread(self, low: f64, high: f64) -> Self {
-        Self { spread: Some((low, high)), ..self }
+    /// As [`new`](Self::new), with the median over the seeds as its value, and their range.
+    pub fn over(
+        id: impl Into<String>,
+        what: impl Into<String>,
+        reported: impl Into<String>,
+        range: Range,
+        of: Spread<f64>,
+        unit: &'static str,
+    ) -> Self {
+        let figure = Self::new(id, what, reported, range, of.median, unit);
+        Self { spread: Some((of.min, of.max)), ..figure }
     }
 
     /// Gives the reason for its value, calculated from the run that made it: needed where it is out
@@ -113,36 +127,6 @@ impl Figure {
             Some(why) => self.because(why),
             None => self,
         }
-    }
-
-    /// Its name for programs.
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// The measured quantity, in words.
-    pub fn what(&self) -> &str {
-        &self.what
-    }
-
-    /// The paper's figure as it stands there.
-    pub fn reported(&self) -> &str {
-        &self.reported
-    }
-
-    /// The values that agree with it.
-    pub fn range(&self) -> Range {
-        self.range
-    }
-
-    /// The measured value, in [`unit`](Self::unit).
-    pub fn value(&self) -> f64 {
-        self.value
-    }
-
-    /// The unit of the value.
-    pub fn unit(&self) -> &'static str {
-        self.unit
     }
 
     /// The measured value as people read it, with its range over the seeds.
@@ -178,6 +162,58 @@ impl Figure {
     }
 }
 
+/// As `befit.reproduce/1` has it (docs/json.md): an end of the range that is infinite is null.
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Figure", 10)?;
+        fields.serialize_field("id", &self.id)?;
+        fields.serialize_field("what", &self.what)?;
+        fields.serialize_field("reported", &self.reported)?;
+        fields.serialize_field("measured", &self.measured())?;
+        fields.serialize_field("verdict", &self.verdict().to_string())?;
+        fields.serialize_field("why", &self.why())?;
+        fields.serialize_field("value", &self.value)?;
+        fields.serialize_field("unit", self.unit)?;
+        fields.serialize_field("low", &self.range.low)?;
+        fields.serialize_field("high", &self.range.high)?;
+        fields.end()
+    }
+}
+
+/// A table of measured values.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Table {
+    /// Its title.
+    pub title: String,
+    /// The columns' names, with units.
+    pub columns: Vec<String>,
+    /// The rows, each with as many cells as there are columns. Cells after the first are numbers or
+    /// text, ready to be read.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with no rows.
+    pub fn new(
+        title: impl Into<String>,
+        columns: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let columns = columns.into_iter().map(Into::into).collect();
+        Self { title: title.into(), columns, rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// If the row has not as many cells as there are columns.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        let cells: Vec<_> = cells.into_iter().map(Into::into).collect();
+        let (cells_here, columns, title) = (cells.len(), self.columns.len(), &self.title);
+        assert_eq!(cells_here, columns, "a row of '{title}' has as many cells as columns");
+        self.rows.push(cells);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,10 +245,18 @@ mod tests {
 
     #[test]
     fn changes_are_shown_with_their_sign_and_ratios_without() {
-        assert_eq!(figure(3.04).spread(-12.34, 120.4).measured(), "+3.0 % (-12.3 to +120)");
+        let spread = Spread { min: -12.34, median: 3.04, max: 120.4 };
+        let figure = Figure::over("a", "a", "5", Range::about(5.0, 0.1), spread, "%");
+        assert_eq!(figure.measured(), "+3.0 % (-12.3 to +120)");
         assert_eq!(
             Figure::new("a", "a", "5", Range::about(5.0, 0.1), 4.984, "x").measured(),
             "4.98 x"
         );
+    }
+
+    #[test]
+    #[should_panic(expected = "as many cells")]
+    fn a_row_that_does_not_fit_its_table_is_noticed_where_it_is_made() {
+        Table::new("misses", ["program", "ws"]).row(["rrm"]);
     }
 }

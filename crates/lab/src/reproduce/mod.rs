@@ -15,19 +15,16 @@
 mod cats;
 mod figure;
 mod footprint;
-mod picture;
 mod space_bounded;
 
 use std::{fmt, num::NonZeroU32, str::FromStr};
 
 use befit_machine::Machine;
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
+use serde::Serialize;
 
-pub use self::{
-    figure::{Figure, Range, Verdict},
-    picture::Table,
-};
-use crate::{LabError, Progress};
+pub use self::figure::{Figure, Range, Table, Verdict};
+use crate::{LabError, Progress, summary::text};
 
 /// A paper whose experiments can be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,19 +71,13 @@ impl fmt::Display for Study {
     }
 }
 
-/// No study has this name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("unknown study '{0}'; known: {known}", known = Study::ALL.map(Study::name).join(", "))]
-pub struct UnknownStudy(String);
-
 impl FromStr for Study {
-    type Err = UnknownStudy;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, UnknownStudy> {
-        Self::ALL
-            .into_iter()
-            .find(|study| study.name() == name)
-            .ok_or_else(|| UnknownStudy(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|study| study.name() == name).ok_or_else(|| {
+            format!("unknown study '{name}'; known: {}", Self::ALL.map(Self::name).join(", "))
+        })
     }
 }
 
@@ -143,10 +134,12 @@ impl Request {
     }
 }
 
-/// A repeated study.
-#[derive(Clone, PartialEq, Debug)]
+/// A repeated study; serialised, the document `befit.reproduce/1` (docs/json.md) without its
+/// version.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Reproduction {
     /// The paper.
+    #[serde(serialize_with = "text")]
     pub study: Study,
     /// The machine's name; with what was changed about it, if something was.
     pub machine: String,
@@ -160,6 +153,7 @@ pub struct Reproduction {
     /// All measured values.
     pub tables: Vec<Table>,
     /// The same to look at.
+    #[serde(skip)]
     pub plots: Vec<Plot>,
 }
 
@@ -172,7 +166,7 @@ mod tests {
         for study in Study::ALL {
             assert_eq!(study.name().parse(), Ok(study));
         }
-        let error = "cilk".parse::<Study>().unwrap_err().to_string();
+        let error = "cilk".parse::<Study>().unwrap_err();
         assert!(error.starts_with("unknown study 'cilk'; known: space-bounded"), "{error}");
     }
 }

@@ -6,13 +6,14 @@
 //! recording, exactly, and compares.
 
 use befit_machine::{Bytes, Level, Lines, Machine};
-use befit_program::{Program, TaskId};
+use befit_program::{Op, Program, TaskId};
 use befit_sched::Thresholds;
+use serde::{Serialize, Serializer};
 
 use crate::Progress;
 
 /// One task that declares a size.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TaskSize {
     /// Which child of which it is, from the root down, each counted from 0 in the order in which
     /// they were forked: `0.2.1`. Empty for the root.
@@ -21,26 +22,19 @@ pub struct TaskSize {
     pub declared: Bytes,
     /// Distinct lines that it and all that it forked touch, in bytes; without stacks.
     pub measured: Bytes,
+    /// Measured over declared; infinite where nothing was declared and something touched.
+    pub ratio: f64,
     /// What it declares of its strands, if anything.
     pub declared_strand: Option<Bytes>,
     /// Its largest strand, measured.
     pub measured_strand: Bytes,
 }
 
-impl TaskSize {
-    /// Measured over declared; infinite where nothing was declared and something touched.
-    pub fn ratio(&self) -> f64 {
-        match (self.measured.0, self.declared.0) {
-            (0, 0) => 1.0,
-            (measured, declared) => measured as f64 / declared as f64,
-        }
-    }
-}
-
 /// How many tasks befit the caches of one level.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Befitting {
     /// The level; none for memory.
+    #[serde(serialize_with = "level_name")]
     pub level: Option<Level>,
     /// Tasks that befit it, and no smaller cache, by what they declare.
     pub declared: u64,
@@ -50,8 +44,9 @@ pub struct Befitting {
     pub overflowing: u64,
 }
 
-/// What the tasks of a program declare beside what they touch.
-#[derive(Clone, PartialEq, Debug)]
+/// What the tasks of a program declare beside what they touch; serialised, the document
+/// `befit.sizes/1` (docs/json.md) without its version.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sizes {
     /// The command that was recorded.
     pub command: String,
@@ -65,18 +60,17 @@ pub struct Sizes {
     pub declaring: u64,
     /// How many of them touch at most half of what they declare, up to 0.9 of it, 1.1, 2, and more.
     pub ratios: [u64; 5],
-    /// By cache level, ascending, memory last.
-    pub befitting: Vec<Befitting>,
-    /// The tasks that exceed what they declare by most bytes, worst first.
-    pub under: Vec<TaskSize>,
-    /// The tasks that touch less than they declare by most bytes, worst first.
-    pub over: Vec<TaskSize>,
     /// Tasks with a strand more than a tenth larger than the strand size that they declare.
     pub strands_exceeding: u64,
+    /// By cache level, ascending, memory last.
+    pub befitting: Vec<Befitting>,
+    /// The worst tasks: those that exceed what they declare, then those that touch less, each by
+    /// bytes, worst first.
+    pub worst: Vec<TaskSize>,
 }
 
 /// Where one class of [`Sizes::ratios`] ends and the next begins.
-pub const RATIOS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
+const RATIOS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
 
 impl Sizes {
     /// Measures `program` and compares; keeps the `worst` worst tasks of either kind. Time
@@ -90,12 +84,12 @@ impl Sizes {
     ) -> Self {
         progress.simulating(&program.meta().name, 1, program.total_touches());
         let footprints = program.footprints(&|touches| progress.advance(touches));
-        progress.simulated();
+        progress.finished();
         let bytes = |lines: Lines| Bytes(lines.0 * program.meta().line_size.0);
         let caches = largest_caches(machine);
         let thresholds = Thresholds::new(caches.iter().map(|(_, size)| *size), sigma);
-        let mut befitting: Vec<_> =
-            caches.iter().map(|(level, _)| Befitting::new(*level)).collect();
+        let none = |level| Befitting { level, declared: 0, measured: 0, overflowing: 0 };
+        let mut befitting: Vec<_> = caches.iter().map(|(level, _)| none(*level)).collect();
         let mut ratios = [0; 5];
         let (mut declaring, mut strands_exceeding) = (0, 0);
         let mut differences = Vec::new();
@@ -107,8 +101,7 @@ impl Sizes {
             let Some(size) = declared.size else { continue };
             let measured = bytes(footprint.task);
             declaring += 1;
-            let ratio = if measured == size { 1.0 } else { measured.0 as f64 / size.0 as f64 };
-            ratios[RATIOS.partition_point(|end| *end < ratio)] += 1;
+            ratios[RATIOS.partition_point(|end| *end < ratio(measured, size))] += 1;
             let (by_declared, by_measured) =
                 (thresholds.too_small_for(size), thresholds.too_small_for(measured));
             befitting[by_declared].declared += 1;
@@ -118,12 +111,14 @@ impl Sizes {
         }
         differences.sort_unstable();
         let task = |number: u32| {
-            let (declared, found) = (program.declared(TaskId(number)), footprints[number as usize]);
+            let (of_task, found) = (program.declared(TaskId(number)), footprints[number as usize]);
+            let (declared, measured) = (of_task.size.unwrap_or_default(), bytes(found.task));
             TaskSize {
                 path: path(program, TaskId(number)),
-                declared: declared.size.unwrap_or_default(),
-                measured: bytes(found.task),
-                declared_strand: declared.strand,
+                declared,
+                measured,
+                ratio: ratio(measured, declared),
+                declared_strand: of_task.strand,
                 measured_strand: bytes(found.strand),
             }
         };
@@ -136,18 +131,23 @@ impl Sizes {
             tasks: u64::from(program.tasks()),
             declaring,
             ratios,
-            befitting,
-            under: under.take(worst).map(|(_, number)| task(*number)).collect(),
-            over: over.take(worst).map(|(_, number)| task(*number)).collect(),
             strands_exceeding,
+            befitting,
+            worst: under
+                .take(worst)
+                .chain(over.take(worst))
+                .map(|(_, number)| task(*number))
+                .collect(),
         }
     }
 }
 
-impl Befitting {
-    fn new(level: Option<Level>) -> Self {
-        Self { level, declared: 0, measured: 0, overflowing: 0 }
-    }
+fn ratio(measured: Bytes, declared: Bytes) -> f64 {
+    if measured == declared { 1.0 } else { measured.0 as f64 / declared.0 as f64 }
+}
+
+fn level_name<S: Serializer>(level: &Option<Level>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&Level::name_of(*level))
 }
 
 /// The size of each level's largest cache, ascending, memory last.
@@ -161,16 +161,20 @@ fn largest_caches(machine: &Machine) -> Vec<(Option<Level>, Bytes)> {
     levels.chain([(None, Bytes(u64::MAX))]).collect()
 }
 
+/// The tasks that a task forks, in order.
+pub(crate) fn children(program: &Program, task: TaskId) -> impl Iterator<Item = TaskId> {
+    program.ops(task).iter().filter_map(|op| match op {
+        Op::Fork { child, .. } => Some(*child),
+        _ => None,
+    })
+}
+
 /// Which child of which a task is, from the root down.
 fn path(program: &Program, task: TaskId) -> String {
     let mut steps = Vec::new();
     let mut at = task;
     while let Some(parent) = program.parent(at) {
-        let forks = program.ops(parent).iter().filter_map(|op| match op {
-            befit_program::Op::Fork { child, .. } => Some(*child),
-            _ => None,
-        });
-        steps.push(forks.take_while(|child| *child != at).count().to_string());
+        steps.push(children(program, parent).take_while(|child| *child != at).count().to_string());
         at = parent;
     }
     steps.reverse();
@@ -210,22 +214,22 @@ mod tests {
     fn right_sizes_have_no_worst_task() {
         let sizes = sizes(64_000);
         assert_eq!((sizes.tasks, sizes.declaring, sizes.ratios), (4, 3, [0, 0, 3, 0, 0]));
-        assert!(sizes.under.is_empty() && sizes.over.is_empty(), "{sizes:?}");
+        assert!(sizes.worst.is_empty(), "{sizes:?}");
     }
 
     #[test]
     fn a_deliberately_wrong_size_is_found_with_its_path() {
         let small = sizes(6_400);
-        let worst = &small.under[0];
+        let worst = &small.worst[0];
         assert_eq!(
             (worst.path.as_str(), worst.declared, worst.measured),
             ("0.1", Bytes(6_400), Bytes(64_000))
         );
-        assert_eq!((small.under.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
+        assert_eq!((small.worst.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
         // It befits an L2 of 64 KiB by what it declares, and overflows it.
         let l2 = &small.befitting[0];
         assert_eq!((l2.level, l2.declared, l2.measured, l2.overflowing), (Some(Level(2)), 1, 0, 1));
         let large = sizes(640_000);
-        assert_eq!((large.over[0].path.as_str(), large.over[0].ratio()), ("0.1", 0.1));
+        assert_eq!((large.worst[0].path.as_str(), large.worst[0].ratio), ("0.1", 0.1));
     }
 }

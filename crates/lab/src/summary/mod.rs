@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt::Display};
 
 use befit_machine::{Bytes, ClusterId, Cycles, Level, Lines, Machine};
 use befit_sched::{Breakdown, Options, SchedulerKind};
-use befit_sim::{LevelCounts, Occupancy, Outcome};
+use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 pub use spread::{Seconds, Spread};
@@ -98,25 +98,16 @@ pub struct CacheUse {
     pub occupancy_mean: Spread<Bytes>,
 }
 
-/// The settings that the seeds of one experiment share.
-#[derive(Clone, Copy, Debug)]
-pub struct Experiment<'a> {
-    /// The command that was recorded.
-    pub command: &'a str,
-    /// The machine.
-    pub machine: &'a Machine,
-    /// The policy.
-    pub scheduler: SchedulerKind,
-    /// The policy's options.
-    pub options: Options,
-}
-
 impl Summary {
-    /// Puts the outcomes of the seeds together; `None` of no outcomes. The order of `outcomes` does
-    /// not matter.
-    pub fn of(experiment: Experiment<'_>, outcomes: &[Outcome]) -> Option<Self> {
+    /// Puts the outcomes of the seeds together; `None` of no outcomes. Neither their order nor the
+    /// seed in `settings` matters.
+    pub(crate) fn of(
+        command: &str,
+        machine: &Machine,
+        settings: &Settings,
+        outcomes: &[Outcome],
+    ) -> Option<Self> {
         let first = outcomes.first()?;
-        let machine = experiment.machine;
         let lines = |get: fn(&Outcome) -> Lines| Spread::of(outcomes.iter().map(get));
         let count = |get: fn(&Outcome) -> u64| Spread::of(outcomes.iter().map(get));
         let levels = first.levels.iter().enumerate().map(|(i, counts)| {
@@ -135,13 +126,13 @@ impl Summary {
             .map(|o| Breakdown::join(&o.workers, |parts| parts.into_iter().sum()))
             .collect();
         Some(Self {
-            program: first_word(experiment.command),
-            command: experiment.command.to_owned(),
+            program: first_word(command),
+            command: command.to_owned(),
             machine: machine.name.clone(),
             mhz: machine.mhz,
             workers: machine.workers().len() as u32,
-            scheduler: experiment.scheduler,
-            options: experiment.options,
+            scheduler: settings.scheduler,
+            options: settings.options,
             seeds: outcomes.len() as u32,
             tasks: first.tasks,
             strands: first.strands,
@@ -163,27 +154,11 @@ impl Summary {
     }
 
     /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.
-    pub fn shares(&self) -> Shares {
+    pub fn shares(&self) -> Breakdown<f64> {
         let time = self.worker_time.map(|part| part.median.0 as f64);
         let whole = time.total();
-        let share = |part: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        Shares {
-            active: share(time.active),
-            policy: share(time.add + time.get + time.done),
-            idle: share(time.idle),
-        }
+        time.map(|part| if whole > 0.0 { part / whole } else { 0.0 })
     }
-}
-
-/// Where the workers' time went, as shares of the whole (0 to 1).
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Shares {
-    /// Running strands.
-    pub active: f64,
-    /// In the policy.
-    pub policy: f64,
-    /// Without work.
-    pub idle: f64,
 }
 
 impl CacheUse {

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use befit_machine::{Machine, WorkerId};
 use befit_program::{Op, Program, TaskId};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::sizes::children;
 
 /// The leaves of a program (tasks that fork nothing), each with what it is called in every
 /// iteration.
@@ -22,7 +25,9 @@ impl Leaves {
             for op in program.ops(task) {
                 match op {
                     Op::Fork { child, .. } => {
-                        names[child.0 as usize] = mixed(names[task.0 as usize], forked);
+                        // Of millions of hashes, no two are equal in practice.
+                        names[child.0 as usize] =
+                            xxh3_64_with_seed(&forked.to_le_bytes(), names[task.0 as usize]);
                         forked += 1;
                         is_leaf = false;
                     }
@@ -53,24 +58,12 @@ impl Leaves {
     }
 }
 
-/// A name for child `index` of the task called `parent`; of millions, no two are equal in practice.
-fn mixed(parent: u64, index: u64) -> u64 {
-    let mut z = parent.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(index + 1);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// The first task of this path: at each level the number of a child among its parent's. None if
 /// there is no such task.
 pub(super) fn task_at(program: &Program, path: &[u32]) -> Option<TaskId> {
     path.iter().try_fold(TaskId(0), |task, index| {
-        let mut forks = program.ops(task).iter().filter_map(|op| match op {
-            Op::Fork { child, .. } => Some(*child),
-            _ => None,
-        });
         // A round's children come in order, and the first round's come first.
-        forks.nth(*index as usize)
+        children(program, task).nth(*index as usize)
     })
 }
 

@@ -72,7 +72,7 @@ pub(super) fn measure(
         })
     };
     let measured = parallel::map(&all, threads(), |_| 1, run)?;
-    progress.simulated();
+    progress.finished();
     Ok(measured.chunks(seeds as usize).map(middle).collect())
 }
 

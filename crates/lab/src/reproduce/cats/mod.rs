@@ -15,10 +15,7 @@ use self::{
     figures::Sized,
     measure::{Measured, measure},
 };
-use super::{
-    Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table,
-    picture::{plot, series},
-};
+use super::{Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table};
 use crate::{LabError, Progress, Source, record};
 
 /// The paper's machine.
@@ -41,8 +38,26 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         quick: request.quick,
         progress,
         figures: Vec::new(),
-        rows: table(),
-        sizes: sizes(),
+        rows: Table::new(
+            "Time and misses",
+            [
+                "program",
+                "scheduler",
+                "time, Mcycles",
+                "against cilk-a, %",
+                "L1 misses, M",
+                "L2 misses, M",
+                "L3 misses, M",
+                "against cilk-a, %",
+                "served by siblings, M",
+                "leaves on the same socket, %",
+                "idle, %",
+            ],
+        ),
+        sizes: Table::new(
+            "Size of involved data of each subtree",
+            ["program", "subtree", "calculated, KiB", "real, KiB", "difference, %"],
+        ),
     };
     let mut changes = Vec::new();
     for reported in &figures::MEMORY_BOUND {
@@ -64,8 +79,11 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         }
     }
     for (name, n) in figures::CPU_BOUND {
-        let program =
-            record(&Source::Kernel { name: name.to_owned(), n: Some(n) }, false, progress)?;
+        let program = record(
+            &Source::Kernel { name: name.to_owned(), n: Some(n), shrink: 1 },
+            false,
+            progress,
+        )?;
         let measured = measure(&program, &study.machine, study.seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
         study.show(&format!("{name} --n {n}"), &measured);
@@ -149,7 +167,7 @@ impl Study<'_> {
         } else {
             format!("iterations={iterations},element={element}")
         };
-        let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n) };
+        let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n), shrink: 1 };
         let program = record(&source, false, self.progress)?;
         let measured = measure(&program, &machine, seeds.min(self.seeds), self.progress)?;
         let caches = if machine.name == self.machine.name {
@@ -234,32 +252,6 @@ fn iterations(rows: u64, element: u32, quick: bool) -> u64 {
     }
 }
 
-fn table() -> Table {
-    Table::new(
-        "Time and misses",
-        [
-            "program",
-            "scheduler",
-            "time, Mcycles",
-            "against cilk-a, %",
-            "L1 misses, M",
-            "L2 misses, M",
-            "L3 misses, M",
-            "against cilk-a, %",
-            "served by siblings, M",
-            "leaves on the same socket, %",
-            "idle, %",
-        ],
-    )
-}
-
-fn sizes() -> Table {
-    Table::new(
-        "Size of involved data of each subtree",
-        ["program", "subtree", "calculated, KiB", "real, KiB", "difference, %"],
-    )
-}
-
 fn bars(
     title: &str,
     changes: &[(&'static str, Vec<Measured>)],
@@ -269,18 +261,18 @@ fn bars(
         let change = |(name, m): &(&'static str, Vec<Measured>)| {
             (*name, figures::change((of(&m[0]), of(&m[i]))))
         };
-        series(measure::SCHEDULERS[i].name(), changes.iter().map(change))
+        Series::new(measure::SCHEDULERS[i].name(), changes.iter().map(change))
     });
-    plot(title, PlotKind::Bars, Axis::linear("program"), "change, %", bars)
+    Plot::new(title, PlotKind::Bars, Axis::linear("program"), "change, %", bars)
 }
 
 /// Change of time under `cats-s` by rows.
 fn lines(by_rows: &[(&str, u64, f64)]) -> Plot {
     let line = |name: &str| -> Series {
         let own = by_rows.iter().filter(|(program, ..)| *program == name);
-        series(name, own.map(|(_, rows, change)| (rows, *change)))
+        Series::new(name, own.map(|(_, rows, change)| (rows, *change)))
     };
     let lines = figures::MEMORY_BOUND.iter().map(|reported| line(reported.name));
     let title = "Time of cats-s against cilk-a";
-    plot(title, PlotKind::Lines, Axis::log("rows"), "change, %", lines)
+    Plot::new(title, PlotKind::Lines, Axis::log("rows"), "change, %", lines)
 }

@@ -5,10 +5,7 @@ use befit_sim::footprint::{Latencies, Tasks};
 use super::setup::{ARRAY_INSTRUCTIONS, Setup};
 use crate::{
     LabError,
-    reproduce::{
-        Axis, Figure, PlotKind, Range, Reproduction, Table,
-        picture::{plot, series},
-    },
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table},
 };
 
 /// Rows of a task: iterations of its loop.
@@ -89,7 +86,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
             for schedule in 0..2 {
                 let name = format!("{}, schedule {}", tasks.to_uppercase(), schedule + 1);
                 let points = RUNS.iter().zip(&second).map(|(n, cycles)| (*n, cycles[schedule]));
-                lines.push(series(name, points));
+                lines.push(Series::new(name, points));
             }
             ratios.push((latencies, tasks, second[RUNS.len() - 1][1] / second[RUNS.len() - 1][0]));
             all.push(second);
@@ -97,7 +94,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         to.tables.push(table);
         let title = format!("Arrays: cycles per iteration by N, latencies {reading}");
         let x = Axis::log("N: runs of each task");
-        to.plots.push(plot(title, PlotKind::Lines, x, "cycles per iteration", lines));
+        to.plots.push(Plot::new(title, PlotKind::Lines, x, "cycles per iteration", lines));
         if latencies == Latencies::Exclusive {
             orderings(&all, to);
         }

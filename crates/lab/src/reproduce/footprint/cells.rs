@@ -8,10 +8,7 @@ use super::{setup::Setup, tree::Tree};
 use crate::{
     LabError,
     parallel::{self, threads},
-    reproduce::{
-        Axis, PlotKind, Reproduction, Table,
-        picture::{plot, series},
-    },
+    reproduce::{Axis, Plot, PlotKind, Reproduction, Series, Table},
 };
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
@@ -61,7 +58,7 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
             table.row(row(format!("{name}, {next}"), &pairs.cells(previous, current), 1.0));
         }
         let affinity = |current: usize| pairs.cells(previous, current).affinity() as f64;
-        map.push(series(
+        map.push(Series::new(
             *name,
             NAMES.iter().enumerate().map(|(current, next)| (*next, affinity(current))),
         ));
@@ -70,7 +67,7 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
     let title =
         "Arrays: Shared Hits − Shared Misses in the L1 (row: previous task, column: current task)";
     let x = Axis::linear("current task");
-    to.plots.push(plot(title, PlotKind::HeatMap, x, "previous task", map));
+    to.plots.push(Plot::new(title, PlotKind::HeatMap, x, "previous task", map));
     let mut table = Table::new(
         format!("Tree of 20-byte nodes: mean frames in each cell over {LOOKUPS} look-ups"),
         columns("layout, order, cache"),

@@ -6,7 +6,6 @@
 
 mod arrays;
 mod cells;
-mod cost;
 mod ordering;
 mod setup;
 mod tree;

@@ -3,16 +3,10 @@
 
 use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
 
-use super::{
-    cost::{Cost, spread},
-    setup::{NODE_INSTRUCTIONS, Setup},
-};
+use super::setup::{Cost, NODE_INSTRUCTIONS, Setup, spread};
 use crate::{
     LabError, Spread,
-    reproduce::{
-        Axis, Figure, PlotKind, Range, Reproduction, Table,
-        picture::{plot, series},
-    },
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table},
 };
 
 /// Nodes of the study's tree.
@@ -100,9 +94,9 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
     }
     to.tables.push(table);
     let bars = ["sorted", "random", "worst (bit-reversed ranks)"].into_iter().zip(bars);
-    let bars = bars.map(|(name, points)| series(name, points));
+    let bars = bars.map(|(name, points)| Series::new(name, points));
     let (title, x) = ("Tree: cycles per node visited", Axis::linear("node and layout"));
-    to.plots.push(plot(title, PlotKind::Bars, x, "cycles per node", bars));
+    to.plots.push(Plot::new(title, PlotKind::Bars, x, "cycles per node", bars));
     Ok(trees)
 }
 
@@ -116,15 +110,14 @@ fn figures(layout: &str, ratio: f64, place: Spread<f64>, to: &mut Reproduction) 
         ratio,
         "x",
     ));
-    let figure = Figure::new(
+    to.figures.push(Figure::over(
         format!("tree/random-place/{layout}"),
         format!("{tree}: where random order lies from best (0) to worst (1)"),
         "nearer to worst than to best",
         Range::new(0.8, 1.0),
-        place.median,
+        place,
         "",
-    );
-    to.figures.push(figure.spread(place.min, place.max));
+    ));
 }
 
 #[cfg(test)]

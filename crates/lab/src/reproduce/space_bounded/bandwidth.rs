@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     LabError,
-    reproduce::{Axis, Figure, PlotKind, Range, Series, picture::plot},
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Series},
 };
 
 /// Percent of the memory bandwidth.
@@ -58,6 +58,6 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     part.tables.push(table.table);
     let title = "Running time of sb against ws, by memory bandwidth";
     let x = Axis::linear("bandwidth, %");
-    part.plots.push(plot(title, PlotKind::Lines, x, "change, %", series));
+    part.plots.push(Plot::new(title, PlotKind::Lines, x, "change, %", series));
     Ok(part)
 }

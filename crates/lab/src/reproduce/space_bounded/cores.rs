@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, PlotKind, Point, Range, Series, picture::plot},
+    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Series},
 };
 
 /// Cores under each last-level cache.
@@ -50,7 +50,7 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     part.tables.push(table.table);
     let title = "Last-level misses by cores per socket";
     let x = Axis::linear("sockets x cores");
-    part.plots.push(plot(title, PlotKind::Lines, x, "millions of lines", series));
+    part.plots.push(Plot::new(title, PlotKind::Lines, x, "millions of lines", series));
     Ok(part)
 }
 

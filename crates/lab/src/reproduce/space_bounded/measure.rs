@@ -18,24 +18,17 @@ pub(super) fn misses(summary: &Summary) -> Spread<Lines> {
     summary.levels.last().map(|level| level.misses).unwrap_or_default()
 }
 
-/// A change in percent, and the smallest and the largest over the seeds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    pub(super) median: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
+/// A change in percent, over the seeds.
+pub(super) type Change = Spread<f64>;
 
 impl Change {
     /// The change of `spread` against the median of `base`.
-    fn of(base: u64, spread: Spread<u64>) -> Self {
-        let percent =
-            |value: u64| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) };
-        Self { median: percent(spread.median), low: percent(spread.min), high: percent(spread.max) }
+    fn percent(base: u64, spread: Spread<u64>) -> Self {
+        spread.map(|value| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) })
     }
 
     pub(super) fn point(self, x: impl ToString) -> Point {
-        Point::with_range(x, self.median, self.low, self.high)
+        Point::with_range(x, self.median, self.min, self.max)
     }
 
     /// The figure that says this change. If it is out of range but the seeds reach into the range,
@@ -47,14 +40,12 @@ impl Change {
         reported: impl Into<String>,
         range: Range,
     ) -> Figure {
-        Figure::new(id, what, reported, range, self.median, "%")
-            .spread(self.low, self.high)
-            .if_out(|| self.by_seeds(range))
+        Figure::over(id, what, reported, range, self, "%").if_out(|| self.by_seeds(range))
     }
 
     /// The reason for a median outside of `range`, if the seeds reach into it.
     pub(super) fn by_seeds(self, range: Range) -> Option<String> {
-        let Self { low, high, .. } = self;
+        let Self { min: low, max: high, .. } = self;
         (low <= range.high && high >= range.low).then(|| {
             format!("the seeds run from {low:+.1} to {high:+.1} %, which reaches into the range")
         })
@@ -63,12 +54,12 @@ impl Change {
 
 /// By how much the last level's misses differ.
 pub(super) fn miss_change(base: &Summary, summary: &Summary) -> Change {
-    Change::of(misses(base).median.0, misses(summary).map(|l| l.0))
+    Change::percent(misses(base).median.0, misses(summary).map(|l| l.0))
 }
 
 /// By how much the running time differs.
 pub(super) fn time_change(base: &Summary, summary: &Summary) -> Change {
-    Change::of(base.time.median.0, summary.time.map(|c| c.0))
+    Change::percent(base.time.median.0, summary.time.map(|c| c.0))
 }
 
 /// By how much more time `summary`'s workers spend in the policy or without work than `base`'s, in

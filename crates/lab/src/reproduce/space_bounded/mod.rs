@@ -22,7 +22,7 @@ mod options;
 mod programs;
 mod reasons;
 
-use std::{cell::RefCell, num::NonZeroU32};
+use std::num::NonZeroU32;
 
 use befit_machine::Machine;
 use befit_program::Program;
@@ -61,9 +61,9 @@ struct Lab<'a> {
     /// The user said how many.
     seeds_asked: bool,
     programs: Vec<(&'static str, Program)>,
-    /// The programs' results on the machine itself with the options' defaults: several comparisons
-    /// begin from there.
-    plain: RefCell<Vec<(&'static str, Vec<Summary>)>>,
+    /// The programs' results on the machine itself under all of the study's schedulers with the
+    /// options' defaults: several comparisons begin from there.
+    plain: Vec<Vec<Summary>>,
     progress: &'a dyn Progress,
 }
 
@@ -82,23 +82,16 @@ impl Lab<'_> {
         options: Options,
     ) -> Result<Vec<Summary>, LabError> {
         if *machine == self.machine && options == Options::default() {
-            let plain = self.simulate_plainly(name)?;
-            return Ok(plain.into_iter().filter(|s| schedulers.contains(&s.scheduler)).collect());
+            let plain = self.plain(name).iter().filter(|s| schedulers.contains(&s.scheduler));
+            return Ok(plain.cloned().collect());
         }
         self.simulate_anew(name, machine, schedulers, options)
     }
 
-    /// As [`Self::simulate`] on the machine itself, under all of the study's schedulers and with
-    /// the options' defaults. The results are kept.
-    fn simulate_plainly(&self, name: &str) -> Result<Vec<Summary>, LabError> {
-        let known = self.plain.borrow().iter().find(|(program, _)| *program == name).cloned();
-        if let Some((_, results)) = known {
-            return Ok(results);
-        }
-        let results = self.simulate_anew(name, &self.machine, &SCHEDULERS, Options::default())?;
-        let name = *PROGRAMS.iter().find(|program| **program == name).expect("one of PROGRAMS");
-        self.plain.borrow_mut().push((name, results.clone()));
-        Ok(results)
+    /// The results of a program on the machine itself.
+    fn plain(&self, name: &str) -> &[Summary] {
+        let at = PROGRAMS.iter().position(|program| *program == name);
+        &self.plain[at.expect("one of PROGRAMS")]
     }
 
     fn simulate_anew(
@@ -114,8 +107,9 @@ impl Lab<'_> {
             schedulers: schedulers.to_vec(),
             seeds: self.seeds_of(program),
             options,
+            costs: Costs::default().shrunk(SHRINK),
         };
-        plan.simulate_at(Costs::default().shrunk(SHRINK), program, self.progress)
+        plan.simulate(program, self.progress)
     }
 
     /// The quick form simulates long programs once only: their spread is small.
@@ -153,19 +147,22 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let threaded = if machine.name == MACHINE { Some(Machine::find(THREADED)?) } else { None };
     let mut programs = Vec::new();
     for name in PROGRAMS {
-        let source = Source::Model { name: name.to_owned(), n: None, shrink: SHRINK };
+        let source = Source::Kernel { name: name.to_owned(), n: None, shrink: SHRINK };
         programs.push((name, record(&source, false, progress)?));
     }
-    let lab = Lab {
+    let mut lab = Lab {
         machine,
         threaded,
         quick: request.quick,
         seeds: request.seeds_or(3, 10),
         seeds_asked: request.seeds.is_some(),
         programs,
-        plain: RefCell::default(),
+        plain: Vec::new(),
         progress,
     };
+    for name in PROGRAMS {
+        lab.plain.push(lab.simulate_anew(name, &lab.machine, &SCHEDULERS, Options::default())?);
+    }
     let machine = format!("{}, a model {SHRINK} times smaller", lab.machine.name);
     let mut all = request.reproduction(machine, notes(&lab));
     for part in

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, PlotKind, Range, Series, picture::plot},
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Series},
 };
 
 const SIGMAS: [f64; 6] = [0.2, 0.4, 0.5, 0.6, 0.8, 1.0];
@@ -33,7 +33,8 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
         part.figures.extend(sigma_figures(program, &by_sigma.run(lab, program, &sigmas)?));
         part.figures.push(mu_figure(program, &by_mu.run(lab, program, &mus)?));
     }
-    let plot = |title, x, lines| plot(title, PlotKind::Lines, Axis::linear(x), "change, %", lines);
+    let plot =
+        |title, x, lines| Plot::new(title, PlotKind::Lines, Axis::linear(x), "change, %", lines);
     part.plots = vec![
         plot("Last-level misses by dilation, against sigma = 0.5", "sigma", by_sigma.lines),
         plot("Last-level misses by mu, against mu = 0.2", "mu", by_mu.lines),

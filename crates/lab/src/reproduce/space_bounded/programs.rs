@@ -1,7 +1,10 @@
 //! The study's seven programs under its four schedulers: time, overheads, misses (figures 5 to 7 of
 //! the SPAA paper).
 
-use befit_sched::SchedulerKind::{Pws, Sb, SbD, Ws};
+use befit_sched::{
+    Breakdown,
+    SchedulerKind::{Pws, Sb, SbD, Ws},
+};
 
 use super::{
     Lab, PROGRAMS, Part, SCHEDULERS,
@@ -12,8 +15,8 @@ use super::{
     reasons,
 };
 use crate::{
-    LabError, Summary, WorkerTime,
-    reproduce::{Axis, Figure, PlotKind, Point, Range, Series, picture::plot},
+    LabError, Summary,
+    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Series},
 };
 
 /// The changes against ws that Simhadri et al. report of a program, each with the range that agrees
@@ -33,21 +36,19 @@ fn reported(program: &str) -> [(&'static str, Range); 2] {
     [misses, time]
 }
 
-/// The share of the workers' time that `part` is, in percent.
-fn share(result: &Summary, part: fn(&WorkerTime) -> u64) -> String {
-    let t = &result.worker_time;
-    let whole = (t.active.median + t.add.median + t.get.median + t.done.median + t.idle.median).0;
-    format!("{:.1}", 100.0 * part(t) as f64 / whole as f64)
+/// A share of the workers' time, in percent.
+fn share(result: &Summary, part: fn(Breakdown<f64>) -> f64) -> String {
+    format!("{:.1}", 100.0 * part(result.shares()))
 }
 
 const COLUMNS: [Column; 12] = [
     TIME,
     TIME_GIVE,
     TIME_CHANGE,
-    ("running, %", |_, r| share(r, |t| t.active.median.0)),
-    ("add, %", |_, r| share(r, |t| t.add.median.0)),
-    ("get, %", |_, r| share(r, |t| t.get.median.0)),
-    ("done, %", |_, r| share(r, |t| t.done.median.0)),
+    ("running, %", |_, r| share(r, |shares| shares.active)),
+    ("add, %", |_, r| share(r, |shares| shares.add)),
+    ("get, %", |_, r| share(r, |shares| shares.get)),
+    ("done, %", |_, r| share(r, |shares| shares.done)),
     IDLE,
     MISSES,
     MISSES_GIVE,
@@ -61,17 +62,19 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let series = || SCHEDULERS.map(|s| Series { name: s.name().to_owned(), points: Vec::new() });
     let (mut time, mut miss, mut beside) = (series(), series(), series());
     for program in PROGRAMS {
-        let results = lab.simulate_plainly(program)?;
-        table.add(&[program], &results);
+        let results = lab.plain(program);
+        table.add(&[program], results);
         for (i, result) in results.iter().enumerate() {
             time[i].points.push(time_change(&results[0], result).point(program));
             miss[i].points.push(miss_change(&results[0], result).point(program));
             let shares = result.shares();
-            beside[i].points.push(Point::new(program, 100.0 * (shares.policy + shares.idle)));
+            let overhead = shares.add + shares.get + shares.done + shares.idle;
+            beside[i].points.push(Point::new(program, 100.0 * overhead));
         }
-        part.figures.extend(figures(lab, program, &results));
+        part.figures.extend(figures(lab, program, results));
     }
-    let plot = |title, y, series| plot(title, PlotKind::Bars, Axis::linear("program"), y, series);
+    let plot =
+        |title, y, series| Plot::new(title, PlotKind::Bars, Axis::linear("program"), y, series);
     let overheads = "Overheads: in the scheduler or without work";
     part.plots = vec![
         plot("Last-level misses against ws", "change, %", miss),

@@ -10,8 +10,7 @@ use befit_sched::footprint::{Learned, Settings};
 use befit_sim::footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order};
 
 use super::{
-    cost::Cost,
-    setup::{ARRAY_INSTRUCTIONS, Setup},
+    setup::{ARRAY_INSTRUCTIONS, Cost, Setup},
     tree::Tree,
 };
 use crate::{

@@ -8,7 +8,7 @@ use crate::{
     LabError, Spread,
     reproduce::{
         Figure, Range, Reproduction, Table,
-        footprint::{cost::spread, setup::Setup},
+        footprint::setup::{Setup, spread},
     },
 };
 
@@ -60,15 +60,14 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         worst = usual.fold(worst, |a, b| if b.median > a.median { b } else { a });
     }
     to.tables.push(table);
-    let figure = Figure::new(
+    to.figures.push(Figure::over(
         "fbs/share-nothing",
         "tasks that share nothing, the setting for all: time against FIFO, deciding included, the \
          worst of all measured",
         "future work; at most 2 % expected",
         Range::at_most(2.0),
-        worst.median,
+        worst,
         "%",
-    );
-    to.figures.push(figure.spread(worst.min, worst.max));
+    ));
     Ok(())
 }

@@ -7,9 +7,8 @@ use super::{Case, Trial};
 use crate::{
     LabError,
     reproduce::{
-        Axis, Figure, PlotKind, Range, Reproduction, Table,
-        footprint::{cost::spread, setup::Setup},
-        picture::{plot, series},
+        Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table,
+        footprint::setup::{Setup, spread},
     },
 };
 
@@ -157,10 +156,10 @@ fn by_decide(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
         let point = |(trial, ran): &(&Trial<'_>, Ran)| {
             (trial.settings.decide, case.cost.recovered(0, ran.cycles))
         };
-        series(*name, own.map(point))
+        Series::new(*name, own.map(point))
     });
     let title = format!("{}: recovered of the way from random to sorted", case.name);
-    to.plots.push(plot(title, PlotKind::Lines, Axis::log("N_decide"), "%", lines));
+    to.plots.push(Plot::new(title, PlotKind::Lines, Axis::log("N_decide"), "%", lines));
 }
 
 /// The run of a series with N_decide = `decide`.
@@ -237,23 +236,22 @@ fn figures(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
         by_key.join(", ")
     );
     let setting = "one setting for all: N_decide 64, oracle, budget";
-    let figure = Figure::new(
+    let figure = Figure::over(
         format!("fbs/recovered/{}", case.id),
         format!("{}, {setting}: recovered from random to sorted", case.name),
         expected,
         Range::at_least(least),
-        alone.median,
+        alone,
         "%",
     );
-    to.figures.push(figure.spread(alone.min, alone.max).because(why));
+    to.figures.push(figure.because(why));
     let change = spread(usual.iter().map(|result| case.against_fifo(result)));
-    let figure = Figure::new(
+    to.figures.push(Figure::over(
         format!("fbs/against-fifo/{}", case.id),
         format!("{}, {setting}: time against FIFO, deciding included", case.name),
         "future work; at most 2 % expected",
         Range::at_most(2.0),
-        change.median,
+        change,
         "%",
-    );
-    to.figures.push(figure.spread(change.min, change.max));
+    ));
 }

@@ -1,5 +1,6 @@
-//! Native runs as text to read: time and where it went, each worker's counts, where tasks were
-//! anchored, how the program was cut in tiers, and the counts of the whole process.
+//! Native runs: as a table, JSON (`befit.run/2`) or CSV. The table has time and where it went, each
+//! worker's counts, where tasks were anchored, how the program was cut in tiers, and the counts of
+//! the whole process.
 
 use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
@@ -10,9 +11,25 @@ use befit_lab::{
 };
 use befit_sched::Breakdown;
 
-use crate::columns::{Columns, Scale, decimals, mib, percent};
+use crate::{
+    Format, ReportError,
+    columns::{Columns, Scale, decimals, mib, percent},
+    csv, json,
+};
 
-pub(super) fn render(results: &NativeResults) -> String {
+/// Writes `results` as text that ends in a line feed.
+///
+/// # Errors
+/// When a result cannot be expressed in the format; none of `befit-lab` is of that kind.
+pub fn render(results: &NativeResults, format: Format) -> Result<String, ReportError> {
+    match format {
+        Format::Table => Ok(tables(results)),
+        Format::Json => json("befit.run/2", results),
+        Format::Csv => csv::render(&results.summaries),
+    }
+}
+
+fn tables(results: &NativeResults) -> String {
     let block = &results.summaries[..];
     let Some(first) = block.first() else { return String::new() };
     let mut text = String::new();

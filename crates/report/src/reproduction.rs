@@ -1,0 +1,214 @@
+//! A study that was repeated: as a table, JSON (`befit.reproduce/1`), CSV, or a page with plots.
+
+use std::fmt::Write;
+
+use befit_lab::reproduce::{Figure, Reproduction, Table, Verdict};
+use befit_page::{Page, Part};
+
+use crate::{Format, ReportError, columns::Columns, csv, json};
+
+/// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are
+/// in the other forms.
+///
+/// # Errors
+/// When a value cannot be expressed in the format; none of `befit-lab` is of that kind.
+pub fn render(reproduction: &Reproduction, format: Format) -> Result<String, ReportError> {
+    match format {
+        Format::Table => Ok(text(reproduction)),
+        Format::Json => json("befit.reproduce/1", reproduction),
+        Format::Csv => csv::render(&reproduction.figures),
+    }
+}
+
+/// Text to read: figures first, then the tables that they were made of.
+fn text(r: &Reproduction) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{} on {}{}", r.study.about(), r.machine, form(r));
+    for note in &r.notes {
+        let _ = writeln!(text, "- {note}");
+    }
+    let (in_range, all) = (in_range(r), r.figures.len());
+    let _ = writeln!(text, "\n{}\n\n{in_range} of {all} figures in range", figures(&r.figures));
+    for figure in &r.figures {
+        if let Some(why) = figure.why() {
+            let _ = writeln!(text, "- {}: {why}", figure.id);
+        }
+    }
+    for table in &r.tables {
+        let _ = writeln!(text, "\n{}\n\n{}", table.title, cells(table));
+    }
+    text
+}
+
+fn form(r: &Reproduction) -> &'static str {
+    if r.quick { ", short form" } else { "" }
+}
+
+fn in_range(r: &Reproduction) -> usize {
+    r.figures.iter().filter(|figure| figure.verdict() == Verdict::InRange).count()
+}
+
+fn figures(figures: &[Figure]) -> String {
+    let mut columns = Columns::new(figures, "figure", |f| f.id.clone());
+    columns.name("what", |f| f.what.clone());
+    columns.add("reported", |f| f.reported.clone());
+    columns.add("measured", Figure::measured);
+    columns.add("verdict", |f| f.verdict().to_string());
+    columns.table()
+}
+
+fn cells(table: &Table) -> String {
+    let title = |at: usize| table.columns.get(at).map_or("", String::as_str);
+    let mut columns = Columns::new(&table.rows, title(0), |row| row[0].clone());
+    for at in 1..table.columns.len() {
+        columns.add(title(at), |row| row[at].clone());
+    }
+    columns.table()
+}
+
+const STYLE: &str = "\
+    body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}\
+    table{border-collapse:collapse;margin:1em 0}\
+    td,th{padding:.25em .75em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}\
+    h1::first-letter{text-transform:uppercase}.out{background:#fff1e5}.plot{height:28em}";
+
+/// The page: the study, its plots, its figures with verdicts, its tables.
+pub fn page(r: &Reproduction) -> Page {
+    let mut page = head(r.study.about());
+    let (machine, form, in_range, all) =
+        (escape(&r.machine), form(r), in_range(r), r.figures.len());
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        page,
+        "<p>On {machine}{form}. {in_range} of {all} figures in the reported range.</p>\n<ul>"
+    );
+    for note in &r.notes {
+        let _ = writeln!(page, "<li>{}</li>", escape(note));
+    }
+    page.push_str("</ul>\n");
+    let columns = ["figure", "what", "reported", "measured", "verdict", "why"];
+    let figures = r.figures.iter().map(|f| {
+        let class = if f.verdict() == Verdict::OutOfRange { " class=\"out\"" } else { "" };
+        let why = f.why().unwrap_or_default().to_owned();
+        let [id, what, reported] = [&f.id, &f.what, &f.reported].map(String::clone);
+        (class, vec![id, what, reported, f.measured(), f.verdict().to_string(), why])
+    });
+    let mut tables = table("Figures", columns, figures);
+    for from in &r.tables {
+        let rows = from.rows.iter().map(|row| ("", row.clone()));
+        tables += &table(&from.title, from.columns.iter().map(String::as_str), rows);
+    }
+    tables.push_str("</html>\n");
+    let plots = r.plots.iter().cloned().map(Part::Plot);
+    [Part::Html(page)].into_iter().chain(plots).chain([Part::Html(tables)]).collect()
+}
+
+/// The beginning of a page, up to its first paragraph.
+pub(crate) fn head(title: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+         <style>{STYLE}</style>\n<h1>{title}</h1>\n"
+    )
+}
+
+/// A table of rows, each with the class that it is shown in.
+fn table<'a>(
+    title: &str,
+    columns: impl IntoIterator<Item = &'a str>,
+    rows: impl IntoIterator<Item = (&'a str, Vec<String>)>,
+) -> String {
+    let cells = |tag: &str, cells: Vec<String>| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+    };
+    let columns = columns.into_iter().map(str::to_owned).collect();
+    let mut table = format!("<h2>{}</h2>\n<table>\n", escape(title));
+    let _ = writeln!(table, "<tr>{}</tr>", cells("th", columns));
+    for (class, row) in rows {
+        let _ = writeln!(table, "<tr{class}>{}</tr>", cells("td", row));
+    }
+    table + "</table>\n"
+}
+
+/// Text that is shown as it is.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_lab::reproduce::{Range, Study};
+    use befit_page::{Axis, Plot, PlotKind, Point, Series};
+
+    use super::*;
+
+    fn reproduction() -> Reproduction {
+        let figure = |id: &str, value| {
+            Figure::new(id, "L3 misses <sb>", "-42 %", Range::new(-65.0, -25.0), value, "%")
+        };
+        let mut table = Table::new("misses", ["scheduler", "millions"]);
+        table.row(["ws", "47.2"]);
+        let (x, points) = (
+            Axis::linear("scheduler"),
+            [Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)],
+        );
+        let series = [Series::new("rrm", points)];
+        Reproduction {
+            study: Study::SpaceBounded,
+            machine: "xeon-7560".to_owned(),
+            quick: true,
+            notes: vec!["three seeds".to_owned()],
+            figures: vec![figure("near", -38.0), figure("far", 3.0).because("it fits")],
+            tables: vec![table],
+            plots: vec![Plot::new("misses", PlotKind::Bars, x, "millions", series)],
+        }
+    }
+
+    #[test]
+    fn the_json_is_what_the_contract_says() {
+        let text = render(&reproduction(), Format::Json).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["schema"], "befit.reproduce/1");
+        let [near, far] = [&value["figures"][0], &value["figures"][1]];
+        assert_eq!(
+            (&near["verdict"], &near["why"]),
+            (&"in range".into(), &serde_json::Value::Null)
+        );
+        assert_eq!((&far["verdict"], &far["why"]), (&"out of range".into(), &"it fits".into()));
+        assert_eq!((&near["reported"], &near["measured"]), (&"-42 %".into(), &"-38.0 %".into()));
+        let mut expected = serde_json::to_value(reproduction()).unwrap();
+        expected["schema"] = value["schema"].clone();
+        assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn the_table_shows_each_figure_and_why_it_is_out_of_range() {
+        let text = render(&reproduction(), Format::Table).unwrap();
+        assert!(text.contains("1 of 2 figures in range"), "{text}");
+        assert!(text.contains("- far: it fits"), "{text}");
+        assert!(text.contains("47.2"), "{text}");
+    }
+
+    #[test]
+    fn csv_has_a_row_for_each_figure() {
+        let text = render(&reproduction(), Format::Csv).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.starts_with("id,what,reported,measured,verdict,why"), "{text}");
+    }
+
+    #[test]
+    fn the_page_has_plots_then_figures_then_tables_and_shows_text_as_it_is() {
+        let parts = page(&reproduction());
+        let [Part::Html(head), Part::Plot(plot), Part::Html(tables)] = &parts[..] else {
+            panic!("{parts:?}")
+        };
+        assert_eq!(*plot, reproduction().plots[0]);
+        assert!(head.contains("1 of 2 figures"), "{head}");
+        assert!(
+            tables.contains("L3 misses &lt;sb&gt;") && tables.contains("class=\"out\""),
+            "{tables}"
+        );
+        assert!(tables.contains("47.2") && tables.ends_with("</html>\n"), "{tables}");
+    }
+}
