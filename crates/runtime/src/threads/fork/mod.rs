@@ -116,7 +116,7 @@ where
     };
     forked.first_has_ended();
     if worker.forks().youngest_is_published() {
-        return after_handing_out(worker, &frame, a);
+        return join_published(worker, &frame, a);
     }
     worker.forks().pop();
     // SAFETY: this is its owner, and it has not been published.
@@ -129,7 +129,7 @@ where
 /// The end of a fork whose second half was published.
 #[cold]
 #[inline(never)]
-fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
+fn join_published<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
     match wait_for(worker, frame) {
         Ok(b) => (a, b),
         Err(panic) => resume_unwind(panic),
@@ -231,7 +231,7 @@ where
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };
     worker.counters().forks.bump();
-    worker.count_handed_out(2);
+    worker.count_published(2);
     worker.give_and_wait(&jobs, [(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.

@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// So many halves of forks go to the policy.
-    pub(crate) fn count_handed_out(&self, count: usize) {
+    pub(crate) fn count_published(&self, count: usize) {
         self.counters().published.add(count as u64);
         self.published.set(self.published.get().wrapping_add(count));
     }
@@ -103,7 +103,7 @@ impl Worker {
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.publish_next() else { return false };
-        self.count_handed_out(1);
+        self.count_published(1);
         // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
         let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
