@@ -107,7 +107,7 @@ where
     // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
     // output are `Send`; should it be published, the frame stays until its latch is seen set.
-    unsafe { worker.open(frame.as_pending()) };
+    unsafe { worker.push_fork(frame.as_pending()) };
     let mut forked =
         worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {

@@ -272,7 +272,7 @@ pub(super) enum Handler {
 #[derive(Debug)]
 pub(crate) struct Running<'t> {
     task: &'t TaskInfo,
-    /// Open forks from this index on are this task's, up to those of the next inner one.
+    /// Pending forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.
     outer: *const Running<'static>,

@@ -43,7 +43,7 @@ impl Worker {
     ///
     /// # Safety
     /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
-    pub(crate) unsafe fn open(&self, fork: NonNull<PendingFork>) {
+    pub(crate) unsafe fn push_fork(&self, fork: NonNull<PendingFork>) {
         // The list points into this stack.
         let no_unwind = NoUnwind;
         self.forks.push(fork);
@@ -108,7 +108,7 @@ impl Worker {
         // there.
         let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.parker());
-        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
+        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
         // `publish_next` returns each fork once; parker and requests are this worker's; its place
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
