@@ -133,7 +133,7 @@ impl InlinedRegions {
     pub(crate) fn unshared<'a>(&'a self, requests: &'a StealRequests) -> InlinedRegion<'a> {
         // All of the stack. An ask that is missed could not be granted.
         self.active.set(Some(Active { inline_limit: 0, predicted: None }));
-        requests.lower_inline_limit_unasked(0);
+        requests.set_inline_limit(0);
         InlinedRegion { inlined_regions: self, requests }
     }
 

@@ -77,7 +77,7 @@ impl StealRequests {
     /// The owner: an inlined region begins, or goes on, for all stack frames above `limit`, unless
     /// a fork is wanted.
     pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
-        self.lower_inline_limit_unasked(inline_limit);
+        self.set_inline_limit(inline_limit);
         fence(SeqCst);
         if self.is_requested() {
             self.raise_inline_limit();
@@ -85,7 +85,7 @@ impl StealRequests {
     }
 
     /// The owner: as [`Self::lower_inline_limit`], whether or not a fork is wanted.
-    pub(crate) fn lower_inline_limit_unasked(&self, inline_limit: usize) {
+    pub(crate) fn set_inline_limit(&self, inline_limit: usize) {
         self.inline_limit.store(inline_limit, Relaxed);
     }
 

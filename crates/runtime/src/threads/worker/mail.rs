@@ -17,7 +17,7 @@ impl Worker {
     /// A job that this worker must run, if there is one. To be [executed](Self::execute) next.
     pub(super) fn mail(&self) -> Option<Ready<JobRef>> {
         let job = self.registry.mailbox(self.thread).take()?;
-        Some(self.unasked(job))
+        Some(self.bypassing(job))
     }
 
     /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs
@@ -39,9 +39,9 @@ impl Worker {
     /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the
     /// same cluster, so what it forks cannot bury the waiting task (see
     /// [`crate::threads::engine::Engine::get`]).
-    fn unasked(&self, job: JobRef) -> Ready<JobRef> {
+    fn bypassing(&self, job: JobRef) -> Ready<JobRef> {
         self.counters().times.enter(Phase::Get);
-        let task = self.unasked_task();
+        let task = self.bypassing_task();
         self.engine().resume(self.id, &task, &mut self.env());
         Ready { job, task, stage: Stage::Continuation }
     }
@@ -54,7 +54,7 @@ impl Worker {
         // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer
         // is to all of it; the table is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
-        let ready = self.unasked(job);
+        let ready = self.bypassing(job);
         self.execute(&ready);
         self.return_credits();
         if handler == Handler::Start {

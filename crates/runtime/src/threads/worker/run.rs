@@ -75,7 +75,7 @@ impl Worker {
     /// What a job is, to the policy, that runs here without its having been asked: a part of what
     /// waits here, else a task of its own. It has no notes of the policy's, which has never seen
     /// it.
-    pub(super) fn unasked_task(&self) -> TaskInfo {
+    pub(super) fn bypassing_task(&self) -> TaskInfo {
         let part = |entry: &Entry| TaskInfo { mark: 0, ..entry.task.child(0, None, None) };
         self.entry().map_or(TaskInfo::root(None, None), part)
     }
