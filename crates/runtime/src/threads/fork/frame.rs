@@ -174,7 +174,7 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         Worker::with_current(|worker| {
             // (In the models there is none.)
             if let Some(worker) = worker {
-                worker.takes(requests);
+                worker.begins_fork_of(requests);
                 worker.inlined_regions().begin_at(frame.pending.depth + 1);
             }
         });

@@ -111,7 +111,7 @@ impl InlinedRegions {
 
     /// A fork has been pushed, and a fork was published if one was wanted. It lasts until the
     /// answer is dropped. `site` is where a region may begin.
-    pub(super) fn forked<'a>(
+    pub(super) fn begin_fork<'a>(
         &'a self,
         requests: &'a StealRequests,
         site: Option<SiteId>,

@@ -108,8 +108,9 @@ where
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
     // output are `Send`; should it be published, the frame stays until its latch is seen set.
     unsafe { worker.push_fork(frame.as_pending()) };
-    let mut forked =
-        worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));
+    let mut forked = worker
+        .inlined_regions()
+        .begin_fork(worker.requests(), may_be_inlined.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, panic),
@@ -182,7 +183,10 @@ where
 {
     let parent = worker.task();
     let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
-    if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
+    if worker.shows_forks()
+        || worker.must_be_placed(parent, &task_a)
+        || worker.must_be_placed(parent, &task_b)
+    {
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
     let may_be_inlined = worker.may_be_inlined(task_a.size.0.max(task_b.size.0));

@@ -19,7 +19,7 @@ const LARGEST_BATCH: usize = 64;
 
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
-    pub(crate) fn places(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
+    pub(crate) fn must_be_placed(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
         let Some(thresholds) = &self.thresholds else { return false };
         thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
             && self.engine().is_shared(parent.anchor)
@@ -92,7 +92,7 @@ impl Worker {
     }
 
     /// A fork that was published with these `requests` is about to run here.
-    pub(crate) fn takes(&self, requests: &StealRequests) {
+    pub(crate) fn begins_fork_of(&self, requests: &StealRequests) {
         if std::ptr::eq(requests, self.requests()) {
             // Its own: more were published than the others needed.
             self.batch.set(1);
