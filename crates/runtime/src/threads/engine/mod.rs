@@ -298,9 +298,9 @@ impl Engine {
     ) -> Option<ClusterId> {
         let restricted = usize::from(within != ClusterId::ROOT || awaited.is_some());
         self.restricted.fetch_add(restricted, SeqCst);
-        let events = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
+        let notified = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
         self.restricted.fetch_sub(restricted, SeqCst);
-        events
+        notified
     }
 
     /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them,

@@ -29,7 +29,7 @@ unsafe impl Sync for Signal {}
 unsafe impl Send for Signal {}
 
 #[test]
-fn who_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
+fn a_thread_that_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
     ::loom::model(|| {
         let sleep = Sleep::new(1);
         let latch = Latch::new(sleep.parker(0));

@@ -56,7 +56,7 @@ impl Scope {
 }
 
 #[test]
-fn a_scope_is_over_once_all_that_was_in_hand_is_told_and_sees_what_its_tasks_wrote() {
+fn a_scope_is_over_once_all_credits_are_returned_and_sees_what_its_tasks_wrote() {
     ::loom::model(|| {
         let scope = Scope::new();
         scope.credits.add_one();

@@ -130,9 +130,9 @@ impl Sleep {
         let parker = &self.parkers[me];
         parker.prepare_to_park();
         fence(SeqCst);
-        let requested = self.seen() != seen || latch.probe();
+        let event_or_latch = self.seen() != seen || latch.probe();
         let last = || self.parkers.iter().all(|parker| parker.is_sleepy());
-        if !(requested || (last() && may_be_stuck())) {
+        if !(event_or_latch || (last() && may_be_stuck())) {
             parker.sleep();
         }
         let reason = parker.leave();
@@ -204,7 +204,7 @@ impl Parker {
             AWAKE | SLEEPY => None,
             WOKEN_BY_LATCH => Some(WakeReason::Latch),
             WOKEN_BY_MAIL => Some(WakeReason::Mail),
-            events => Some(WakeReason::Notified(ClusterId(events - WOKEN_BY_EVENT))),
+            by_event => Some(WakeReason::Notified(ClusterId(by_event - WOKEN_BY_EVENT))),
         }
     }
 

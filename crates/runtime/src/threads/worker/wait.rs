@@ -133,12 +133,12 @@ impl Worker {
             return Some(ready);
         }
         // The cluster whose event woke this worker, until it has looked for work since.
-        let mut events = None;
+        let mut notified = None;
         loop {
             let mut round = 0;
             while round < SPINS {
                 if latch.probe() {
-                    if let Some(cluster) = events {
+                    if let Some(cluster) = notified {
                         // It will not look for work now: another must.
                         engine.notify(self.id, cluster);
                     }
@@ -146,7 +146,7 @@ impl Worker {
                 }
                 let now = engine.sleep.seen();
                 if now != seen {
-                    (seen, events, round) = (now, None, 0);
+                    (seen, notified, round) = (now, None, 0);
                     if let Some(ready) = self.look_again(awaited) {
                         return Some(ready);
                     }
@@ -155,7 +155,7 @@ impl Worker {
                 round += 1;
             }
             self.counters().sleeps.bump();
-            events = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
+            notified = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
         }
     }
 
