@@ -189,7 +189,7 @@ impl Registry {
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         let injected = unsafe { job.as_job() };
         // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
-        // SAFETY: the place is of the job that waits here.
+        // SAFETY: the lineage is of the job that waits here.
         unsafe { job.header.birthplace.set(worker.lineage()) };
         self.inject(injected, root);
         worker.wait(&latch, Some(Ancestor::new(&raw const job)));

@@ -22,7 +22,7 @@ use crossbeam_utils::CachePadded;
 pub(crate) use self::{
     env::{Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
-    lineage::{Ancestor, Lineage, Place},
+    lineage::{Ancestor, Lineage, LineageRef},
     meter::Meter,
     thresholds::ForkThresholds,
 };

@@ -216,7 +216,7 @@ where
     let no_unwind = NoUnwind;
     let (requests, lineage) = (worker.requests(), worker.lineage());
     // SAFETY: the frame is live until the wait below has seen its latch set, as are parker,
-    // requests and place, which are the worker's; work and output are `Send`; it is published here
+    // requests and lineage, which are the worker's; work and output are `Send`; it is published here
     // only.
     let job_a = unsafe {
         PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)

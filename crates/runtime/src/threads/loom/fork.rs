@@ -10,7 +10,7 @@ use crate::threads::{
     sleep::Sleep,
 };
 
-/// The policy of the model: a place for one job.
+/// The policy of the model: it holds one job.
 struct Shared {
     sleep: Sleep,
     job: Mutex<Option<JobRef>>,

@@ -68,7 +68,7 @@ pub(crate) struct Worker {
     counters: Arc<Counters>,
     /// What the policy knows to be running here. Null between jobs.
     entry: Cell<*const Entry>,
-    /// The place of what the running code forks. Null between jobs.
+    /// The lineage of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
     /// Credits of tasks that have ended, of one scope.
     held_credits: HeldCredits,
@@ -184,7 +184,7 @@ impl Worker {
         &self.forks
     }
 
-    /// The place of what the running code forks; lives until its job has ended.
+    /// The lineage of what the running code forks; lives until its job has ended.
     pub(crate) fn lineage(&self) -> *const Lineage {
         self.lineage.get()
     }

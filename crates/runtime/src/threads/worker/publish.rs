@@ -109,7 +109,7 @@ impl Worker {
         let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
-        // `publish_next` returns each fork once; parker and requests are this worker's; its place
+        // `publish_next` returns each fork once; parker and requests are this worker's; the lineage
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
         self.add(job, task);
