@@ -27,7 +27,7 @@ use crate::{
 #[repr(C)]
 pub(crate) struct PendingFork {
     job: JobHeader,
-    /// How many forks it lies below, from the program's start on.
+    /// How many forks enclose it, from the program's start on.
     depth: u32,
     /// Written when the fork is published, and not before.
     published: UnsafeCell<MaybeUninit<Published>>,
@@ -42,7 +42,7 @@ struct Published {
     requests: NonNull<StealRequests>,
 }
 
-/// The second half of a fork: a closure, and room for its result.
+/// The second half of a fork: a closure and a slot for its result.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame<W: Work> {
@@ -84,7 +84,7 @@ impl<W: Work> Frame<W> {
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
     }
 
-    /// What descends from this fork descends from it.
+    /// The fork as its descendants know it.
     pub(crate) fn as_ancestor(&self) -> Ancestor {
         Ancestor::new(self)
     }

@@ -1,7 +1,7 @@
 //! How deep below a program's start its forks are worth their price: learned by the clock, for each
 //! `join` in the source.
 //!
-//! A fork pays off if its halves take much longer than it costs to hand one out, about a
+//! A fork pays off if its halves take much longer than it costs to publish one, about a
 //! microsecond. Programs that fork down to single calls need no cut-off here: a worker times how
 //! long the tasks take that a `join` makes, and from the depth on where that falls below [`GRAIN`],
 //! `join` is two inlined calls. The depth is learned from below (from tasks that have been seen
@@ -63,10 +63,10 @@ impl Site {
 pub(crate) enum Advice {
     /// It is a fork.
     Fork,
-    /// It is a fork, and its time should be told to [`Grain::learn`].
+    /// It is a fork, and [`Grain::learn`] should be called with its time.
     Watch,
-    /// What it makes should be inlined calls, and the time of both halves be told to
-    /// [`Grain::learn`].
+    /// What it makes should be inlined calls, and [`Grain::learn`] should be called with the time of
+    /// both halves.
     Inline,
 }
 
@@ -141,8 +141,8 @@ impl Grain {
     }
 }
 
-/// The depth at which regions should begin, when those from `depth` on take `mean`: halving the
-/// depth's tasks once more, or less, halves or doubles their time in a balanced tree.
+/// The depth at which regions should begin if those that begin at `depth` take `mean`. In a balanced
+/// tree, tasks one fork deeper take half the time.
 fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;

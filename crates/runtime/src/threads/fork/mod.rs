@@ -1,7 +1,7 @@
-//! The lower layer: [`join`], two inlined calls where no fork is needed, and a frame on the stack
-//! where nobody takes it.
+//! The lower layer: [`join`] is two inlined calls where no fork is needed, else a *pending fork*, a
+//! frame on the stack.
 //!
-//! `README.md` beside this file says how forks are kept and published.
+//! `README.md` beside this file specifies how forks are kept and published.
 
 mod frame;
 mod grain;
@@ -65,8 +65,8 @@ fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> 
     resume_unwind(panic)
 }
 
-/// [`join`] where a fork may be needed. Out of line, so that inlined calls pay for nothing but
-/// themselves.
+/// [`join`] where a fork may be needed. It is out of line, so that inlined calls pay for nothing
+/// but themselves.
 #[inline(never)]
 pub(crate) fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
@@ -122,7 +122,7 @@ where
     worker.forks().pop();
     // SAFETY: this is its owner, and it has not been published.
     let b = unsafe { frame.take_work() };
-    // Forks that are older may be wanted, and `b` may make none.
+    // Another worker may have requested a fork: older ones may be private, and `b` may make none.
     worker.serve(0);
     (a, run_child(worker, 1, b))
 }
@@ -154,7 +154,8 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 
 /// Waits for a second half that was published; it is the youngest pending fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
-    // Even if it does not: the halves may have run at the same time.
+    // Also where the latch is set already: the halves may have run at the same time, so that their
+    // time tells nothing.
     worker.inlined_regions().waits();
     // SAFETY: it has been published.
     let latch = unsafe { frame.latch() };
@@ -172,8 +173,7 @@ fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
     if W::SIZED { run_sized_child(worker, index, work) } else { work.run() }
 }
 
-/// [`join`] where at least one half declares its size, or the policy wants to see every
-/// fork.
+/// [`join`] where at least one half declares its size, or the policy must see every fork.
 fn join_sized<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -193,8 +193,8 @@ where
     join_pending(worker, a, b, may_be_inlined)
 }
 
-/// The policy must place at least one half, or wants to see both: both go through it, and this
-/// worker runs what the policy gives it until both are done.
+/// [`join`] where the policy must place at least one half, or must see both. Both are published at
+/// once, and this worker runs what the policy gives it until both are done.
 #[cold]
 #[inline(never)]
 fn join_placed<A, B>(
@@ -211,13 +211,11 @@ where
 {
     let depth = worker.inlined_regions().depth();
     let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
-    // Two frames on this stack become known to others, so it must not be unwound before both are
-    // done.
+    // Two frames on this stack are published: it must not be unwound before both are done.
     let no_unwind = NoUnwind;
     let (requests, lineage) = (worker.requests(), worker.lineage());
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker,
-    // requests and lineage, which are the worker's; work and output are `Send`; it is published here
-    // only.
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are the worker's
+    // parker, requests and lineage; work and output are `Send`; it is published here only.
     let job_a = unsafe {
         PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)
     };
