@@ -1,7 +1,7 @@
 //! The space-bounded schedulers' occupancy: how many bytes of each cache are claimed.
 //!
-//! The claims under each child of the root (a socket, in most machines) change under one lock. Every
-//! path from a worker to the root lies in one socket, so one lock covers it.
+//! The claims under each child of the root (a socket, in most machines) change under one lock.
+//! Every path from a worker to the root lies in one socket, so one lock covers it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Env, Guarded, LockId, Ready};
 
-/// What a worker accepts; whatever there is, if it does not say.
+/// Which jobs a worker accepts; all if `None`.
 pub(super) type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
 
 /// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
@@ -33,8 +33,8 @@ impl<T> Queue<T> {
         });
     }
 
-    /// Whether it was empty. A worker that has learnt of an entry (an engine tells the others of
-    /// each `add`, once it is done) does not miss it: the store below comes before that.
+    /// Whether it was empty. A worker that was notified of an entry does not miss it: an engine
+    /// notifies after each `add`, and so after the store of the length.
     pub(super) fn seems_empty(&self) -> bool {
         self.len.load(Ordering::Acquire) == 0
     }

@@ -1,8 +1,8 @@
 //! The upper layer: forks that other workers need, and how the policy decides about them.
 //!
 //! The engine of a pool holds its policy (any [`Scheduler`]), calls it as the protocol of
-//! [`Scheduler`] requires, and notifies the workers that may take what became ready. The lower layer
-//! ([`super::fork`]) calls the engine only for forks that it publishes.
+//! [`Scheduler`] requires, and notifies the workers that may take what became ready. The lower
+//! layer ([`super::fork`]) calls the engine only for forks that it publishes.
 
 mod env;
 mod job;
@@ -207,11 +207,11 @@ impl Engine {
     }
 
     /// What `w` runs next. A worker that is [narrowed](Self::narrowed) to descendants gives as
-    /// `awaited` what it waits for. Any other worker gets nothing from above `within`, the anchor of
-    /// the task that waits on its stack.
+    /// `awaited` what it waits for. Any other worker gets nothing from above `within`, the anchor
+    /// of the task that waits on its stack.
     ///
-    /// The new task lies on top of the waiting one, which cannot go on before the new one has ended.
-    /// If the new task came from above, the waiting one would hold its part of the cache for
+    /// The new task lies on top of the waiting one, which cannot go on before the new one has
+    /// ended. If the new task came from above, the waiting one would hold its part of the cache for
     /// nothing, and the stack would grow by a task for each level of the tree of caches, again and
     /// again.
     pub(crate) fn get(
@@ -231,8 +231,9 @@ impl Engine {
     }
 
     /// `awaited` if a worker that waits for it may run only its descendants: by the pool's
-    /// [`WaitPolicy`], or because the worker is `deep` and must not pile up more on its stack. `None`
-    /// if the worker may run anything, as always under policies that may not find descendants.
+    /// [`WaitPolicy`], or because the worker is `deep` and must not pile up more on its stack.
+    /// `None` if the worker may run anything, as always under policies that may not find
+    /// descendants.
     pub(crate) fn narrowed(&self, awaited: Option<Ancestor>, deep: bool) -> Option<Ancestor> {
         awaited.filter(|_| {
             (deep || self.wait_policy == WaitPolicy::Descendants)
@@ -306,8 +307,8 @@ impl Engine {
         notified
     }
 
-    /// Called when all threads sleep or are about to. If the policy holds jobs that it gives to none
-    /// of them, the pool is deadlocked: this raises the *alarm* and returns true.
+    /// Called when all threads sleep or are about to. If the policy holds jobs that it gives to
+    /// none of them, the pool is deadlocked: this raises the *alarm* and returns true.
     ///
     /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took
     /// another task, which now waits for space that the buried task holds, or that a task holds

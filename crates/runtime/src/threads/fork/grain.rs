@@ -65,8 +65,8 @@ pub(crate) enum Advice {
     Fork,
     /// It is a fork, and [`Grain::learn`] should be called with its time.
     Watch,
-    /// What it makes should be inlined calls, and [`Grain::learn`] should be called with the time of
-    /// both halves.
+    /// What it makes should be inlined calls, and [`Grain::learn`] should be called with the time
+    /// of both halves.
     Inline,
 }
 
@@ -141,8 +141,8 @@ impl Grain {
     }
 }
 
-/// The depth at which regions should begin if those that begin at `depth` take `mean`. In a balanced
-/// tree, tasks one fork deeper take half the time.
+/// The depth at which regions should begin if those that begin at `depth` take `mean`. In a
+/// balanced tree, tasks one fork deeper take half the time.
 fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;

@@ -21,8 +21,8 @@ use super::{
     steal_request::stack_pointer,
 };
 
-/// How far down the stack a region reaches, in bytes: some 64 small frames. A balanced tree of calls
-/// that takes little time is less deep.
+/// How far down the stack a region reaches, in bytes: some 64 small frames. A balanced tree of
+/// calls that takes little time is less deep.
 const REACH: usize = 8 << 10;
 
 /// What one worker knows of its regions.

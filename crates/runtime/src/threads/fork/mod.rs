@@ -154,8 +154,8 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 
 /// Waits for a second half that was published; it is the youngest pending fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
-    // Also where the latch is set already: the halves may have run at the same time, so that their
-    // time tells nothing.
+    // Also where the latch is set already: the halves may have run at the same time, and
+    // then their time is no measure.
     worker.inlined_regions().waits();
     // SAFETY: it has been published.
     let latch = unsafe { frame.latch() };

@@ -16,8 +16,8 @@ use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
 /// So no request is lost to a region that begins at the same moment.
 #[derive(Debug)]
 pub(crate) struct StealRequests {
-    /// None of the worker's forks is with the policy. Its oldest private fork should be, or the next
-    /// that it makes.
+    /// None of the worker's forks is with the policy. Its oldest private fork should be, or the
+    /// next that it makes.
     requested: AtomicBool,
     /// Counts the published forks that any worker has taken, the owner included.
     taken: AtomicUsize,

@@ -73,8 +73,8 @@ impl Shared {
         }
     }
 
-    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it
-    /// was told of and does not look for.
+    /// Waits as a worker does whose latch will be set: takes what it finds, and passes a
+    /// notification on if it does not look for work.
     fn wait_for_latch(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
         let mut notified = None;
@@ -94,7 +94,7 @@ impl Shared {
         }
     }
 
-    /// Waits until somebody has taken something, and helps.
+    /// Waits until any thread has taken something, and helps.
     fn wait_for_taken(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
         loop {

@@ -4,7 +4,7 @@
 //! detection: Mattern, 1989). The last task to end lets the scope go on. If each spawn added a
 //! credit and each end returned one, threads with short tasks would do little else than pass that
 //! line around. So a worker *holds* the credit of a task that has ended, and gives it to the next
-//! task that it spawns into the same scope. Both are plain writes of its own.
+//! task that it spawns into the same scope. Both are ordinary writes to its own memory.
 //!
 //! A credit that is held keeps the scope waiting. So a worker
 //! [returns](Base::return_credits) all that it holds

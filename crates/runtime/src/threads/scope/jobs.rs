@@ -231,8 +231,8 @@ pub(crate) struct Fifo {
     tasks: Mutex<VecDeque<JobRef>>,
 }
 
-// SAFETY: the header is written before the queue is shared, and then only read; the lineage that
-// it points to lives as long as there are tickets (the scope, of which they are a part, waits for all
+// SAFETY: the header is written before the queue is shared, and then only read; the lineage that it
+// points to lives as long as there are tickets (the scope, of which they are a part, waits for all
 // its tasks); the tasks are behind a lock, and `JobRef` is `Send`.
 unsafe impl Send for Fifo {}
 // SAFETY: as above.

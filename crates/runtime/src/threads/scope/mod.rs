@@ -60,8 +60,8 @@ impl Base {
         self.lineage
     }
 
-    /// The number of tasks that have not ended, the body among them; or that have, but workers have
-    /// not said so yet.
+    /// The credits: the number of tasks that have not ended, the body included, and of those whose
+    /// credit a worker still holds.
     pub(crate) fn open(&self) -> usize {
         self.credits.get()
     }
@@ -106,7 +106,7 @@ impl Base {
         Worker::with_current(|worker| {
             let held_credits = worker.expect("tasks run on workers").held_credits();
             let all = {
-                // SAFETY: live, as the task is counted until it is told below, or later.
+                // SAFETY: live, as the task's credit is returned below, or later.
                 let base = unsafe { this.as_ref() };
                 if !held_credits.is_for(base.lineage.as_ptr()) {
                     Self::return_credits(held_credits);
@@ -123,8 +123,8 @@ impl Base {
     #[inline(never)]
     pub(crate) fn return_credits(held_credits: &HeldCredits) {
         if let Some((scope, count)) = held_credits.take_all() {
-            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so
-            // it is live; they ran on this worker, so the pool is its own, which it keeps.
+            // SAFETY: these credits have not been returned, so the scope is live; the tasks ran on
+            // this worker, so the pool is its own, which it keeps.
             unsafe { Self::end(scope, count) };
         }
     }

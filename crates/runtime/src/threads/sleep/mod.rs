@@ -166,8 +166,8 @@ enum WakeReason {
     Notified(ClusterId),
 }
 
-/// Where one thread sleeps: a state that others may change from *sleepy* to *woken*, and a lock with
-/// a condition to wait on.
+/// Where one thread sleeps: a state that others may change from *sleepy* to *woken*, and a lock
+/// with a condition to wait on.
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: AtomicU32,
@@ -222,8 +222,8 @@ impl Parker {
         {
             return false;
         }
-        // The empty critical section is needed: an owner that saw `SLEEPY` under the lock is waiting
-        // by the time that we hold it.
+        // The empty critical section is needed: an owner that saw `SLEEPY` under the lock is
+        // waiting by the time that we hold it.
         drop(lock(&self.lock));
         self.changed.notify_one();
         true

@@ -64,8 +64,8 @@ impl Worker {
     }
 
     /// Runs the jobs that the handler of the exit has spawned, at the very end. They lie in the
-    /// mailbox: the policy might refuse them to this thread, and the threads that it would give them
-    /// to may have ended.
+    /// mailbox: the policy might refuse them to this thread, and the threads that it would give
+    /// them to may have ended.
     pub(super) fn work_off(&self) {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(&ready);

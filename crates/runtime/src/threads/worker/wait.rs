@@ -52,8 +52,9 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs what the policy has for this worker until `latch` is set. `awaited` is what will set it.
-    /// The worker runs only descendants of that if it is [narrowed](crate::threads::engine::Engine::narrowed) to them.
+    /// Runs what the policy has for this worker until `latch` is set. `awaited` is what will set
+    /// it. The worker runs only descendants of that if it is
+    /// [narrowed](crate::threads::engine::Engine::narrowed) to them.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
@@ -81,10 +82,10 @@ impl Worker {
     /// - would keep it from giving back a lock that its task holds, and for which others may wait,
     /// - and would bury tasks on its stack for which others wait in turn.
     ///
-    /// So for a moment the worker runs descendants of the fork only (*leapfrogging*: Wagner & Calder,
-    /// PPoPP 1993). It does not wait where the policy cannot find them. This is for
-    /// forks only: a worker that waits for a scope runs the scope's tasks, and others of its own
-    /// queue in their order, as rayon does.
+    /// So for a moment the worker runs descendants of the fork only (*leapfrogging*: Wagner &
+    /// Calder, PPoPP 1993). It does not wait where the policy cannot find them. This is for forks
+    /// only: a worker that waits for a scope runs the scope's tasks, and others of its own queue in
+    /// their order, as rayon does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
         if self.engine().capabilities.finds == Finds::Nothing {
             return false;
@@ -159,7 +160,8 @@ impl Worker {
         }
     }
 
-    /// Looks for work as an idle worker does: heeds the alarm, asks the policy, then reads the mail.
+    /// Looks for work as an idle worker does: heeds the alarm, asks the policy, then reads the
+    /// mail.
     fn look_again(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         self.heed_alarm();
         self.get(awaited).or_else(|| self.mail())
