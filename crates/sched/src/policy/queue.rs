@@ -40,7 +40,7 @@ impl<T> Queue<T> {
     }
 
     /// The newest.
-    // Apart from `take_new`: `Guarded::with` then moves the entry in registers.
+    // Not one with `take_new`, so that `Guarded::with` moves the entry in registers.
     #[inline]
     pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, VecDeque::pop_back)
