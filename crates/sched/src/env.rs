@@ -54,7 +54,7 @@ impl Env for QuietEnv {
     fn steal(&mut self, _: WorkerId, _: bool) {}
 }
 
-/// Data behind a mutex that announces itself to the [`Env`], so that waiting for it can be priced.
+/// Data behind a mutex. Each use is reported to the [`Env`], so that waiting for it can be priced.
 #[derive(Debug)]
 pub struct Guarded<D> {
     id: LockId,

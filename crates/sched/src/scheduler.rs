@@ -49,8 +49,8 @@ pub struct Ask<'a, T> {
     /// Only what this accepts; all else stays where it is. [`Capabilities::finds`] says whether the
     /// policy can look for it.
     ///
-    /// The function may be called under the policy's locks. It is shown only what has not been
-    /// handed out.
+    /// The function may be called under the policy's locks. It is shown only jobs that `get`
+    /// has not returned.
     pub accepts: Option<&'a dyn Fn(&T) -> bool>,
     /// Only what the worker finds without stealing from others' queues. Policies without queues of
     /// single workers need not mind.
@@ -91,8 +91,8 @@ pub struct Capabilities {
     /// [`Scheduler::done`] and [`Scheduler::task_ended`].
     pub follows_tasks: bool,
     /// Every fork of a task that goes on parent-first must come to the policy, each child with its
-    /// place in the tree of tasks. Otherwise an engine may keep forks to itself until a worker
-    /// wants one.
+    /// place in the tree of tasks. Otherwise an engine may keep forks private until a worker
+    /// requests one.
     pub sees_forks: bool,
 }
 
@@ -112,8 +112,8 @@ impl Default for Capabilities {
 /// A scheduling policy at work: an object shared by all workers.
 ///
 /// # Protocol
-/// - For each strand that worker w runs, `get(w)` hands it out (or [`Scheduler::resume`] announces
-///   it), the engine runs it, and `done(w)` takes it back.
+/// - For each strand that worker w runs, `get(w)` returns it (or the engine calls
+///   [`Scheduler::resume`]), the engine runs it, and calls `done(w)`.
 /// - Where a strand ends in forks or wakes a continuation, `done` comes *before* the `add`s that
 ///   follow from it. What the strand held is free again when its successors are placed.
 /// - After the last `done` of a task, and once all that it forked has ended, comes `task_ended`.
@@ -167,7 +167,7 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     /// `ready` became ready on worker `w`. Returns the cluster whose workers may take it.
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId;
 
-    /// Hands out what worker `w` shall run next, with the policy's notes (its anchor) in its task.
+    /// Returns what worker `w` shall run next, with the policy's notes (its anchor) in its task.
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>>;
 
     /// Whether something seems to wait that `w` would find without stealing. This is a hint: others
@@ -176,7 +176,7 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
         false
     }
 
-    /// Worker `w` goes on with a strand of `task` that `get` did not hand out: a thread returns to
+    /// Worker `w` goes on with a strand of `task` that `get` did not return: a thread returns to
     /// the closure that called `join`, when its children have ended. The policy accounts for it and
     /// cannot refuse.
     fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {}

@@ -14,7 +14,7 @@ pub struct TaskInfo {
     /// Forks between the root task and it.
     pub depth: u32,
     /// Its number among its parent's children, counted from 0 and anew after each sync. Of a task
-    /// without a parent: the place in the program that it comes from, where the engine can tell.
+    /// without a parent: the place in the program that it comes from, where the engine knows it.
     pub index: u32,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,

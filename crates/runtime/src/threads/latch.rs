@@ -1,4 +1,4 @@
-//! Latches: flags that are set once, and that somebody waits for.
+//! Latches: flags that are set once, and for which one thread waits.
 //!
 //! [`Latch`] is what a worker waits on while it runs other work; [`ThreadLatch`] is what a thread
 //! outside all pools blocks on.

@@ -65,7 +65,7 @@ fn current_or_global<R: Send>(op: impl FnOnce(&Worker) -> R + Send) -> R {
 }
 
 /// A number for the worker that this thread is, which no other living worker has; 0 if it is none.
-/// A thread is one worker as long as user code runs on it, so threads can be told apart by it.
+/// A thread is one worker as long as user code runs on it, so the number distinguishes threads.
 #[inline(always)]
 pub(crate) fn worker_address() -> usize {
     Worker::with_current(|worker| worker.map_or(0, |worker| std::ptr::from_ref(worker).addr()))

@@ -189,7 +189,7 @@ impl Registry {
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         let injected = unsafe { job.as_job() };
         // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
-        // SAFETY: the place is of the job that waits here.
+        // SAFETY: the lineage is of the job that waits here.
         unsafe { job.header.birthplace.set(worker.lineage()) };
         self.inject(injected, root);
         worker.wait(&latch, Some(Ancestor::new(&raw const job)));
@@ -215,7 +215,7 @@ impl Registry {
     }
 
     /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or
-    /// from outside. `task` is told which.
+    /// from outside. `task` gets the worker.
     pub(crate) fn give(
         self: &Arc<Self>,
         job: JobRef,
@@ -288,7 +288,7 @@ impl Registry {
         stats::process::ended(self);
         if let Some(waiter) = waiter {
             // SAFETY: a waiter's latch lives until it is set; taken out, so set here only.
-            unsafe { waiter.tell() };
+            unsafe { waiter.set() };
         }
     }
 
@@ -297,7 +297,7 @@ impl Registry {
     pub(super) fn wait_for_end(&self, worker: Option<&Worker>) {
         let Some(worker) = worker else {
             let latch = Arc::new(ThreadLatch::new());
-            if self.tell_of_end(Done::Thread(Arc::clone(&latch))) {
+            if self.register_waiter(Done::Thread(Arc::clone(&latch))) {
                 latch.wait();
             }
             return;
@@ -305,15 +305,15 @@ impl Registry {
         let latch = Latch::new(worker.parker());
         let no_unwind = NoUnwind;
         let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
-        if self.tell_of_end(Done::Worker(waiter)) {
+        if self.register_waiter(Done::Worker(waiter)) {
             // Whatever the last jobs there need of the worker's pool.
             worker.wait(&latch, None);
         }
         no_unwind.over();
     }
 
-    /// Lets `waiter` be told when all threads have ended; returns false if they have.
-    fn tell_of_end(&self, waiter: Done) -> bool {
+    /// Registers `waiter` to be woken when all threads have ended; returns false if they have.
+    fn register_waiter(&self, waiter: Done) -> bool {
         let mut alive = lock(&self.alive);
         let some = alive.threads > 0;
         if some {
@@ -370,7 +370,7 @@ struct Install<F, R> {
     done: Done,
 }
 
-/// Whom to tell.
+/// The latch of the thread that waits.
 #[derive(Clone, Debug)]
 enum Done {
     Thread(Arc<ThreadLatch>),
@@ -382,7 +382,7 @@ impl Done {
     ///
     /// # Safety
     /// It lives until it is set, which nobody else does.
-    unsafe fn tell(self) {
+    unsafe fn set(self) {
         match self {
             Self::Thread(latch) => latch.set(),
             Self::Worker(Waiter { latch, home }) => {
@@ -431,7 +431,7 @@ impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
         };
         ended();
         // SAFETY: the latch lives until it is set, here only.
-        unsafe { done.tell() };
+        unsafe { done.set() };
     }
 
     /// The result, or its panic; after the latch was seen set.

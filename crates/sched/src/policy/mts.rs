@@ -77,8 +77,8 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
         !self.stacks[self.sockets.of(w)].seems_empty()
     }
 
-    /// Names the socket while something is on its stack: what a batch left there was announced to
-    /// none of its workers.
+    /// Returns the socket while its stack holds a task: none of its workers was notified of what a
+    /// batch left there.
     fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
         let socket = self.sockets.of(w);
         (!self.stacks[socket].seems_empty()).then(|| self.sockets.cluster(socket))

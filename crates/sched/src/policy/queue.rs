@@ -9,7 +9,7 @@ use std::{
 
 use crate::{Env, Guarded, LockId, Ready};
 
-/// What a worker accepts; whatever there is, if it does not say.
+/// Which jobs a worker accepts; all if `None`.
 pub(super) type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
 
 /// The numbers `among`, but for `own`, once round from a random one on.
@@ -45,14 +45,14 @@ impl<T> Queue<T> {
         });
     }
 
-    /// Whether it was empty. A worker that has learnt of an entry (an engine tells the others of
-    /// each `add`, once it is done) does not miss it: the store below comes before that.
+    /// Whether it was empty. A worker that was notified of an entry does not miss it: an engine
+    /// notifies after each `add`, and so after the store of the length.
     pub(super) fn seems_empty(&self) -> bool {
         self.len.load(Ordering::Acquire) == 0
     }
 
     /// The newest.
-    // Apart from `take_new`: `Guarded::with` then moves the entry in registers.
+    // Not one with `take_new`, so that `Guarded::with` moves the entry in registers.
     #[inline]
     pub(super) fn pop_new(&self, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, VecDeque::pop_back)

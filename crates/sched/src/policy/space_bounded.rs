@@ -9,9 +9,10 @@
 //! - *bounded*: at every cache, the sizes of the tasks anchored there and min(μM, strand size) of
 //!   each live strand that passes through it (is anchored above and runs below) sum to at most M.
 //!
-//! Each cluster keeps *buckets* of what its anchored tasks forked: bucket 0 what stays anchored
-//! here, bucket k ≥ 1 tasks that befit caches k levels further down. A worker that looks for work
-//! climbs from its leaf to the root, and at each cluster tries the buckets in order.
+//! Each cluster has a queue of what its anchored tasks forked, in *buckets*. Bucket 0 takes what
+//! stays anchored here; bucket k ≥ 1 takes tasks that befit caches k levels further down. A worker
+//! that looks for work climbs from its leaf to the root, and at each cluster tries the buckets in
+//! order.
 //!
 //! `sb-d` splits each cluster's bucket 0, the largest tasks' and the most contended, into a queue
 //! per child cluster: a worker takes the newest of its own child cluster's, else the oldest of a
@@ -19,9 +20,9 @@
 //!
 //! # Readings, where the source leaves a choice
 //! - Simhadri et al. lock a cluster at a time, from leaf to root, and hold each lock for what it
-//!   claims. Here the claims of all caches under one child of the root (a socket) are one ledger
-//!   behind one lock. A path is checked and claimed at once, so no claim is ever rolled back, and a
-//!   refused worker was refused for a reason that a later `done` will lift.
+//!   claims. Here the claims of all caches under one child of the root (a socket) are behind one
+//!   lock (`ledger.rs`). A path is checked and claimed at once, so no claim is ever rolled back,
+//!   and a refused worker was refused for a reason that a later `done` will lift.
 //! - A bucket is a stack. A worker tries its newest entry only, and leaves it where it does not
 //!   fit.
 //! - A strand claims space in the caches strictly below its anchor. A maximal task that skips
@@ -34,9 +35,9 @@
 //!   claimed μM, 1/μ of them at most would run under one cache, and further workers would stay idle
 //!   for the sake of a size that was never declared.
 //! - Of strands of which no size is known at all, a worker takes its own newest, else the oldest of
-//!   all, as in work stealing. On one stack it would take the newest of another, which is the
-//!   smallest part of that one's work; and a search that ends at the first find may go on in both
-//!   halves of the first half for ever.
+//!   all, as in work stealing. From one shared stack it would take another worker's newest, which
+//!   is the smallest part of that worker's work. Then a search that ends at the first find might
+//!   never get to the second half.
 
 use std::{
     collections::VecDeque,
@@ -61,8 +62,8 @@ pub(crate) struct SpaceBounded<T> {
     name: &'static str,
     ledger: Ledger,
     queues: Vec<ClusterQueue<T>>,
-    /// Some task had a size. Until then nothing is placed, and a worker may choose as under work
-    /// stealing.
+    /// Whether any task has had a size. Until then nothing is placed, and `get` can find any job
+    /// that an ask accepts.
     sized: AtomicBool,
 }
 
@@ -73,19 +74,21 @@ struct ClusterQueue<T> {
     /// without taking its lock.
     len: AtomicUsize,
     buckets: Guarded<Buckets<T>>,
-    /// Which part of bucket 0 is a worker's own, by worker from `first_worker` on.
+    /// Which part of bucket 0 is a worker's own: that of its child cluster. By worker, from
+    /// `first_worker` on.
     own_part: Vec<usize>,
     first_worker: u32,
-    /// Of the largest cache k levels further down, k = 1, 2, …: what bucket k takes.
+    /// The largest size that bucket k takes, k = 1, 2, …: σM of the largest cache k levels further
+    /// down.
     bounds: Thresholds,
 }
 
 #[derive(Debug)]
 struct Buckets<T> {
-    /// Bucket 0, what stays anchored here: one stack, or one for each child cluster. The new end is
-    /// the back.
+    /// Bucket 0, tasks that stay anchored here: one stack, or one for each child cluster. The
+    /// newest is at the back.
     here: Vec<Vec<Ready<T>>>,
-    /// Of bucket 0, what is of unknown size, with the worker that put it there.
+    /// The tasks of bucket 0 whose size is unknown, with the worker that put them there.
     unknown: VecDeque<(WorkerId, Ready<T>)>,
     /// Bucket k at index k − 1.
     deeper: Vec<Vec<Ready<T>>>,
@@ -118,8 +121,8 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        // Once something has a size, a worker that may run only what it waits for could wait for
-        // room that no task gives back.
+        // Once a task has a size, a worker that may run only what it waits for could wait for space
+        // that no task gives back.
         let sized = self.sized.load(Ordering::Relaxed);
         Capabilities {
             finds: if sized { Finds::IfThereIsRoom } else { Finds::Everything },
@@ -149,9 +152,9 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
-        let waits =
+        let has_entries =
             |cluster: &ClusterId| self.queues[cluster.index()].len.load(Ordering::SeqCst) > 0;
-        self.ledger.path(w).iter().any(waits)
+        self.ledger.path(w).iter().any(has_entries)
     }
 
     fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
@@ -213,7 +216,8 @@ impl<T: Handle> ClusterQueue<T> {
         });
     }
 
-    /// Takes the first entry, bucket by bucket, that is accepted and let in.
+    /// Takes the first entry, bucket by bucket, that is accepted and admitted: bucket 0, of known
+    /// size and then unknown, and the deeper ones.
     fn take(&self, look: Look<'_, T, impl Admit<T>>, env: &mut dyn Env) -> Option<Ready<T>> {
         if self.len.load(Ordering::SeqCst) == 0 {
             return None;
@@ -255,7 +259,7 @@ impl<T: Handle> ClusterQueue<T> {
     }
 }
 
-/// Lets an entry in, or not. The task that it returns carries the policy's notes.
+/// Admits an entry, or refuses it (`None`). The returned task carries the policy's notes.
 trait Admit<T>: Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo> {}
 
 impl<T, F: Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>> Admit<T> for F {}
@@ -268,7 +272,8 @@ struct Look<'a, T, A> {
 }
 
 impl<T: Handle, A: Admit<T>> Look<'_, T, A> {
-    /// Of unknown size, and accepted: the newest that the worker put there, else the oldest.
+    /// Takes, of the accepted tasks of unknown size, the newest that the worker put there, else the
+    /// oldest.
     fn take_unknown(
         &self,
         unknown: &mut VecDeque<(WorkerId, Ready<T>)>,
@@ -282,13 +287,13 @@ impl<T: Handle, A: Admit<T>> Look<'_, T, A> {
         Some(Ready { task, ..ready })
     }
 
-    /// From the first stack whose entry is let in.
+    /// Takes from the first stack whose entry is admitted.
     fn take_first(&self, stacks: &mut [Vec<Ready<T>>], env: &mut dyn Env) -> Option<Ready<T>> {
         stacks.iter_mut().find_map(|stack| self.take_one(stack, env))
     }
 
-    /// The newest entry. To an ask that accepts only some, the oldest of them, which is the
-    /// largest: another worker has put it there.
+    /// Takes the newest entry. For an ask that accepts only some, takes the oldest of them. Another
+    /// worker has put it there, so the oldest is the largest.
     fn take_one(&self, stack: &mut Vec<Ready<T>>, env: &mut dyn Env) -> Option<Ready<T>> {
         let at = match self.accepts {
             None => stack.len().checked_sub(1)?,

@@ -54,7 +54,7 @@ impl<T: Handle> WorkStealing<T> {
         })
     }
 
-    /// What a policy with two tiers is on a machine that has no two tiers.
+    /// Takes the place of a policy with two tiers on a machine that has no two tiers.
     pub(super) fn in_place_of(
         name: &'static str,
         machine: &Machine,
@@ -92,8 +92,8 @@ impl<T: Handle> WorkStealing<T> {
         }
     }
 
-    /// As `get`, of what is accepted.
-    // Apart from it: there an entry is moved in registers.
+    /// As `get`, but only what `accepts` accepts.
+    // A function of its own, so that `get` moves an entry in registers.
     #[inline(never)]
     fn get_accepted(
         &self,

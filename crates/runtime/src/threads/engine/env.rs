@@ -1,5 +1,4 @@
-//! What a policy is given of the world on real threads: random numbers, and counters for its
-//! steals.
+//! The [`Env`] of real threads: random numbers, and counters for steals.
 
 use std::{cell::Cell, io::Write};
 
@@ -76,7 +75,7 @@ impl Env for ThreadEnv<'_> {
     }
 }
 
-/// Says it on stderr, the first time.
+/// Prints `what` on stderr, the first time.
 fn tell_once(what: &str) {
     static TOLD: std::sync::Once = std::sync::Once::new();
     TOLD.call_once(|| {

@@ -76,7 +76,7 @@ impl JobRef {
 }
 
 impl JobRef {
-    /// Its place, for what it forks.
+    /// The lineage of what it forks.
     ///
     /// # Safety
     /// The job has not been executed; the result is used only until it has been.
@@ -117,13 +117,13 @@ impl fmt::Debug for JobRef {
     }
 }
 
-/// Aborts the process if it is dropped: for stretches that must not unwind, because others hold
-/// pointers into the stack.
+/// Aborts the process if it is dropped. It guards code that must not unwind because other threads
+/// hold pointers into the stack.
 #[derive(Debug)]
 pub(crate) struct NoUnwind;
 
 impl NoUnwind {
-    /// The stretch is over.
+    /// The guarded code is over.
     #[inline(always)]
     pub(crate) fn over(self) {
         std::mem::forget(self);

@@ -1,5 +1,5 @@
-//! Which job was forked in which: so that a worker can tell what descends from the job that it
-//! waits for.
+//! Which job was forked in which. From it a worker knows what descends from the job that it waits
+//! for (leapfrogging).
 
 use std::{cell::Cell, ptr};
 
@@ -13,9 +13,9 @@ impl Ancestor {
     }
 }
 
-/// A job that is running, or a scope that is open: where the jobs forked there descend from. It is
-/// on the stack of the thread that runs the job, or waits for the scope, and so outlives all that
-/// descends from it.
+/// A job that is running or a scope that is open, with its ancestors: a linked list up to the root.
+/// Each job that is forked or spawned there points to it. It lies on the stack of the thread that
+/// runs the job or waits for the scope, and so outlives all that descends from it.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     of: Ancestor,
@@ -23,7 +23,7 @@ pub(crate) struct Lineage {
 }
 
 impl Lineage {
-    /// The place of `of`, which was forked at `parent`.
+    /// The lineage of what `of` forks; `of` was forked at `parent`.
     ///
     /// # Safety
     /// `parent` is null or outlives this.
@@ -49,17 +49,17 @@ impl Lineage {
     }
 }
 
-/// A [`Lineage`] that lives as long as whatever holds this.
+/// A pointer to a [`Lineage`] that lives as long as the holder of this.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(*const Lineage);
+pub(crate) struct LineageRef(*const Lineage);
 
 // SAFETY: a lineage does not change, so any thread may read it, and lives as long as this is used
 // (promised to `new`).
-unsafe impl Send for Place {}
+unsafe impl Send for LineageRef {}
 // SAFETY: as above.
-unsafe impl Sync for Place {}
+unsafe impl Sync for LineageRef {}
 
-impl Place {
+impl LineageRef {
     /// # Safety
     /// It is used only while `lineage` lives.
     pub(crate) unsafe fn new(lineage: &Lineage) -> Self {

@@ -1,8 +1,8 @@
 //! The upper layer: forks that other workers need, and how the policy decides about them.
 //!
-//! The engine of a pool holds its policy (any [`Scheduler`]), calls it as its protocol asks, and
-//! notifies the sleepers for whom it has something. The lower layer ([`crate::fork`]) comes here
-//! only when it must.
+//! The engine of a pool holds its policy (any [`Scheduler`]), calls it as the protocol of
+//! [`Scheduler`] requires, and notifies the workers that may take what became ready. The lower
+//! layer ([`super::fork`]) calls the engine only for forks that it publishes.
 
 mod env;
 mod job;
@@ -22,7 +22,7 @@ use crossbeam_utils::CachePadded;
 pub(crate) use self::{
     env::{Random, ThreadEnv},
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
-    lineage::{Ancestor, Lineage, Place},
+    lineage::{Ancestor, Lineage, LineageRef},
     meter::Meter,
     thresholds::ForkThresholds,
 };
@@ -64,16 +64,18 @@ pub(crate) struct Engine {
     options: Options,
     wait_policy: WaitPolicy,
     threads: usize,
-    /// Threads of the pool under each cluster. Of the root only, if the policy minds no places.
+    /// How many threads of the pool stand under each cluster; only the root's number if the policy
+    /// does not mind which workers share a cache.
     threads_under: Vec<usize>,
-    /// Jobs that the policy holds; counted only under policies that may refuse to hand them out.
+    /// Jobs that the policy holds; counted only under policies that may refuse them.
     queued: CachePadded<AtomicUsize>,
     /// Threads that sleep and may take only tasks bound to some cache, or only descendants of what
     /// they wait for.
     restricted: AtomicUsize,
-    /// Tasks that hold part of a cache: maximal ones that were handed out and have not ended.
+    /// Tasks that hold part of a cache: maximal ones that the policy gave out and that have not
+    /// ended.
     holding: CachePadded<AtomicUsize>,
-    /// Counts the times that the pool was stuck.
+    /// Counts how often the pool was stuck: see [`Self::raise_alarm_if_stuck`].
     alarm: AtomicUsize,
     pub(crate) sleep: Sleep,
 }
@@ -123,7 +125,7 @@ impl Engine {
         self.policy.name()
     }
 
-    /// The pool's machine. The first call may read what the system tells of it.
+    /// The pool's machine. The first call may read it from the system.
     pub(crate) fn machine(&self) -> &Machine {
         self.machine.get()
     }
@@ -170,7 +172,7 @@ impl Engine {
         self.policy.tiers()
     }
 
-    /// Whether waiting workers can be held to the pool's [`WaitPolicy`] under its scheduler.
+    /// Whether the scheduler can keep waiting workers to the pool's [`WaitPolicy`].
     pub(crate) fn can_wait_as_asked(&self) -> bool {
         self.wait_policy == WaitPolicy::Anything
             || (self.capabilities.finds == Finds::Everything && !self.capabilities.places_by_size)
@@ -192,26 +194,26 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn add(&self, w: WorkerId, job: JobRef, mut task: TaskInfo, env: &mut dyn Env) {
         if self.capabilities.sees_forks && task.depth == 0 {
-            // Tells one computation of the program from another.
-            // SAFETY: it has not been executed: it is only now given to the policy.
+            // It distinguishes one computation of the program from another.
+            // SAFETY: the job has not been executed: the policy gets it only below.
             task.index = unsafe { job.site() };
         }
         if self.capabilities.may_refuse {
-            // Before the add: see "What is announced" in sleep/README.md.
+            // Before the add: see "What is notified" in sleep/README.md.
             self.queued.fetch_add(1, SeqCst);
         }
         let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
         self.notify(w, cluster);
     }
 
-    /// What `w` runs next. A worker that may run only what it waits for gives that as `awaited`:
-    /// see [`Self::narrowed`]. Another one, which waits within a task anchored at `within`, gets
-    /// nothing from further up.
+    /// What `w` runs next. A worker that is [narrowed](Self::narrowed) to descendants gives as
+    /// `awaited` what it waits for. Any other worker gets nothing from above `within`, the anchor
+    /// of the task that waits on its stack.
     ///
-    /// What it gets lies on top of the waiting task on its stack, and that task cannot go on before
-    /// the other has ended. Were the other from further up, the waiting task would hold its part of
-    /// the cache for nothing, and the stack would grow by a task for each level of the tree of
-    /// caches, again and again.
+    /// The new task lies on top of the waiting one, which cannot go on before the new one has
+    /// ended. If the new task came from above, the waiting one would hold its part of the cache for
+    /// nothing, and the stack would grow by a task for each level of the tree of caches, again and
+    /// again.
     pub(crate) fn get(
         &self,
         w: WorkerId,
@@ -220,17 +222,18 @@ impl Engine {
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
         let Some(awaited) = awaited else {
-            return self.taken(self.policy.get(w, Ask { within, ..Ask::ANYTHING }, env));
+            return self.count_given(self.policy.get(w, Ask { within, ..Ask::ANYTHING }, env));
         };
-        // SAFETY: a policy shows only jobs that have not been handed out, and hands none of them
-        // out before the call returns.
+        // SAFETY: a policy shows only jobs that it has not returned from `get`, and returns none of
+        // them before the call ends.
         let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-        self.taken(self.policy.get(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env))
+        self.count_given(self.policy.get(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env))
     }
 
-    /// What a worker that waits for `awaited` must keep to, if it must: by the pool's
-    /// [`WaitPolicy`], or because it is `deep` and must not pile up more on its stack. (Under
-    /// policies that may not find it, it takes what there is.)
+    /// `awaited` if a worker that waits for it may run only its descendants: by the pool's
+    /// [`WaitPolicy`], or because the worker is `deep` and must not pile up more on its stack.
+    /// `None` if the worker may run anything, as always under policies that may not find
+    /// descendants.
     pub(crate) fn narrowed(&self, awaited: Option<Ancestor>, deep: bool) -> Option<Ancestor> {
         awaited.filter(|_| {
             (deep || self.wait_policy == WaitPolicy::Descendants)
@@ -245,7 +248,7 @@ impl Engine {
         within: ClusterId,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.taken(self.policy.get(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env))
+        self.count_given(self.policy.get(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env))
     }
 
     /// Whether there seems to be something that `w` finds without stealing.
@@ -253,7 +256,8 @@ impl Engine {
         self.policy.has_own(w)
     }
 
-    fn taken(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
+    /// Counts what the policy gave out, under policies that may refuse.
+    fn count_given(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         if self.capabilities.may_refuse
             && let Some(ready) = &ready
         {
@@ -273,7 +277,7 @@ impl Engine {
     /// `w` has run `strand`.
     pub(crate) fn done(&self, w: WorkerId, strand: &Strand, env: &mut dyn Env) {
         let cluster = self.policy.done(w, strand, env);
-        self.notify_room(w, cluster);
+        self.notify_space(w, cluster);
     }
 
     /// `task` has ended on `w`.
@@ -282,7 +286,7 @@ impl Engine {
             self.holding.fetch_sub(1, SeqCst);
         }
         let cluster = self.policy.task_ended(w, task, env);
-        self.notify_room(w, cluster);
+        self.notify_space(w, cluster);
     }
 
     /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for
@@ -298,21 +302,21 @@ impl Engine {
     ) -> Option<ClusterId> {
         let restricted = usize::from(within != ClusterId::ROOT || awaited.is_some());
         self.restricted.fetch_add(restricted, SeqCst);
-        let events = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
+        let notified = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
         self.restricted.fetch_sub(restricted, SeqCst);
-        events
+        notified
     }
 
-    /// All threads sleep, or are about to: if the policy holds jobs that it gives to none of them,
-    /// raises the alarm.
+    /// Called when all threads sleep or are about to. If the policy holds jobs that it gives to
+    /// none of them, the pool is deadlocked: this raises the *alarm* and returns true.
     ///
     /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took
-    /// another task, which now waits for room that the buried task holds, or that a task holds
-    /// which waits for the buried one. [`Self::get`] avoids that where rooms are as `sb` gives
-    /// them; this is the net below it for any policy that refuses. On an alarm all waiting tasks
-    /// give back what they hold of the caches, at once instead of at their end, and their threads
-    /// may take anything: then no policy has a reason to refuse. (The space-bounded study's
-    /// continuations are jobs of their own, so its schedulers do not know this case.)
+    /// another task, which now waits for space that the buried task holds, or that a task holds
+    /// which waits for the buried one. [`Self::get`] avoids that for `sb` and `sb-d`; the alarm is
+    /// for any policy that refuses. On an alarm all waiting tasks give back what they hold of the
+    /// caches, at once instead of at their end, and their threads may take anything. Then no policy
+    /// has a reason to refuse. (In Simhadri et al. (2016) continuations are jobs of their own, so
+    /// the case does not arise.)
     fn raise_alarm_if_stuck(&self, w: WorkerId) -> bool {
         let reason = self.holding.load(SeqCst) > 0 || self.restricted.load(SeqCst) > 0;
         let stuck = reason && self.queued.load(SeqCst) > 0;
@@ -329,7 +333,8 @@ impl Engine {
         self.alarm.load(SeqCst)
     }
 
-    fn notify_room(&self, w: WorkerId, cluster: Option<ClusterId>) {
+    /// Notifies the threads under `cluster`, where space became free, if the policy holds jobs.
+    fn notify_space(&self, w: WorkerId, cluster: Option<ClusterId>) {
         if let Some(cluster) = cluster
             && self.queued.load(SeqCst) > 0
         {
@@ -337,7 +342,7 @@ impl Engine {
         }
     }
 
-    /// Tells the threads under `cluster` that there may be something for them; from `w`'s on.
+    /// Notifies the threads under `cluster`, from `w`'s on, that they may find a job.
     #[inline]
     pub(crate) fn notify(&self, w: WorkerId, cluster: ClusterId) {
         let everywhere = cluster == ClusterId::ROOT;

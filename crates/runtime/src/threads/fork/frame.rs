@@ -27,7 +27,7 @@ use crate::{
 #[repr(C)]
 pub(crate) struct PendingFork {
     job: JobHeader,
-    /// How many forks it lies below, from the program's start on.
+    /// How many forks enclose it, from the program's start on.
     depth: u32,
     /// Written when the fork is published, and not before.
     published: UnsafeCell<MaybeUninit<Published>>,
@@ -42,11 +42,11 @@ struct Published {
     requests: NonNull<StealRequests>,
 }
 
-/// The second half of a fork: a closure, and room for its result.
+/// The second half of a fork: a closure and a slot for its result.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame<W: Work> {
-    open: PendingFork,
+    pending: PendingFork,
     work: UnsafeCell<ManuallyDrop<W>>,
     result: UnsafeCell<MaybeUninit<thread::Result<W::Output>>>,
 }
@@ -64,7 +64,7 @@ impl<W: Work> Frame<W> {
     pub(crate) fn new(work: W, depth: u32) -> Self {
         let job = JobHeader::new(Self::TABLE);
         Self {
-            open: PendingFork { job, depth, published: UnsafeCell::new(MaybeUninit::uninit()) },
+            pending: PendingFork { job, depth, published: UnsafeCell::new(MaybeUninit::uninit()) },
             work: UnsafeCell::new(ManuallyDrop::new(work)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         }
@@ -84,7 +84,7 @@ impl<W: Work> Frame<W> {
         self.work.with(|work| unsafe { ManuallyDrop::into_inner(work.read()) })
     }
 
-    /// What descends from this fork descends from it.
+    /// The fork as its descendants know it.
     pub(crate) fn as_ancestor(&self) -> Ancestor {
         Ancestor::new(self)
     }
@@ -95,7 +95,7 @@ impl<W: Work> Frame<W> {
     /// [`PendingFork::publish`] has been called.
     pub(crate) unsafe fn latch(&self) -> &Latch {
         // SAFETY: promised by the caller.
-        &unsafe { self.open.published() }.latch
+        &unsafe { self.pending.published() }.latch
     }
 
     /// Takes the result of a fork that has been published and done.
@@ -126,13 +126,13 @@ impl PendingFork {
         lineage: *const Lineage,
     ) -> JobRef {
         // SAFETY: live, and shared with nobody yet.
-        let open = unsafe { fork.as_ref() };
+        let pending = unsafe { fork.as_ref() };
         // SAFETY: nobody else knows of the frame, so there is no other access.
-        open.published.with_mut(|published| unsafe {
+        pending.published.with_mut(|published| unsafe {
             (*published).write(Published { latch, requests: NonNull::from(requests) })
         });
         // SAFETY: promised by the caller.
-        unsafe { open.job.birthplace.set(lineage) };
+        unsafe { pending.job.birthplace.set(lineage) };
         // SAFETY: the frame stays until the latch is set, which is the last thing that executing it
         // does; its contents are `Send`; its table is made for its type in `Frame::new`.
         unsafe { JobRef::new(fork.cast()) }
@@ -153,9 +153,9 @@ impl PendingFork {
     /// `fork` is the start of a live [`Frame`] that has not been published.
     pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &TaskInfo) -> TaskInfo {
         // SAFETY: live.
-        let open = unsafe { fork.as_ref() };
+        let pending = unsafe { fork.as_ref() };
         // SAFETY: the table is for this frame, which is live and whose work has not been taken.
-        let (size, strand) = unsafe { (open.job.table.sizes)(fork.cast()) };
+        let (size, strand) = unsafe { (pending.job.table.sizes)(fork.cast()) };
         parent.child(1, size, strand)
     }
 }
@@ -167,15 +167,15 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
         // set.
         let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
         // SAFETY: the job has been published.
-        let published = unsafe { frame.open.published() };
+        let published = unsafe { frame.pending.published() };
         // SAFETY: the owner's requests live as long as the owner waits for this frame.
         let requests = unsafe { published.requests.as_ref() };
         requests.fork_was_taken();
         Worker::with_current(|worker| {
             // (In the models there is none.)
             if let Some(worker) = worker {
-                worker.takes(requests);
-                worker.inlined_regions().begin_at(frame.open.depth + 1);
+                worker.begins_fork_of(requests);
+                worker.inlined_regions().begin_at(frame.pending.depth + 1);
             }
         });
         // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the
@@ -207,7 +207,7 @@ unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
 /// the invariants.
 #[derive(Debug, Default)]
 pub(crate) struct ForkList {
-    open: RefCell<Vec<NonNull<PendingFork>>>,
+    pending: RefCell<Vec<NonNull<PendingFork>>>,
     /// The forks below this index have been published.
     published: Cell<usize>,
 }
@@ -215,12 +215,12 @@ pub(crate) struct ForkList {
 impl ForkList {
     /// The number of pending forks.
     pub(crate) fn len(&self) -> usize {
-        self.open.borrow().len()
+        self.pending.borrow().len()
     }
 
     /// Links `fork` at the young end. It must stay until it is popped.
     pub(crate) fn push(&self, fork: NonNull<PendingFork>) {
-        self.open.borrow_mut().push(fork);
+        self.pending.borrow_mut().push(fork);
     }
 
     /// Whether the youngest fork has been published.
@@ -230,7 +230,7 @@ impl ForkList {
 
     /// Unlinks the youngest fork, which has not been published.
     pub(crate) fn pop(&self) {
-        self.open.borrow_mut().pop();
+        self.pending.borrow_mut().pop();
     }
 
     /// Unlinks the youngest fork, which has been published and done.
@@ -248,7 +248,7 @@ impl ForkList {
     /// counts as published.
     pub(crate) fn publish_next(&self) -> Option<(usize, NonNull<PendingFork>)> {
         let at = self.published.get();
-        let fork = *self.open.borrow().get(at)?;
+        let fork = *self.pending.borrow().get(at)?;
         self.published.set(at + 1);
         Some((at, fork))
     }

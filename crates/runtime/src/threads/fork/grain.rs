@@ -1,7 +1,7 @@
 //! How deep below a program's start its forks are worth their price: learned by the clock, for each
 //! `join` in the source.
 //!
-//! A fork pays off if its halves take much longer than it costs to hand one out, about a
+//! A fork pays off if its halves take much longer than it costs to publish one, about a
 //! microsecond. Programs that fork down to single calls need no cut-off here: a worker times how
 //! long the tasks take that a `join` makes, and from the depth on where that falls below [`GRAIN`],
 //! `join` is two inlined calls. The depth is learned from below (from tasks that have been seen
@@ -26,14 +26,14 @@ const WINDOW: u32 = 16;
 /// A region that takes this many times [`GRAIN`] was predicted wrongly.
 const SURPRISE: u32 = 16;
 
-/// Places for what was learned. Two sites that meet in one make each other forget, which costs time
+/// Slots for what was learned. Two sites that meet in one make each other forget, which costs time
 /// only.
-const PLACES: usize = 64;
+const SLOTS: usize = 64;
 
 /// What one worker has learned.
 #[derive(Debug)]
 pub(crate) struct Grain {
-    sites: [Cell<Site>; PLACES],
+    sites: [Cell<Site>; SLOTS],
 }
 
 /// One `join` of the source: the address of what is made once for each type of its second half.
@@ -47,14 +47,14 @@ struct Site {
     depth: Option<u32>,
     /// The regions since the depth last changed, and what they took. While the depth is not
     /// known: the short tasks that were watched, and the shallowest of them.
-    inlined_regions: u32,
+    regions: u32,
     taken: Duration,
     shallowest: u32,
 }
 
 impl Site {
     const fn unknown(id: SiteId) -> Self {
-        Self { id, depth: None, inlined_regions: 0, taken: Duration::ZERO, shallowest: u32::MAX }
+        Self { id, depth: None, regions: 0, taken: Duration::ZERO, shallowest: u32::MAX }
     }
 }
 
@@ -63,29 +63,29 @@ impl Site {
 pub(crate) enum Advice {
     /// It is a fork.
     Fork,
-    /// It is a fork, and its time should be told to [`Grain::learn`].
+    /// It is a fork, and [`Grain::learn`] should be called with its time.
     Watch,
-    /// What it makes should be inlined calls, and the time of both halves be told to
-    /// [`Grain::learn`].
+    /// What it makes should be inlined calls, and [`Grain::learn`] should be called with the time
+    /// of both halves.
     Inline,
 }
 
 impl Grain {
     pub(crate) fn new() -> Self {
-        Self { sites: [const { Cell::new(Site::unknown(SiteId(0))) }; PLACES] }
+        Self { sites: [const { Cell::new(Site::unknown(SiteId(0))) }; SLOTS] }
     }
 
-    fn place(&self, id: SiteId) -> &Cell<Site> {
+    fn slot(&self, id: SiteId) -> &Cell<Site> {
         // Tables are some tens of bytes apart.
-        &self.sites[(id.0 >> 4 ^ id.0 >> 10) % PLACES]
+        &self.sites[(id.0 >> 4 ^ id.0 >> 10) % SLOTS]
     }
 
     /// What to do with a fork of `id`, `depth` forks below the program's start.
     pub(crate) fn advice(&self, id: SiteId, depth: u32) -> Advice {
-        let site = self.place(id).get();
+        let site = self.slot(id).get();
         match site.depth {
-            Some(plain) if site.id == id => {
-                if depth >= plain {
+            Some(inlined_from) if site.id == id => {
+                if depth >= inlined_from {
                     Advice::Inline
                 } else {
                     Advice::Fork
@@ -102,13 +102,13 @@ impl Grain {
 
     /// Knows nothing of `id` any more.
     pub(crate) fn forget(&self, id: SiteId) {
-        self.place(id).set(Site::unknown(id));
+        self.slot(id).set(Site::unknown(id));
     }
 
     /// What `advice` was given for took `taken`.
     pub(crate) fn learn(&self, id: SiteId, depth: u32, advice: Advice, taken: Duration) {
-        let place = self.place(id);
-        let mut site = place.get();
+        let slot = self.slot(id);
+        let mut site = slot.get();
         if site.id != id {
             site = Site::unknown(id);
         }
@@ -119,30 +119,30 @@ impl Grain {
             // All of the program takes less than is worth a fork.
             Advice::Watch if depth == 0 => site.depth = Some(0),
             Advice::Watch => {
-                site.inlined_regions += 1;
+                site.regions += 1;
                 site.shallowest = site.shallowest.min(depth);
-                if site.inlined_regions == WINDOW {
+                if site.regions == WINDOW {
                     // Nothing but short tasks. If those further up are as well, the next windows
                     // will show it.
-                    (site.depth, site.inlined_regions) = (Some(site.shallowest), 0);
+                    (site.depth, site.regions) = (Some(site.shallowest), 0);
                 }
             }
             Advice::Inline if Self::is_surprised(taken) => site = Site::unknown(id),
             Advice::Inline => {
-                site.inlined_regions += 1;
+                site.regions += 1;
                 site.taken += taken;
-                if site.inlined_regions == WINDOW {
+                if site.regions == WINDOW {
                     site.depth = site.depth.map(|depth| corrected(depth, site.taken / WINDOW));
-                    (site.inlined_regions, site.taken) = (0, Duration::ZERO);
+                    (site.regions, site.taken) = (0, Duration::ZERO);
                 }
             }
         }
-        place.set(site);
+        slot.set(site);
     }
 }
 
-/// The depth at which regions should begin, when those from `depth` on take `mean`: halving the
-/// depth's tasks once more, or less, halves or doubles their time in a balanced tree.
+/// The depth at which regions should begin if those that begin at `depth` take `mean`. In a
+/// balanced tree, tasks one fork deeper take half the time.
 fn corrected(depth: u32, mean: Duration) -> u32 {
     if mean > GRAIN * 2 {
         return depth + 1;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_that_makes_nothing_but_short_tasks_is_plain_soon() {
+    fn a_site_that_makes_nothing_but_short_tasks_is_inlined_soon() {
         let grain = Grain::new();
         for depth in 20..20 + WINDOW {
             assert_eq!(grain.advice(HERE, 20), Advice::Watch);
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_shorter_than_a_grain_is_plain_from_its_start() {
+    fn a_program_shorter_than_a_grain_is_inlined_from_its_start() {
         let grain = Grain::new();
         grain.learn(HERE, 0, Advice::Watch, SHORT);
         assert_eq!(grain.advice(HERE, 0), Advice::Inline);
     }
 
     #[test]
-    fn stretches_that_are_too_short_begin_earlier_and_long_ones_later() {
+    fn regions_that_are_too_short_begin_earlier_and_long_ones_later() {
         let grain = Grain::new();
         grain.learn(HERE, 20, Advice::Watch, GRAIN);
         for _ in 0..WINDOW {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn one_stretch_that_takes_far_too_long_and_all_is_forgotten() {
+    fn after_one_region_that_takes_far_too_long_all_is_forgotten() {
         let grain = Grain::new();
         grain.learn(HERE, 0, Advice::Watch, SHORT);
         grain.learn(HERE, 0, Advice::Inline, LONG);
@@ -223,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn two_sites_in_one_place_do_not_take_each_other_s_depth() {
+    fn two_sites_in_one_slot_do_not_take_each_other_s_depth() {
         let grain = Grain::new();
         let other = SiteId(HERE.0 ^ (1 << 4) ^ (1 << 10));
-        assert!(std::ptr::eq(grain.place(HERE), grain.place(other)));
+        assert!(std::ptr::eq(grain.slot(HERE), grain.slot(other)));
         grain.learn(HERE, 0, Advice::Watch, SHORT);
         assert_eq!(grain.advice(other, 0), Advice::Watch);
     }

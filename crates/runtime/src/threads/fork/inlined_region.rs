@@ -7,8 +7,8 @@
 //!
 //! The second halves of inlined calls cannot be published afterwards. So a region reaches only
 //! [`REACH`] bytes down the stack, and forks below are forks again; and one that turns out to be
-//! long is given up at the next fork. What lies on that much of stack is all that the others may
-//! have to wait for, where a program's tasks are suddenly of another kind than they were before.
+//! long is given up at the next fork. Where a prediction is wrong, others may have to wait for the
+//! calls on that much of the stack, and for no more.
 
 use std::{
     cell::Cell,
@@ -21,18 +21,18 @@ use super::{
     steal_request::stack_pointer,
 };
 
-/// How far down the stack a region reaches, in bytes: some 64 small frames, more than a balanced
-/// tree of calls is deep that does not take long.
+/// How far down the stack a region reaches, in bytes: some 64 small frames. A balanced tree of
+/// calls that takes little time is less deep.
 const REACH: usize = 8 << 10;
 
 /// What one worker knows of its regions.
 #[derive(Debug)]
 pub(crate) struct InlinedRegions {
     active: Cell<Option<Active>>,
-    /// How many forks lie in one another above what runs now, from the program's start on, other
-    /// workers' included.
+    /// How many nested forks enclose the running code, from the program's start on, other workers'
+    /// included.
     depth: Cell<u32>,
-    /// Counts what makes a time meaningless: each wait, in which other tasks may run.
+    /// Counts the waits. Other tasks may run in a wait, so a time that spans one is not learned.
     waits: Cell<u32>,
     grain: Grain,
 }
@@ -109,9 +109,9 @@ impl InlinedRegions {
         self.waits.set(self.waits.get().wrapping_add(1));
     }
 
-    /// A fork has been pushed, and a fork was published if one was wanted. It lasts until the
-    /// answer is dropped. `site` is where a region may begin.
-    pub(super) fn forked<'a>(
+    /// A fork has been pushed, and steal requests have been served. The fork lasts until the result
+    /// is dropped. `site` is the `join` by which a region may begin; `None` if none may.
+    pub(super) fn begin_fork<'a>(
         &'a self,
         requests: &'a StealRequests,
         site: Option<SiteId>,
@@ -129,11 +129,12 @@ impl InlinedRegions {
         fork
     }
 
-    /// A region to the end of the job begins, as nobody else may run what it forks.
+    /// A region begins that lasts to the end of the job, as no other worker may run what the job
+    /// forks.
     pub(crate) fn unshared<'a>(&'a self, requests: &'a StealRequests) -> InlinedRegion<'a> {
-        // All of the stack. An ask that is missed could not be granted.
+        // All of the stack. A request that is missed could not be served.
         self.active.set(Some(Active { inline_limit: 0, predicted: None }));
-        requests.lower_inline_limit_unasked(0);
+        requests.set_inline_limit(0);
         InlinedRegion { inlined_regions: self, requests }
     }
 
@@ -149,8 +150,8 @@ impl InlinedRegions {
         InlinedRegion { inlined_regions: self, requests }
     }
 
-    /// Whether a region is active, and worth going on with; then a steal request has been
-    /// served.
+    /// Whether a region is active and goes on; it does not if it takes much longer than predicted.
+    /// Steal requests have been served before.
     fn goes_on(&self, requests: &StealRequests) -> bool {
         let Some(Active { inline_limit, predicted }) = self.active.get() else { return false };
         if let Some((site, since)) = predicted
@@ -206,7 +207,7 @@ impl Drop for Forked<'_> {
         let taken = if watch.waits == inlined_regions.waits.get() {
             Some(watch.since.elapsed())
         } else {
-            // Somebody else may have run the second half: it is taken to be like the first.
+            // Another worker may have run the second half: it is taken to be like the first.
             watch.first.map(|first| first * 2)
         };
         if let Some(taken) = taken {

@@ -1,7 +1,7 @@
-//! The lower layer: [`join`], two inlined calls where no fork is needed, and a frame on the stack
-//! where nobody takes it.
+//! The lower layer: [`join`] is two inlined calls where no fork is needed, else a *pending fork*, a
+//! frame on the stack.
 //!
-//! `README.md` beside this file says how forks are kept and published.
+//! `README.md` beside this file specifies how forks are kept and published.
 
 mod frame;
 mod grain;
@@ -65,8 +65,8 @@ fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> 
     resume_unwind(panic)
 }
 
-/// [`join`] where a fork may be needed. Out of line, so that inlined calls pay for nothing but
-/// themselves.
+/// [`join`] where a fork may be needed. It is out of line, so that inlined calls pay for nothing
+/// but themselves.
 #[inline(never)]
 pub(crate) fn join_at_length<A, B>(a: A, b: B) -> (A::Output, B::Output)
 where
@@ -107,21 +107,22 @@ where
     // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
     // output are `Send`; should it be published, the frame stays until its latch is seen set.
-    unsafe { worker.open(frame.as_pending()) };
-    let mut forked =
-        worker.inlined_regions().forked(worker.requests(), may_be_inlined.then(Frame::<B>::site));
+    unsafe { worker.push_fork(frame.as_pending()) };
+    let mut forked = worker
+        .inlined_regions()
+        .begin_fork(worker.requests(), may_be_inlined.then(Frame::<B>::site));
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
         Ok(a) => a,
         Err(panic) => after_a_panic(worker, &frame, panic),
     };
     forked.first_has_ended();
     if worker.forks().youngest_is_published() {
-        return after_handing_out(worker, &frame, a);
+        return join_published(worker, &frame, a);
     }
     worker.forks().pop();
     // SAFETY: this is its owner, and it has not been published.
     let b = unsafe { frame.take_work() };
-    // Forks that are older may be wanted, and `b` may make none.
+    // Another worker may have requested a fork: older ones may be private, and `b` may make none.
     worker.serve(0);
     (a, run_child(worker, 1, b))
 }
@@ -129,7 +130,7 @@ where
 /// The end of a fork whose second half was published.
 #[cold]
 #[inline(never)]
-fn after_handing_out<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
+fn join_published<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B::Output) {
     match wait_for(worker, frame) {
         Ok(b) => (a, b),
         Err(panic) => resume_unwind(panic),
@@ -153,7 +154,8 @@ fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any 
 
 /// Waits for a second half that was published; it is the youngest pending fork.
 fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Output> {
-    // Even if it does not: the halves may have run at the same time.
+    // Also where the latch is set already: the halves may have run at the same time, and
+    // then their time is no measure.
     worker.inlined_regions().waits();
     // SAFETY: it has been published.
     let latch = unsafe { frame.latch() };
@@ -171,8 +173,7 @@ fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
     if W::SIZED { run_sized_child(worker, index, work) } else { work.run() }
 }
 
-/// [`join`] where at least one half declares its size, or the policy wants to see every
-/// fork.
+/// [`join`] where at least one half declares its size, or the policy must see every fork.
 fn join_sized<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -182,15 +183,18 @@ where
 {
     let parent = worker.task();
     let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
-    if worker.shows_forks() || worker.places(parent, &task_a) || worker.places(parent, &task_b) {
+    if worker.shows_forks()
+        || worker.must_be_placed(parent, &task_a)
+        || worker.must_be_placed(parent, &task_b)
+    {
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
     let may_be_inlined = worker.may_be_inlined(task_a.size.0.max(task_b.size.0));
     join_pending(worker, a, b, may_be_inlined)
 }
 
-/// The policy must place at least one half, or wants to see both: both go through it, and this
-/// worker runs what the policy gives it until both are done.
+/// [`join`] where the policy must place at least one half, or must see both. Both are published at
+/// once, and this worker runs what the policy gives it until both are done.
 #[cold]
 #[inline(never)]
 fn join_placed<A, B>(
@@ -207,13 +211,11 @@ where
 {
     let depth = worker.inlined_regions().depth();
     let (a, b) = (Frame::new(a, depth), Frame::new(b, depth));
-    // Two frames on this stack become known to others, so it must not be unwound before both are
-    // done.
+    // Two frames on this stack are published: it must not be unwound before both are done.
     let no_unwind = NoUnwind;
     let (requests, lineage) = (worker.requests(), worker.lineage());
-    // SAFETY: the frame is live until the wait below has seen its latch set, as are parker,
-    // requests and place, which are the worker's; work and output are `Send`; it is published here
-    // only.
+    // SAFETY: the frame is live until the wait below has seen its latch set, as are the worker's
+    // parker, requests and lineage; work and output are `Send`; it is published here only.
     let job_a = unsafe {
         PendingFork::publish(a.as_pending(), Latch::new(worker.parker()), requests, lineage)
     };
@@ -231,7 +233,7 @@ where
     // SAFETY: as above.
     let latch_b = unsafe { b.latch() };
     worker.counters().forks.bump();
-    worker.count_handed_out(2);
+    worker.count_published(2);
     worker.give_and_wait(&jobs, [(latch_a, a.as_ancestor()), (latch_b, b.as_ancestor())]);
     no_unwind.over();
     // SAFETY: the wait saw its latch set; taken here only.

@@ -1,28 +1,31 @@
-//! How others make a worker publish a fork.
+//! Steal requests: how others make a worker publish a fork.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use crate::threads::primitive::{AtomicBool, AtomicUsize, fence};
 
-/// What others write to a worker: that a fork of its should be published.
+/// The steal requests to one worker: others ask it to publish a fork.
 ///
-/// There are two words because inlined regions (see [`super::inlined_region`]) look at nothing but
-/// the second, the *inline limit*; that look is what remains of a fork's price there. The order of
-/// the writes is the protocol. The requester sets `requested` and then raises the limit; the owner
-/// lowers the limit and then reads `requested`; between the two lies a fence on both sides. So no
-/// request is lost to a region that begins at the same moment.
+/// There are two words because a `join` in an inlined region (see [`super::inlined_region`]) reads
+/// only one of them, the *inline limit*; this load is all that an inlined fork costs. The order of
+/// the accesses is the protocol:
+/// - The requester sets `requested` and then raises the limit.
+/// - The owner lowers the limit and then reads `requested`.
+/// - Each has a sequentially consistent fence between the two.
+///
+/// So no request is lost to a region that begins at the same moment.
 #[derive(Debug)]
 pub(crate) struct StealRequests {
-    /// None of the worker's forks lies with the policy: the next that it opens, or an older one,
-    /// should.
+    /// None of the worker's forks is with the policy. Its oldest private fork should be, or the
+    /// next that it makes.
     requested: AtomicBool,
-    /// Counts the forks that were published and have been taken, by whomever.
+    /// Counts the published forks that any worker has taken, the owner included.
     taken: AtomicUsize,
-    /// Code whose stack frame lies above this address may call instead of forking.
+    /// A `join` whose stack frame lies above this address is inlined.
     inline_limit: AtomicUsize,
 }
 
-/// No stack lies above it.
+/// The limit outside inlined regions: no stack lies above it.
 const INLINE_NOTHING: usize = usize::MAX;
 
 impl StealRequests {
@@ -44,7 +47,7 @@ impl StealRequests {
         }
     }
 
-    /// Anyone: a fork of the worker's has been taken; another is wanted.
+    /// Anyone: a fork of the worker's has been taken; requests another.
     pub(crate) fn fork_was_taken(&self) {
         self.taken.fetch_add(1, Relaxed);
         self.requested.store(true, Relaxed);
@@ -62,30 +65,30 @@ impl StealRequests {
         self.taken.load(Relaxed)
     }
 
-    /// The owner: whether one should be published from now on.
+    /// The owner: sets whether a fork should be published.
     pub(crate) fn set_requested(&self, requested: bool) {
         self.requested.store(requested, Relaxed);
     }
 
-    /// The owner: whether code with a stack frame at `address` is in an inlined region, and nobody
-    /// asks.
+    /// The owner: whether code with a stack frame at `address` is in an inlined region, and no
+    /// request has raised the limit.
     #[inline(always)]
     pub(crate) fn is_inlined(&self, address: usize) -> bool {
         address > self.inline_limit.load(Relaxed)
     }
 
-    /// The owner: an inlined region begins, or goes on, for all stack frames above `limit`, unless
-    /// a fork is wanted.
+    /// The owner: an inlined region begins, or goes on, for all stack frames above `inline_limit`,
+    /// unless a fork is requested.
     pub(crate) fn lower_inline_limit(&self, inline_limit: usize) {
-        self.lower_inline_limit_unasked(inline_limit);
+        self.set_inline_limit(inline_limit);
         fence(SeqCst);
         if self.is_requested() {
             self.raise_inline_limit();
         }
     }
 
-    /// The owner: as [`Self::lower_inline_limit`], whether or not a fork is wanted.
-    pub(crate) fn lower_inline_limit_unasked(&self, inline_limit: usize) {
+    /// The owner: as [`Self::lower_inline_limit`], whether or not a fork is requested.
+    pub(crate) fn set_inline_limit(&self, inline_limit: usize) {
         self.inline_limit.store(inline_limit, Relaxed);
     }
 
@@ -102,19 +105,19 @@ mod current {
     use super::StealRequests;
 
     thread_local! {
-        /// Those of a thread that is no worker never change: it is in no region.
+        /// A thread that is no worker has requests too. They never change: it is in no region.
         static STEAL_REQUESTS: StealRequests = const { StealRequests::new() };
     }
 
-    /// Whether the calling thread is a worker in an inlined region, of whom nobody wants anything.
+    /// Whether the calling thread is a worker in an inlined region to which no steal request came.
     #[inline(always)]
     pub(crate) fn is_inlined() -> bool {
-        // Its address is about the caller's stack pointer.
+        // The address of a local variable is close to the caller's stack pointer.
         let here = MaybeUninit::<u8>::uninit();
         STEAL_REQUESTS.with(|requests| requests.is_inlined((&raw const here).addr()))
     }
 
-    /// The stack pointer, about.
+    /// The stack pointer, approximately.
     #[inline(never)]
     pub(crate) fn stack_pointer() -> usize {
         let here = MaybeUninit::<u8>::uninit();

@@ -10,7 +10,7 @@ use crate::threads::{
     sleep::Sleep,
 };
 
-/// The policy of the model: a place for one job.
+/// The policy of the model: it holds one job.
 struct Shared {
     sleep: Sleep,
     job: Mutex<Option<JobRef>>,
@@ -63,7 +63,7 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         forks.pop_published();
         // SAFETY: its latch is set; taken here only.
         assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);
-        assert!(requests.is_requested(), "who took it has asked for another");
+        assert!(requests.is_requested(), "its taker has requested another");
         stealing.join().unwrap();
     });
 }
@@ -83,13 +83,13 @@ fn a_fork_that_stays_private_is_run_by_its_owner() {
 }
 
 #[test]
-fn no_ask_is_lost_to_a_plain_stretch_that_begins_at_the_same_time() {
+fn no_steal_request_is_lost_to_a_region_that_begins_at_the_same_time() {
     ::loom::model(|| {
         let requests = Arc::new(StealRequests::new());
         let others = Arc::clone(&requests);
-        let asking = ::loom::thread::spawn(move || others.fork_was_taken());
+        let requesting = ::loom::thread::spawn(move || others.fork_was_taken());
         requests.lower_inline_limit(0);
-        asking.join().unwrap();
+        requesting.join().unwrap();
         assert!(!requests.is_inlined(1), "the next join will see it");
     });
 }

@@ -29,7 +29,7 @@ unsafe impl Sync for Signal {}
 unsafe impl Send for Signal {}
 
 #[test]
-fn who_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
+fn a_thread_that_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
     ::loom::model(|| {
         let sleep = Sleep::new(1);
         let latch = Latch::new(sleep.parker(0));
@@ -82,7 +82,7 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
         let frame = Frame::new(|| 21, 0);
         let latch = Latch::new(shared.sleep.parker(1));
         // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the join
-        // below; null is a place.
+        // below; null is a lineage.
         let job =
             unsafe { PendingFork::publish(frame.as_pending(), latch, &requests, ptr::null()) };
         shared.mail.post(job);

@@ -33,7 +33,7 @@ impl Scope {
     }
 
     fn run_task(&self, number: usize) {
-        // SAFETY: the only writer, and before its end is told.
+        // SAFETY: the only writer, and before its credit is returned.
         self.written[number].with_mut(|written| unsafe { *written = 1 });
     }
 
@@ -56,14 +56,14 @@ impl Scope {
 }
 
 #[test]
-fn a_scope_is_over_once_all_that_was_in_hand_is_told_and_sees_what_its_tasks_wrote() {
+fn a_scope_is_over_once_all_credits_are_returned_and_sees_what_its_tasks_wrote() {
     ::loom::model(|| {
         let scope = Scope::new();
         scope.credits.add_one();
         scope.credits.add_one();
         let first = Arc::clone(&scope);
-        // Runs two tasks. It has the first one's end in hand, and uses it up when the second spawns
-        // one more, which another worker runs.
+        // Runs two tasks. It holds the first one's credit, and gives it to the task that the second
+        // spawns, which another worker runs.
         let worker = thread::spawn(move || {
             first.run_task(0);
             let second = Arc::clone(&first);

@@ -53,13 +53,13 @@ impl Shared {
 
     fn change<R>(&self, change: impl FnOnce(&mut usize) -> R) -> R {
         let mut ready = lock(&self.ready);
-        let answer = change(&mut ready);
+        let result = change(&mut ready);
         self.hint.store(*ready, Release);
-        answer
+        result
     }
 
     /// Waits as a worker without a latch does, until it has taken one thing.
-    fn fork_was_taken(&self, me: usize) {
+    fn take_one(&self, me: usize) {
         if self.take() {
             return;
         }
@@ -73,14 +73,14 @@ impl Shared {
         }
     }
 
-    /// Waits as a worker does whose latch will be set: takes what it finds, and passes on what it
-    /// was told of and does not look for.
+    /// Waits as a worker does whose latch will be set: takes what it finds, and passes a
+    /// notification on if it does not look for work.
     fn wait_for_latch(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
-        let mut events = None;
+        let mut notified = None;
         loop {
             if self.latches[me].probe() {
-                if events.is_some() {
+                if notified.is_some() {
                     self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || false);
                 }
                 return;
@@ -90,11 +90,11 @@ impl Shared {
                 *lock(&self.taken) += 1;
                 self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || true);
             }
-            events = self.sleep.sleep(me, seen, &self.latches[me], || false);
+            notified = self.sleep.sleep(me, seen, &self.latches[me], || false);
         }
     }
 
-    /// Waits until somebody has taken something, and helps.
+    /// Waits until any thread has taken something, and helps.
     fn wait_for_taken(&self, me: usize) {
         let _idle = self.sleep.begin_idle();
         loop {
@@ -119,24 +119,24 @@ fn a_worker_that_goes_to_sleep_does_not_miss_what_is_added_meanwhile() {
         let shared = Shared::new(1);
         let adder = Arc::clone(&shared);
         let adding = ::loom::thread::spawn(move || adder.add(false));
-        shared.fork_was_taken(0);
+        shared.take_one(0);
         adding.join().unwrap();
     });
 }
 
 #[test]
-fn two_announcements_wake_two_workers() {
+fn two_notifications_wake_two_workers() {
     for all in [false, true] {
         model(2, move || {
             let shared = Shared::new(2);
             let other = Arc::clone(&shared);
-            let taking = ::loom::thread::spawn(move || other.fork_was_taken(1));
+            let taking = ::loom::thread::spawn(move || other.take_one(1));
             let adder = Arc::clone(&shared);
             let adding = ::loom::thread::spawn(move || {
                 adder.add(all);
                 adder.add(all);
             });
-            shared.fork_was_taken(0);
+            shared.take_one(0);
             taking.join().unwrap();
             adding.join().unwrap();
         });
@@ -144,7 +144,7 @@ fn two_announcements_wake_two_workers() {
 }
 
 #[test]
-fn news_told_to_a_worker_whose_latch_is_set_reach_another() {
+fn a_notification_of_a_worker_whose_latch_is_set_reaches_another() {
     model(2, || {
         let shared = Shared::new(2);
         let helper = Arc::clone(&shared);

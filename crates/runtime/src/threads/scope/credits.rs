@@ -4,7 +4,7 @@
 //! detection: Mattern, 1989). The last task to end lets the scope go on. If each spawn added a
 //! credit and each end returned one, threads with short tasks would do little else than pass that
 //! line around. So a worker *holds* the credit of a task that has ended, and gives it to the next
-//! task that it spawns into the same scope. Both are plain writes of its own.
+//! task that it spawns into the same scope. Both are ordinary writes to its own memory.
 //!
 //! A credit that is held keeps the scope waiting. So a worker
 //! [returns](Base::return_credits) all that it holds
@@ -59,20 +59,20 @@ impl Credits {
 #[derive(Debug)]
 pub(crate) struct HeldCredits {
     count: Cell<usize>,
-    /// The scope, which stays as long as the count is not 0; and the place of its tasks.
+    /// The scope, which stays as long as the count is not 0; and the lineage of its tasks.
     scope: Cell<*const Base>,
-    place: Cell<*const Lineage>,
+    lineage: Cell<*const Lineage>,
 }
 
 impl HeldCredits {
     pub(crate) const fn none() -> Self {
-        Self { count: Cell::new(0), scope: Cell::new(ptr::null()), place: Cell::new(ptr::null()) }
+        Self { count: Cell::new(0), scope: Cell::new(ptr::null()), lineage: Cell::new(ptr::null()) }
     }
 
-    /// True if all held credits belong to the scope at `place`.
+    /// True if all held credits belong to the scope at `lineage`.
     #[inline]
-    pub(crate) fn is_for(&self, place: *const Lineage) -> bool {
-        self.is_empty() || ptr::eq(self.place.get(), place)
+    pub(crate) fn is_for(&self, lineage: *const Lineage) -> bool {
+        self.is_empty() || ptr::eq(self.lineage.get(), lineage)
     }
 
     /// Holds one more credit of `scope`, the only one of which it has any. Returns how many there
@@ -82,14 +82,14 @@ impl HeldCredits {
         let count = self.count.get() + 1;
         self.count.set(count);
         self.scope.set(scope);
-        self.place.set(scope.place().as_ptr());
+        self.lineage.set(scope.lineage().as_ptr());
         count
     }
 
     /// Gives a held credit of `scope` to a new task; returns whether there was one.
     #[inline]
     pub(super) fn use_one(&self, scope: &Base) -> bool {
-        let has_one = !self.is_empty() && self.is_for(scope.place().as_ptr());
+        let has_one = !self.is_empty() && self.is_for(scope.lineage().as_ptr());
         if has_one {
             self.count.set(self.count.get() - 1);
         }

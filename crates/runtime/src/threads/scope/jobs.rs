@@ -123,9 +123,9 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
     unsafe fn into_job(work: F, scope: NonNull<S>) -> JobRef {
         let job = Box::new(Self { header: JobHeader::new(Self::TABLE), scope, work });
         // SAFETY: the scope stays (promised by the caller).
-        let place = unsafe { scope.as_ref() }.base().place();
+        let lineage = unsafe { scope.as_ref() }.base().lineage();
         // SAFETY: it lives as long as the scope.
-        unsafe { job.header.birthplace.set(place.as_ptr()) };
+        unsafe { job.header.birthplace.set(lineage.as_ptr()) };
         let header = NonNull::from(Box::leak(job)).cast();
         // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer
         // is to the whole job; the table is its own.
@@ -231,7 +231,7 @@ pub(crate) struct Fifo {
     tasks: Mutex<VecDeque<JobRef>>,
 }
 
-// SAFETY: the header is written before the queue is shared, and then only read; the place that it
+// SAFETY: the header is written before the queue is shared, and then only read; the lineage that it
 // points to lives as long as there are tickets (the scope, of which they are a part, waits for all
 // its tasks); the tasks are behind a lock, and `JobRef` is `Send`.
 unsafe impl Send for Fifo {}
@@ -283,8 +283,8 @@ impl Fifos {
     pub(crate) fn of(scope: &Base) -> Self {
         let fifos = Self::new(scope.registry.threads());
         for fifo in &fifos.0 {
-            // SAFETY: a scope's place lives as long as the scope, which waits for all its tasks.
-            unsafe { fifo.header.birthplace.set(scope.place.as_ptr()) };
+            // SAFETY: a scope's lineage lives as long as the scope, which waits for all its tasks.
+            unsafe { fifo.header.birthplace.set(scope.lineage.as_ptr()) };
         }
         fifos
     }

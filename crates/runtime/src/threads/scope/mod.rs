@@ -20,7 +20,7 @@ pub(crate) use self::{
 };
 use super::{
     current_or_global,
-    engine::{Ancestor, JobRef, Lineage, NoUnwind, Place},
+    engine::{Ancestor, JobRef, Lineage, LineageRef, NoUnwind},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicU32, Mutex, lock},
     registry::Registry,
@@ -34,8 +34,8 @@ pub(crate) struct Base {
     registry: Arc<Registry>,
     /// The task that opened the scope.
     parent: TaskInfo,
-    /// The place of what is spawned.
-    place: Place,
+    /// The lineage of what is spawned.
+    lineage: LineageRef,
     /// What the scope is known by to its descendants.
     known_as: Ancestor,
     /// Numbers the spawned tasks, under policies that want to see every one.
@@ -56,12 +56,12 @@ enum Over {
 }
 
 impl Base {
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn lineage(&self) -> LineageRef {
+        self.lineage
     }
 
-    /// The number of tasks that have not ended, the body among them; or that have, but workers have
-    /// not said so yet.
+    /// The credits: the number of tasks that have not ended, the body included, and of those whose
+    /// credit a worker still holds.
     pub(crate) fn open(&self) -> usize {
         self.credits.get()
     }
@@ -106,9 +106,9 @@ impl Base {
         Worker::with_current(|worker| {
             let held_credits = worker.expect("tasks run on workers").held_credits();
             let all = {
-                // SAFETY: live, as the task is counted until it is told below, or later.
+                // SAFETY: live, as the task's credit is returned below, or later.
                 let base = unsafe { this.as_ref() };
-                if !held_credits.is_for(base.place.as_ptr()) {
+                if !held_credits.is_for(base.lineage.as_ptr()) {
                     Self::return_credits(held_credits);
                 }
                 held_credits.put(base) == base.credits.get()
@@ -123,8 +123,8 @@ impl Base {
     #[inline(never)]
     pub(crate) fn return_credits(held_credits: &HeldCredits) {
         if let Some((scope, count)) = held_credits.take_all() {
-            // SAFETY: so many were counted, and nobody has told the scope that they have ended, so
-            // it is live; they ran on this worker, so the pool is its own, which it keeps.
+            // SAFETY: these credits have not been returned, so the scope is live; the tasks ran on
+            // this worker, so the pool is its own, which it keeps.
             unsafe { Self::end(scope, count) };
         }
     }
@@ -178,7 +178,7 @@ pub(crate) fn open<S: Kind, R: Send>(body: impl FnOnce(&S) -> R + Send) -> R {
 /// Runs `body` with a scope whose tasks run in the pool of `worker`, the calling thread.
 fn run_on<S: Kind, R>(worker: &Worker, body: impl FnOnce(&S) -> R) -> R {
     let over = Over::Worker(Latch::new(worker.parker()), None);
-    // SAFETY: the place is of the job that runs this, which outlives the scope.
+    // SAFETY: the lineage is of the job that runs this, which outlives the scope.
     unsafe { run(worker.registry(), *worker.task(), worker.lineage(), over, body) }
 }
 
@@ -195,7 +195,7 @@ impl Registry {
                 }
                 None => Over::Thread(Arc::new(ThreadLatch::new())),
             };
-            // SAFETY: null is a place.
+            // SAFETY: null is a lineage: that of what descends from nothing.
             unsafe { run(self, TaskInfo::root(None, None), ptr::null(), over, body) }
         })
     }
@@ -205,7 +205,7 @@ impl Registry {
 /// on with the first panic.
 ///
 /// # Safety
-/// `above`, the place where the scope is opened, is null or lives until this returns.
+/// `above`, the lineage where the scope is opened, is null or lives until this returns.
 unsafe fn run<S: Kind, R>(
     registry: &Arc<Registry>,
     parent: TaskInfo,
@@ -222,7 +222,7 @@ unsafe fn run<S: Kind, R>(
         registry: Arc::clone(registry),
         parent,
         // SAFETY: it lives until the scope has ended, after this function's wait.
-        place: unsafe { Place::new(&lineage) },
+        lineage: unsafe { LineageRef::new(&lineage) },
         known_as,
         spawned: AtomicU32::new(0),
         credits: Credits::new(),

@@ -15,12 +15,12 @@ use crate::threads::{
 #[derive(Debug)]
 pub(crate) struct Sleep {
     parkers: Box<[CachePadded<Parker>]>,
-    /// The number of workers that are idle: a notifier may skip everything when it is 0.
+    /// The number of workers that are idle: at 0 a notifier has nothing to do.
     idle: CachePadded<AtomicUsize>,
-    /// Counts what was notified while somebody was idle. A worker that is idle and found nothing
-    /// need not look again before it changes.
+    /// The event counter: counts the notifications that found a worker idle, and the mail. An idle
+    /// worker that found nothing need not look again before it changes.
     events: CachePadded<AtomicUsize>,
-    /// At least the number of sleepy parkers: a notifier may skip the parkers when it is 0.
+    /// At least the number of sleepy parkers: at 0 a notifier need not look at the parkers.
     sleepers: CachePadded<AtomicUsize>,
 }
 
@@ -53,8 +53,8 @@ impl Sleep {
         &self.parkers[thread]
     }
 
-    /// The calling worker has found nothing. From now on notifications are counted, until the
-    /// answer is dropped; what came before is found by looking once more.
+    /// The calling worker has found nothing. Until the result is dropped, notifications step the
+    /// event counter. The worker must look once more, for what was added before.
     pub(crate) fn begin_idle(&self) -> Idle<'_> {
         self.idle.fetch_add(1, Relaxed);
         fence(SeqCst);
@@ -66,14 +66,14 @@ impl Sleep {
         self.idle.load(Relaxed)
     }
 
-    /// What has been notified so far. An idle worker reads it *before* it looks for work.
+    /// The event counter. An idle worker reads it *before* it looks for work.
     pub(crate) fn seen(&self) -> EventCount {
         EventCount(self.events.load(Acquire))
     }
 
-    /// Notifies that there may be something to run for the threads that `under` names, in this
-    /// order of preference: wakes the first that sleeps, or all that sleep, as `all` then says.
-    /// Those that are woken are told the `cluster`.
+    /// Notifies the threads `under` the cluster that they may find a job. Wakes the first of them
+    /// that sleeps, in this order, or all that sleep if `all` returns true. The `cluster` is their
+    /// reason to wake.
     #[inline]
     pub(crate) fn notify(
         &self,
@@ -116,9 +116,9 @@ impl Sleep {
     }
 
     /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may
-    /// return early. If it would be the last to sleep it first asks `may_be_stuck`, and stays awake
-    /// if that returns true. Returns the cluster of the notification that woke it, which it must
-    /// pass on if it does not look for work now.
+    /// return early. If it would be the last to sleep, it first calls `may_be_stuck`, and stays
+    /// awake if that returns true. Returns the cluster of the notification that woke it, which it
+    /// must pass on if it does not look for work now.
     pub(crate) fn sleep(
         &self,
         me: usize,
@@ -130,9 +130,9 @@ impl Sleep {
         let parker = &self.parkers[me];
         parker.prepare_to_park();
         fence(SeqCst);
-        let requested = self.seen() != seen || latch.probe();
+        let event_or_latch = self.seen() != seen || latch.probe();
         let last = || self.parkers.iter().all(|parker| parker.is_sleepy());
-        if !(requested || (last() && may_be_stuck())) {
+        if !(event_or_latch || (last() && may_be_stuck())) {
             parker.sleep();
         }
         let reason = parker.leave();
@@ -144,11 +144,11 @@ impl Sleep {
     }
 }
 
-/// The thread is doing something, or has been told something and not yet looked.
+/// The thread runs, or looks for work.
 const AWAKE: u32 = 0;
 /// The thread sleeps or is about to.
 const SLEEPY: u32 = 1;
-/// A latch that it waits on has been set.
+/// A latch was set: maybe the one that it waits on.
 const WOKEN_BY_LATCH: u32 = 2;
 /// There is mail for it.
 const WOKEN_BY_MAIL: u32 = 3;
@@ -166,8 +166,8 @@ enum WakeReason {
     Notified(ClusterId),
 }
 
-/// Where one thread sleeps: a state that others may change from *sleepy* to *told*, and a lock with
-/// a condition to wait on.
+/// Where one thread sleeps: a state that others may change from *sleepy* to *woken*, and a lock
+/// with a condition to wait on.
 #[derive(Debug)]
 pub(crate) struct Parker {
     state: AtomicU32,
@@ -180,17 +180,18 @@ impl Parker {
         Self { state: AtomicU32::new(AWAKE), lock: Mutex::new(()), changed: Condvar::new() }
     }
 
-    /// The owner: from now on others will wake it. A sequentially consistent fence must follow.
+    /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must
+    /// follow.
     fn prepare_to_park(&self) {
         self.state.store(SLEEPY, Relaxed);
     }
 
-    /// Anyone: whether the owner sleeps, or is about to, and has been told nothing.
+    /// Anyone: whether the owner sleeps or is about to, and has not been woken.
     fn is_sleepy(&self) -> bool {
         self.state.load(Relaxed) == SLEEPY
     }
 
-    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is told something.
+    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken.
     fn sleep(&self) {
         let mut guard = lock(&self.lock);
         while self.state.load(Acquire) == SLEEPY {
@@ -198,13 +199,13 @@ impl Parker {
         }
     }
 
-    /// The owner: no longer sleepy. Returns what it has been told meanwhile.
+    /// The owner: becomes awake. Returns the reason if it was woken.
     fn leave(&self) -> Option<WakeReason> {
         match self.state.swap(AWAKE, AcqRel) {
             AWAKE | SLEEPY => None,
             WOKEN_BY_LATCH => Some(WakeReason::Latch),
             WOKEN_BY_MAIL => Some(WakeReason::Mail),
-            events => Some(WakeReason::Notified(ClusterId(events - WOKEN_BY_EVENT))),
+            by_event => Some(WakeReason::Notified(ClusterId(by_event - WOKEN_BY_EVENT))),
         }
     }
 
@@ -216,13 +217,13 @@ impl Parker {
             WakeReason::Mail => WOKEN_BY_MAIL,
             WakeReason::Notified(cluster) => WOKEN_BY_EVENT + cluster.0,
         };
-        // The load spares the line of a thread that is awake a write.
+        // The load avoids a write to the cache line of a thread that is awake.
         if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err()
         {
             return false;
         }
-        // Empty, yet needed: an owner that saw `SLEEPY` under the lock waits by the time that we
-        // hold it.
+        // The empty critical section is needed: an owner that saw `SLEEPY` under the lock is
+        // waiting by the time that we hold it.
         drop(lock(&self.lock));
         self.changed.notify_one();
         true

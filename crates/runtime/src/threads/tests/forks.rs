@@ -255,7 +255,7 @@ fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) ->
 }
 
 #[test]
-fn forks_that_take_little_time_become_plain_calls() {
+fn forks_that_take_little_time_are_inlined() {
     within(Duration::from_secs(60), || {
         let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
         // 2 × 28,656 calls that fork, and some milliseconds.

@@ -202,7 +202,7 @@ fn wait(signal: &Receiver<()>) {
     signal.recv_timeout(LIMIT).expect("the signal comes");
 }
 
-/// What runs while the early task's end is in hand, and must not keep the scope.
+/// What runs while a worker holds the early task's credit, which must not keep the scope.
 struct Other {
     go: Sender<()>,
     over: Receiver<()>,
@@ -289,7 +289,7 @@ fn a_scope_does_not_wait_for_a_task_that_ran_it_while_it_waited() {
 }
 
 #[test]
-fn who_ends_a_scope_s_last_task_and_waits_for_it_goes_on_at_once() {
+fn a_worker_that_ends_the_last_task_of_the_scope_that_it_waits_for_goes_on_at_once() {
     let pool = pool(SchedulerKind::Ws, "core:1 pu:1", 1);
     let (log, logged) = channel();
     let later = log.clone();

@@ -1,4 +1,5 @@
-//! What runs on this worker because it must: broadcasts, and the handlers of start and exit.
+//! Jobs that only this worker may run: broadcasts, and the handlers of start and exit. They bypass
+//! the policy.
 
 use std::{cell::Cell, collections::VecDeque, ptr::NonNull, sync::atomic::Ordering::Relaxed};
 
@@ -17,7 +18,7 @@ impl Worker {
     /// A job that this worker must run, if there is one. To be [executed](Self::execute) next.
     pub(super) fn mail(&self) -> Option<Ready<JobRef>> {
         let job = self.registry.mailbox(self.thread).take()?;
-        Some(self.unasked(job))
+        Some(self.bypassing(job))
     }
 
     /// As [`Self::mail`], but what this worker finds without stealing comes first: a broadcast runs
@@ -34,14 +35,14 @@ impl Worker {
         own.or_else(|| self.mail())
     }
 
-    /// Tells the policy that a job runs here for which it was not asked.
+    /// Reports to the policy that a job runs here that it did not give.
     ///
     /// To the policy it is a strand that goes on, a part of the task that waits here: bound to the
     /// same cluster, so what it forks cannot bury the waiting task (see
     /// [`crate::threads::engine::Engine::get`]).
-    fn unasked(&self, job: JobRef) -> Ready<JobRef> {
+    fn bypassing(&self, job: JobRef) -> Ready<JobRef> {
         self.counters().times.enter(Phase::Get);
-        let task = self.unasked_task();
+        let task = self.bypassing_task();
         self.engine().resume(self.id, &task, &mut self.env());
         Ready { job, task, stage: Stage::Continuation }
     }
@@ -54,7 +55,7 @@ impl Worker {
         // SAFETY: it stays until executed, below, on this thread, so nothing is sent; the pointer
         // is to all of it; the table is its own.
         let job = unsafe { JobRef::new(NonNull::from(&job).cast()) };
-        let ready = self.unasked(job);
+        let ready = self.bypassing(job);
         self.execute(&ready);
         self.return_credits();
         if handler == Handler::Start {
@@ -62,9 +63,9 @@ impl Worker {
         }
     }
 
-    /// Runs what is left, at the very end: what the handler of the exit has spawned. It lies in the
-    /// mail: the policy might refuse it to this thread, and those that it would give it to may have
-    /// ended.
+    /// Runs the jobs that the handler of the exit has spawned, at the very end. They lie in the
+    /// mailbox: the policy might refuse them to this thread, and the threads that it would give
+    /// them to may have ended.
     pub(super) fn work_off(&self) {
         while let Some(ready) = self.mail_after_own(None).or_else(|| self.get(None)) {
             self.execute(&ready);
@@ -99,11 +100,11 @@ impl<F: FnOnce()> Call<F> {
     }
 }
 
-/// What one thread of a pool, and no other, must run.
+/// The jobs that one thread of a pool, and no other, must run.
 ///
 /// The poster must notify the thread afterwards
-/// ([`Sleep::notify_mail`](crate::threads::sleep::Sleep::notify_mail)): the thread reads the number
-/// of notifications *before* it looks here, and so sees the job, or else that there is an event.
+/// ([`Sleep::notify_mail`](crate::threads::sleep::Sleep::notify_mail)): the thread reads the
+/// event counter *before* it looks here, and so sees the job, or else that there is an event.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     /// Changed under the lock, but read without: the common case is an empty box. It may be read

@@ -3,7 +3,7 @@
 //! A [`Worker`] is where the two layers meet: it owns the list of pending forks, knows which task
 //! is running, and calls the policy as its protocol asks. `publish` gives forks and spawned tasks
 //! to the policy, `run` runs what the policy gives back, `wait` does so until a latch is set, and
-//! sleeps when there is nothing. `mail` is what runs here past the policy.
+//! sleeps when there is nothing. `mail` runs jobs that bypass the policy.
 
 mod mail;
 mod publish;
@@ -40,7 +40,7 @@ thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// The stack of a thread for which none was asked for, in bytes: [`std::thread`]'s.
+/// The default size of a thread's stack, in bytes: [`std::thread`]'s.
 const STACK: usize = 2 << 20;
 
 /// The part of the stack that may be used before a worker is deep: one in so many. The rest is for
@@ -52,13 +52,13 @@ const DEEP: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
-    /// By which others make this worker publish a fork.
+    /// Others make this worker publish a fork by these.
     requests: NonNull<StealRequests>,
     inlined_regions: InlinedRegions,
-    /// How many forks to publish when next one is wanted; at least 1.
+    /// How many forks the next steal request publishes; at least 1.
     batch: Cell<usize>,
-    /// Counts the halves of forks that were published, modulo 2⁶⁴; less those
-    /// [taken](StealRequests::taken), they lie with the policy.
+    /// Counts the halves of forks that were published, modulo 2⁶⁴. The policy holds those that
+    /// have not been [taken](StealRequests::taken).
     published: Cell<usize>,
     /// The task that is running: the entry's, or an inner one that declared its size. Null between
     /// jobs.
@@ -66,9 +66,9 @@ pub(crate) struct Worker {
     /// Under schedulers that place by size.
     thresholds: Option<ForkThresholds>,
     counters: Arc<Counters>,
-    /// What the policy knows to be running here. Null between jobs.
+    /// The job that runs here, as the policy knows it. Null between jobs.
     entry: Cell<*const Entry>,
-    /// The place of what the running code forks. Null between jobs.
+    /// The lineage of what the running code forks. Null between jobs.
     lineage: Cell<*const Lineage>,
     /// Credits of tasks that have ended, of one scope.
     held_credits: HeldCredits,
@@ -121,7 +121,7 @@ impl Worker {
         }
     }
 
-    /// As it is, with a stack of so many bytes.
+    /// The same worker on a stack of so many bytes.
     pub(super) fn with_stack(self, bytes: Option<usize>) -> Self {
         Self { deep_below: stack_pointer().saturating_sub(bytes.unwrap_or(STACK) / DEEP), ..self }
     }
@@ -184,7 +184,7 @@ impl Worker {
         &self.forks
     }
 
-    /// The place of what the running code forks; lives until its job has ended.
+    /// The lineage of what the running code forks; lives until its job has ended.
     pub(crate) fn lineage(&self) -> *const Lineage {
         self.lineage.get()
     }
@@ -253,15 +253,15 @@ impl Worker {
         }
     }
 
-    /// Makes `running` the running task until the answer is dropped.
+    /// Makes `running` the running task until the result is dropped.
     pub(crate) fn enter<'a>(&'a self, running: &'a Running<'a>) -> Entered<'a> {
         self.task.set(ptr::from_ref(running).cast());
         Entered { worker: self, running }
     }
 }
 
-/// What the program runs at a thread's start or end. What it forks stays on the thread: others may
-/// not have started, or have ended.
+/// A function that the program runs at a thread's start or end. What it forks stays on the thread:
+/// others may not have started, or have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Handler {
     Start,
@@ -272,7 +272,7 @@ pub(super) enum Handler {
 #[derive(Debug)]
 pub(crate) struct Running<'t> {
     task: &'t TaskInfo,
-    /// Open forks from this index on are this task's, up to those of the next inner one.
+    /// Pending forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.
     outer: *const Running<'static>,

@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// The most forks that are published at once unless more threads are idle.
+/// The most forks that one request publishes, unless more threads are idle.
 const LARGEST_BATCH: usize = 64;
 
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
-    pub(crate) fn places(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
+    pub(crate) fn must_be_placed(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
         let Some(thresholds) = &self.thresholds else { return false };
         thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
             && self.engine().is_shared(parent.anchor)
@@ -39,11 +39,11 @@ impl Worker {
             && self.may_share()
     }
 
-    /// Links `fork` into the list of pending forks, and serves steal requests.
+    /// Links `fork` into the list of pending forks, and then [serves](Self::serve) requests.
     ///
     /// # Safety
-    /// The fork stays until it is popped; and what [`PendingFork::publish`] asks of it.
-    pub(crate) unsafe fn open(&self, fork: NonNull<PendingFork>) {
+    /// The fork stays until it is popped, and fulfils what [`PendingFork::publish`] requires.
+    pub(crate) unsafe fn push_fork(&self, fork: NonNull<PendingFork>) {
         // The list points into this stack.
         let no_unwind = NoUnwind;
         self.forks.push(fork);
@@ -53,9 +53,11 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Hands out the oldest private forks: `at_least` so many; one if none of this worker's lies
-    /// with the policy, and one for each idle thread that the others do not suffice for; and twice
-    /// as many as last time as long as none of them came back, as the next occasion may be far.
+    /// Publishes the oldest private forks, as many as the largest of
+    /// - `at_least`,
+    /// - the idle threads for which no fork of this worker's lies with the policy yet, and
+    /// - if a steal request has come, the batch. It doubles each time, as the next occasion may be
+    ///   far, and starts at one again when a fork comes back to this worker.
     pub(crate) fn serve(&self, at_least: usize) {
         let untaken = self.published.get().wrapping_sub(self.requests().taken());
         let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
@@ -67,7 +69,7 @@ impl Worker {
         if !self.may_share() {
             self.requests().set_requested(false);
         } else if self.forks.has_private() {
-            // Before the policy learns of it: its taker will request the next.
+            // Before the policy learns of the forks: a taker's request must not be overwritten.
             self.requests().set_requested(false);
             let mut batch = missing;
             if requested {
@@ -85,16 +87,16 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// So many halves of forks go to the policy.
-    pub(crate) fn count_handed_out(&self, count: usize) {
+    /// Counts halves of forks that go to the policy.
+    pub(crate) fn count_published(&self, count: usize) {
         self.counters().published.add(count as u64);
         self.published.set(self.published.get().wrapping_add(count));
     }
 
-    /// A fork that was published with these `requests` is about to run here.
-    pub(crate) fn takes(&self, requests: &StealRequests) {
+    /// A fork of the worker with these `requests` is about to run here.
+    pub(crate) fn begins_fork_of(&self, requests: &StealRequests) {
         if std::ptr::eq(requests, self.requests()) {
-            // Its own: more were published than the others needed.
+            // This worker's own: more were published than the others needed.
             self.batch.set(1);
         }
     }
@@ -103,13 +105,13 @@ impl Worker {
     /// strand must be suspended.
     pub(super) fn publish_oldest(&self) -> bool {
         let Some((at, fork)) = self.forks.publish_next() else { return false };
-        self.count_handed_out(1);
+        self.count_published(1);
         // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
         let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
         let latch = Latch::new(self.parker());
-        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push`);
-        // `publish_next` returns each fork once; parker and requests are this worker's; its place
+        // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
+        // `publish_next` returns each fork once; parker and requests are this worker's; the lineage
         // outlives it, as it is of the job that forked it.
         let job = unsafe { PendingFork::publish(fork, latch, self.requests(), self.lineage()) };
         self.add(job, task);

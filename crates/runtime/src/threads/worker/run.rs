@@ -1,4 +1,4 @@
-//! How a worker runs what the policy gives it, and what it tells the policy of it.
+//! How a worker runs what the policy gives it, and reports it to the policy.
 
 use std::cell::Cell;
 
@@ -14,15 +14,15 @@ use crate::{
     },
 };
 
-/// A task that the policy published to this worker, on the stack while it runs.
+/// A task that the policy gave to this worker, on the stack while it runs.
 #[derive(Debug)]
 pub(super) struct Entry {
     task: TaskInfo,
     /// Of the strand that runs, or ran last.
     stage: Cell<Stage>,
-    /// The policy has not been told of the task's end.
+    /// The task's end has not been reported to the policy.
     open: Cell<bool>,
-    /// An alarm was raised while it waited.
+    /// An alarm was raised while it waited: its claims are given back, its restrictions lifted.
     freed: Cell<bool>,
     /// Another thread may run what it forks: see [`Worker::may_share`].
     shared: bool,
@@ -38,12 +38,12 @@ impl Worker {
         unsafe { self.entry.get().as_ref() }
     }
 
-    /// The innermost entry, if the policy wants to know what becomes of it.
+    /// The innermost entry, if the policy follows tasks.
     fn followed_entry(&self) -> Option<&Entry> {
         self.entry().filter(|_| self.engine().capabilities.follows_tasks)
     }
 
-    /// An entry for a task whose strand `stage` runs next, within those that there are.
+    /// An entry for a task whose strand `stage` runs next, inside the innermost entry.
     fn new_entry(&self, task: TaskInfo, stage: Stage) -> Entry {
         Entry {
             task,
@@ -72,10 +72,9 @@ impl Worker {
         self.entry().is_some_and(|entry| entry.outer.is_null())
     }
 
-    /// What a job is, to the policy, that runs here without its having been asked: a part of what
-    /// waits here, else a task of its own. It has no notes of the policy's, which has never seen
-    /// it.
-    pub(super) fn unasked_task(&self) -> TaskInfo {
+    /// The task of a job that bypasses the policy: a part of the task that waits here, else a task
+    /// of its own. It has no notes of the policy's, which has never seen it.
+    pub(super) fn bypassing_task(&self) -> TaskInfo {
         let part = |entry: &Entry| TaskInfo { mark: 0, ..entry.task.child(0, None, None) };
         self.entry().map_or(TaskInfo::root(None, None), part)
     }
@@ -95,24 +94,24 @@ impl Worker {
         }
     }
 
-    /// Tells the policy that the running strand has ended, at a fork or a join.
+    /// Reports to the policy that the running strand has ended, at a fork or a join.
     #[inline]
     pub(super) fn suspend(&self) {
         if self.watched {
-            self.tell_of_suspension();
+            self.report_suspension();
         }
     }
 
-    /// Tells the policy that the suspended task goes on here.
+    /// Reports to the policy that the suspended task goes on here.
     #[inline]
     pub(super) fn resume(&self) {
         if self.watched {
-            self.tell_of_resumption();
+            self.report_resumption();
         }
     }
 
     #[inline(never)]
-    fn tell_of_suspension(&self) {
+    fn report_suspension(&self) {
         self.counters().times.enter(Phase::Done);
         if let Some(entry) = self.followed_entry() {
             let strand = Strand { task: entry.task, stage: entry.stage.get() };
@@ -121,7 +120,7 @@ impl Worker {
     }
 
     #[inline(never)]
-    fn tell_of_resumption(&self) {
+    fn report_resumption(&self) {
         if let Some(entry) = self.followed_entry() {
             entry.stage.set(Stage::Continuation);
             self.counters().times.enter(Phase::Get);
@@ -133,7 +132,7 @@ impl Worker {
     /// Runs what the policy gave to this worker.
     pub(super) fn execute(&self, ready: &Ready<JobRef>) {
         let no_unwind = NoUnwind;
-        // What runs unasked (see `mail`) goes on from the start.
+        // A job that bypasses the policy (see `mail`) is a continuation from its start.
         if ready.stage == Stage::Start {
             self.counters().executed.bump();
         }
@@ -145,7 +144,7 @@ impl Worker {
         self.entry.set(&entry);
         let running = self.inner_task(&entry.task);
         let running = self.enter(&running);
-        // SAFETY: it is executed below, and the answer used until then.
+        // SAFETY: the job is executed below, and the lineage is used until then.
         let lineage = unsafe { ready.job.lineage() };
         if !self.held_credits.is_for(lineage.parent()) {
             self.return_credits();
@@ -157,7 +156,7 @@ impl Worker {
         let unshared = (!entry.shared).then(|| self.inlined_regions.unshared(self.requests()));
         let ended = || {
             if self.watched {
-                self.tell_of_suspension();
+                self.report_suspension();
                 self.end(&entry);
                 self.counters().times.end();
             }

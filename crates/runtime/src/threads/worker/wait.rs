@@ -21,8 +21,8 @@ impl Worker {
         }
     }
 
-    /// Gives `jobs` to the policy and runs other work until all `latches` of forks are set, within
-    /// a job. With each latch comes the fork.
+    /// Publishes all private forks, gives `jobs` to the policy, and runs other work until all
+    /// `latches` of forks are set, within a job. With each latch comes its fork.
     pub(crate) fn give_and_wait<const N: usize>(
         &self,
         jobs: &[(JobRef, TaskInfo)],
@@ -42,7 +42,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.inlined_regions.waits();
         self.suspend();
-        // Private forks would sleep, or wait below other work, with this worker.
+        // A private fork would sleep with this worker, or wait below other work on its stack.
         while self.may_share() && self.publish_oldest() {}
         for (job, task) in jobs {
             self.add(*job, *task);
@@ -52,8 +52,9 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs what the policy has for this worker until `latch` is set, by `awaited` if it waits for
-    /// something: only that, if it must.
+    /// Runs what the policy has for this worker until `latch` is set. `awaited` is what will set
+    /// it. The worker runs only descendants of that if it is
+    /// [narrowed](crate::threads::engine::Engine::narrowed) to them.
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
@@ -73,18 +74,18 @@ impl Worker {
         self.return_credits();
     }
 
-    /// Waits as long as a short task takes, and runs nothing but what descends from `awaited`;
-    /// returns whether that was enough.
+    /// Waits as long as a short task takes, and runs only descendants of `awaited`; returns whether
+    /// the latch was set.
     ///
     /// Most stolen forks are short, or nearly done. A large task that the worker took up instead
     /// - would keep it from going on,
     /// - would keep it from giving back a lock that its task holds, and for which others may wait,
     /// - and would bury tasks on its stack for which others wait in turn.
     ///
-    /// So the worker runs descendants of the fork only, as in *leapfrogging* (Wagner & Calder, PPoPP
-    /// 1993), but for a moment. It does not wait where the policy cannot find them. This is for
-    /// forks only: a worker that waits for a scope runs the scope's tasks, and others of its own
-    /// queue in their order, as rayon does.
+    /// So for a moment the worker runs descendants of the fork only (*leapfrogging*: Wagner &
+    /// Calder, PPoPP 1993). It does not wait where the policy cannot find them. This is for forks
+    /// only: a worker that waits for a scope runs the scope's tasks, and others of its own queue in
+    /// their order, as rayon does.
     fn waits_a_little(&self, latch: &Latch, awaited: Ancestor) -> bool {
         if self.engine().capabilities.finds == Finds::Nothing {
             return false;
@@ -117,9 +118,9 @@ impl Worker {
     #[inline]
     fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let times = &self.counters().times;
-        let asked = times.now();
+        let start = times.now();
         let ready = get();
-        times.asked(asked, ready.is_some());
+        times.asked(start, ready.is_some());
         ready
     }
 
@@ -133,20 +134,20 @@ impl Worker {
             return Some(ready);
         }
         // The cluster whose event woke this worker, until it has looked for work since.
-        let mut events = None;
+        let mut notified = None;
         loop {
             let mut round = 0;
             while round < SPINS {
                 if latch.probe() {
-                    if let Some(cluster) = events {
-                        // It will not look for work now: another must.
+                    if let Some(cluster) = notified {
+                        // This worker will not look for work now: another must.
                         engine.notify(self.id, cluster);
                     }
                     return None;
                 }
                 let now = engine.sleep.seen();
                 if now != seen {
-                    (seen, events, round) = (now, None, 0);
+                    (seen, notified, round) = (now, None, 0);
                     if let Some(ready) = self.look_again(awaited) {
                         return Some(ready);
                     }
@@ -155,11 +156,12 @@ impl Worker {
                 round += 1;
             }
             self.counters().sleeps.bump();
-            events = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
+            notified = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
         }
     }
 
-    /// As an idle worker looks for work.
+    /// Looks for work as an idle worker does: heeds the alarm, asks the policy, then reads the
+    /// mail.
     fn look_again(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         self.heed_alarm();
         self.get(awaited).or_else(|| self.mail())
@@ -177,14 +179,14 @@ impl Worker {
         while self.handler.get().is_none() && self.publish_oldest() {}
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
-        let answer = if found.is_some() { Yield::Executed } else { Yield::Idle };
+        let outcome = if found.is_some() { Yield::Executed } else { Yield::Idle };
         if let Some(ready) = found {
             self.execute(&ready);
             self.return_credits();
         }
         self.resume();
         no_unwind.over();
-        answer
+        outcome
     }
 
     /// Whether there seems to be work that this worker would find without stealing.
@@ -198,8 +200,8 @@ impl Worker {
 /// Looks at event counter and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = 64;
 
-/// Looks at the latch before a waiting worker runs what has nothing to do with what it waits for:
-/// some ten microseconds.
+/// Looks at the latch before a waiting worker runs other work than descendants of what it waits
+/// for: some ten microseconds.
 const PATIENCE: u32 = 64;
 
 /// A pause between two looks; the later ones let other threads have the core.
