@@ -2,9 +2,8 @@
 
 use std::{
     cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     sync::{
-        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -13,9 +12,12 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads,
+    BroadcastContext, SchedulerKind, Scope, ThreadPoolBuilder, broadcast, current_num_threads,
     current_thread_index, fit, join, scope, scope_fifo, spawn, spawn_broadcast,
-    threads::testing::{Census, add, on_every_pool, pool, within},
+    threads::testing::{
+        Census, MACHINES, add, fib, for_each_kind, on_every_pool, panic_of, pool, sorted,
+        with_descendants, within,
+    },
 };
 
 #[test]
@@ -77,18 +79,11 @@ fn concurrent_broadcasts_do_not_deadlock() {
 /// it is, none would end.
 #[test]
 fn concurrent_broadcasts_do_not_deadlock_where_waiting_workers_are_held_to_descendants() {
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2, 7] {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
-            let (pool, count) = (builder.build().unwrap(), AtomicUsize::new(0));
-            pool.scope(|s| {
-                for _ in 0..20 {
-                    s.spawn(|_| drop(broadcast(|_| broadcast(|_| add(&count, 1)))));
-                }
-            });
-            assert_eq!(count.into_inner(), 20 * threads * threads);
-        }
+    with_descendants(|pool| {
+        let (threads, count) = (pool.current_num_threads(), AtomicUsize::new(0));
+        let nested = || drop(broadcast(|_| broadcast(|_| add(&count, 1))));
+        pool.scope(|s| (0..20).for_each(|_| s.spawn(|_| nested())));
+        assert_eq!(count.into_inner(), 20 * threads * threads);
     });
 }
 
@@ -113,21 +108,14 @@ fn broadcasts_go_back_and_forth_between_pools() {
 fn a_broadcast_may_fork_and_wait() {
     on_every_pool(|pool| {
         let answers = pool.broadcast(|context| {
-            let (a, b) = join(fit(100_000, || context_free(3)), || context_free(4));
-            let sum = AtomicUsize::new(a + b);
+            let (a, b) = join(fit(100_000, || fib(3)), || fib(4));
+            let sum = AtomicUsize::new((a + b) as usize);
             scope(|s| s.spawn(|_| add(&sum, 1)));
             assert_eq!(current_thread_index(), Some(context.index()), "it goes on where it was");
             sum.into_inner()
         });
         assert_eq!(answers, vec![2 + 3 + 1; pool.current_num_threads()]);
     });
-    fn context_free(n: usize) -> usize {
-        if n < 2 {
-            n
-        } else {
-            join(|| context_free(n - 1), || context_free(n - 2)).0 + context_free(n - 2)
-        }
-    }
 }
 
 #[test]
@@ -135,7 +123,7 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
     on_every_pool(|pool| {
         let (last, count, census) =
             (pool.current_num_threads() - 1, AtomicUsize::new(0), Census::default());
-        let work = |context: crate::BroadcastContext<'_>| {
+        let work = |context: BroadcastContext<'_>| {
             let held = census.token();
             count.fetch_add(1, SeqCst);
             if context.index() == last {
@@ -143,8 +131,7 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
             }
             held
         };
-        let panic = catch_unwind(AssertUnwindSafe(|| pool.broadcast(work))).unwrap_err();
-        assert_eq!(panic.downcast_ref::<i32>(), Some(&9));
+        assert_eq!(panic_of::<i32, _>(|| pool.broadcast(work)), 9);
         assert_eq!(count.into_inner(), last + 1);
         census.check(last + 1);
         assert_eq!(pool.broadcast(|_| ()).len(), last + 1, "the pool goes on");
@@ -153,41 +140,28 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
 
 #[test]
 fn a_spawned_broadcast_runs_on_every_thread_before_the_pool_ends() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 2, 7] {
-                let pool =
-                    pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 l2:1(size=64KiB) pu:1", threads);
-                let (sender, receiver) = mpsc::channel();
-                let from_outside = sender.clone();
-                pool.spawn_broadcast(move |context| from_outside.send(context.index()).unwrap());
-                pool.install(|| {
-                    spawn_broadcast(move |context| sender.send(context.index()).unwrap())
-                });
-                drop(pool);
-                let mut indices: Vec<_> = receiver.iter().collect();
-                indices.sort_unstable();
-                assert!(indices.into_iter().eq((0..threads).flat_map(|i| [i, i])));
-            }
-        }
+    for_each_kind(|scheduler, threads| {
+        let pool = pool(scheduler, MACHINES[2], threads);
+        let (sender, receiver) = mpsc::channel();
+        let from_outside = sender.clone();
+        pool.spawn_broadcast(move |context| from_outside.send(context.index()).unwrap());
+        pool.install(|| spawn_broadcast(move |context| sender.send(context.index()).unwrap()));
+        drop(pool);
+        assert!(sorted(receiver).into_iter().eq((0..threads).flat_map(|i| [i, i])));
     });
 }
 
 #[test]
 fn each_panic_of_a_spawned_broadcast_goes_to_the_handler() {
     within(Duration::from_secs(60), || {
-        let caught = Arc::new(Mutex::new(Vec::<usize>::new()));
-        let keep = Arc::clone(&caught);
+        let (keep, caught) = mpsc::channel::<usize>();
         let builder = ThreadPoolBuilder::new().num_threads(3);
-        let handler = move |panic: Box<dyn std::any::Any + Send>| {
-            keep.lock().unwrap().push(*panic.downcast().unwrap())
-        };
-        let pool = builder.panic_handler(handler).build().unwrap();
+        let builder =
+            builder.panic_handler(move |panic| keep.send(*panic.downcast().unwrap()).unwrap());
+        let pool = builder.build().unwrap();
         pool.spawn_broadcast(|context| panic_any(context.index()));
         drop(pool);
-        let mut caught = caught.lock().unwrap().clone();
-        caught.sort_unstable();
-        assert_eq!(caught, [0, 1, 2]);
+        assert_eq!(sorted(caught), [0, 1, 2]);
     });
 }
 
@@ -216,20 +190,15 @@ fn a_scope_s_broadcast_has_run_on_every_thread_when_the_scope_ends() {
 fn a_scope_s_panicking_broadcast_is_waited_for_and_drops_what_it_holds_once() {
     on_every_pool(|pool| {
         let census = Census::default();
-        let token = census.token();
-        let ran = AtomicUsize::new(0);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.scope(|s| {
-                let ran = &ran;
-                s.spawn_broadcast(move |_, _| {
-                    let _held = &token;
-                    ran.fetch_add(1, SeqCst);
-                    panic_any("all of them");
-                });
-            });
-        }));
-        assert!(result.is_err());
-        assert_eq!(ran.into_inner(), pool.current_num_threads());
+        let (token, ran) = (census.token(), &AtomicUsize::new(0));
+        let work = move |_: &Scope<'_>, _: BroadcastContext<'_>| {
+            let _held = &token;
+            add(ran, 1);
+            panic_any("all of them");
+        };
+        let panic: &str = panic_of(|| pool.scope(|s| s.spawn_broadcast(work)));
+        assert_eq!(panic, "all of them");
+        assert_eq!(ran.load(SeqCst), pool.current_num_threads());
         census.check(1);
     });
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::panic_any,
     sync::{
         Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -13,16 +13,11 @@ use std::{
 
 use crate::{
     FnContext, SchedulerKind, ThreadPoolBuilder, fit, join, join_context,
-    threads::testing::{Census, MACHINES, on_every_pool, pool, within},
+    threads::testing::{
+        Census, MACHINES, Token, add, fib, on_each_scheduler, on_every_pool, panic_of, pool,
+        wait_for, within,
+    },
 };
-
-fn fib(n: u32) -> u64 {
-    if n < 2 {
-        return n.into();
-    }
-    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
 
 /// The sum of `numbers`, each call declaring its size.
 fn sized_sum(numbers: &[u64]) -> u64 {
@@ -35,14 +30,6 @@ fn sized_sum(numbers: &[u64]) -> u64 {
         fit(size_of_val(right), || sized_sum(right)).strand(512),
     );
     a + b
-}
-
-/// What a caught panic said.
-fn message(panic: Box<dyn std::any::Any + Send>) -> String {
-    match panic.downcast::<&str>() {
-        Ok(text) => (*text).to_owned(),
-        Err(panic) => *panic.downcast::<String>().unwrap(),
-    }
 }
 
 #[test]
@@ -80,40 +67,27 @@ fn large_results_come_back_whole() {
 }
 
 #[test]
-fn a_panic_in_the_first_half_goes_on_after_the_second_half_has_run() {
+fn a_panic_in_either_half_goes_on_after_the_other_half_has_run() {
     on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.join(|| panic!("first"), || ran.store(true, SeqCst))
-        }));
-        assert_eq!(message(result.unwrap_err()), "first");
-        assert!(ran.load(SeqCst));
-    });
-}
-
-#[test]
-fn a_panic_in_the_second_half_goes_on_after_the_first_half_has_run() {
-    on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.join(|| ran.store(true, SeqCst), || panic!("second"))
-        }));
-        assert_eq!(message(result.unwrap_err()), "second");
-        assert!(ran.load(SeqCst));
+        let ran = AtomicUsize::new(0);
+        let first = || pool.join(|| panic!("first"), || add(&ran, 1));
+        assert_eq!((panic_of::<&str, _>(first), ran.load(SeqCst)), ("first", 1));
+        let second = || pool.join(|| add(&ran, 1), || panic!("second"));
+        assert_eq!((panic_of::<&str, _>(second), ran.load(SeqCst)), ("second", 2));
+        let both = || join_context(|_| panic_any(7), |_| add(&ran, 1));
+        assert_eq!((panic_of::<i32, _>(|| pool.install(both)), ran.load(SeqCst)), (7, 3));
     });
 }
 
 #[test]
 fn of_two_panics_the_first_half_s_goes_on() {
     on_every_pool(|pool| {
-        let result =
-            catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
-        assert_eq!(message(result.unwrap_err()), "first");
+        let both = || pool.join(|| panic!("first"), || panic!("second"));
+        assert_eq!(panic_of::<&str, _>(both), "first");
         // The same with sizes: as inlined calls, and placed by the scheduler.
         for bytes in [1, 100_000, 1 << 24] {
             let work = || join(fit(bytes, || panic!("first")), fit(bytes, || panic!("second")));
-            let result = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
-            assert_eq!(message(result.unwrap_err()), "first");
+            assert_eq!(panic_of::<&str, _>(|| pool.install(work)), "first");
         }
         assert_eq!(pool.install(|| fib(8)), 21, "the pool goes on");
     });
@@ -121,7 +95,7 @@ fn of_two_panics_the_first_half_s_goes_on() {
 
 #[test]
 fn closures_and_results_are_dropped_once() {
-    fn tree<'a>(census: &'a Census, depth: u32) -> crate::threads::testing::Token<'a> {
+    fn tree(census: &Census, depth: u32) -> Token<'_> {
         if depth == 0 {
             return census.token();
         }
@@ -152,13 +126,12 @@ fn what_a_panicking_fork_held_is_dropped_once() {
         for bytes in [None, Some(1), Some(100_000)] {
             let census = Census::default();
             let (one, two, three) = (census.token(), census.token(), census.token());
-            let first = move || -> usize { std::panic::panic_any(format!("{one:?}").len()) };
+            let first = move || -> usize { panic_any(format!("{one:?}").len()) };
             let second = move || (two, three);
-            let _ = catch_unwind(AssertUnwindSafe(|| match bytes {
+            let _: usize = panic_of(|| match bytes {
                 None => drop(pool.join(first, second)),
                 Some(n) => drop(pool.join(fit(n, first), fit(n, second))),
-            }))
-            .unwrap_err();
+            });
             census.check(3);
         }
     });
@@ -166,17 +139,9 @@ fn what_a_panicking_fork_held_is_dropped_once() {
 
 #[test]
 fn the_second_half_starts_while_the_first_is_still_running() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
-            let started = AtomicBool::new(false);
-            let wait = || {
-                while !started.load(SeqCst) {
-                    thread::yield_now();
-                }
-            };
-            pool.join(wait, || started.store(true, SeqCst));
-        }
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
+        let started = AtomicBool::new(false);
+        pool.join(|| wait_for(&started), || started.store(true, SeqCst));
     });
 }
 
@@ -192,12 +157,7 @@ fn a_worker_in_a_long_leaf_leaves_a_fork_to_the_others() {
     within(Duration::from_secs(60), || {
         let pool = pool(SchedulerKind::Ws, "pu:2", 2);
         let taken = AtomicBool::new(false);
-        let leaf = || {
-            while !taken.load(SeqCst) {
-                thread::yield_now();
-            }
-        };
-        pool.install(|| down(10, &leaf, &|| taken.store(true, SeqCst)));
+        pool.install(|| down(10, &|| wait_for(&taken), &|| taken.store(true, SeqCst)));
     });
 }
 
@@ -289,12 +249,11 @@ fn forks_that_no_longer_take_little_time_become_forks_again() {
 
 #[test]
 fn in_a_one_thread_pool_there_are_no_forks() {
-    for scheduler in SchedulerKind::ALL {
-        let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1);
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1, |pool| {
         pool.install(|| fib(10));
-        let total = pool.statistics().total();
+        let (total, scheduler) = (pool.statistics().total(), pool.scheduler());
         assert_eq!((total.forks, total.published, total.executed), (0, 0, 1), "{scheduler}");
-    }
+    });
 }
 
 #[test]
@@ -351,23 +310,18 @@ fn migrated_is_true_exactly_if_the_closure_runs_on_another_thread() {
 
 #[test]
 fn a_half_that_another_thread_takes_is_told_so() {
-    within(Duration::from_secs(60), || {
-        for scheduler in crate::SchedulerKind::ALL {
-            let pool = pool(scheduler, "pu:2", 2);
-            let started = AtomicBool::new(false);
-            let first = |context: FnContext| {
-                // Only another thread can start the second half.
-                while !started.load(SeqCst) {
-                    thread::yield_now();
-                }
-                context.migrated()
-            };
-            let second = |context: FnContext| {
-                started.store(true, SeqCst);
-                context.migrated()
-            };
-            assert_eq!(pool.install(|| join_context(first, second)), (false, true));
-        }
+    on_each_scheduler("pu:2", 2, |pool| {
+        let started = AtomicBool::new(false);
+        let first = |context: FnContext| {
+            // Only another thread can start the second half.
+            wait_for(&started);
+            context.migrated()
+        };
+        let second = |context: FnContext| {
+            started.store(true, SeqCst);
+            context.migrated()
+        };
+        assert_eq!(pool.install(|| join_context(first, second)), (false, true));
     });
 }
 
@@ -375,16 +329,5 @@ fn a_half_that_another_thread_takes_is_told_so() {
 fn called_outside_a_pool_both_halves_have_migrated() {
     within(Duration::from_secs(60), || {
         assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
-    });
-}
-
-#[test]
-fn its_panics_go_on_as_those_of_join() {
-    on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let both = || join_context(|_| std::panic::panic_any(7), |_| ran.store(true, SeqCst));
-        let panic = catch_unwind(AssertUnwindSafe(|| pool.install(both))).unwrap_err();
-        assert_eq!(panic.downcast_ref::<i32>(), Some(&7));
-        assert!(ran.into_inner());
     });
 }

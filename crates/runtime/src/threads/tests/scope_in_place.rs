@@ -1,7 +1,7 @@
 //! Tests of scopes whose body runs where it is called.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     rc::Rc,
     sync::{
         Mutex,
@@ -12,9 +12,8 @@ use std::{
 };
 
 use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, current_thread_index, in_place_scope,
-    in_place_scope_fifo, scope, scope_fifo,
-    threads::testing::{add, on_every_pool, pool, within},
+    SchedulerKind, current_thread_index, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
+    threads::testing::{add, on_every_pool, panic_of, pool, with_descendants, within},
 };
 
 #[test]
@@ -40,7 +39,7 @@ fn an_in_place_scope_s_body_runs_on_the_calling_thread_and_its_tasks_in_the_pool
             let _not_send = &not_send;
             s.spawn_fifo(|_| {
                 assert!(pool.current_thread_index().is_some());
-                ran.fetch_add(1, SeqCst);
+                add(&ran, 1);
             });
         });
         assert_eq!(ran.into_inner(), 1);
@@ -97,64 +96,47 @@ fn an_in_place_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
     on_every_pool(|pool| {
         let count = AtomicUsize::new(0);
         let run = |body_panics: bool| {
-            let body = || {
-                pool.in_place_scope(|s| {
-                    for i in 0..10 {
-                        let count = &count;
-                        s.spawn(move |_| {
-                            count.fetch_add(1, SeqCst);
-                            if i == 3 && !body_panics {
-                                panic_any("a task");
-                            }
-                        });
-                    }
-                    if body_panics {
-                        panic_any("the body");
-                    }
-                });
-            };
-            *catch_unwind(AssertUnwindSafe(body)).unwrap_err().downcast::<&str>().unwrap()
+            pool.in_place_scope(|s| {
+                for i in 0..10 {
+                    let count = &count;
+                    s.spawn(move |_| {
+                        add(count, 1);
+                        if i == 3 && !body_panics {
+                            panic_any("a task");
+                        }
+                    });
+                }
+                if body_panics {
+                    panic_any("the body");
+                }
+            });
         };
-        assert_eq!((run(false), run(true)), ("a task", "the body"));
+        assert_eq!(panic_of::<&str, _>(|| run(false)), "a task");
+        assert_eq!(panic_of::<&str, _>(|| run(true)), "the body");
         assert_eq!(count.load(SeqCst), 20);
     });
 }
 
 #[test]
 fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_to_descendants() {
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2, 7] {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
-            let pool = builder.build().unwrap();
-            let sum = Mutex::new(0);
-            let count = |kind: usize| {
-                let mut sum = sum.lock().unwrap();
-                let part = AtomicUsize::new(0);
-                let one = || add(&part, 1);
-                match kind % 4 {
-                    0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
-                    1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
-                    2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
-                    _ => in_place_scope_fifo(|s| {
-                        s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))
-                    }),
-                }
-                *sum += part.into_inner();
-            };
-            pool.scope_fifo(|s| {
-                for kind in 0..100 {
-                    let count = &count;
-                    s.spawn_fifo(move |_| count(kind));
-                }
-            });
-            pool.scope(|s| {
-                for kind in 0..100 {
-                    let count = &count;
-                    s.spawn(move |_| count(kind));
-                }
-            });
-            assert_eq!(sum.into_inner().unwrap(), 200);
-        }
+    with_descendants(|pool| {
+        let sum = Mutex::new(0);
+        let count = &|kind: usize| {
+            let mut sum = sum.lock().unwrap();
+            let part = AtomicUsize::new(0);
+            let one = || add(&part, 1);
+            match kind % 4 {
+                0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
+                1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
+                2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
+                _ => in_place_scope_fifo(|s| {
+                    s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))
+                }),
+            }
+            *sum += part.into_inner();
+        };
+        pool.scope_fifo(|s| (0..100).for_each(|kind| s.spawn_fifo(move |_| count(kind))));
+        pool.scope(|s| (0..100).for_each(|kind| s.spawn(move |_| count(kind))));
+        assert_eq!(sum.into_inner().unwrap(), 200);
     });
 }
