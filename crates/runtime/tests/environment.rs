@@ -13,8 +13,9 @@ use serde_json::Value;
 
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
 
-/// Runs the test `name` again, with `variables`, as a program.
-fn again(name: &str, variables: &[(&str, &str)]) -> Output {
+/// Runs `test` again, with `variables`, as a program.
+fn again<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Output {
+    let name = std::any::type_name_of_val(&test).split_once("::").expect("a path in a crate").1;
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
     for variable in [
@@ -81,10 +82,9 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
         assert_eq!(befit::current_num_threads(), 3);
         return;
     }
-    let name = "a_pool_that_does_not_decide_takes_what_the_environment_says";
     let machine = "pack:2 l3:1(size=1MiB) core:2 pu:1";
     succeeded(&again(
-        name,
+        a_pool_that_does_not_decide_takes_what_the_environment_says,
         &[
             ("BEFIT_SCHEDULER", "sb"),
             ("BEFIT_MACHINE", machine),
@@ -112,7 +112,6 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         join(|| (), || ());
         return;
     }
-    let name = "a_bad_value_fails_the_build_and_names_the_variable";
     for (variable, value, said) in [
         ("BEFIT_SCHEDULER", "cilk", "unknown scheduler 'cilk'; known: ws, pws, sb, sb-d"),
         ("BEFIT_MACHINE", "xeon", "unknown machine `xeon`; known are"),
@@ -126,7 +125,8 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         ("BEFIT_BOUNDARY", "deep", "'deep' is not a whole number from 0 up"),
         ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
     ] {
-        let output = again(name, &[(variable, value)]);
+        let output =
+            again(a_bad_value_fails_the_build_and_names_the_variable, &[(variable, value)]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
         // `join` cannot answer an error.
@@ -153,8 +153,10 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let name = "the_statistics_of_two_pools_and_the_global_one_are_written";
-    let said = succeeded(&again(name, &[("BEFIT_STATS", file.to_str().unwrap())]));
+    let said = succeeded(&again(
+        the_statistics_of_two_pools_and_the_global_one_are_written,
+        &[("BEFIT_STATS", file.to_str().unwrap())],
+    ));
     assert!(!said.contains("befit:"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
@@ -203,8 +205,12 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let name = "processes_that_run_at_once_do_not_lose_each_other_s_statistics";
-    let run = || again(name, &[("BEFIT_STATS", file.to_str().unwrap())]);
+    let run = || {
+        again(
+            processes_that_run_at_once_do_not_lose_each_other_s_statistics,
+            &[("BEFIT_STATS", file.to_str().unwrap())],
+        )
+    };
     let said: Vec<String> = std::thread::scope(|scope| {
         let runs = [(); 3].map(|()| scope.spawn(run));
         runs.into_iter().map(|run| succeeded(&run.join().unwrap())).collect()
@@ -232,7 +238,7 @@ fn a_process_that_exits_early_has_its_statistics_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats-%p.json");
     succeeded(&again(
-        "a_process_that_exits_early_has_its_statistics_written",
+        a_process_that_exits_early_has_its_statistics_written,
         &[("BEFIT_STATS", file.to_str().unwrap())],
     ));
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();

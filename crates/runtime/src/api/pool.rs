@@ -268,31 +268,20 @@ impl ThreadPool {
     ///
     /// ```
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.yield_now(), None);
-    /// assert_eq!(pool.install(|| pool.yield_now()), Some(befit::Yield::Idle));
+    /// assert_eq!((pool.yield_now(), pool.current_thread_has_pending_tasks()), (None, None));
+    /// let inside = pool.install(|| (pool.yield_now(), pool.current_thread_has_pending_tasks()));
+    /// assert_eq!(inside, (Some(befit::Yield::Idle), Some(false)));
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(false))
     }
 
     /// [`yield_local`]; `None` if the caller is no thread of this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.yield_local(), None);
-    /// assert_eq!(pool.install(|| pool.yield_local()), Some(befit::Yield::Idle));
-    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(true))
     }
 
     /// [`current_thread_has_pending_tasks`]; `None` if the caller is no thread of this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
-    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
-    /// ```
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.own_worker(Worker::has_own_work)
     }

@@ -42,11 +42,10 @@ pub(crate) fn builder(
 
 /// Calls `test` for each scheduler, with 1, 2 and 7 threads.
 pub(crate) fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
-    within(Duration::from_secs(120), || {
-        for scheduler in SchedulerKind::ALL {
-            [1, 2, 7].into_iter().for_each(|threads| test(scheduler, threads));
-        }
-    });
+    let _watchdog = watchdog(2 * MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        [1, 2, 7].into_iter().for_each(|threads| test(scheduler, threads));
+    }
 }
 
 /// Calls `test` with a pool of each scheduler, on each machine, with 1, 2 and 7 threads.
@@ -58,37 +57,36 @@ pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
 
 /// Calls `test` with a pool of each scheduler, on a machine given as text.
 pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
-    within(Duration::from_secs(60), || {
-        SchedulerKind::ALL.into_iter().for_each(|kind| test(&pool(kind, machine, threads)));
-    });
+    let _watchdog = watchdog(MINUTE);
+    SchedulerKind::ALL.into_iter().for_each(|kind| test(&pool(kind, machine, threads)));
 }
 
 /// Calls `test` with pools of 1, 2 and 7 threads whose waiting workers are held to descendants.
 pub(crate) fn with_descendants(test: impl Fn(&ThreadPool)) {
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2, 7] {
-            let builder = ThreadPoolBuilder::new().num_threads(threads);
-            test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for threads in [1, 2, 7] {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
+    }
 }
 
-/// Runs `test`; ends the process with a message if it takes longer than `limit`, as a test that
+/// The time that a test may take.
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+/// Ends the process with a message unless the result is dropped within `limit`, as a test that
 /// hangs says nothing.
-pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
+#[must_use]
+pub(crate) fn watchdog(limit: Duration) -> mpsc::Sender<()> {
     let name = thread::current().name().unwrap_or("a test").to_owned();
-    let (finished, wait) = mpsc::channel::<()>();
-    let watchdog = thread::spawn(move || {
+    let (finished, wait) = mpsc::channel();
+    thread::spawn(move || {
         if wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
             // Not `eprintln!`, whose output the test harness would keep.
             let _ = writeln!(std::io::stderr(), "{name} hangs: not finished within {limit:?}");
             std::process::abort();
         }
     });
-    let result = test();
-    drop(finished);
-    watchdog.join().unwrap();
-    result
+    finished
 }
 
 /// Runs `test`, the calling test, alone in a process of its own, and returns how that ended; `None`

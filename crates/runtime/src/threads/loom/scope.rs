@@ -28,7 +28,7 @@ impl Scope {
             sleep,
             credits: Credits::new(),
             over,
-            written: [const { 0 }; 3].map(UnsafeCell::new),
+            written: [0; 3].map(UnsafeCell::new),
         })
     }
 

@@ -173,7 +173,7 @@ impl Registry {
         let job = DetachedJob::into_job(work, Arc::clone(self));
         // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
         // each ticket runs one.
-        let ticket = unsafe { self.fifos().push(self, job) };
+        let ticket = unsafe { self.fifos.push(self, job) };
         self.give(ticket, |_| TaskInfo::root(None, None));
     }
 

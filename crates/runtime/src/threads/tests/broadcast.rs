@@ -15,8 +15,8 @@ use crate::{
     BroadcastContext, SchedulerKind, Scope, ThreadPoolBuilder, broadcast, current_num_threads,
     current_thread_index, fit, join, scope, scope_fifo, spawn, spawn_broadcast,
     threads::testing::{
-        Census, MACHINES, add, fib, for_each_kind, on_every_pool, panic_of, pool, sorted,
-        with_descendants, within,
+        Census, MACHINES, MINUTE, add, fib, for_each_kind, on_every_pool, panic_of, pool, sorted,
+        watchdog, with_descendants,
     },
 };
 
@@ -35,10 +35,9 @@ fn a_broadcast_runs_once_on_every_thread_and_answers_in_their_order() {
 
 #[test]
 fn a_broadcast_outside_any_pool_runs_in_the_global_one() {
-    within(Duration::from_secs(60), || {
-        let indices = broadcast(|c| c.index());
-        assert!(indices.into_iter().eq(0..current_num_threads()));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let indices = broadcast(|c| c.index());
+    assert!(indices.into_iter().eq(0..current_num_threads()));
 }
 
 #[test]
@@ -89,19 +88,18 @@ fn concurrent_broadcasts_do_not_deadlock_where_waiting_workers_are_held_to_desce
 
 #[test]
 fn broadcasts_go_back_and_forth_between_pools() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for (one, two) in [(1, 1), (2, 3)] {
-                let (one, two) = (pool(scheduler, "pu:2", one), pool(scheduler, "pu:4", two));
-                let count = AtomicUsize::new(0);
-                one.broadcast(|_| {
-                    drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst))))
-                });
-                let (n, m) = (one.current_num_threads(), two.current_num_threads());
-                assert_eq!(count.into_inner(), n * m * n);
-            }
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        for (one, two) in [(1, 1), (2, 3)] {
+            let (one, two) = (pool(scheduler, "pu:2", one), pool(scheduler, "pu:4", two));
+            let count = AtomicUsize::new(0);
+            one.broadcast(|_| {
+                drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst))))
+            });
+            let (n, m) = (one.current_num_threads(), two.current_num_threads());
+            assert_eq!(count.into_inner(), n * m * n);
         }
-    });
+    }
 }
 
 #[test]
@@ -153,16 +151,15 @@ fn a_spawned_broadcast_runs_on_every_thread_before_the_pool_ends() {
 
 #[test]
 fn each_panic_of_a_spawned_broadcast_goes_to_the_handler() {
-    within(Duration::from_secs(60), || {
-        let (keep, caught) = mpsc::channel::<usize>();
-        let builder = ThreadPoolBuilder::new().num_threads(3);
-        let builder =
-            builder.panic_handler(move |panic| keep.send(*panic.downcast().unwrap()).unwrap());
-        let pool = builder.build().unwrap();
-        pool.spawn_broadcast(|context| panic_any(context.index()));
-        drop(pool);
-        assert_eq!(sorted(caught), [0, 1, 2]);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let (keep, caught) = mpsc::channel::<usize>();
+    let builder = ThreadPoolBuilder::new().num_threads(3);
+    let builder =
+        builder.panic_handler(move |panic| keep.send(*panic.downcast().unwrap()).unwrap());
+    let pool = builder.build().unwrap();
+    pool.spawn_broadcast(|context| panic_any(context.index()));
+    drop(pool);
+    assert_eq!(sorted(caught), [0, 1, 2]);
 }
 
 #[test]
@@ -261,12 +258,11 @@ fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
         let half = || fit((4 << 20) >> (depth + 1), || tree(depth + 1));
         join(half(), half());
     }
-    within(Duration::from_secs(60), || {
-        for scheduler in
-            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
-        {
-            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
-            pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in
+        [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
+    {
+        let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
+        pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
+    }
 }

@@ -14,8 +14,8 @@ use std::{
 use crate::{
     FnContext, SchedulerKind, ThreadPoolBuilder, fit, join, join_context,
     threads::testing::{
-        Census, MACHINES, Token, add, fib, on_each_scheduler, on_every_pool, panic_of, pool,
-        wait_for, within,
+        Census, MACHINES, MINUTE, Token, add, fib, on_each_scheduler, on_every_pool, panic_of,
+        pool, wait_for, watchdog,
     },
 };
 
@@ -154,11 +154,10 @@ fn a_worker_in_a_long_leaf_leaves_a_fork_to_the_others() {
         }
         join(|| down(depth - 1, leaf, other), other);
     }
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        let taken = AtomicBool::new(false);
-        pool.install(|| down(10, &|| wait_for(&taken), &|| taken.store(true, SeqCst)));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    let taken = AtomicBool::new(false);
+    pool.install(|| down(10, &|| wait_for(&taken), &|| taken.store(true, SeqCst)));
 }
 
 #[test]
@@ -168,15 +167,14 @@ fn the_list_of_open_forks_grows() {
             join(|| down(depth - 1, count), || count.fetch_add(1, SeqCst));
         }
     }
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2] {
-            let pool =
-                ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
-            let count = AtomicUsize::new(0);
-            pool.install(|| down(5000, &count));
-            assert_eq!(count.into_inner(), 5000);
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for threads in [1, 2] {
+        let pool =
+            ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
+        let count = AtomicUsize::new(0);
+        pool.install(|| down(5000, &count));
+        assert_eq!(count.into_inner(), 5000);
+    }
 }
 
 /// No program may count on it, but many do: as many leaves as threads, each of which waits for all.
@@ -189,15 +187,14 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
         }
         join(|| tree(leaves / 2, all), || tree(leaves - leaves / 2, all));
     }
-    within(Duration::from_secs(60), || {
-        for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
-            let pool = pool(scheduler, "pu:4", 4);
-            let all = Barrier::new(4);
-            for _ in 0..100 {
-                pool.install(|| tree(4, &all));
-            }
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
+        let pool = pool(scheduler, "pu:4", 4);
+        let all = Barrier::new(4);
+        for _ in 0..100 {
+            pool.install(|| tree(4, &all));
         }
-    });
+    }
 }
 
 /// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
@@ -216,12 +213,11 @@ fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) ->
 
 #[test]
 fn forks_that_take_little_time_become_plain_calls() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
-        // 2 × 28,656 calls that fork, and some milliseconds.
-        let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
-        assert!(forks < 28_656, "{forks}");
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
+    // 2 × 28,656 calls that fork, and some milliseconds.
+    let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
+    assert!(forks < 28_656, "{forks}");
 }
 
 /// What was learned of `down` while its leaves were short must not keep long leaves from other
@@ -233,18 +229,17 @@ fn forks_that_no_longer_take_little_time_become_forks_again() {
             join(|| down(depth - 1, leaf), leaf);
         }
     }
-    within(Duration::from_secs(120), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
-        let threads = Mutex::new(HashMap::new());
-        let long = || {
-            thread::sleep(Duration::from_millis(1));
-            *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
-        };
-        pool.install(|| down(300, &long));
-        let threads = threads.into_inner().unwrap();
-        assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
-    });
+    let _watchdog = watchdog(2 * MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
+    let threads = Mutex::new(HashMap::new());
+    let long = || {
+        thread::sleep(Duration::from_millis(1));
+        *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+    };
+    pool.install(|| down(300, &long));
+    let threads = threads.into_inner().unwrap();
+    assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
 }
 
 #[test]
@@ -272,16 +267,15 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
 #[test]
 fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    within(Duration::from_secs(120), || {
-        for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
-            for threads in [2, 7] {
-                let pool = pool(scheduler, MACHINES[4], threads);
-                for _ in 0..20 {
-                    assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
-                }
+    let _watchdog = watchdog(2 * MINUTE);
+    for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        for threads in [2, 7] {
+            let pool = pool(scheduler, MACHINES[4], threads);
+            for _ in 0..20 {
+                assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
             }
         }
-    });
+    }
 }
 
 #[test]
@@ -327,7 +321,6 @@ fn a_half_that_another_thread_takes_is_told_so() {
 
 #[test]
 fn called_outside_a_pool_both_halves_have_migrated() {
-    within(Duration::from_secs(60), || {
-        assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
-    });
+    let _watchdog = watchdog(MINUTE);
+    assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
 }

@@ -5,13 +5,14 @@ use std::{
     panic::panic_any,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
     thread,
-    time::Duration,
 };
 
 use crate::api::{LEAF_BYTES, grain};
 use crate::{
     SchedulerKind, current_thread_index, par_chunks_mut, par_for, par_for_each_mut, par_map_reduce,
-    threads::testing::{Census, add, on_each_scheduler, on_every_pool, panic_of, pool, within},
+    threads::testing::{
+        Census, MINUTE, add, on_each_scheduler, on_every_pool, panic_of, pool, watchdog,
+    },
 };
 
 #[test]
@@ -30,11 +31,10 @@ fn par_for_calls_its_body_once_with_each_number() {
 
 #[test]
 fn par_for_reaches_the_end_of_the_numbers() {
-    within(Duration::from_secs(60), || {
-        let last = AtomicUsize::new(0);
-        par_for(usize::MAX - 100..usize::MAX, |i| drop(last.fetch_max(i, SeqCst).to_string()));
-        assert_eq!(last.into_inner(), usize::MAX - 1);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let last = AtomicUsize::new(0);
+    par_for(usize::MAX - 100..usize::MAX, |i| drop(last.fetch_max(i, SeqCst).to_string()));
+    assert_eq!(last.into_inner(), usize::MAX - 1);
 }
 
 #[test]
@@ -112,11 +112,10 @@ fn elements_of_no_size_are_visited_like_others() {
 
 #[test]
 fn loops_work_outside_any_pool() {
-    within(Duration::from_secs(60), || {
-        let mut v = vec![1u64; 1000];
-        par_for_each_mut(&mut v, |x| *x = current_thread_index().is_some().into());
-        assert_eq!(par_map_reduce(&v, || 0, |x| *x, |a, b| a + b), 1000);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut v = vec![1u64; 1000];
+    par_for_each_mut(&mut v, |x| *x = current_thread_index().is_some().into());
+    assert_eq!(par_map_reduce(&v, || 0, |x| *x, |a, b| a + b), 1000);
 }
 
 #[test]
@@ -169,11 +168,10 @@ fn pieces_are_small_enough_for_the_innermost_cache_and_for_all_threads() {
 
 #[test]
 fn the_halves_of_a_large_slice_are_anchored_where_they_befit() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
-        let mut v = vec![0u8; 2 << 20];
-        pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
-        // 2 MiB in all, and σ of 1 MiB is 512 KiB.
-        assert_eq!(pool.statistics().total().anchored, 4);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
+    let mut v = vec![0u8; 2 << 20];
+    pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
+    // 2 MiB in all, and σ of 1 MiB is 512 KiB.
+    assert_eq!(pool.statistics().total().anchored, 4);
 }

@@ -14,7 +14,9 @@ use crate::{
     Counting, Options, Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy,
     current_num_threads, current_thread_index, join, scope,
     threads::claim::allowed_cpus,
-    threads::testing::{add, alone, builder, fib, on_each_scheduler, on_every_pool, pool, within},
+    threads::testing::{
+        MINUTE, add, alone, builder, fib, on_each_scheduler, on_every_pool, pool, watchdog,
+    },
 };
 
 #[test]
@@ -32,51 +34,44 @@ fn install_runs_on_a_thread_of_the_pool() {
 
 #[test]
 fn pools_nest_without_deadlock() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let outer = pool(scheduler, "pu:1", 1);
-            let inner = pool(scheduler, "pu:2", 2);
-            // The inner pool needs the outer's only thread while that waits in it.
-            let work = || {
-                inner.install(|| {
-                    outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9)))
-                })
-            };
-            assert_eq!(outer.install(work), (55, 34));
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        let outer = pool(scheduler, "pu:1", 1);
+        let inner = pool(scheduler, "pu:2", 2);
+        // The inner pool needs the outer's only thread while that waits in it.
+        let work = || {
+            inner.install(|| outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9))))
+        };
+        assert_eq!(outer.install(work), (55, 34));
+    }
 }
 
 #[test]
 fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
-    within(Duration::from_secs(60), || {
-        let (outer, inner) =
-            (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
-        let ran = AtomicUsize::new(0);
-        outer.scope(|s| {
-            s.spawn(|_| add(&ran, 1));
-            // Ends only when the task above has run, for which there is only this thread.
-            inner.install(|| {
-                while ran.load(SeqCst) == 0 {
-                    thread::yield_now();
-                }
-            });
+    let _watchdog = watchdog(MINUTE);
+    let (outer, inner) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
+    let ran = AtomicUsize::new(0);
+    outer.scope(|s| {
+        s.spawn(|_| add(&ran, 1));
+        // Ends only when the task above has run, for which there is only this thread.
+        inner.install(|| {
+            while ran.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
         });
-        assert_eq!(ran.into_inner(), 1);
     });
+    assert_eq!(ran.into_inner(), 1);
 }
 
 #[test]
 fn many_pools_can_be_built_and_dropped() {
-    within(Duration::from_secs(60), || {
-        for i in 0..200 {
-            let pool =
-                ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
-            if i % 2 == 0 {
-                assert_eq!(pool.install(|| fib(6)), 8);
-            }
+    let _watchdog = watchdog(MINUTE);
+    for i in 0..200 {
+        let pool = ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
+        if i % 2 == 0 {
+            assert_eq!(pool.install(|| fib(6)), 8);
         }
-    });
+    }
 }
 
 #[test]
@@ -92,20 +87,19 @@ fn many_threads_may_use_a_pool_at_once() {
 
 #[test]
 fn a_pool_may_be_dropped_by_its_own_thread() {
-    within(Duration::from_secs(60), || {
-        let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-        let (sender, dropped) = std::sync::mpsc::channel();
-        let own = Arc::clone(&pool);
-        pool.spawn(move || {
-            while Arc::strong_count(&own) > 1 {
-                thread::yield_now();
-            }
-            drop(own);
-            sender.send(fib(5)).unwrap();
-        });
-        drop(pool);
-        assert_eq!(dropped.recv().unwrap(), 5);
+    let _watchdog = watchdog(MINUTE);
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let (sender, dropped) = std::sync::mpsc::channel();
+    let own = Arc::clone(&pool);
+    pool.spawn(move || {
+        while Arc::strong_count(&own) > 1 {
+            thread::yield_now();
+        }
+        drop(own);
+        sender.send(fib(5)).unwrap();
     });
+    drop(pool);
+    assert_eq!(dropped.recv().unwrap(), 5);
 }
 
 #[test]
@@ -167,10 +161,9 @@ fn each_option_that_the_program_sets_reaches_the_policy() {
 
 #[test]
 fn a_thread_that_cannot_be_started_is_an_error_and_ends_the_others() {
-    within(Duration::from_secs(60), || {
-        let result = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 60).build();
-        assert!(matches!(result, Err(ThreadPoolBuildError::Thread { index: 0, .. })), "{result:?}");
-    });
+    let _watchdog = watchdog(MINUTE);
+    let result = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 60).build();
+    assert!(matches!(result, Err(ThreadPoolBuildError::Thread { index: 0, .. })), "{result:?}");
 }
 
 #[test]
@@ -211,34 +204,33 @@ fn statistics_count_what_happened() {
 
 #[test]
 fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 3] {
-                let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
-                let pool = builder(scheduler, machine, threads).timed(true).build().unwrap();
-                // Before the first job and after the last nothing counts.
-                thread::sleep(Duration::from_millis(20));
-                let start = Instant::now();
-                pool.install(|| fib(22));
-                thread::sleep(Duration::from_millis(5));
-                pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
-                let wall = start.elapsed();
-                thread::sleep(Duration::from_millis(20));
-                let statistics = pool.statistics();
-                let span = statistics.span.unwrap();
-                assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
-                for worker in &statistics.workers {
-                    let time = worker.time.unwrap();
-                    let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
-                    assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
-                }
-                let all = statistics.total().time.unwrap();
-                assert!([all.active, all.get, all.add].iter().all(|time| !time.is_zero()));
-                // All wait in the pause.
-                assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        for threads in [1, 3] {
+            let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
+            let pool = builder(scheduler, machine, threads).timed(true).build().unwrap();
+            // Before the first job and after the last nothing counts.
+            thread::sleep(Duration::from_millis(20));
+            let start = Instant::now();
+            pool.install(|| fib(22));
+            thread::sleep(Duration::from_millis(5));
+            pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
+            let wall = start.elapsed();
+            thread::sleep(Duration::from_millis(20));
+            let statistics = pool.statistics();
+            let span = statistics.span.unwrap();
+            assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
+            for worker in &statistics.workers {
+                let time = worker.time.unwrap();
+                let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
+                assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
             }
+            let all = statistics.total().time.unwrap();
+            assert!([all.active, all.get, all.add].iter().all(|time| !time.is_zero()));
+            // All wait in the pause.
+            assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
         }
-    });
+    }
 }
 
 #[test]
@@ -276,22 +268,21 @@ mod on_linux {
 
     #[test]
     fn threads_are_pinned_within_the_affinity_mask_only() {
-        within(Duration::from_secs(60), || {
-            let allowed: BTreeSet<usize> = allowed_cpus().into_iter().collect();
-            // More threads than CPUs: they go round.
-            let build = |threads| ThreadPoolBuilder::new().num_threads(threads);
-            let pool = build(allowed.len() + 1).pin(true).build().unwrap();
-            assert!(pool.is_pinned());
-            for place in places(&pool) {
-                assert_eq!(place.len(), 1);
-                assert!(place.is_subset(&allowed));
-            }
-            let free = ThreadPoolBuilder::new().pin(Pin::Never).build().unwrap();
-            assert!(places(&free).iter().all(|place| *place == allowed));
-            // Built by a pinned thread, yet not bound to its place.
-            let child = pool.install(|| build(1).pin(false).build().unwrap());
-            assert_eq!(places(&child), [allowed]);
-        });
+        let _watchdog = watchdog(MINUTE);
+        let allowed: BTreeSet<usize> = allowed_cpus().into_iter().collect();
+        // More threads than CPUs: they go round.
+        let build = |threads| ThreadPoolBuilder::new().num_threads(threads);
+        let pool = build(allowed.len() + 1).pin(true).build().unwrap();
+        assert!(pool.is_pinned());
+        for place in places(&pool) {
+            assert_eq!(place.len(), 1);
+            assert!(place.is_subset(&allowed));
+        }
+        let free = ThreadPoolBuilder::new().pin(Pin::Never).build().unwrap();
+        assert!(places(&free).iter().all(|place| *place == allowed));
+        // Built by a pinned thread, yet not bound to its place.
+        let child = pool.install(|| build(1).pin(false).build().unwrap());
+        assert_eq!(places(&child), [allowed]);
     }
 
     #[test]

@@ -1,19 +1,17 @@
 //! Tests of scopes whose body runs where it is called.
 
 use std::{
-    panic::panic_any,
     rc::Rc,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     thread,
-    time::Duration,
 };
 
 use crate::{
     SchedulerKind, current_thread_index, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
-    threads::testing::{add, on_every_pool, panic_of, pool, with_descendants, within},
+    threads::testing::{MINUTE, add, on_every_pool, pool, watchdog, with_descendants},
 };
 
 #[test]
@@ -64,57 +62,29 @@ fn an_in_place_scope_works_on_a_thread_of_the_pool() {
 
 #[test]
 fn an_in_place_scope_outside_any_pool_uses_the_global_one() {
-    within(Duration::from_secs(60), || {
-        let mut places = [None; 2];
-        let [first, second] = &mut places;
-        in_place_scope(|s| s.spawn(|_| *first = current_thread_index()));
-        in_place_scope_fifo(|s| s.spawn_fifo(|_| *second = current_thread_index()));
-        assert!(places.iter().all(Option::is_some));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut places = [None; 2];
+    let [first, second] = &mut places;
+    in_place_scope(|s| s.spawn(|_| *first = current_thread_index()));
+    in_place_scope_fifo(|s| s.spawn_fifo(|_| *second = current_thread_index()));
+    assert!(places.iter().all(Option::is_some));
 }
 
 /// Its tasks need the thread that waits for them.
 #[test]
 fn a_worker_that_waits_for_another_pool_s_in_place_scope_runs_its_own_pool_s_work() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let (outer, inner) = (pool(scheduler, "pu:1", 1), pool(scheduler, "pu:1", 1));
-            let ran = AtomicUsize::new(0);
-            outer.install(|| {
-                inner.in_place_scope(|s| {
-                    assert_eq!(outer.current_thread_index(), Some(0));
-                    s.spawn(|_| outer.install(|| add(&ran, 1)));
-                });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        let (outer, inner) = (pool(scheduler, "pu:1", 1), pool(scheduler, "pu:1", 1));
+        let ran = AtomicUsize::new(0);
+        outer.install(|| {
+            inner.in_place_scope(|s| {
+                assert_eq!(outer.current_thread_index(), Some(0));
+                s.spawn(|_| outer.install(|| add(&ran, 1)));
             });
-            assert_eq!(ran.into_inner(), 1);
-        }
-    });
-}
-
-#[test]
-fn an_in_place_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
-    on_every_pool(|pool| {
-        let count = AtomicUsize::new(0);
-        let run = |body_panics: bool| {
-            pool.in_place_scope(|s| {
-                for i in 0..10 {
-                    let count = &count;
-                    s.spawn(move |_| {
-                        add(count, 1);
-                        if i == 3 && !body_panics {
-                            panic_any("a task");
-                        }
-                    });
-                }
-                if body_panics {
-                    panic_any("the body");
-                }
-            });
-        };
-        assert_eq!(panic_of::<&str, _>(|| run(false)), "a task");
-        assert_eq!(panic_of::<&str, _>(|| run(true)), "the body");
-        assert_eq!(count.load(SeqCst), 20);
-    });
+        });
+        assert_eq!(ran.into_inner(), 1);
+    }
 }
 
 #[test]

@@ -15,8 +15,8 @@ use crate::{
     SchedulerKind, Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, Yield, fit, join, scope,
     scope_fifo, spawn, spawn_fifo,
     threads::testing::{
-        Census, MACHINES, Token, add, alone, on_each_scheduler, on_every_pool, panic_of, pool,
-        within,
+        Census, MACHINES, MINUTE, Token, add, alone, on_each_scheduler, on_every_pool, panic_of,
+        pool, watchdog,
     },
     yield_now,
 };
@@ -71,25 +71,29 @@ fn tasks_borrow_mutably_from_the_scope_s_caller() {
 
 #[test]
 fn a_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
-    fn body<'s>(s: &Scope<'s>, count: &'s AtomicUsize, panics: bool) {
+    fn body<'s>(s: &Scope<'s>, count: &'s AtomicUsize, (task, body): (bool, bool)) {
         for i in 0..10 {
             s.spawn(move |_| {
-                count.fetch_add(1, SeqCst);
-                if i == 3 {
-                    panic_any(3);
+                add(count, 1);
+                if i == 3 && task {
+                    panic_any("a task");
                 }
             });
         }
-        if panics {
+        if body {
             panic_any("the body");
         }
     }
     on_every_pool(|pool| {
         let count = AtomicUsize::new(0);
-        let run = |panics| pool.scope(|s| body(s, &count, panics));
-        assert_eq!(panic_of::<i32, _>(|| run(false)), 3);
-        assert_eq!(panic_of::<&str, _>(|| run(true)), "the body");
-        assert_eq!(count.load(SeqCst), 20);
+        for panics in [(true, false), (false, true), (true, true)] {
+            let panic: &str = panic_of(|| pool.scope(|s| body(s, &count, panics)));
+            let in_place: &str = panic_of(|| pool.in_place_scope(|s| body(s, &count, panics)));
+            for panic in [panic, in_place] {
+                assert!((panics.0 && panic == "a task") || (panics.1 && panic == "the body"));
+            }
+        }
+        assert_eq!(count.load(SeqCst), 60);
     });
 }
 
@@ -122,14 +126,13 @@ fn a_task_s_panic_goes_on_after_all_have_ended_and_what_they_hold_is_dropped_onc
 
 #[test]
 fn a_scope_can_be_spawned_into_from_a_thread_of_no_pool() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Pws, "pu:2", 2);
-        let count = AtomicUsize::new(0);
-        pool.scope(|s| {
-            thread::scope(|threads| drop(threads.spawn(|| s.spawn(|_| add(&count, 1)))));
-        });
-        assert_eq!(count.into_inner(), 1);
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Pws, "pu:2", 2);
+    let count = AtomicUsize::new(0);
+    pool.scope(|s| {
+        thread::scope(|threads| drop(threads.spawn(|| s.spawn(|_| add(&count, 1)))));
     });
+    assert_eq!(count.into_inner(), 1);
 }
 
 #[test]
@@ -148,16 +151,15 @@ fn detached_tasks_run_in_the_pool_they_were_spawned_in() {
 
 #[test]
 fn a_detached_panic_goes_to_the_pool_s_handler() {
-    within(Duration::from_secs(60), || {
-        let (keep, caught) = channel();
-        let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(move |panic| {
-            keep.send(*panic.downcast::<u32>().unwrap() + join(|| 0, || 1).1).unwrap();
-        });
-        let pool = pool.build().unwrap();
-        pool.spawn(|| panic_any(6u32));
-        drop(pool);
-        assert_eq!(caught.iter().collect::<Vec<_>>(), [7]);
+    let _watchdog = watchdog(MINUTE);
+    let (keep, caught) = channel();
+    let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(move |panic| {
+        keep.send(*panic.downcast::<u32>().unwrap() + join(|| 0, || 1).1).unwrap();
     });
+    let pool = pool.build().unwrap();
+    pool.spawn(|| panic_any(6u32));
+    drop(pool);
+    assert_eq!(caught.iter().collect::<Vec<_>>(), [7]);
 }
 
 #[test]
@@ -221,20 +223,19 @@ impl Other {
 /// something must come to [wait](Other::wait_for_the_scope).
 fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
     let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
-    within(2 * LIMIT, || {
-        let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
-        pool.in_place_scope(|s| {
-            let (began, has_begun) = signal();
-            s.spawn(move |_| {
-                began.send(()).unwrap();
-                wait(&gone);
-            });
-            wait(&has_begun);
-            test(&pool, s, Other { go, over, done });
+    let _watchdog = watchdog(2 * LIMIT);
+    let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
+    pool.in_place_scope(|s| {
+        let (began, has_begun) = signal();
+        s.spawn(move |_| {
+            began.send(()).unwrap();
+            wait(&gone);
         });
-        is_over.send(()).unwrap();
-        wait(&is_done);
+        wait(&has_begun);
+        test(&pool, s, Other { go, over, done });
     });
+    is_over.send(()).unwrap();
+    wait(&is_done);
 }
 
 #[test]

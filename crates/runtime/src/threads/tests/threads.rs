@@ -9,14 +9,13 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
 };
 
 use crate::{
     JoinThreadsError, SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
     ThreadPoolBuilder, broadcast, current_num_threads, current_thread_index, join, scope, spawn,
     threads::testing::{
-        self, MACHINES, add, alone, fib, for_each_kind, panic_of, pool, sorted, within,
+        self, MACHINES, MINUTE, add, alone, fib, for_each_kind, panic_of, pool, sorted, watchdog,
     },
     yield_now,
 };
@@ -122,36 +121,33 @@ fn threads_started_by_the_program_are_the_pool_s_threads() {
 
 #[test]
 fn a_spawn_handler_that_fails_is_an_error_and_ends_the_others() {
-    within(Duration::from_secs(60), || {
-        let mut handles = Vec::new();
-        let start = |thread: ThreadBuilder| {
-            if thread.index() == 2 {
-                return Err(io::Error::other("no more"));
-            }
-            handles.push(thread::spawn(|| thread.run()));
-            Ok(())
-        };
-        let error =
-            ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
-        assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
-        assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
-        handles.into_iter().for_each(|thread| thread.join().unwrap());
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut handles = Vec::new();
+    let start = |thread: ThreadBuilder| {
+        if thread.index() == 2 {
+            return Err(io::Error::other("no more"));
+        }
+        handles.push(thread::spawn(|| thread.run()));
+        Ok(())
+    };
+    let error = ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
+    assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
+    assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
+    handles.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 #[test]
 fn a_thread_that_the_program_does_not_run_is_not_waited_for() {
-    within(Duration::from_secs(60), || {
-        let start = |thread: ThreadBuilder| {
-            if thread.index() > 0 {
-                thread::spawn(|| thread.run());
-            }
-            Ok(())
-        };
-        let pool = ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build().unwrap();
-        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
-        pool.join_threads().unwrap();
-    });
+    let _watchdog = watchdog(MINUTE);
+    let start = |thread: ThreadBuilder| {
+        if thread.index() > 0 {
+            thread::spawn(|| thread.run());
+        }
+        Ok(())
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build().unwrap();
+    assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+    pool.join_threads().unwrap();
 }
 
 #[test]
@@ -176,14 +172,13 @@ fn a_scoped_pool_s_threads_may_borrow_and_have_ended_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_ends_when_its_user_panics_and_refuses_bad_parameters() {
-    within(Duration::from_secs(60), || {
-        let run = |sigma: f64| {
-            let builder = ThreadPoolBuilder::new().num_threads(2).sigma(sigma);
-            builder.build_scoped(|thread| thread.run(), |_| panic_any("the user"))
-        };
-        assert_eq!(panic_of::<&str, _>(|| run(0.5)), "the user");
-        assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let run = |sigma: f64| {
+        let builder = ThreadPoolBuilder::new().num_threads(2).sigma(sigma);
+        builder.build_scoped(|thread| thread.run(), |_| panic_any("the user"))
+    };
+    assert_eq!(panic_of::<&str, _>(|| run(0.5)), "the user");
+    assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
 }
 
 /// Calls `test` with pools of which the calling thread, a new one as it cannot leave the pool, is
@@ -245,48 +240,45 @@ fn the_current_thread_can_be_thread_0_of_the_global_pool() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
-    within(Duration::from_secs(60), || {
-        assert_eq!(current_thread_index(), None);
-        ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
-        assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
-        assert_eq!(broadcast(|c| c.index()), [0, 1]);
-        // This thread only waits, so the other one must do.
-        let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
-        assert_eq!(elsewhere.join().unwrap(), Some(1));
-    });
+    let _watchdog = watchdog(MINUTE);
+    assert_eq!(current_thread_index(), None);
+    ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
+    assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
+    assert_eq!(broadcast(|c| c.index()), [0, 1]);
+    // This thread only waits, so the other one must do.
+    let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
+    assert_eq!(elsewhere.join().unwrap(), Some(1));
 }
 
 #[test]
 fn a_thread_can_be_given_to_one_pool_only() {
-    within(Duration::from_secs(60), || {
-        let builder = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
-        let refused = |result| matches!(result, Err(ThreadPoolBuildError::CurrentThreadInPool));
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert!(pool.install(|| refused(builder().build())));
-        thread::spawn(move || {
-            let pool = builder().build().unwrap();
-            assert!(refused(builder().build()));
-            drop(pool);
-            assert_eq!(join(|| 1, || 2), (1, 2), "it works on, alone, when the pool has ended");
-        })
-        .join()
-        .unwrap();
-    });
+    let _watchdog = watchdog(MINUTE);
+    let builder = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    let refused = |result| matches!(result, Err(ThreadPoolBuildError::CurrentThreadInPool));
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert!(pool.install(|| refused(builder().build())));
+    thread::spawn(move || {
+        let pool = builder().build().unwrap();
+        assert!(refused(builder().build()));
+        drop(pool);
+        assert_eq!(join(|| 1, || 2), (1, 2), "it works on, alone, when the pool has ended");
+    })
+    .join()
+    .unwrap();
 }
 
 /// The threads that had been started were waited for, with those that had not.
 #[test]
 fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
-    within(Duration::from_secs(60), || {
-        let ended = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&ended);
-        let builder = ThreadPoolBuilder::new().num_threads(5);
-        let builder = builder
-            .exit_handler(move |_| add(&counted, 1))
-            .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
-        assert_eq!(panic_of::<&str, _>(|| builder.build()), "no name");
-        assert_eq!(ended.load(SeqCst), 3);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ended);
+    let builder = ThreadPoolBuilder::new().num_threads(5);
+    let builder = builder
+        .exit_handler(move |_| add(&counted, 1))
+        .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
+    assert_eq!(panic_of::<&str, _>(|| builder.build()), "no name");
+    assert_eq!(ended.load(SeqCst), 3);
 }
 
 #[test]
@@ -310,52 +302,49 @@ const ENDS: [fn(ThreadPool); 2] = [drop, |pool| pool.join_threads().unwrap()];
 
 #[test]
 fn joining_the_threads_from_inside_is_refused_and_does_not_hang() {
-    within(Duration::from_secs(60), || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let (give, take) = mpsc::channel::<ThreadPool>();
-        let (answer, answered) = mpsc::channel();
-        pool.spawn(move || {
-            let result = take.recv().unwrap().join_threads();
-            answer.send((result, current_thread_index())).unwrap();
-        });
-        give.send(pool).unwrap();
-        let (result, index) = answered.recv().unwrap();
-        let error = result.unwrap_err();
-        assert_eq!(error, JoinThreadsError::InsidePool { index: index.unwrap() });
-        assert!(error.to_string().contains("cannot wait for that pool's end"));
-        assert!(answered.recv().is_err(), "the task has ended");
+    let _watchdog = watchdog(MINUTE);
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (give, take) = mpsc::channel::<ThreadPool>();
+    let (answer, answered) = mpsc::channel();
+    pool.spawn(move || {
+        let result = take.recv().unwrap().join_threads();
+        answer.send((result, current_thread_index())).unwrap();
     });
+    give.send(pool).unwrap();
+    let (result, index) = answered.recv().unwrap();
+    let error = result.unwrap_err();
+    assert_eq!(error, JoinThreadsError::InsidePool { index: index.unwrap() });
+    assert!(error.to_string().contains("cannot wait for that pool's end"));
+    assert!(answered.recv().is_err(), "the task has ended");
 }
 
 #[test]
 fn another_pool_s_only_thread_may_end_a_pool_that_needs_that_thread() {
-    within(Duration::from_secs(60), || {
-        for (end, scheduler) in ENDS.into_iter().zip([SchedulerKind::Ws, SchedulerKind::Sb]) {
-            let outer = Arc::new(pool(SchedulerKind::Ws, "pu:1", 1));
-            let (again, count) = (Arc::clone(&outer), Arc::new(AtomicUsize::new(0)));
-            let counted = Arc::clone(&count);
-            outer.install(move || {
-                let inner = pool(scheduler, "pu:1", 1);
-                inner.spawn(move || add(&counted, again.install(|| 1)));
-                end(inner);
-            });
-            assert_eq!(count.load(SeqCst), 1);
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for (end, scheduler) in ENDS.into_iter().zip([SchedulerKind::Ws, SchedulerKind::Sb]) {
+        let outer = Arc::new(pool(SchedulerKind::Ws, "pu:1", 1));
+        let (again, count) = (Arc::clone(&outer), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&count);
+        outer.install(move || {
+            let inner = pool(scheduler, "pu:1", 1);
+            inner.spawn(move || add(&counted, again.install(|| 1)));
+            end(inner);
+        });
+        assert_eq!(count.load(SeqCst), 1);
+    }
 }
 
 #[test]
 fn a_detached_pool_runs_what_was_spawned_and_nobody_waits() {
-    within(Duration::from_secs(60), || {
-        let (go_on, wait) = mpsc::channel();
-        let (sender, receiver) = mpsc::channel();
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        pool.spawn(move || {
-            wait.recv().unwrap();
-            spawn(move || sender.send(thread::current().id()).unwrap());
-        });
-        pool.detach();
-        go_on.send(()).unwrap();
-        assert_ne!(receiver.recv().unwrap(), thread::current().id());
+    let _watchdog = watchdog(MINUTE);
+    let (go_on, wait) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.spawn(move || {
+        wait.recv().unwrap();
+        spawn(move || sender.send(thread::current().id()).unwrap());
     });
+    pool.detach();
+    go_on.send(()).unwrap();
+    assert_ne!(receiver.recv().unwrap(), thread::current().id());
 }

@@ -1,26 +1,24 @@
 //! Tests of giving way.
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use crate::{
     SchedulerKind, Yield, current_thread_has_pending_tasks, join, scope, spawn_broadcast,
-    threads::testing::{MACHINES, add, on_each_scheduler, on_every_pool, pool, wait_for, within},
+    threads::testing::{
+        MACHINES, MINUTE, add, on_each_scheduler, on_every_pool, pool, wait_for, watchdog,
+    },
     yield_local, yield_now,
 };
 
 #[test]
 fn nothing_can_be_yielded_to_outside_the_pool() {
-    within(Duration::from_secs(60), || {
-        let here = (yield_now(), yield_local(), current_thread_has_pending_tasks());
-        assert_eq!(here, (None, None, None));
-        let (one, two) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Sb, "pu:1", 1));
-        let ask = || (two.yield_now(), two.yield_local(), two.current_thread_has_pending_tasks());
-        assert_eq!(one.install(ask), (None, None, None));
-        assert_eq!(two.install(ask), (Some(Yield::Idle), Some(Yield::Idle), Some(false)));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let here = (yield_now(), yield_local(), current_thread_has_pending_tasks());
+    assert_eq!(here, (None, None, None));
+    let (one, two) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Sb, "pu:1", 1));
+    let ask = || (two.yield_now(), two.yield_local(), two.current_thread_has_pending_tasks());
+    assert_eq!(one.install(ask), (None, None, None));
+    assert_eq!(two.install(ask), (Some(Yield::Idle), Some(Yield::Idle), Some(false)));
 }
 
 /// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is
@@ -102,27 +100,26 @@ fn an_open_fork_is_pending_while_its_first_half_runs() {
 
 #[test]
 fn a_local_yield_steals_nothing() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        let (ready, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
-        let ran = AtomicBool::new(false);
-        scope(|_| ()); // the global pool plays no part
-        pool.in_place_scope(|s| {
-            s.spawn(|_| {
-                wait_for(&ready);
-                assert_eq!(yield_local(), Some(Yield::Idle));
-                assert!(!ran.load(SeqCst));
-                go_on.store(true, SeqCst);
-            });
-            s.spawn(|s| {
-                // On the other thread: both are busy, so what it spawns stays in its queue.
-                s.spawn(|_| ran.store(true, SeqCst));
-                ready.store(true, SeqCst);
-                wait_for(&go_on);
-            });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    let (ready, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ran = AtomicBool::new(false);
+    scope(|_| ()); // the global pool plays no part
+    pool.in_place_scope(|s| {
+        s.spawn(|_| {
+            wait_for(&ready);
+            assert_eq!(yield_local(), Some(Yield::Idle));
+            assert!(!ran.load(SeqCst));
+            go_on.store(true, SeqCst);
         });
-        assert!(ran.into_inner());
+        s.spawn(|s| {
+            // On the other thread: both are busy, so what it spawns stays in its queue.
+            s.spawn(|_| ran.store(true, SeqCst));
+            ready.store(true, SeqCst);
+            wait_for(&go_on);
+        });
     });
+    assert!(ran.into_inner());
 }
 
 #[test]
