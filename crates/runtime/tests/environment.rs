@@ -17,22 +17,12 @@ const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
 fn again<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Output {
     let name = std::any::type_name_of_val(&test).split_once("::").expect("a path in a crate").1;
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
-    for variable in [
-        "BEFIT_SCHEDULER",
-        "BEFIT_MACHINE",
-        "BEFIT_PIN",
-        "BEFIT_THREADS",
-        "BEFIT_SIGMA",
-        "BEFIT_MU",
-        "BEFIT_COUNTING",
-        "BEFIT_NEARNESS",
-        "BEFIT_BRANCHING",
-        "BEFIT_BOUNDARY",
-        "BEFIT_STATS",
-    ] {
-        command.env_remove(variable);
+    for (variable, _) in std::env::vars_os() {
+        if variable.as_encoded_bytes().starts_with(b"BEFIT_") {
+            command.env_remove(variable);
+        }
     }
+    command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 

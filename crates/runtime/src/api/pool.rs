@@ -106,13 +106,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// global pool is never dropped, and a pool that is dropped by one of its own threads ends behind
 /// the back of that thread.
 pub struct ThreadPool {
-    handle: backend::Handle,
-}
-
-impl From<backend::Handle> for ThreadPool {
-    fn from(handle: backend::Handle) -> Self {
-        Self { handle }
-    }
+    pub(super) handle: backend::Handle,
 }
 
 impl ThreadPool {
@@ -172,13 +166,6 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let mut squares = [1, 2, 3];
-    /// pool.scope_fifo(|s| squares.iter_mut().for_each(|x| s.spawn_fifo(|_| *x *= *x)));
-    /// assert_eq!(squares, [1, 4, 9]);
-    /// ```
     pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R + Send,
@@ -206,13 +193,6 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let mut place = None;
-    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| place = pool.current_thread_index()));
-    /// assert!(place.is_some());
-    /// ```
     pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R,

@@ -68,24 +68,15 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
 /// assert_eq!(name.as_deref(), Some("sum (number 0)"));
 /// ```
 pub struct ThreadBuilder {
-    start: backend::Start,
-    index: usize,
-    name: String,
-    stack_size: Option<usize>,
+    pub(crate) start: backend::Start,
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) stack_size: Option<usize>,
     /// It is one thread's: it may later hold things that are not to be shared.
-    not_sync: PhantomData<Cell<()>>,
+    pub(crate) not_sync: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
-    pub(crate) fn new(
-        start: backend::Start,
-        index: usize,
-        name: String,
-        stack_size: Option<usize>,
-    ) -> Self {
-        Self { start, index, name, stack_size, not_sync: PhantomData }
-    }
-
     /// Which thread of the pool it is, from 0.
     pub fn index(&self) -> usize {
         self.index

@@ -1,6 +1,6 @@
 //! How a pool starts and ends.
 
-use std::{sync::Arc, thread::JoinHandle};
+use std::{marker::PhantomData, sync::Arc, thread::JoinHandle};
 
 use super::{
     claim::{self, Claim},
@@ -59,7 +59,8 @@ impl Handle {
                 Some(name) => name(index),
                 None => format!("befit-{index}"),
             };
-            let thread = ThreadBuilder::new(start, index, name, settings.stack_size);
+            let stack_size = settings.stack_size;
+            let thread = ThreadBuilder { start, index, name, stack_size, not_sync: PhantomData };
             // Should it not be run, it says so itself.
             starting.left -= 1;
             match spawn.spawn(thread) {

@@ -62,17 +62,6 @@ struct Alive {
     waiter: Option<Done>,
 }
 
-/// A worker of another pool that waits.
-#[derive(Clone, Debug)]
-struct Waiter {
-    latch: NonNull<Latch>,
-    /// Keeps the parker alive that the latch points to.
-    home: Arc<Registry>,
-}
-
-// SAFETY: the latch is `Sync` and lives until it is set.
-unsafe impl Send for Waiter {}
-
 impl Registry {
     /// `timed`: the workers' time is measured.
     pub(super) fn new(
@@ -168,7 +157,7 @@ impl Registry {
     ) -> R {
         let latch = Latch::new(worker.parker());
         let home = Arc::clone(worker.registry());
-        let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
+        let job = Install::new(op, Done::Worker { latch: NonNull::from(&latch), home });
         let no_unwind = NoUnwind;
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         let injected = unsafe { job.as_job() };
@@ -275,8 +264,8 @@ impl Registry {
         };
         let latch = Latch::new(worker.parker());
         let no_unwind = NoUnwind;
-        let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
-        if self.tell_of_end(Done::Worker(waiter)) {
+        let home = Arc::clone(worker.registry());
+        if self.tell_of_end(Done::Worker { latch: NonNull::from(&latch), home }) {
             // Whatever the last jobs there need of the worker's pool.
             worker.wait(&latch, None);
         }
@@ -320,7 +309,7 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("scheduler", &self.scheduler_name())
-            .field("machine", &self.engine.machine.known().map(|machine| &machine.name))
+            .field("machine", &self.engine.machine.known.get().map(|machine| &machine.name))
             .field("threads", &self.threads())
             .finish_non_exhaustive()
     }
@@ -339,8 +328,15 @@ struct Install<F, R> {
 #[derive(Clone, Debug)]
 enum Done {
     Thread(Arc<ThreadLatch>),
-    Worker(Waiter),
+    /// A worker of another pool; `home` keeps the parker alive that the latch points to.
+    Worker {
+        latch: NonNull<Latch>,
+        home: Arc<Registry>,
+    },
 }
+
+// SAFETY: a worker's latch is `Sync` and lives until it is set; all else is `Send`.
+unsafe impl Send for Done {}
 
 impl Done {
     /// Sets the latch.
@@ -350,7 +346,7 @@ impl Done {
     unsafe fn tell(self) {
         match self {
             Self::Thread(latch) => latch.set(),
-            Self::Worker(Waiter { latch, home }) => {
+            Self::Worker { latch, home } => {
                 // SAFETY: promised by the caller; `home` keeps its parker until the end of this
                 // arm.
                 unsafe { Latch::set(latch.as_ptr()) };

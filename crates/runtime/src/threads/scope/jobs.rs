@@ -7,7 +7,6 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
     sync::Arc,
@@ -301,11 +300,5 @@ impl Fifos {
         });
         // SAFETY: promised by the caller.
         unsafe { self.0[thread].push(task) }
-    }
-}
-
-impl fmt::Debug for Fifos {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fifos").finish_non_exhaustive()
     }
 }

@@ -11,14 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    BroadcastContext, SchedulerKind, Scope, ThreadPoolBuilder, broadcast, current_num_threads,
-    current_thread_index, fit, join, scope, scope_fifo, spawn, spawn_broadcast,
-    threads::testing::{
-        Census, MACHINES, MINUTE, add, fib, for_each_kind, on_every_pool, panic_of, pool, sorted,
-        watchdog, with_descendants,
-    },
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn a_broadcast_runs_once_on_every_thread_and_answers_in_their_order() {

@@ -11,13 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    FnContext, SchedulerKind, ThreadPoolBuilder, fit, join, join_context,
-    threads::testing::{
-        Census, MACHINES, MINUTE, Token, add, fib, on_each_scheduler, on_every_pool, panic_of,
-        pool, wait_for, watchdog,
-    },
-};
+use crate::{threads::testing::*, *};
 
 /// The sum of `numbers`, each call declaring its size.
 fn sized_sum(numbers: &[u64]) -> u64 {
@@ -33,14 +27,12 @@ fn sized_sum(numbers: &[u64]) -> u64 {
 }
 
 #[test]
-fn fib_is_right_under_every_scheduler() {
-    on_every_pool(|pool| assert_eq!(pool.install(|| fib(16)), 987));
-}
-
-#[test]
-fn a_sum_with_sizes_is_right_under_every_scheduler() {
+fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    on_every_pool(|pool| assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000));
+    on_every_pool(|pool| {
+        assert_eq!(pool.install(|| fib(16)), 987);
+        assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+    });
 }
 
 #[test]
@@ -134,14 +126,6 @@ fn what_a_panicking_fork_held_is_dropped_once() {
             });
             census.check(3);
         }
-    });
-}
-
-#[test]
-fn the_second_half_starts_while_the_first_is_still_running() {
-    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
-        let started = AtomicBool::new(false);
-        pool.join(|| wait_for(&started), || started.store(true, SeqCst));
     });
 }
 
@@ -303,9 +287,11 @@ fn migrated_is_true_exactly_if_the_closure_runs_on_another_thread() {
 }
 
 #[test]
-fn a_half_that_another_thread_takes_is_told_so() {
-    on_each_scheduler("pu:2", 2, |pool| {
+fn the_second_half_starts_while_the_first_is_still_running_and_learns_that_it_has_migrated() {
+    let test = |pool: &ThreadPool| {
         let started = AtomicBool::new(false);
+        pool.join(|| wait_for(&started), || started.store(true, SeqCst));
+        started.store(false, SeqCst);
         let first = |context: FnContext| {
             // Only another thread can start the second half.
             wait_for(&started);
@@ -316,7 +302,9 @@ fn a_half_that_another_thread_takes_is_told_so() {
             context.migrated()
         };
         assert_eq!(pool.install(|| join_context(first, second)), (false, true));
-    });
+    };
+    on_each_scheduler("pu:2", 2, test);
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, test);
 }
 
 #[test]

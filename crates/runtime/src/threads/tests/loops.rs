@@ -8,12 +8,7 @@ use std::{
 };
 
 use crate::api::{LEAF_BYTES, grain};
-use crate::{
-    SchedulerKind, current_thread_index, par_chunks_mut, par_for, par_for_each_mut, par_map_reduce,
-    threads::testing::{
-        Census, MINUTE, add, on_each_scheduler, on_every_pool, panic_of, pool, watchdog,
-    },
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn par_for_calls_its_body_once_with_each_number() {

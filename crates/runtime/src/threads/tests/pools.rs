@@ -10,14 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Counting, Options, Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy,
-    current_num_threads, current_thread_index, join, scope,
-    threads::claim::allowed_cpus,
-    threads::testing::{
-        MINUTE, add, alone, builder, fib, on_each_scheduler, on_every_pool, pool, watchdog,
-    },
-};
+use crate::{threads::claim::allowed_cpus, threads::testing::*, *};
 
 #[test]
 fn install_runs_on_a_thread_of_the_pool() {

@@ -9,10 +9,7 @@ use std::{
     thread,
 };
 
-use crate::{
-    SchedulerKind, current_thread_index, in_place_scope, in_place_scope_fifo, scope, scope_fifo,
-    threads::testing::{MINUTE, add, on_every_pool, pool, watchdog, with_descendants},
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn an_in_place_scope_s_body_runs_on_the_calling_thread_and_its_tasks_in_the_pool() {

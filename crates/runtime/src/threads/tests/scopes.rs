@@ -11,15 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    SchedulerKind, Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, Yield, fit, join, scope,
-    scope_fifo, spawn, spawn_fifo,
-    threads::testing::{
-        Census, MACHINES, MINUTE, Token, add, alone, on_each_scheduler, on_every_pool, panic_of,
-        pool, watchdog,
-    },
-    yield_now,
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn all_tasks_of_a_scope_have_ended_when_it_returns() {

@@ -9,10 +9,7 @@ use std::{
 };
 
 use crate::api::{FOUR, Forking, Forks, Task};
-use crate::{
-    fit, run,
-    threads::testing::{MACHINES, add, on_each_scheduler, on_every_pool, panic_of},
-};
+use crate::{threads::testing::*, *};
 
 struct Fib(u32);
 
@@ -50,18 +47,12 @@ impl Task for Sum<'_> {
 }
 
 #[test]
-fn fib_is_right_under_every_scheduler() {
-    on_every_pool(|pool| assert_eq!(pool.install(|| run(Fib(16))), 987));
-}
-
-#[test]
-fn a_sum_with_sizes_is_right_under_every_scheduler() {
+fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler_and_outside_any_pool() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    on_every_pool(|pool| assert_eq!(pool.install(|| run(Sum(&numbers))), 199_999 * 100_000));
-}
-
-#[test]
-fn run_works_outside_any_pool() {
+    on_every_pool(|pool| {
+        assert_eq!(pool.install(|| run(Fib(16))), 987);
+        assert_eq!(pool.install(|| run(Sum(&numbers))), 199_999 * 100_000);
+    });
     assert_eq!(run(Fib(15)), 610);
 }
 

@@ -11,14 +11,7 @@ use std::{
     thread,
 };
 
-use crate::{
-    JoinThreadsError, SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
-    ThreadPoolBuilder, broadcast, current_num_threads, current_thread_index, join, scope, spawn,
-    threads::testing::{
-        self, MACHINES, MINUTE, add, alone, fib, for_each_kind, panic_of, pool, sorted, watchdog,
-    },
-    yield_now,
-};
+use crate::{threads::testing, threads::testing::*, *};
 
 fn builder(scheduler: SchedulerKind, threads: usize) -> ThreadPoolBuilder {
     testing::builder(scheduler, MACHINES[2], threads)

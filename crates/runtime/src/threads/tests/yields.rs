@@ -2,13 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use crate::{
-    SchedulerKind, Yield, current_thread_has_pending_tasks, join, scope, spawn_broadcast,
-    threads::testing::{
-        MACHINES, MINUTE, add, on_each_scheduler, on_every_pool, pool, wait_for, watchdog,
-    },
-    yield_local, yield_now,
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn nothing_can_be_yielded_to_outside_the_pool() {

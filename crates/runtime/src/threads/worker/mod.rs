@@ -49,7 +49,6 @@ const DEEP: usize = 4;
 
 /// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted);
 /// only that thread uses it.
-#[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
     /// By which others make this worker publish a fork.
@@ -275,7 +274,6 @@ pub(crate) struct Running<'t> {
 }
 
 /// Keeps a task the running one; see [`Worker::enter`].
-#[derive(Debug)]
 pub(crate) struct Entered<'a> {
     worker: &'a Worker,
     running: &'a Running<'a>,
