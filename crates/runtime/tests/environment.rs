@@ -72,12 +72,11 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
         assert_eq!(befit::current_num_threads(), 3);
         return;
     }
-    let machine = "pack:2 l3:1(size=1MiB) core:2 pu:1";
     succeeded(&again(
         a_pool_that_does_not_decide_takes_what_the_environment_says,
         &[
             ("BEFIT_SCHEDULER", "sb"),
-            ("BEFIT_MACHINE", machine),
+            ("BEFIT_MACHINE", "pack:2 l3:1(size=1MiB) core:2 pu:1"),
             ("BEFIT_PIN", "always"),
             ("BEFIT_THREADS", "3"),
             ("BEFIT_SIGMA", "1"),
@@ -121,10 +120,8 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
         // `join` cannot answer an error.
         assert!(!output.status.success());
-        assert!(
-            stderr.contains(&format!("the global thread pool cannot be built: {variable}: ")),
-            "{stderr}"
-        );
+        let global = format!("the global thread pool cannot be built: {variable}: ");
+        assert!(stderr.contains(&global), "{stderr}");
     }
 }
 
@@ -151,25 +148,19 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
     let document = read(&file);
-    assert_eq!(
-        (&document["schema"], &document["pools_left_out"]),
-        (&"befit.stats/2".into(), &0.into())
-    );
+    assert_eq!(document["schema"], "befit.stats/2");
+    assert_eq!(document["pools_left_out"], 0);
     assert!(document["program"].as_str().unwrap().contains("environment"));
     let pools = document["pools"].as_array().unwrap();
     assert_eq!(pools.len(), 3);
     let each = |field: &str| {
         pools.iter().map(|pool| pool[field].to_string()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(
-        (each("scheduler"), each("ended")),
-        (r#""sb" "pws" "ws""#.to_owned(), "true true false".to_owned())
-    );
+    assert_eq!(each("scheduler"), r#""sb" "pws" "ws""#);
+    assert_eq!(each("ended"), "true true false");
     let anchors = pools[0]["anchors"].as_array().unwrap();
-    assert!(
-        anchors.iter().any(|at| at["level"] == "L3" && at["tasks"].as_u64() > Some(0)),
-        "{anchors:?}"
-    );
+    let is_used = |at: &Value| at["level"] == "L3" && at["tasks"].as_u64() > Some(0);
+    assert!(anchors.iter().any(is_used), "{anchors:?}");
     assert_eq!(pools[1]["anchors"].as_array().unwrap().len(), 0);
     for pool in pools {
         let workers = pool["workers"].as_array().unwrap();
@@ -209,11 +200,8 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");
     assert!(files.iter().all(|file| read(file)["pools"].as_array().unwrap().len() == 1));
-    assert_eq!(
-        said.iter().filter(|said| said.contains("is another process's")).count(),
-        2,
-        "{said:?}"
-    );
+    let others = said.iter().filter(|said| said.contains("is another process's"));
+    assert_eq!(others.count(), 2, "{said:?}");
 }
 
 #[test]

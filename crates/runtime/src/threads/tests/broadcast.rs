@@ -230,10 +230,8 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
                 !late && by == thread && on == Some(thread)
             };
             // What another thread has taken may end later.
-            assert!(
-                events.iter().rposition(spawned).is_none_or(|last| last < broadcast),
-                "{events:?}"
-            );
+            let last = events.iter().rposition(spawned);
+            assert!(last.is_none_or(|last| last < broadcast), "{events:?}");
         }
     });
 }
