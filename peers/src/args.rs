@@ -5,8 +5,8 @@ use std::{ffi::OsString, num::NonZero, thread};
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
 use crate::{
+    Error,
     contest::TimedRun,
-    error::Error,
     program::{self, Program},
     runtime::RuntimeKind,
 };
@@ -14,12 +14,19 @@ use crate::{
 /// The command line's request.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Print this.
     Help(String),
     /// Run a program once, in this process.
-    Once { run: TimedRun, runtime: RuntimeKind },
+    Once {
+        run: TimedRun,
+        runtime: RuntimeKind,
+    },
     /// Time runtimes side by side.
-    Compare { run: TimedRun, runtimes: Vec<RuntimeKind>, repeats: usize, format: Format },
+    Compare {
+        run: TimedRun,
+        runtimes: Vec<RuntimeKind>,
+        repeats: usize,
+        format: Format,
+    },
 }
 
 /// The form of the results.
@@ -112,36 +119,26 @@ mod tests {
         };
         assert_eq!((run.program, run.n, run.threads), (Program::Skynet, 1_000_000, 3));
         assert_eq!((repeats, format), (7, Format::Table));
-        assert!(
-            runtimes.contains(&RuntimeKind::RayonIter) && runtimes.contains(&RuntimeKind::Chili)
-        );
+        let usual = [RuntimeKind::RayonIter, RuntimeKind::Chili];
+        assert!(usual.iter().all(|kind| runtimes.contains(kind)));
     }
 
     #[test]
     fn the_message_for_an_unknown_name_lists_the_known_ones() {
-        let error = parsed("fab").unwrap_err();
-        assert!(
-            error.contains("unknown program 'fab'")
-                && error.contains("fib, fib-sized, fib-task, fib-100ns"),
-            "{error}"
-        );
-        let error = parsed("fib --runtimes rayon,raion").unwrap_err();
-        assert!(
-            error.contains("unknown runtime 'raion'") && error.contains("serial, befit-ws"),
-            "{error}"
-        );
-        assert!(!error.contains('\n'), "{error}");
+        for (line, unknown, known) in [
+            ("fab", "unknown program 'fab'", "fib, fib-sized, fib-task, fib-100ns"),
+            ("fib --runtimes rayon,raion", "unknown runtime 'raion'", "serial, befit-ws"),
+        ] {
+            let error = parsed(line).unwrap_err();
+            assert!(error.contains(unknown) && error.contains(known), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
     }
 
     #[test]
     fn numbers_that_cannot_be_are_refused() {
-        for line in [
-            "fib --threads 0",
-            "fib --repeats 0",
-            "fib --n x",
-            "fib --once rayon --runtimes rayon",
-            "",
-        ] {
+        let numbers = ["fib --threads 0", "fib --repeats 0", "fib --n x"];
+        for line in numbers.into_iter().chain(["fib --once rayon --runtimes rayon", ""]) {
             assert!(parsed(line).is_err(), "{line}");
         }
     }

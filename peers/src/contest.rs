@@ -6,13 +6,14 @@
 //! suffers from its place throughout. And the runtimes in C++ are processes anyway.
 
 use std::{
+    io,
     path::PathBuf,
     process::{Command, Stdio},
 };
 
 use serde::Serialize;
 
-use crate::{cpp, error::Error, program::Program, runtime::RuntimeKind};
+use crate::{Error, cpp, program::Program, runtime::RuntimeKind};
 
 /// A program to time.
 #[derive(Clone, Copy, Debug)]
@@ -62,15 +63,14 @@ impl Spread {
 /// Runs `timed` on each of `runtimes` `repeats` times.
 ///
 /// # Errors
-/// The first of [`Error::Start`], [`Error::Child`] and [`Error::Arguments`]. A runtime that cannot
-/// be built is no error but an entry that says so.
+/// The first [`Error::Failed`] or [`Error::Arguments`]. A runtime that cannot be built is no error
+/// but an entry that says so.
 pub(crate) fn hold(
     timed: TimedRun,
     runtimes: &[RuntimeKind],
     repeats: usize,
 ) -> Result<Results, Error> {
-    let own = std::env::current_exe()
-        .map_err(|source| Error::Start { what: "this program".to_owned(), source })?;
+    let own = std::env::current_exe().map_err(|e| not_started("this program", &e))?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
     let mut seconds = vec![Vec::new(); runtimes.len()];
     for _ in 0..repeats {
@@ -80,13 +80,9 @@ pub(crate) fn hold(
             }
         }
     }
-    let outcome = |ready: Result<PathBuf, String>, seconds| {
-        ready.and_then(|_| Spread::of(seconds).ok_or_else(|| "it was not run".to_owned()))
-    };
-    let entries = runtimes.iter().zip(ready).zip(seconds);
-    let entries = entries.map(|((runtime, ready), seconds)| Entry {
-        runtime: *runtime,
-        outcome: outcome(ready, seconds),
+    let entries = runtimes.iter().zip(ready).zip(seconds).map(|((runtime, ready), seconds)| {
+        let spread = || Spread::of(seconds).ok_or_else(|| "it was not run".to_owned());
+        Entry { runtime: *runtime, outcome: ready.and_then(|_| spread()) }
     });
     let TimedRun { program, n, threads } = timed;
     Ok(Results { program: program.name(), n, threads, repeats, entries: entries.collect() })
@@ -96,14 +92,10 @@ pub(crate) fn hold(
 fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command {
     let mut command = Command::new(program);
     let (name, n, threads) = (timed.program.name(), timed.n.to_string(), timed.threads.to_string());
+    let (warm_up, once) = (timed.program.warm_up_n().to_string(), runtime.to_string());
     match runtime {
-        RuntimeKind::Cpp(_) => {
-            let warm_up = timed.program.warm_up_n().to_string();
-            command.args([&name, &n, &threads, &warm_up])
-        }
-        _ => command
-            .args([&name, "--n", &n, "--threads", &threads, "--once"])
-            .arg(runtime.to_string()),
+        RuntimeKind::Cpp(_) => command.args([&name, &n, &threads, &warm_up]),
+        _ => command.args([&name, "--n", &n, "--threads", &threads, "--once", &once]),
     };
     command
 }
@@ -112,7 +104,7 @@ fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command 
 fn run(mut command: Command, runtime: RuntimeKind) -> Result<f64, Error> {
     let runtime = runtime.to_string();
     let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|source| Error::Start { what: runtime.clone(), source })?;
+    let output = output.map_err(|e| not_started(&runtime, &e))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     match printed.trim().parse() {
         Ok(seconds) if output.status.success() => Ok(seconds),
@@ -124,9 +116,13 @@ fn run(mut command: Command, runtime: RuntimeKind) -> Result<f64, Error> {
             if output.status.code() == Some(2) {
                 return Err(Error::Arguments(message));
             }
-            Err(Error::Child { runtime, status: output.status, message })
+            Err(Error::Failed(format!("{runtime} failed ({}): {message}", output.status)))
         }
     }
+}
+
+fn not_started(what: &str, error: &io::Error) -> Error {
+    Error::Failed(format!("cannot start {what}: {error}"))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::{
 
 use crate::runtime::RuntimeKind;
 
-/// The folder of the sources.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cpp");
 
 /// A runtime in C++, or none.
@@ -26,7 +25,6 @@ pub(crate) enum CppRuntime {
 }
 
 impl CppRuntime {
-    /// Every one.
     pub(crate) const ALL: [Self; 3] = [Self::Serial, Self::Tbb, Self::Openmp];
 
     /// Its name as users type it, its target in the CMake project, and its needs beside CMake.

@@ -102,17 +102,14 @@ struct Base {
 
 impl Base {
     fn of(entries: &[Entry]) -> Self {
-        let medians = || {
-            entries.iter().filter_map(|e| e.outcome.as_ref().ok().map(|s| (e.runtime, s.median)))
+        let medians = |of: fn(RuntimeKind) -> bool| {
+            let ran = entries.iter().filter(move |entry| of(entry.runtime));
+            ran.filter_map(|entry| Some(entry.outcome.as_ref().ok()?.median))
         };
-        let find = |kind: RuntimeKind| {
-            medians().find(|(runtime, _)| *runtime == kind).map(|(_, median)| median)
-        };
-        let parallel = medians().filter(|(runtime, _)| !runtime.is_serial());
         Self {
-            serial: find(RuntimeKind::Serial),
-            rayon: find(RuntimeKind::Rayon),
-            fastest: parallel.map(|(_, median)| median).min_by(f64::total_cmp),
+            serial: medians(|runtime| runtime == RuntimeKind::Serial).next(),
+            rayon: medians(|runtime| runtime == RuntimeKind::Rayon).next(),
+            fastest: medians(|runtime| !runtime.is_serial()).min_by(f64::total_cmp),
         }
     }
 }

@@ -47,12 +47,8 @@ fn program(spawn_all: impl FnOnce(&(dyn Fn() + Sync)), join: impl Fn() + Sync) {
 }
 
 fn befit(policy: WaitPolicy, scheduler: SchedulerKind) {
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(4)
-        .wait_policy(policy)
-        .scheduler(scheduler)
-        .build()
-        .unwrap();
+    let pool = ThreadPoolBuilder::new().num_threads(4).wait_policy(policy).scheduler(scheduler);
+    let pool = pool.build().unwrap();
     let spawn_all = |task: &(dyn Fn() + Sync)| {
         pool.scope(|s| (0..TASKS).for_each(|_| spaced(|| s.spawn(|_| task()))))
     };
@@ -70,8 +66,7 @@ fn rayon() {
 /// Runs the program on `runtime` in a process of its own; returns true if it ends within an ample
 /// time.
 fn ends(runtime: &str) -> bool {
-    let test = env::current_exe().unwrap();
-    let mut command = Command::new(test);
+    let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "the_program", "--nocapture"]).env(RUNTIME, runtime);
     let mut child: Child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();

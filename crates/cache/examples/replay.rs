@@ -16,10 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let line = machine.clusters().iter().find_map(|c| c.cache).map_or(64, |c| c.line.0);
     let mut touches = Vec::new();
     for (i, text) in std::io::stdin().lock().lines().enumerate() {
-        touches.push(
-            touch(&text?, line)
-                .ok_or_else(|| format!("line {}: not `r ADDRESS` or `w ADDRESS`", i + 1))?,
-        );
+        let wrong = || format!("line {}: not `r ADDRESS` or `w ADDRESS`", i + 1);
+        touches.push(touch(&text?, line).ok_or_else(wrong)?);
     }
     let lines = touches.iter().map(|t| t.line + 1).max().unwrap_or(0);
     let mut caches = Hierarchy::new(&machine, lines, 1)?;

@@ -19,17 +19,20 @@
 //! assert_eq!((l3.accesses.0, l3.misses.0), (32768, 16384));
 //! ```
 
-mod error;
 pub mod footprint;
 mod hierarchy;
 mod hint;
 mod lanes;
 mod sets;
 
-pub use error::CacheError;
 pub use hierarchy::{Hierarchy, LineAccess, PrefetchPlan};
 
 use befit_machine::{ClusterId, Lines};
+
+/// Why a machine's caches cannot be modelled: which cache, its fault and the remedy.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct CacheError(String);
 
 /// Where the line was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -23,146 +23,66 @@ pub struct Kernel {
 impl Kernel {
     /// Every kernel.
     pub const ALL: [Self; 22] = [
-        Self {
-            name: "rrm",
-            about: "recursive repeated map of n doubles: the space-bounded study's (Simhadri et \
-                    al. 2014)",
-            default_n: 10_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "rgm",
-            about: "recursive repeated gather of n doubles, each from anywhere in its task's \
-                    range (the same study's text)",
-            default_n: 10_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "rgm-leaf",
-            about: "recursive repeated gather of n doubles, each from its own leaf's range (the \
-                    same study's code)",
-            default_n: 10_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "array-abc",
-            about: "tasks A, B and C over halves of an array that overlap, n runs of each (the \
-                    footprint study's arrays)",
-            default_n: 1000,
-            settings: settings::ARRAY_ABC,
-        },
-        Self {
-            name: "array-windows",
-            about: "n tasks over windows of an array that overlap at random (the same study's \
-                    tasks, mixed)",
-            default_n: 4096,
-            settings: settings::ARRAY_WINDOWS,
-        },
-        Self {
-            name: "bst",
-            about: "look-ups of each of n words in a binary search tree (the same study's tree)",
-            default_n: (1 << 18) - 1,
-            settings: settings::BST,
-        },
-        Self {
-            name: "quicksort",
-            about: "quicksort of n doubles with a parallel partition (the same study's)",
-            default_n: 100_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "samplesort",
-            about: "samplesort of n doubles with √n buckets (the same study's)",
-            default_n: 100_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "aware-samplesort",
-            about: "samplesort of n doubles with buckets that fit a last-level cache (the same \
-                    study's)",
-            default_n: 100_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "quadtree",
-            about: "sorts n points in the plane into quadrants, recursively (the same study's)",
-            default_n: 100_000_000,
-            settings: &[],
-        },
-        Self {
-            name: "matmul",
-            about: "product of two n x n matrices of doubles by quadrants (the same study's)",
-            default_n: 5120,
-            settings: &[],
-        },
-        Self {
-            name: "heat",
-            about: "five-point Jacobi on two matrices of n rows x 512, halved down to 8 rows: \
-                    CATS's (Chen et al. 2012)",
-            default_n: 1024,
-            settings: settings::ROWS,
-        },
-        Self {
-            name: "heat-ub",
-            about: "as heat, halved and quartered by turns",
-            default_n: 1024,
-            settings: settings::ROWS,
-        },
-        Self {
-            name: "sor",
-            about: "red-black over-relaxation of n rows x 512: CATS's (Chen et al. 2012)",
-            default_n: 1024,
-            settings: settings::ROWS,
-        },
-        Self {
-            name: "sor-ub",
-            about: "as sor, halved and quartered by turns",
-            default_n: 1024,
-            settings: settings::ROWS,
-        },
-        Self {
-            name: "ge",
-            about: "Gaussian elimination of order n, by rows: CATS's (Chen et al. 2012)",
-            default_n: 1024,
-            settings: settings::GE,
-        },
-        Self {
-            name: "ge-ub",
-            about: "as ge, halved and quartered by turns",
-            default_n: 1024,
-            settings: settings::GE,
-        },
-        Self {
-            name: "mandelbrot",
-            about: "the Mandelbrot set, n x n points: CPU-bound, CATS's (Chen et al. 2012)",
-            default_n: 1024,
-            settings: &[],
-        },
-        Self {
-            name: "queens",
-            about: "ways to place n queens: CPU-bound, CATS's",
-            default_n: 15,
-            settings: &[],
-        },
-        Self {
-            name: "fft",
-            about: "fast Fourier transform of n complex numbers: CATS's",
-            default_n: 1 << 20,
-            settings: &[],
-        },
-        Self {
-            name: "ga",
-            about: "genetic algorithm on n islands: CPU-bound, CATS's",
-            default_n: 128,
-            settings: &[],
-        },
-        Self {
-            name: "knapsack",
-            about: "branch and bound over n things: CPU-bound, CATS's",
-            default_n: 28,
-            settings: &[],
-        },
+        Self::new("rrm", 10_000_000, &[]).about(
+            "recursive repeated map of n doubles: the space-bounded study's (Simhadri et \
+             al. 2014)",
+        ),
+        Self::new("rgm", 10_000_000, &[]).about(
+            "recursive repeated gather of n doubles, each from anywhere in its task's \
+             range (the same study's text)",
+        ),
+        Self::new("rgm-leaf", 10_000_000, &[]).about(
+            "recursive repeated gather of n doubles, each from its own leaf's range (the \
+             same study's code)",
+        ),
+        Self::new("array-abc", 1000, settings::ARRAY_ABC).about(
+            "tasks A, B and C over halves of an array that overlap, n runs of each (the \
+             footprint study's arrays)",
+        ),
+        Self::new("array-windows", 4096, settings::ARRAY_WINDOWS).about(
+            "n tasks over windows of an array that overlap at random (the same study's \
+             tasks, mixed)",
+        ),
+        Self::new("bst", (1 << 18) - 1, settings::BST)
+            .about("look-ups of each of n words in a binary search tree (the same study's tree)"),
+        Self::new("quicksort", 100_000_000, &[])
+            .about("quicksort of n doubles with a parallel partition (the same study's)"),
+        Self::new("samplesort", 100_000_000, &[])
+            .about("samplesort of n doubles with √n buckets (the same study's)"),
+        Self::new("aware-samplesort", 100_000_000, &[]).about(
+            "samplesort of n doubles with buckets that fit a last-level cache (the same \
+             study's)",
+        ),
+        Self::new("quadtree", 100_000_000, &[])
+            .about("sorts n points in the plane into quadrants, recursively (the same study's)"),
+        Self::new("matmul", 5120, &[])
+            .about("product of two n x n matrices of doubles by quadrants (the same study's)"),
+        Self::new("heat", 1024, settings::ROWS).about(
+            "five-point Jacobi on two matrices of n rows x 512, halved down to 8 rows: \
+             CATS's (Chen et al. 2012)",
+        ),
+        Self::new("heat-ub", 1024, settings::ROWS).about("as heat, halved and quartered by turns"),
+        Self::new("sor", 1024, settings::ROWS)
+            .about("red-black over-relaxation of n rows x 512: CATS's (Chen et al. 2012)"),
+        Self::new("sor-ub", 1024, settings::ROWS).about("as sor, halved and quartered by turns"),
+        Self::new("ge", 1024, settings::GE)
+            .about("Gaussian elimination of order n, by rows: CATS's (Chen et al. 2012)"),
+        Self::new("ge-ub", 1024, settings::GE).about("as ge, halved and quartered by turns"),
+        Self::new("mandelbrot", 1024, &[])
+            .about("the Mandelbrot set, n x n points: CPU-bound, CATS's (Chen et al. 2012)"),
+        Self::new("queens", 15, &[]).about("ways to place n queens: CPU-bound, CATS's"),
+        Self::new("fft", 1 << 20, &[]).about("fast Fourier transform of n complex numbers: CATS's"),
+        Self::new("ga", 128, &[]).about("genetic algorithm on n islands: CPU-bound, CATS's"),
+        Self::new("knapsack", 28, &[]).about("branch and bound over n things: CPU-bound, CATS's"),
     ];
+
+    const fn new(name: &'static str, default_n: usize, settings: &'static [Setting]) -> Self {
+        Self { name, about: "", default_n, settings }
+    }
+
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
 
     /// The kernel of that name.
     ///

@@ -16,49 +16,36 @@ pub struct Setting {
     pub about: &'static str,
 }
 
+const fn setting(
+    name: &'static str,
+    values: &'static [&'static str],
+    about: &'static str,
+) -> Setting {
+    Setting { name, values, about }
+}
+
 pub(crate) const ARRAY_ABC: &[Setting] = &[
-    Setting {
-        name: "tasks",
-        values: &["abc", "ab", "ac", "bc"],
-        about: "which of the tasks there are",
-    },
-    Setting {
-        name: "schedule",
-        values: &["1", "2"],
-        about: "1: N runs of each in turn; 2: one run of each, N times",
-    },
+    setting("tasks", &["abc", "ab", "ac", "bc"], "which of the tasks there are"),
+    setting("schedule", &["1", "2"], "1: N runs of each in turn; 2: one run of each, N times"),
 ];
 pub(crate) const ARRAY_WINDOWS: &[Setting] = &[
-    Setting { name: "rows", values: &["512", "#"], about: "rows of the array" },
-    Setting { name: "window", values: &["256", "#"], about: "rows that one task works on" },
-    Setting { name: "overlap", values: &["random", "none"], about: "whether windows overlap" },
-    Setting {
-        name: "order",
-        values: &["sorted", "random"],
-        about: "the order in which they are spawned",
-    },
+    setting("rows", &["512", "#"], "rows of the array"),
+    setting("window", &["256", "#"], "rows that one task works on"),
+    setting("overlap", &["random", "none"], "whether windows overlap"),
+    setting("order", &["sorted", "random"], "the order in which they are spawned"),
 ];
 pub(crate) const BST: &[Setting] = &[
-    Setting { name: "node", values: &["20", "24"], about: "bytes of a node" },
-    Setting {
-        name: "layout",
-        values: &["random", "sorted", "preorder", "level"],
-        about: "where nodes lie",
-    },
-    Setting {
-        name: "lookups",
-        values: &["sorted", "random", "worst"],
-        about: "the order of the look-ups",
-    },
+    setting("node", &["20", "24"], "bytes of a node"),
+    setting("layout", &["random", "sorted", "preorder", "level"], "where nodes lie"),
+    setting("lookups", &["sorted", "random", "worst"], "the order of the look-ups"),
 ];
 
-const ITERATIONS: Setting = Setting {
-    name: "iterations",
-    values: &["auto", "#"],
-    about: "how often it goes over its data; auto: fewer the more data there are",
-};
-const ELEMENT: Setting =
-    Setting { name: "element", values: &["8", "16"], about: "bytes in an element" };
+const ITERATIONS: Setting = setting(
+    "iterations",
+    &["auto", "#"],
+    "how often it goes over its data; auto: fewer the more data there are",
+);
+const ELEMENT: Setting = setting("element", &["8", "16"], "bytes in an element");
 
 pub(crate) const ROWS: &[Setting] = &[ITERATIONS, ELEMENT];
 pub(crate) const GE: &[Setting] = &[ELEMENT];
@@ -83,11 +70,11 @@ impl Settings {
             {
                 return Err(bad());
             }
-            settings
-                .0
-                .iter_mut()
-                .filter(|(known, _)| *known == name)
-                .for_each(|s| value.clone_into(&mut s.1));
+            for (known, old) in &mut settings.0 {
+                if *known == name {
+                    value.clone_into(old);
+                }
+            }
         }
         Ok(settings)
     }

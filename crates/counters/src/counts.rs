@@ -33,6 +33,7 @@ impl Counts {
     /// the poorer of the two.
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
+        let poorer = if other.coverage.share() < self.coverage.share() { other } else { self };
         Self {
             private_misses: self.private_misses.or(other.private_misses),
             llc_misses: self.llc_misses.or(other.llc_misses),
@@ -42,11 +43,7 @@ impl Counts {
             page_faults: self.page_faults.or(other.page_faults),
             context_switches: self.context_switches.or(other.context_switches),
             migrations: self.migrations.or(other.migrations),
-            coverage: if other.coverage.share() < self.coverage.share() {
-                other.coverage
-            } else {
-                self.coverage
-            },
+            coverage: poorer.coverage,
         }
     }
 }
@@ -69,10 +66,9 @@ impl Coverage {
     /// no counters.
     pub fn share(&self) -> f64 {
         if self.wanted.is_zero() {
-            1.0
-        } else {
-            (self.counted.as_secs_f64() / self.wanted.as_secs_f64()).min(1.0)
+            return 1.0;
         }
+        (self.counted.as_secs_f64() / self.wanted.as_secs_f64()).min(1.0)
     }
 }
 

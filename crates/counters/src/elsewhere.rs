@@ -11,20 +11,18 @@ pub struct Software(Infallible);
 /// Counters of whole processes: on Linux only.
 pub struct Children(Infallible);
 
-fn not_linux<T>(what: &'static str) -> Result<T, CountersError> {
-    Err(CountersError::NotLinux { what })
-}
-
-macro_rules! source {
-    ($name:ident, $what:literal) => {
+macro_rules! counters {
+    ($name:ident: $($open:ident of $what:literal),*) => {
         impl $name {
-            /// Not available on this system.
-            ///
-            /// # Errors
-            /// Always [`CountersError::NotLinux`].
-            pub fn open() -> Result<Self, CountersError> {
-                not_linux($what)
-            }
+            $(
+                /// Not available on this system.
+                ///
+                /// # Errors
+                /// Always [`CountersError::NotLinux`].
+                pub fn $open() -> Result<Self, CountersError> {
+                    Err(CountersError::NotLinux($what))
+                }
+            )*
 
             /// What could not be counted, and why.
             pub fn left_out(&self) -> &[(Quantity, CountersError)] {
@@ -44,33 +42,13 @@ macro_rules! source {
     };
 }
 
-source!(Hardware, "hardware");
-source!(Software, "software");
+counters!(Hardware: open of "hardware");
+counters!(Software: open of "software");
+counters!(Children: hardware of "hardware", software of "software");
 
 impl Children {
-    /// Not available on this system.
-    ///
-    /// # Errors
-    /// Always [`CountersError::NotLinux`].
-    pub fn hardware() -> Result<Self, CountersError> {
-        not_linux("hardware")
-    }
-
-    /// Not available on this system.
-    ///
-    /// # Errors
-    /// Always [`CountersError::NotLinux`].
-    pub fn software() -> Result<Self, CountersError> {
-        not_linux("software")
-    }
-
     /// What is counted, and by which event exactly.
     pub fn events(&self) -> &[Event] {
-        match self.0 {}
-    }
-
-    /// What could not be counted, and why.
-    pub fn left_out(&self) -> &[(Quantity, CountersError)] {
         match self.0 {}
     }
 

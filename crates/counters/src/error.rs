@@ -26,11 +26,8 @@ pub enum CountersError {
     )]
     StandStill,
     /// The processor lacks the event, or counts it for all its cores together only.
-    #[error("cannot count {what}: this processor has no event for it that belongs to one thread")]
-    NoEvent {
-        /// The quantity.
-        what: Quantity,
-    },
+    #[error("cannot count {0}: this processor has no event for it that belongs to one thread")]
+    NoEvent(Quantity),
     /// The kernel's settings forbid it.
     #[error(
         "{what} may not be counted: kernel.perf_event_paranoid is {}, and must be {needed} or less \
@@ -54,28 +51,19 @@ pub enum CountersError {
     Blocked,
     /// The kernel does not know this event, or was built without perf events.
     #[error(
-        "the kernel cannot count {what}: it lacks the event, or was built without perf events \
+        "the kernel cannot count {0}: it lacks the event, or was built without perf events \
          (CONFIG_PERF_EVENTS)"
     )]
-    Unsupported {
-        /// The quantity.
-        what: String,
-    },
+    Unsupported(String),
     /// Each event of each thread takes a file descriptor.
     #[error(
-        "too many open files to count {what}: each event of each thread takes one (raise the \
+        "too many open files to count {0}: each event of each thread takes one (raise the \
          limit: `ulimit -n`)"
     )]
-    TooManyFiles {
-        /// The quantity.
-        what: String,
-    },
+    TooManyFiles(String),
     /// Not Linux.
-    #[error("no {what} counters: befit counts events on Linux only")]
-    NotLinux {
-        /// Which counters.
-        what: &'static str,
-    },
+    #[error("no {0} counters: befit counts events on Linux only")]
+    NotLinux(&'static str),
     /// The kernel refused for another reason.
     #[error("cannot count {what}: {source}")]
     Open {

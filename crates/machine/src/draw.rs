@@ -5,8 +5,6 @@
 //! assert!(drawing.contains("4 × L3"));
 //! ```
 
-use std::fmt::Write;
-
 use crate::{Cache, ClusterId, Inclusion, Machine, Placement, Replacement, WorkerId};
 
 /// One line: its part of the tree, then columns.
@@ -59,12 +57,10 @@ impl Machine {
             let times = if count > 1 { format!("{count} × ") } else { String::new() };
             let (branch, below) =
                 if nth == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            for (at, line) in drawing.into_iter().enumerate() {
-                let tree = match at {
-                    0 => format!("{branch}{times}{}", line.tree),
-                    _ => format!("{below}{}", line.tree),
-                };
-                lines.push(Line { tree, ..line });
+            let mut start = format!("{branch}{times}");
+            for line in drawing {
+                lines.push(Line { tree: start + &line.tree, ..line });
+                start = below.to_owned();
             }
         }
         lines
@@ -86,10 +82,8 @@ impl Machine {
             format!("{} controller{s} of {} bytes/cycle", memory.controllers, memory.bandwidth);
         match memory.placement {
             Placement::Interleaved => {}
-            Placement::FirstTouch => line.rest.push_str(", first touch"),
-            Placement::Bound(k) => {
-                write!(line.rest, ", pages on {k} of them").expect("writing to a String")
-            }
+            Placement::FirstTouch => line.rest += ", first touch",
+            Placement::Bound(k) => line.rest += &format!(", pages on {k} of them"),
         }
         line
     }
@@ -97,8 +91,8 @@ impl Machine {
     fn print(&self, lines: &[Line]) -> String {
         let cores = self.workers().iter().map(|w| w.core + 1).max().unwrap_or(0);
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let (workers, cores) =
-            (count(self.workers().len(), "worker"), count(cores as usize, "core"));
+        let workers = count(self.workers().len(), "worker");
+        let cores = count(cores as usize, "core");
         let mut text = format!("{}: {workers} on {cores}, {} MHz\n", self.name, self.mhz);
         let widest = |width: &dyn Fn(&Line) -> usize| lines.iter().map(width).max().unwrap_or(0);
         // Lines without columns do not push the columns of the others to the right.
@@ -136,11 +130,8 @@ fn cache_line(cache: &Cache) -> Line {
         Replacement::TreePlru => Some("tree-PLRU"),
         Replacement::Random => Some("random replacement"),
     };
-    let mut rest: Vec<String> =
-        [inclusion, replacement].into_iter().flatten().map(str::to_owned).collect();
-    if cache.line != crate::assumed::LINE {
-        rest.push(format!("lines of {}", cache.line));
-    }
+    let line = (cache.line != crate::assumed::LINE).then(|| format!("lines of {}", cache.line));
+    let rest: Vec<&str> = [inclusion, replacement, line.as_deref()].into_iter().flatten().collect();
     let columns = [cache.size.to_string(), ways, format!("{} cycles", cache.latency.0)];
     Line { tree: cache.level.to_string(), columns, rest: rest.join(", ") }
 }
@@ -170,14 +161,10 @@ memory                         363 cycles  4 controllers of 8 bytes/cycle
             Part::core(speed, vec![l1(cpus.iter().map(|n| Part::worker(Some(*n))).collect())])
         };
         let l2 = |parts| Part::cache(2, Bytes::mib(2), 16, parts);
-        let parts = vec![
-            l2(vec![core(100, &[0, 1])]),
-            l2(vec![core(100, &[2, 3])]),
-            l2((4..8).map(|n| core(70, &[n])).collect()),
-        ];
-        let m = MachineSpec::new("hybrid", vec![Part::cache(3, Bytes::mib(12), 12, parts)])
-            .build()
-            .unwrap();
+        let fast = [[0, 1], [2, 3]].map(|cpus| l2(vec![core(100, &cpus)]));
+        let slow = l2((4..8).map(|n| core(70, &[n])).collect());
+        let l3 = Part::cache(3, Bytes::mib(12), 12, fast.into_iter().chain([slow]).collect());
+        let m = MachineSpec::new("hybrid", vec![l3]).build().unwrap();
         let expected = "\
 hybrid: 8 workers on 6 cores, 2500 MHz
 memory                           250 cycles  1 controller of 40 bytes/cycle
@@ -198,14 +185,9 @@ memory                           250 cycles  1 controller of 40 bytes/cycle
                 l2:1(size=1MiB line=128 ways=full replacement=plru inclusion=exclusive)
                     l1:1(size=32KiB ways=1 replacement=random) pu:1";
         let drawing = text.parse::<Machine>().unwrap().draw();
-        for what in [
-            "full",
-            "direct",
-            "exclusive, tree-PLRU, lines of 128 B",
-            "random replacement",
-            "first touch",
-            "1 worker on 1 core",
-        ] {
+        let cache = "exclusive, tree-PLRU, lines of 128 B";
+        let random = "random replacement";
+        for what in ["full", "direct", cache, random, "first touch", "1 worker on 1 core"] {
             assert!(drawing.contains(what), "{what} in {drawing}");
         }
         let bound: Machine = "(controllers=4 placement=2) pu:1".parse().unwrap();

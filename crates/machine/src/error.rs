@@ -17,20 +17,10 @@ pub enum MachineError {
         /// The presets' names, comma-separated.
         known: String,
     },
-    /// A synthetic string has a mistake.
-    #[error("synthetic string, at byte {at} (`{token}`): {what}")]
-    Synthetic {
-        /// Offset of the token.
-        at: usize,
-        /// The token, shortened.
-        token: String,
-        /// The mistake, and what to write instead.
-        what: String,
-    },
-    /// An object of the tree cannot be.
+    /// An object of the tree cannot be, or its description cannot be read.
     #[error("{object}: {what}")]
     Object {
-        /// Which object, in the words of its source: `L2 #3`, `cpu7`.
+        /// Which object, in the words of its source (`L2 #3`, `cpu7`), or where in its description.
         object: String,
         /// The mistake in it.
         what: String,
@@ -43,28 +33,13 @@ pub enum MachineError {
         /// Why.
         source: std::io::Error,
     },
-    /// An XML file has a mistake.
-    #[error("{place}, at byte {at}: {what}")]
-    Xml {
-        /// The file's path, or `XML` where it came as text.
-        place: String,
-        /// Offset of the place where reading stopped.
-        at: u64,
-        /// The mistake.
-        what: String,
-    },
-    /// This build cannot do it.
-    #[error("{what} needs befit-machine's feature `{feature}`, which this build lacks")]
-    Feature {
-        /// The feature's use.
-        what: String,
-        /// The Cargo feature to turn on.
-        feature: &'static str,
-    },
+    /// This build cannot read files of lstopo.
+    #[error("reading {} needs befit-machine's feature `xml`, which this build lacks", .0.display())]
+    NoXml(PathBuf),
 }
 
 impl MachineError {
-    /// An error about one object of the tree.
+    /// An error about one object of the tree, or one place in its description.
     pub(crate) fn object(object: impl Into<String>, what: impl Into<String>) -> Self {
         Self::Object { object: object.into(), what: what.into() }
     }

@@ -47,10 +47,8 @@ impl Machine {
         let sockets = self.cluster(ClusterId::ROOT).children.clone();
         let all = sockets.len() as u32;
         if count == 0 || count > all {
-            return Err(MachineError::object(
-                self.name,
-                format!("it has 1 to {all} sockets, not {count}"),
-            ));
+            let what = format!("it has 1 to {all} sockets, not {count}");
+            return Err(MachineError::object(self.name, what));
         }
         if count == all {
             return Ok(self);
@@ -109,11 +107,9 @@ impl Machine {
             let set = cache.line.0 * u64::from(cache.ways.max(1));
             let sets = cache.size.0 / set / u64::from(factor.max(1));
             if sets == 0 {
-                let what = format!(
-                    "{} of {} is less than one set when it is {factor} times smaller",
-                    cache.level, cache.size
-                );
-                return Err(MachineError::object(self.name, what));
+                let cache = format!("{} of {}", cache.level, cache.size);
+                let what = format!("is less than one set when it is {factor} times smaller");
+                return Err(MachineError::object(self.name, format!("{cache} {what}")));
             }
             cache.size = Bytes(sets * set);
         }
@@ -127,10 +123,9 @@ impl Machine {
     fn keep(&mut self, keep: &[bool]) {
         // How many are left before each: its new number.
         let mut before = vec![0];
-        before.extend(keep.iter().scan(0, |sum, kept| {
-            *sum += u32::from(*kept);
-            Some(*sum)
-        }));
+        for (at, kept) in keep.iter().enumerate() {
+            before.push(before[at] + u32::from(*kept));
+        }
         let left =
             |range: &std::ops::Range<u32>| before[range.start as usize]..before[range.end as usize];
         let mut next = 0;
@@ -173,8 +168,8 @@ mod tests {
     fn fewer_cores_and_sockets_leave_a_proper_tree() {
         for (threads, per_core) in [("", 1), ("-ht", 2)] {
             for (sockets, cores) in (1..=4).flat_map(|s| [1, 2, 4, 8].map(|c| (s, c))) {
-                let machine =
-                    xeon(threads).with_sockets(sockets).unwrap().with_cores(cores).unwrap();
+                let machine = xeon(threads).with_sockets(sockets).unwrap();
+                let machine = machine.with_cores(cores).unwrap();
                 invariants::check(&machine);
                 assert_eq!(machine.workers().len() as u32, sockets * cores * per_core);
                 assert_eq!(machine.cluster(ClusterId::ROOT).children.len() as u32, sockets);
@@ -202,9 +197,8 @@ mod tests {
         assert_eq!((one.placement, one.bandwidth), (Placement::Interleaved, 36.0));
         for bad in [0, 125] {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
-            assert!(
-                error.contains(&format!("1 to 100 percent of its memory bandwidth, not {bad}"))
-            );
+            let expected = format!("1 to 100 percent of its memory bandwidth, not {bad}");
+            assert!(error.contains(&expected));
         }
     }
 

@@ -1,11 +1,11 @@
 //! Builds a program from the events of a serial run.
 
-use crate::codec::{Encoded, Encoder};
+use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
-use crate::program::{Cost, Strand};
-use crate::tables::{BlobTable, Interner};
+use crate::program::Strand;
+use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
-use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError};
+use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError, Work};
 
 /// Why the recorded events make no program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -66,8 +66,9 @@ pub struct ProgramBuilder {
     scopes: Interner<u32>,
     declared: Interner<Declared>,
     encoder: Encoder,
-    cost: Cost,
-    costs: Interner<Cost>,
+    /// Of the strand that runs, without touches.
+    cost: Work,
+    costs: Interner<Work>,
     strands: Vec<Strand>,
     blobs: BlobTable,
 }
@@ -82,7 +83,7 @@ impl ProgramBuilder {
             scopes: Interner::default(),
             declared: Interner::default(),
             encoder: Encoder::new(),
-            cost: Cost::default(),
+            cost: Work::default(),
             costs: Interner::default(),
             strands: Vec::new(),
             blobs: BlobTable::default(),
@@ -121,8 +122,7 @@ impl ProgramBuilder {
     /// When it is the root task, which [`finish`](Self::finish) ends.
     pub fn end(&mut self) -> Result<(), BuildError> {
         self.end_strand()?;
-        self.tree.end()?;
-        Ok(())
+        Ok(self.tree.end()?)
     }
 
     /// The task that runs waits for all tasks forked in `scope` so far.
@@ -160,25 +160,23 @@ impl ProgramBuilder {
     /// Adds to the cost of the strand that runs.
     #[inline]
     pub fn work(&mut self, loads: u64, stores: u64, blocks: u64) {
-        self.cost.loads = self.cost.loads.saturating_add(loads);
-        self.cost.stores = self.cost.stores.saturating_add(stores);
-        self.cost.blocks = self.cost.blocks.saturating_add(blocks);
+        self.cost = self.cost + Work { loads, stores, blocks, touches: 0 };
     }
 
     /// Touches and work since the last event become a strand, if there were any.
     fn end_strand(&mut self) -> Result<(), BuildError> {
         let touches = self.encoder.touches();
-        if touches == 0 && self.cost == Cost::default() {
+        if touches == 0 && self.cost == Work::default() {
             return Ok(());
         }
         self.encoder.end();
         let (blob, new) =
-            self.blobs.intern(self.encoder.bytes(), touches).ok_or(BuildError::TooMany("blobs"))?;
+            self.blobs.intern(&self.encoder.out, touches).ok_or(BuildError::TooMany("blobs"))?;
         if !new {
-            self.encoder.truncate(self.blobs.end());
+            self.encoder.out.truncate(self.blobs.end());
         }
-        let cost = self.costs.intern(self.cost).ok_or(BuildError::TooMany("costs"))?;
-        self.cost = Cost::default();
+        let cost = self.costs.intern(std::mem::take(&mut self.cost));
+        let cost = cost.ok_or(BuildError::TooMany("costs"))?;
         self.tree.strand()?;
         self.strands.push(Strand { blob, cost });
         Ok(())
@@ -195,7 +193,8 @@ impl ProgramBuilder {
             return Err(BuildError::Name(self.meta.name.len()));
         }
         let tree = self.tree.finish()?;
-        let Encoded { bytes, pages, stack_lines, bad } = self.encoder.finish();
+        let stack_lines = self.encoder.stack_lines();
+        let Encoder { out, pages, bad, .. } = self.encoder;
         if let Some(line) = bad {
             return Err(BuildError::Line(line));
         }
@@ -209,10 +208,10 @@ impl ProgramBuilder {
             meta: self.meta,
             root_declared: self.root_declared,
             tree,
-            declared: self.declared.into_table(),
+            declared: self.declared.table,
             strands: self.strands,
-            costs: self.costs.into_table(),
-            blobs: self.blobs.into_blobs(bytes),
+            costs: self.costs.table,
+            blobs: Blobs { bytes: out, table: self.blobs.table },
             spans,
             stack_lines,
         })

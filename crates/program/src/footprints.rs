@@ -42,7 +42,7 @@ impl Program {
         let mut last = vec![0_u32; self.lines() as usize];
         let mut next = 0;
         let mut open = vec![Open { task: TaskId(0), start: next, lines: 0, strand: 0 }];
-        for step in self.serial() {
+        for step in self.tree.serial() {
             match step {
                 Step::Fork { child, .. } => {
                     open.push(Open { task: child, start: next, lines: 0, strand: 0 })
@@ -128,7 +128,7 @@ mod tests {
     fn naive(program: &Program) -> Vec<u64> {
         let mut counts = vec![0; program.tasks() as usize];
         let mut open = vec![(TaskId(0), HashSet::new())];
-        for step in program.serial() {
+        for step in program.tree.serial() {
             match step {
                 Step::Fork { child, .. } => open.push((child, HashSet::new())),
                 Step::Strand(strand) => {

@@ -18,7 +18,6 @@ pub(crate) const LINE_LIMIT: u64 = 1 << 58;
 pub(crate) struct Span {
     /// Its first line in the recorded process.
     pub(crate) first: u64,
-    /// How many lines it has.
     pub(crate) lines: u64,
     /// The dense number of its first line.
     pub(crate) dense: u32,
@@ -37,8 +36,9 @@ impl Span {
 /// touched, is in the same span.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spans {
-    table: Vec<Span>,
-    lines: u32,
+    pub(crate) table: Vec<Span>,
+    /// Lines in all spans.
+    pub(crate) lines: u32,
 }
 
 impl Spans {
@@ -50,15 +50,6 @@ impl Spans {
             lines = lines.checked_add(u32::try_from(span.lines).ok()?)?;
         }
         Some(Self { table: stretches, lines })
-    }
-
-    /// Lines in all spans.
-    pub(crate) fn lines(&self) -> u32 {
-        self.lines
-    }
-
-    pub(crate) fn table(&self) -> &[Span] {
-        &self.table
     }
 
     /// The span that holds `line`. `hint` is the place of the span found last: constant time when
@@ -152,8 +143,8 @@ mod tests {
             [5, 63, 64, 130, 1 << 40, (1 << 40) + 64, 1 << 57, 64 * 32767, 64 * 32768, 1000];
         lines.iter().for_each(|&line| pages.insert_line(line));
         let spans = Spans::number(pages.stretches()).unwrap();
-        assert_eq!(spans.table().len(), 5, "{spans:?}");
-        assert_eq!(u64::from(spans.lines()), 64 * (3 + 1 + 2 + 2 + 1));
+        assert_eq!(spans.table.len(), 5, "{spans:?}");
+        assert_eq!(u64::from(spans.lines), 64 * (3 + 1 + 2 + 2 + 1));
         let mut sorted = lines;
         sorted.sort_unstable();
         let mut hint = 0;

@@ -1,5 +1,7 @@
 //! The words in which a program is told: tasks, operations, touches.
 
+use std::ops::Add;
+
 use befit_machine::Bytes;
 
 /// Names a task: its place in serial (depth-first) order. The root task is 0.
@@ -42,7 +44,7 @@ pub struct Declared {
 }
 
 /// The cost of a strand, counted while it was recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Work {
     /// Loads that it issued.
     pub loads: u64,
@@ -52,6 +54,20 @@ pub struct Work {
     pub blocks: u64,
     /// Line touches: the accesses that the recorder did not find among the lines touched last.
     pub touches: u64,
+}
+
+impl Add for Work {
+    type Output = Self;
+
+    /// The sum, or the largest number where that is larger.
+    fn add(self, other: Self) -> Self {
+        Self {
+            loads: self.loads.saturating_add(other.loads),
+            stores: self.stores.saturating_add(other.stores),
+            blocks: self.blocks.saturating_add(other.blocks),
+            touches: self.touches.saturating_add(other.touches),
+        }
+    }
 }
 
 /// One line touch, with its line renumbered into the dense space `0..Program::lines()` (shared

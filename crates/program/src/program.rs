@@ -1,29 +1,15 @@
 //! A recorded program.
 
-use std::io::{Read, Write};
-use std::path::Path;
-
 use crate::codec::Touches;
-use crate::file;
 use crate::lines::Spans;
 use crate::tables::Blobs;
-use crate::tree::{Serial, Tree};
-use crate::{Declared, Meta, Op, ReadError, Stats, StrandId, TaskId, Work, WriteError};
+use crate::tree::Tree;
+use crate::{Declared, Meta, Op, StrandId, TaskId, Work};
 
-/// The cost of a strand, without its touches, which its blob knows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Cost {
-    pub(crate) loads: u64,
-    pub(crate) stores: u64,
-    pub(crate) blocks: u64,
-}
-
-/// A strand, by what it shares with strands like it.
+/// A strand, by the index of what it shares with strands like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strand {
-    /// Index of its blob.
     pub(crate) blob: u32,
-    /// Index of its cost.
     pub(crate) cost: u32,
 }
 
@@ -43,7 +29,8 @@ pub struct Program {
     /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) strands: Vec<Strand>,
-    pub(crate) costs: Vec<Cost>,
+    /// Without touches, which a strand's blob knows.
+    pub(crate) costs: Vec<Work>,
     pub(crate) blobs: Blobs,
     pub(crate) spans: Spans,
     pub(crate) stack_lines: u32,
@@ -57,7 +44,7 @@ impl Program {
 
     /// Number of tasks, the root included.
     pub fn tasks(&self) -> u32 {
-        self.tree.tasks()
+        self.tree.parents.len() as u32
     }
 
     /// Number of strands.
@@ -80,20 +67,20 @@ impl Program {
         if task == TaskId(0) {
             self.root_declared
         } else {
-            self.declared[self.tree.declared(task) as usize]
+            self.declared[self.tree.declared[task.0 as usize] as usize]
         }
     }
 
     /// The task that forked a task; none forked the root. Constant time.
     pub fn parent(&self, task: TaskId) -> Option<TaskId> {
-        (task != TaskId(0)).then(|| self.tree.parent(task))
+        (task != TaskId(0)).then(|| self.tree.parents[task.0 as usize])
     }
 
     /// The cost of a strand. Constant time.
     pub fn work(&self, strand: StrandId) -> Work {
         let Strand { blob, cost } = self.strands[strand.0 as usize];
-        let Cost { loads, stores, blocks } = self.costs[cost as usize];
-        Work { loads, stores, blocks, touches: self.blobs.table[blob as usize].touches }
+        let touches = self.blobs.table[blob as usize].touches;
+        Work { touches, ..self.costs[cost as usize] }
     }
 
     /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
@@ -112,55 +99,11 @@ impl Program {
     /// Number of dense lines of shared data: whole pages, of which at least one line is touched
     /// each.
     pub fn lines(&self) -> u32 {
-        self.spans.lines()
+        self.spans.lines
     }
 
     /// The deepest stack line touched, plus one; 0 when the stack is not touched.
     pub fn stack_lines(&self) -> u32 {
         self.stack_lines
-    }
-
-    /// The serial execution, step by step.
-    pub(crate) fn serial(&self) -> Serial<'_> {
-        Serial::new(&self.tree)
-    }
-
-    /// Work, span, depth. Time for the number of operations, memory for the number of scopes.
-    pub fn stats(&self) -> Stats {
-        Stats::of(self)
-    }
-
-    /// Writes the program in the format that FORMAT.md specifies.
-    ///
-    /// # Errors
-    /// When `to` cannot be written.
-    pub fn write(&self, to: impl Write) -> Result<(), WriteError> {
-        file::write(self, to)
-    }
-
-    /// Writes the file `path`, which appears whole or not at all.
-    ///
-    /// # Errors
-    /// When the file cannot be written; the error names it.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
-        file::save(self, path.as_ref())
-    }
-
-    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
-    /// grows only as the bytes read prove good.
-    ///
-    /// # Errors
-    /// When it is no program, is damaged or cut off, or is of another version; the error says
-    /// where.
-    pub fn read(from: impl Read) -> Result<Self, ReadError> {
-        file::read(from)
-    }
-
-    /// [`read`](Self::read)s the file `path`.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), and when the file cannot be opened.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        file::load(path.as_ref())
     }
 }

@@ -1,4 +1,4 @@
-//! Work, span and depth of a program.
+//! Work, span and depth of a self.
 
 use befit_machine::Bytes;
 
@@ -30,29 +30,27 @@ impl Stats {
     pub fn parallelism(&self) -> f64 {
         if self.span == 0 { 1.0 } else { self.operations as f64 / self.span as f64 }
     }
+}
 
-    /// In one pass over the serial execution, which sees each scope's tasks end before it is waited
-    /// for.
-    pub(crate) fn of(program: &Program) -> Self {
+impl Program {
+    /// Work, span, depth. Time for the number of operations, memory for the number of scopes.
+    pub fn stats(&self) -> Stats {
         let mut work = Work::default();
         let mut operations = 0u64;
         let mut span = 0;
         let mut depth = 0;
-        // When the last task of each scope ends at the earliest.
-        let mut ends = vec![0u64; program.scopes() as usize];
+        // When the last task of each scope ends at the earliest. In the serial execution all of
+        // them end before the scope is waited for.
+        let mut ends = vec![0u64; self.scopes() as usize];
         // The open tasks: their scopes, and how far they have come.
         let mut open = vec![(0, 0u64)];
-        for step in program.serial() {
+        for step in self.tree.serial() {
             let Some((scope, now)) = open.last_mut() else { break };
             match step {
                 Step::Strand(strand) => {
-                    let cost = program.work(strand);
-                    let Work { loads, stores, blocks, touches } = cost;
-                    work.loads = work.loads.saturating_add(loads);
-                    work.stores = work.stores.saturating_add(stores);
-                    work.blocks = work.blocks.saturating_add(blocks);
-                    work.touches = work.touches.saturating_add(touches);
-                    let cost = loads.saturating_add(stores).saturating_add(blocks);
+                    let cost = self.work(strand);
+                    work = work + cost;
+                    let cost = cost.loads.saturating_add(cost.stores).saturating_add(cost.blocks);
                     operations = operations.saturating_add(cost);
                     *now = now.saturating_add(cost);
                 }
@@ -70,14 +68,14 @@ impl Stats {
                 }
             }
         }
-        Self {
-            tasks: program.tasks(),
-            strands: program.strands(),
+        Stats {
+            tasks: self.tasks(),
+            strands: self.strands(),
             depth: depth as u32,
             work,
             operations,
             span,
-            touched: Bytes(u64::from(program.lines()).saturating_mul(program.meta().line_size.0)),
+            touched: Bytes(u64::from(self.lines()).saturating_mul(self.meta().line_size.0)),
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Gives equal values the same index, in the order in which they were first seen.
 #[derive(Debug, Default)]
 pub(crate) struct Interner<T> {
-    table: Vec<T>,
+    /// The values by their index.
+    pub(crate) table: Vec<T>,
     index: HashMap<T, u32>,
     last: Option<(T, u32)>,
 }
@@ -28,10 +30,6 @@ impl<T: Copy + Eq + Hash> Interner<T> {
         });
         self.last = Some((value, index));
         Some(index)
-    }
-
-    pub(crate) fn into_table(self) -> Vec<T> {
-        self.table
     }
 }
 
@@ -53,25 +51,25 @@ pub(crate) struct Blob {
 impl Blobs {
     /// The bytes of blob `index`, and how many touches they hold.
     pub(crate) fn get(&self, index: u32) -> (&[u8], u64) {
-        let Blob { end, touches } = self.table[index as usize];
-        (&self.bytes[self.begin(index) as usize..end as usize], touches)
+        (&self.bytes[place(&self.table, index)], self.table[index as usize].touches)
     }
+}
 
-    fn begin(&self, index: u32) -> u64 {
-        if index == 0 { 0 } else { self.table[index as usize - 1].end }
-    }
+/// Where blob `index` lies among the bytes.
+fn place(table: &[Blob], index: u32) -> Range<usize> {
+    let before = (index as usize).checked_sub(1);
+    before.map_or(0, |before| table[before].end as usize)..table[index as usize].end as usize
 }
 
 /// Finds equal blobs while a program is built.
 #[derive(Debug, Default)]
 pub(crate) struct BlobTable {
-    table: Vec<Blob>,
+    pub(crate) table: Vec<Blob>,
     /// By content hash; of blobs with equal hashes but different content, the first.
     index: HashMap<u64, u32>,
 }
 
 impl BlobTable {
-    /// The end of the last blob.
     pub(crate) fn end(&self) -> usize {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }
@@ -83,19 +81,12 @@ impl BlobTable {
         let blob = &bytes[self.end()..];
         let next = u32::try_from(self.table.len()).ok()?;
         let known = *self.index.entry(xxh3_64(blob)).or_insert(next);
-        if let Some(&Blob { end, .. }) = self.table.get(known as usize) {
-            let begin = if known == 0 { 0 } else { self.table[known as usize - 1].end };
-            // Equal bytes are equal touches, so their number need not be compared.
-            if bytes[begin as usize..end as usize] == *blob {
-                return Some((known, false));
-            }
+        // Equal bytes are equal touches, so their number need not be compared.
+        if known < next && bytes[place(&self.table, known)] == *blob {
+            return Some((known, false));
         }
         self.table.push(Blob { end: bytes.len() as u64, touches });
         Some((next, true))
-    }
-
-    pub(crate) fn into_blobs(self, bytes: Vec<u8>) -> Blobs {
-        Blobs { bytes, table: self.table }
     }
 }
 

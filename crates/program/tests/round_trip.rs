@@ -132,10 +132,7 @@ fn what_makes_no_program_is_refused_with_a_reason() {
     let mut builder = ProgramBuilder::new(meta());
     assert_eq!(builder.end(), Err(BuildError::Tree(TreeError::EndOfRoot)));
     builder.fork(ScopeId(1), Declared::default()).unwrap();
-    assert!(matches!(
-        builder.sync(ScopeId(1)),
-        Err(BuildError::Tree(TreeError::Sync { task: 1, .. }))
-    ));
+    assert!(matches!(builder.sync(ScopeId(1)), Err(BuildError::Tree(TreeError::Sync(1, ..)))));
     assert_eq!(builder.finish().unwrap_err(), BuildError::Tree(TreeError::Open(1)));
 
     for line in [1 << 58, (1 << 60) - 1, 1 << 60, (1 << 62) - 1, 1 << 62, u64::MAX] {
@@ -209,6 +206,6 @@ fn version_1_stays_as_it_is() {
         assert_eq!(tag, expected_tag);
         assert_eq!(raw, expected_raw, "{}", tag.escape_ascii());
     }
-    let forged = common::forge(&expected.map(|(tag, raw)| (tag, raw.to_vec())));
+    let forged = common::forge(&expected.map(|(tag, raw)| (*tag, raw.to_vec())));
     assert_eq!(all(&Program::read(&forged[..]).unwrap()), all(&program));
 }

@@ -151,7 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn each_walk_ends_once_and_its_result_goes_to_its_place() {
+    fn each_walk_and_async_function_ends_once_and_its_result_goes_to_its_place() {
+        let places = [0u64; 13];
         for count in [0, 1, 3, 100] {
             for in_flight in [0, 1, 2, 32, 200] {
                 let mut results = vec![None; count];
@@ -164,15 +165,7 @@ mod tests {
                     assert_eq!(results[i].replace(result), None)
                 });
                 assert!(results.into_iter().eq((0..count).map(|i| Some(length(i)))));
-            }
-        }
-    }
 
-    #[test]
-    fn async_functions_end_once_and_their_results_go_to_their_places() {
-        let places = [0u64; 13];
-        for count in [0, 1, 100] {
-            for in_flight in [0, 1, 32, 200] {
                 let mut results = vec![None; count];
                 let tasks = (0..count).map(async |i| {
                     for place in &places[..length(i)] {

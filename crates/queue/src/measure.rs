@@ -25,8 +25,8 @@ pub(crate) enum Kind {
 pub(crate) struct Pieces {
     /// Nanoseconds per task of each piece, by kind.
     pieces: [Vec<f64>; 3],
-    /// Nanoseconds of all.
-    total: f64,
+    /// Nanoseconds of thread time of all.
+    pub(crate) total: f64,
 }
 
 impl Pieces {
@@ -41,11 +41,6 @@ impl Pieces {
     pub(crate) fn extend(&mut self, other: Self) {
         self.pieces.iter_mut().zip(other.pieces).for_each(|(pieces, others)| pieces.extend(others));
         self.total += other.total;
-    }
-
-    /// Nanoseconds of thread time of all pieces.
-    pub(crate) fn total(&self) -> f64 {
-        self.total
     }
 
     /// Nanoseconds per task of a way of running tasks; none if no piece ran this way.
@@ -93,6 +88,6 @@ mod tests {
         assert_eq!(pieces.cost(false, false), Some(100.0));
         assert_eq!(pieces.cost(true, false), Some(107.0));
         assert_eq!(pieces.cost(false, true), None, "a piece without tasks");
-        assert_eq!(pieces.total(), 52_600.0);
+        assert_eq!(pieces.total, 52_600.0);
     }
 }

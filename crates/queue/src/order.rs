@@ -38,7 +38,6 @@ pub(crate) struct Digits {
     /// The largest difference to it that counts.
     span: u64,
     shift: u32,
-    /// Bits of the low digit.
     low_bits: u32,
 }
 
@@ -88,8 +87,8 @@ struct Chunk {
 pub(crate) struct Window {
     chunks: Vec<Chunk>,
     digits: Option<Digits>,
-    /// Neighbouring buckets that are taken at a time.
-    groups: Vec<Range<usize>>,
+    /// Neighbouring buckets that are taken at a time, in order.
+    pub(crate) groups: Vec<Range<usize>>,
 }
 
 impl Window {
@@ -133,11 +132,6 @@ impl Window {
         if count > 0 {
             self.groups.push(first..BUCKETS);
         }
-    }
-
-    /// Groups of neighbouring buckets, in order.
-    pub(crate) fn groups(&self) -> &[Range<usize>] {
-        &self.groups
     }
 
     /// The second pass for some buckets: the numbers of their tasks, in order.
@@ -223,7 +217,7 @@ mod tests {
     fn order(keys: &[u64], bits: u32, window: &mut Window) -> (Digits, Vec<u32>) {
         let digits = Digits::of(keys, |key| *key, bits);
         window.sort(keys, |key| *key, digits, 100, |_| (), &Clock::default());
-        (digits, window.groups().iter().flat_map(|group| window.take(group.clone())).collect())
+        (digits, window.groups.iter().flat_map(|group| window.take(group.clone())).collect())
     }
 
     #[test]
@@ -273,7 +267,7 @@ mod tests {
     fn groups_cover_all_buckets_and_are_not_too_small() {
         let mut window = Window::default();
         order(&keys(50_000), 16, &mut window);
-        let groups = window.groups();
+        let groups = &window.groups;
         assert_eq!((groups[0].start, groups.last().unwrap().end), (0, BUCKETS));
         assert!(groups.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert!(

@@ -93,7 +93,7 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Batch<'_, T, R, H> {
         window.sort(tasks, |task| self.hint.key(task), digits, piece(tasks.len()), prepare, &clock);
         let groups = Groups { batch: self, window, first, flights, clock: &clock };
         // SAFETY: a window has each of its tasks in one group, and the caller promises the rest.
-        unsafe { groups.run(0..window.groups().len()) };
+        unsafe { groups.run(0..window.groups.len()) };
         clock.into_pieces()
     }
 
@@ -158,7 +158,7 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
         let right = || unsafe { self.run(middle..groups.end) };
         match self.batch.data {
             Some(data) => {
-                let half = data / 2 / self.window.groups().len() * groups.len();
+                let half = data / 2 / self.window.groups.len() * groups.len();
                 join(fit(half, left), fit(half, right));
             }
             None => _ = join(left, right),
@@ -169,7 +169,7 @@ impl<T: Sync, R: Run<T>, H: Hint<T>> Groups<'_, T, R, H> {
     /// As [`Batch::arrival`].
     unsafe fn group(&self, group: usize) {
         let start = Instant::now();
-        let order = self.window.take(self.window.groups()[group].clone());
+        let order = self.window.take(self.window.groups[group].clone());
         let numbers = order.iter().enumerate().map(|(i, number)| {
             if let Some(later) = order.get(i + AHEAD) {
                 let later = self.first + *later as usize;

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    ops::Add,
     path::{Path, PathBuf},
     process::Command,
     sync::LazyLock,
@@ -55,12 +56,7 @@ fn strands(program: &Program) -> impl Iterator<Item = StrandId> {
 }
 
 fn work(program: &Program) -> Work {
-    strands(program).map(|s| program.work(s)).fold(Work::default(), |sum, w| Work {
-        loads: sum.loads + w.loads,
-        stores: sum.stores + w.stores,
-        blocks: sum.blocks + w.blocks,
-        touches: sum.touches + w.touches,
-    })
+    strands(program).map(|s| program.work(s)).fold(Work::default(), Work::add)
 }
 
 /// The lines of the wanted touches, ascending.
@@ -250,13 +246,13 @@ fn of_two_regions_at_once_one_is_skipped_and_counted() {
 #[test]
 fn a_program_without_a_region_is_an_error() {
     let error = run("nothing").unwrap_err();
-    assert!(matches!(error, RecordError::Stream { error: StreamError::NoRegion, .. }), "{error}");
+    assert!(matches!(error, RecordError::Stream(StreamError::NoRegion, _)), "{error}");
 }
 
 #[test]
 fn a_program_that_is_not_instrumented_is_an_error() {
     let error = record(Command::new("true"), "true", &options(), &|_| {}).unwrap_err();
-    assert!(matches!(error, RecordError::Stream { error: StreamError::Empty, .. }), "{error}");
+    assert!(matches!(error, RecordError::Stream(StreamError::Empty, _)), "{error}");
 }
 
 #[test]
@@ -288,7 +284,7 @@ fn a_program_that_fails_is_reported_with_its_last_words() {
 #[test]
 fn a_program_that_dies_while_recorded_is_reported() {
     let error = run("dies").unwrap_err();
-    assert!(matches!(error, RecordError::Failed { .. }), "{error}");
+    assert!(matches!(error, RecordError::Failed(..)), "{error}");
     assert!(error.to_string().contains("signal: 6"), "{error}");
 }
 

@@ -59,10 +59,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Nanoseconds of one call of `f`.
 fn quickest(mut f: impl FnMut()) -> f64 {
+    quickest_batch(CALLS, || (0..CALLS).for_each(|_| f()))
+}
+
+/// Nanoseconds of one of the `parts` of a batch.
+fn quickest_batch(parts: u32, mut batch: impl FnMut()) -> f64 {
     let times = (0..BATCHES).map(|_| {
         let start = Instant::now();
-        (0..CALLS).for_each(|_| f());
-        start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+        batch();
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(parts)
     });
     times.fold(f64::INFINITY, f64::min)
 }
@@ -70,9 +75,8 @@ fn quickest(mut f: impl FnMut()) -> f64 {
 /// Nanoseconds until a core has a line that another one has just written: half of a number's way
 /// there and back.
 fn transfer() -> f64 {
-    const WAYS: u64 = 20_000;
+    const WAYS: u32 = 20_000;
     let (ball, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    let mut times = Vec::new();
     thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
@@ -82,18 +86,15 @@ fn transfer() -> f64 {
                 }
             }
         });
-        for _ in 0..BATCHES {
-            let start = Instant::now();
-            for _ in 0..WAYS {
-                let at = ball.load(Ordering::Relaxed);
-                ball.store(at + 1, Ordering::Release);
-                while ball.load(Ordering::Acquire) != at + 2 {
-                    std::hint::spin_loop();
-                }
+        let there_and_back = || {
+            let at = ball.load(Ordering::Relaxed);
+            ball.store(at + 1, Ordering::Release);
+            while ball.load(Ordering::Acquire) != at + 2 {
+                std::hint::spin_loop();
             }
-            times.push(start.elapsed().as_secs_f64() * 1e9 / (2 * WAYS) as f64);
-        }
+        };
+        let time = quickest_batch(2 * WAYS, || (0..WAYS).for_each(|_| there_and_back()));
         stop.store(true, Ordering::Relaxed);
-    });
-    times.into_iter().fold(f64::INFINITY, f64::min)
+        time
+    })
 }

@@ -1,10 +1,6 @@
 //! Where workers' time goes.
 
-use std::{
-    array,
-    iter::Sum,
-    ops::{Add, AddAssign},
-};
+use std::{array, iter::Sum, ops::Add};
 
 /// Where workers' time went, in five parts that sum to the whole: the breakdown of Simhadri et al.
 /// (2016). A part may be a time, a counter of one, or its spread over several runs.
@@ -64,12 +60,6 @@ impl<T: Copy + Add<Output = T>> Add for Breakdown<T> {
     fn add(self, other: Self) -> Self {
         let (one, two) = (self.parts(), other.parts());
         array::from_fn(|part| one[part] + two[part]).into()
-    }
-}
-
-impl<T: Copy + Add<Output = T>> AddAssign for Breakdown<T> {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
     }
 }
 

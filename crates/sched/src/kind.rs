@@ -101,13 +101,10 @@ impl Policy for SchedulerKind {
         match self {
             Ws => Box::new(policy::WorkStealing::uniform("ws", machine)),
             Pws => Box::new(policy::WorkStealing::priority(machine, options.nearness)),
-            Sb => Box::new(policy::SpaceBounded::central(machine, options)),
-            SbD => Box::new(policy::SpaceBounded::distributed(machine, options)),
+            Sb | SbD => Box::new(policy::SpaceBounded::new(*self == SbD, machine, options)),
             CilkA => Box::new(policy::WorkStealing::uniform("cilk-a", machine)),
-            Cats => policy::Cats::literal(machine),
-            CatsS => policy::Cats::sticky(machine),
-            Cab => policy::ByDepth::cab(machine, options),
-            Hws => policy::ByDepth::hws(machine, options),
+            Cats | CatsS => policy::Cats::build(*self == CatsS, machine),
+            Cab | Hws => policy::ByDepth::build(*self == Cab, machine, options),
             Mts => Box::new(policy::Mts::new(machine)),
         }
     }

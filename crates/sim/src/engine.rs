@@ -9,7 +9,7 @@ use befit_sched::{Ask, Breakdown, ForkOrder, Policy, Ready, Scheduler, Stage, St
 use crate::{
     LevelCounts, Outcome, Settings, SimError,
     clock::Ticks,
-    env::{Prices, SimEnv, Steals},
+    env::{Prices, SimEnv},
     execution::{Execution, Hardware},
     occupancy::Claims,
     tasks::{Step, Tasks},
@@ -51,10 +51,6 @@ pub(crate) struct Engine<'a> {
     tasks: Tasks<'a>,
     hardware: Hardware,
     prices: Prices,
-    /// An idle worker looks for work this often: one that is woken resumes at a random point of the
-    /// period.
-    poll: u64,
-    steals: Steals,
     workers: Vec<Worker<'a>>,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
@@ -63,7 +59,8 @@ pub(crate) struct Engine<'a> {
     claims: Claims,
     ready: u64,
     strands: u64,
-    /// When the latest strand so far ended, its bookkeeping included.
+    /// When the latest strand so far ended, its bookkeeping included. A strand's end is seen up to
+    /// a slice before its time: the last to end is not always the last seen.
     last_end: Ticks,
     ended: bool,
     progress: &'a dyn Fn(u64),
@@ -95,8 +92,6 @@ impl<'a> Engine<'a> {
             workers: workers.collect(),
             hardware: Hardware::new(program, machine, seeds.u64(..))?,
             prices: Prices::new(machine, settings.costs),
-            poll: settings.costs.poll.max(1),
-            steals: Steals::default(),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
             started_on: vec![0; program.tasks() as usize],
@@ -119,16 +114,16 @@ impl<'a> Engine<'a> {
         while let Some(Reverse((now, w))) = self.queue.pop() {
             let worker = WorkerId(w);
             clock = now;
-            if self.workers[worker.index()].running.is_some() {
-                self.slice(worker);
-            } else {
-                self.look(worker);
+            match self.workers[worker.index()].running {
+                Some(_) => self.slice(worker),
+                None => self.look(worker),
             }
             if self.ended {
                 break;
             }
-            if !self.workers[worker.index()].parked {
-                self.queue.push(Reverse((self.workers[worker.index()].clock, w)));
+            let Worker { parked, clock, .. } = self.workers[worker.index()];
+            if !parked {
+                self.queue.push(Reverse((clock, w)));
             }
         }
         if !self.ended {
@@ -137,10 +132,7 @@ impl<'a> Engine<'a> {
         }
         self.scheduler.check();
         (self.progress)(self.unreported);
-        // A strand's end is seen up to a slice before its time: the last to end is not always the
-        // last seen.
-        let time = self.last_end;
-        Ok(self.outcome(time))
+        Ok(self.outcome())
     }
 
     /// Runs worker `w`'s strand for a slice or, where it has ended, goes on to what follows.
@@ -177,11 +169,12 @@ impl<'a> Engine<'a> {
         if self.strands.is_multiple_of(CHECK) {
             self.scheduler.check();
         }
-        self.done(w, task, stage);
+        let strand = Strand { task: *self.tasks.notes(task), stage };
+        self.finish(w, |scheduler, env| scheduler.done(w, &strand, env));
         match step {
-            Step::Run(_) | Step::Waits => {}
+            Step::Run(_) => {}
             Step::Forked => self.fork(w, task, true),
-            Step::ForkedAndWaits => self.fork(w, task, false),
+            Step::Waits => self.fork(w, task, false),
             Step::Ends => self.end(w, task),
         }
         self.last_end = self.last_end.max(self.workers[w.index()].clock);
@@ -190,22 +183,16 @@ impl<'a> Engine<'a> {
     /// Makes the children that `parent` has just forked ready, and its continuation where it goes
     /// on beside them. The newest entry is what one worker alone would run next.
     fn fork(&mut self, w: WorkerId, parent: TaskId, goes_on: bool) {
-        let children = std::mem::take(&mut self.tasks.forks);
-        match self.scheduler.fork_order(self.tasks.notes(parent)) {
-            ForkOrder::ChildFirst => {
-                if goes_on {
-                    self.add(w, parent, Stage::Continuation);
-                }
-                children.iter().rev().for_each(|child| self.add(w, *child, Stage::Start));
-            }
-            ForkOrder::ParentFirst => {
-                children.iter().for_each(|child| self.add(w, *child, Stage::Start));
-                if goes_on {
-                    self.add(w, parent, Stage::Continuation);
-                }
-            }
+        let mut ready = std::mem::take(&mut self.tasks.forks);
+        ready.extend(goes_on.then_some(parent));
+        if self.scheduler.fork_order(self.tasks.notes(parent)) == ForkOrder::ChildFirst {
+            ready.reverse();
         }
-        self.tasks.forks = children;
+        for task in &ready {
+            let stage = if *task == parent { Stage::Continuation } else { Stage::Start };
+            self.add(w, *task, stage);
+        }
+        self.tasks.forks = ready;
     }
 
     /// The body of `task` is at its end: ends it and every ancestor that lived only for it, and
@@ -219,7 +206,8 @@ impl<'a> Engine<'a> {
             while let Some(task) = gone.take() {
                 let (has_ended, parent) = self.tasks.let_go(task);
                 if has_ended {
-                    self.task_ended(w, task);
+                    let notes = *self.tasks.notes(task);
+                    self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
                     self.ended = parent.is_none();
                     gone = parent;
                 }
@@ -253,10 +241,8 @@ impl<'a> Engine<'a> {
             self.scheduler.name(),
             notes.anchor
         );
-        if stage == Stage::Start && notes.maximal {
-            self.anchors[notes.anchor.index()] += 1;
-        }
         if stage == Stage::Start {
+            self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
             self.started_on[task.0 as usize] = w.0;
         }
         *self.tasks.notes_mut(task) = notes;
@@ -272,16 +258,7 @@ impl<'a> Engine<'a> {
         self.wake(cluster, now);
     }
 
-    fn done(&mut self, w: WorkerId, task: TaskId, stage: Stage) {
-        let strand = Strand { task: *self.tasks.notes(task), stage };
-        self.finish(w, |scheduler, env| scheduler.done(w, &strand, env));
-    }
-
-    fn task_ended(&mut self, w: WorkerId, task: TaskId) {
-        let notes = *self.tasks.notes(task);
-        self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
-    }
-
+    /// Gives the policy back what has ended.
     fn finish(
         &mut self,
         w: WorkerId,
@@ -308,13 +285,12 @@ impl<'a> Engine<'a> {
             now: &mut worker.clock,
             random: &mut worker.random,
             prices: &mut self.prices,
-            steals: &mut self.steals,
-            counts: self.hardware.counts(w),
+            counts: self.hardware.counts[w.index()],
         };
-        env.call();
-        let answer = call(&*self.scheduler, &mut env);
+        *env.now += Ticks::cycles(env.prices.costs.call);
+        let result = call(&*self.scheduler, &mut env);
         self.claims.note(w, self.workers[w.index()].clock, &*self.scheduler);
-        answer
+        result
     }
 
     /// Parked workers under `cluster` look again, each at some point of its polling period.
@@ -323,25 +299,22 @@ impl<'a> Engine<'a> {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
                 worker.parked = false;
-                worker.clock =
-                    worker.clock.max(now + Ticks::cycles(worker.random.u64(..self.poll)));
+                let later = Ticks::cycles(worker.random.u64(..self.prices.costs.poll.max(1)));
+                worker.clock = worker.clock.max(now + later);
                 self.queue.push(Reverse((worker.clock, w)));
             }
         }
     }
 
-    fn outcome(self, time: Ticks) -> Outcome {
-        let caches = &self.hardware.caches;
+    fn outcome(self) -> Outcome {
+        let (caches, time, steals) = (&self.hardware.caches, self.last_end, self.prices.steals);
         let levels = self.machine.levels().into_iter().map(|level| {
-            let mut sum = LevelCounts {
-                level,
-                accesses: Lines(0),
-                misses: Lines(0),
-                coherence_misses: Lines(0),
-            };
-            for (i, cluster) in self.machine.clusters().iter().enumerate() {
+            let none = Lines(0);
+            let mut sum =
+                LevelCounts { level, accesses: none, misses: none, coherence_misses: none };
+            for (i, cluster) in (0..).zip(self.machine.clusters()) {
                 if cluster.cache.is_some_and(|c| c.level == level) {
-                    let counts = caches.counts(ClusterId(i as u32));
+                    let counts = caches.counts(ClusterId(i));
                     sum.accesses += counts.accesses;
                     sum.misses += counts.misses;
                     sum.coherence_misses += counts.coherence_misses;
@@ -363,9 +336,9 @@ impl<'a> Engine<'a> {
             remote_hits: caches.remote_hits(),
             sibling_hits: caches.sibling_hits(),
             workers: workers.collect(),
-            steals: self.steals.near + self.steals.far,
-            near_steals: self.steals.near,
-            failed_steals: self.steals.failed,
+            steals: steals.near + steals.far,
+            near_steals: steals.near,
+            failed_steals: steals.failed,
             anchors: self.anchors,
             occupancy: self.claims.finish(time),
             tasks: u64::from(self.program.tasks()),

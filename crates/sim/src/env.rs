@@ -8,7 +8,8 @@ use crate::{Costs, clock::Ticks};
 /// What all workers' calls of the policy share.
 #[derive(Debug)]
 pub(crate) struct Prices {
-    costs: Costs,
+    pub(crate) costs: Costs,
+    pub(crate) steals: Steals,
     /// Per lock: when its last holder gave it back.
     free_at: Vec<Ticks>,
     /// Per worker: its last-level cluster, for telling near from far victims.
@@ -27,14 +28,13 @@ pub(crate) struct Steals {
 
 impl Prices {
     pub(crate) fn new(machine: &Machine, costs: Costs) -> Self {
-        let socket: Vec<_> = (0..machine.workers().len() as u32)
-            .map(|w| machine.last_level(WorkerId(w)).0)
-            .collect();
+        let workers = machine.workers().len();
         Self {
             costs,
+            steals: Steals::default(),
             free_at: Vec::new(),
-            asked: vec![WorkerCounts::default(); socket.len()],
-            socket,
+            socket: (0..workers as u32).map(|w| machine.last_level(WorkerId(w)).0).collect(),
+            asked: vec![WorkerCounts::default(); workers],
         }
     }
 }
@@ -46,16 +46,8 @@ pub(crate) struct SimEnv<'a> {
     pub(crate) now: &'a mut Ticks,
     pub(crate) random: &'a mut fastrand::Rng,
     pub(crate) prices: &'a mut Prices,
-    pub(crate) steals: &'a mut Steals,
     /// What the worker has done so far.
     pub(crate) counts: WorkerCounts,
-}
-
-impl SimEnv<'_> {
-    /// Pays for entering the policy.
-    pub(crate) fn call(&mut self) {
-        *self.now += Ticks::cycles(self.prices.costs.call);
-    }
 }
 
 impl Env for SimEnv<'_> {
@@ -77,14 +69,13 @@ impl Env for SimEnv<'_> {
     }
 
     fn steal(&mut self, victim: WorkerId, found: bool) {
-        let sockets = &self.prices.socket;
-        let near = sockets[self.worker.index()] == sockets[victim.index()];
-        let costs = &self.prices.costs;
+        let Prices { costs, steals, socket, .. } = &mut *self.prices;
+        let near = socket[self.worker.index()] == socket[victim.index()];
         *self.now += Ticks::cycles(if near { costs.near_steal } else { costs.far_steal });
         match (found, near) {
-            (false, _) => self.steals.failed += 1,
-            (true, true) => self.steals.near += 1,
-            (true, false) => self.steals.far += 1,
+            (false, _) => steals.failed += 1,
+            (true, true) => steals.near += 1,
+            (true, false) => steals.far += 1,
         }
     }
 

@@ -52,26 +52,23 @@ pub(crate) struct Hardware {
     /// Per cluster: whether only one core uses its cache.
     private: Vec<bool>,
     /// Per worker: what it has done.
-    counts: Vec<WorkerCounts>,
+    pub(crate) counts: Vec<WorkerCounts>,
 }
 
 impl Hardware {
     pub(crate) fn new(program: &Program, machine: &Machine, seed: u64) -> Result<Self, SimError> {
-        let recorded = program.meta().line_size;
-        let (line, coarser) = line_size(machine, recorded).map_err(|line| {
-            let recorded = recorded.0;
-            let why =
-                format!("its lines of {line} bytes are finer than the recorded ones of {recorded}");
-            SimError::Machine(why)
-        })?;
+        let (line, coarser) =
+            line_size(machine, program.meta().line_size).map_err(SimError::Machine)?;
         let shared_lines = (program.lines() >> coarser) + 1;
         let stack_lines = (program.stack_lines() >> coarser) + 1;
         let workers = machine.workers().len() as u32;
+        let stacks = stack_lines.checked_mul(workers);
         let lines =
-            stack_lines.checked_mul(workers).and_then(|stacks| stacks.checked_add(shared_lines));
-        let lines = lines.ok_or_else(|| {
-            SimError::Machine(format!("{workers} stacks of {stack_lines} lines are too many lines"))
-        })?;
+            stacks.and_then(|stacks| stacks.checked_add(shared_lines)).ok_or_else(|| {
+                SimError::Machine(format!(
+                    "{workers} stacks of {stack_lines} lines are too many lines"
+                ))
+            })?;
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
@@ -101,11 +98,6 @@ impl Hardware {
                 .collect(),
             counts: vec![WorkerCounts::default(); workers as usize],
         })
-    }
-
-    /// What `worker` has done so far.
-    pub(crate) fn counts(&self, worker: WorkerId) -> WorkerCounts {
-        self.counts[worker.index()]
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.

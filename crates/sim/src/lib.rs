@@ -56,15 +56,16 @@ pub fn run(
 }
 
 /// The bytes of the machine's lines, and, as a power of two, how many recorded lines of `recorded`
-/// bytes each of them holds. The bytes alone where they cannot be simulated: they must be a power
-/// of two, and no finer than the recorded ones.
-fn line_size(machine: &Machine, recorded: Bytes) -> Result<(u64, u32), u64> {
+/// bytes each of them holds. An error says why they cannot be simulated: they must be a power of
+/// two, and no finer than the recorded ones.
+fn line_size(machine: &Machine, Bytes(recorded): Bytes) -> Result<(u64, u32), String> {
     let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
     let line = caches.map(|cache| cache.line.0).max().unwrap_or(64);
-    if line < recorded.0 || !line.is_power_of_two() {
-        return Err(line);
+    if line < recorded || !line.is_power_of_two() {
+        let than = format!("finer than the recorded ones of {recorded}");
+        return Err(format!("its lines of {line} bytes are {than}"));
     }
-    Ok((line, (line / recorded.0).trailing_zeros()))
+    Ok((line, (line / recorded).trailing_zeros()))
 }
 
 /// Cycles that a line takes from the cache of `cluster`, or from memory, which is the root.

@@ -51,14 +51,9 @@ impl Costs {
     #[must_use]
     pub fn shrunk(self, factor: u32) -> Self {
         let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor.max(1));
-        let Self { call, lock, near_steal, far_steal, poll } = self;
-        Self {
-            call: part(call),
-            lock: part(lock),
-            near_steal: part(near_steal),
-            far_steal: part(far_steal),
-            poll: part(poll),
-        }
+        let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
+        let [call, lock, near_steal, far_steal, poll] = costs.map(part);
+        Self { call, lock, near_steal, far_steal, poll }
     }
 }
 

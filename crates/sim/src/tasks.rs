@@ -26,9 +26,7 @@ pub(crate) enum Step {
     Run(StrandId),
     /// Forked the children now in `Tasks::forks`, and goes on beside them.
     Forked,
-    /// Forked the children now in `Tasks::forks` and waits for them.
-    ForkedAndWaits,
-    /// Waits for children forked before.
+    /// Forked the children now in `Tasks::forks`, if any, and waits for children.
     Waits,
     /// Its body has come to its end.
     Ends,
@@ -89,16 +87,11 @@ impl<'a> Tasks<'a> {
                     let (pending, waiting) = &mut self.scopes[scope.0 as usize];
                     if *pending > 0 {
                         *waiting = Some(task);
-                        return if self.forks.is_empty() {
-                            Step::Waits
-                        } else {
-                            Step::ForkedAndWaits
-                        };
+                        return Step::Waits;
                     }
                 }
-                Some(Op::Strand(_)) => return Step::Forked,
                 None if self.forks.is_empty() => return Step::Ends,
-                None => return Step::Forked,
+                Some(Op::Strand(_)) | None => return Step::Forked,
             }
         }
     }

@@ -22,7 +22,6 @@ pub fn in_small_engine<P: Policy>(policy: &P, seeds: Range<u64>) {
             env: QuietEnv(fastrand::Rng::with_seed(seed)),
             running: vec![None; case.machine.workers().len()],
             tasks: Vec::new(),
-            ready: 0,
             scheduler,
             case,
         }
@@ -45,8 +44,6 @@ struct Engine {
     case: Case,
     scheduler: Box<dyn Scheduler<usize>>,
     tasks: Vec<Live>,
-    /// Strands that the policy has.
-    ready: usize,
     /// Per worker: what it runs.
     running: Vec<Option<Ready<usize>>>,
     env: QuietEnv,
@@ -88,7 +85,6 @@ impl Engine {
 
     fn add(&mut self, w: WorkerId, job: usize, stage: Stage) {
         self.tasks[job].ready = true;
-        self.ready += 1;
         let ready = Ready { job, task: self.tasks[job].notes, stage };
         self.scheduler.add(w, ready, &mut self.env);
     }
@@ -121,7 +117,6 @@ impl Engine {
         assert!(is_under_anchor || may_leave, "anchored property");
         task.ready = false;
         task.notes = ready.task;
-        self.ready -= 1;
         self.running[w.index()] = Some(ready);
         true
     }

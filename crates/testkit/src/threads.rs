@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use befit::{ThreadPool, ThreadPoolBuilder, fit, join, scope};
+use befit::{ThreadPoolBuilder, fit, join, scope};
 use befit_sched::Policy;
 
 use crate::Case;
@@ -25,25 +25,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn on_threads<P: Policy + Clone + 'static>(policy: &P, seeds: Range<u64>) {
     for seed in seeds {
         let mut case = Case::new(seed);
-        let builder = ThreadPoolBuilder::new()
+        let pool = ThreadPoolBuilder::new()
             .num_threads(case.random.usize(1..9))
             .machine(case.machine.clone())
             .sigma(case.options.sigma)
             .mu(case.options.mu)
-            .policy(policy.clone());
-        let pool = builder.build().expect("a pool under the policy");
+            .policy(policy.clone())
+            .build()
+            .expect("a pool under the policy");
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || sender.send(run(&pool, seed)));
+        thread::spawn(move || {
+            let ran = AtomicUsize::new(0);
+            let tasks = pool.install(|| task(seed, 7, 4 << 20, &ran));
+            sender.send((ran.into_inner(), tasks))
+        });
         let (ran, tasks) = receiver.recv_timeout(PATIENCE).expect("the computation ends");
         assert_eq!(ran, tasks, "each task runs once");
     }
-}
-
-/// Returns how many tasks ran, and how many there are.
-fn run(pool: &ThreadPool, seed: u64) -> (usize, usize) {
-    let ran = AtomicUsize::new(0);
-    let tasks = pool.install(|| task(seed, 7, 4 << 20, &ran));
-    (ran.into_inner(), tasks)
 }
 
 /// A task of `size` bytes, all that it does given by `seed`. Returns how many tasks it makes,

@@ -9,7 +9,7 @@ use std::{hint::black_box, time::Duration};
 use befit::{Forks, Task, fit};
 
 use super::{checked, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// The declared size of a call: a line of its stack.
 const BYTES: usize = 64;
@@ -20,9 +20,7 @@ pub(crate) const ROUNDS_OF_100_NS: u32 = 50;
 
 /// A fork per call, without sizes.
 pub(crate) fn plain<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
-    let n = size(n)?;
-    let (time, found) = timed(runtime, None, move |cx| fib::<R>(cx, black_box(n)));
-    checked(time, found, expected::<0>(n))
+    run::<R, 0>(runtime, n, None, fib::<R>)
 }
 
 /// A fork with sizes per call; a leaf works for `ROUNDS`.
@@ -30,24 +28,27 @@ pub(crate) fn sized<R: Runtime, const ROUNDS: u32>(
     runtime: &R,
     n: usize,
 ) -> Result<Duration, Error> {
-    let n = size(n)?;
-    let (time, found) =
-        timed(runtime, Some(BYTES), move |cx| fib_sized::<R, ROUNDS>(cx, black_box(n)));
-    checked(time, found, expected::<ROUNDS>(n))
+    run::<R, ROUNDS>(runtime, n, Some(BYTES), fib_sized::<R, ROUNDS>)
 }
 
 /// As [`sized`] without work, in the way that costs least on the runtime.
 pub(crate) fn task<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
-    let n = size(n)?;
-    let (time, found) = timed(runtime, Some(BYTES), move |cx| R::fib_task(cx, black_box(n)));
-    checked(time, found, expected::<0>(n))
+    run::<R, 0>(runtime, n, Some(BYTES), R::fib_task)
 }
 
-fn size(n: usize) -> Result<u32, Error> {
-    match u32::try_from(n) {
-        Ok(n @ 0..=60) => Ok(n),
-        _ => Err(Error::Size { program: "fib", n, rule: "at most 60" }),
-    }
+/// Times `fib`, which touches `bytes` and whose leaves work for `ROUNDS`.
+fn run<R: Runtime, const ROUNDS: u32>(
+    runtime: &R,
+    n: usize,
+    bytes: Option<usize>,
+    fib: impl FnOnce(&mut R::Context<'_>, u32) -> u64 + Send,
+) -> Result<Duration, Error> {
+    let n = match u32::try_from(n) {
+        Ok(n @ 0..=60) => n,
+        _ => return Err(Error::Size { program: "fib", n, rule: "at most 60" }),
+    };
+    let (time, found) = timed(runtime, bytes, move |cx| fib(cx, black_box(n)));
+    checked(time, found, expected::<ROUNDS>(n))
 }
 
 fn fib<R: Runtime>(cx: &mut R::Context<'_>, n: u32) -> u64 {

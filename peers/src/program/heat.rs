@@ -2,8 +2,7 @@
 //!
 //! Source: Q. Chen, M. Guo, Z. Huang, "CATS: cache aware task-stealing based on online profiling in
 //! multi-socket multi-core architectures", ICS 2012 (Heat), with its two matrices of rows × 512
-//! doubles. Chen et al. do not give the number of steps;
-//! here it is 100.
+//! doubles. Chen et al. do not give the number of steps; here it is 100.
 //!
 //! The plate starts with one of its modes, sin(3πi/(rows−1)) · sin(3πj/511), which a step only
 //! scales, by (cos(3π/(rows−1)) + cos(3π/511))/2. So every cell is known, and the check finds one
@@ -12,7 +11,7 @@
 use std::{array, f64::consts::PI, mem, time::Duration};
 
 use super::{filled, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 const COLUMNS: usize = 512;
 const STEPS: i32 = 100;
@@ -48,9 +47,8 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
             // Asked this way round, a NaN is wrong.
             let right = (found - expected).abs() <= 1e-10;
             if !right {
-                return Err(Error::WrongResult(format!(
-                    "row {i}, column {j} is {found}, must be {expected}"
-                )));
+                let what = format!("row {i}, column {j} is {found}, must be {expected}");
+                return Err(Error::WrongResult(what));
             }
         }
     }

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
 
 use super::{filled, random, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// Matrices with so many rows are multiplied by loops.
 const LEAF: usize = 32;
@@ -25,11 +25,10 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
     let (time, ()) = timed(runtime, Some(3 * square(n)), |cx| {
         multiply::<R>(cx, a.view(), b.view(), c.view_mut())
     });
-    if is_product(&a, &b, &c) {
-        Ok(time)
-    } else {
-        Err(Error::WrongResult("C is not A times B".to_owned()))
+    if !is_product(&a, &b, &c) {
+        return Err(Error::WrongResult("C is not A times B".to_owned()));
     }
+    Ok(time)
 }
 
 fn matrix(n: usize, element: impl FnMut(usize) -> i32) -> Result<Array2<i32>, Error> {
@@ -139,10 +138,8 @@ fn is_product(a: &Array2<i32>, b: &Array2<i32>, c: &Array2<i32>) -> bool {
 }
 
 fn times(m: &Array2<i32>, x: &[i64]) -> Vec<i64> {
-    m.rows()
-        .into_iter()
-        .map(|row| row.iter().zip(x).map(|(m, x)| i64::from(*m) * x).sum())
-        .collect()
+    let times = |row: ArrayView1<i32>| row.iter().zip(x).map(|(m, x)| i64::from(*m) * x).sum();
+    m.rows().into_iter().map(times).collect()
 }
 
 #[cfg(test)]

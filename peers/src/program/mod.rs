@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use clap::{ValueEnum, builder::PossibleValue};
 
 pub(crate) use self::fib::{Fib, fib_sized};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// A program; the comments are the lines of `--help`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -130,7 +130,6 @@ impl Program {
     }
 }
 
-/// Reads a program's name.
 pub(crate) fn parse(name: &str) -> Result<Program, String> {
     Program::from_str(name, false).map_err(|_| {
         let known: Vec<_> = Program::value_variants().iter().map(|p| p.name()).collect();
@@ -155,11 +154,10 @@ fn checked<T: PartialEq + std::fmt::Display>(
     found: T,
     expected: T,
 ) -> Result<Duration, Error> {
-    if found == expected {
-        Ok(time)
-    } else {
-        Err(Error::WrongResult(format!("{found}, must be {expected}")))
+    if found != expected {
+        return Err(Error::WrongResult(format!("{found}, must be {expected}")));
     }
+    Ok(time)
 }
 
 /// `n` elements made by `element` from their indices. Time O(n).

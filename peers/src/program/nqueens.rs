@@ -7,9 +7,8 @@
 use std::{hint::black_box, time::Duration};
 
 use super::{checked, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
-/// The largest board.
 const MOST: usize = 16;
 
 /// Solutions for 0, 1, … queens (OEIS A000170).

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{filled, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// How often each range is mapped before it is cut.
 const REPEATS: usize = 3;
@@ -21,12 +21,11 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
     let mut b = filled(n, |_| 0.0)?;
     let (time, ()) = timed(runtime, Some(bytes(&a, &b)), |cx| repeat_and_cut::<R>(cx, &a, &mut b));
     let expected = |i: usize| if n > ENDS_AT { i as f64 + 1.0 } else { 0.0 };
-    match b.iter().enumerate().find(|(i, b)| **b != expected(*i)) {
-        None => Ok(time),
-        Some((i, b)) => {
-            Err(Error::WrongResult(format!("element {i} is {b}, must be {}", expected(i))))
-        }
+    if let Some((i, b)) = b.iter().enumerate().find(|(i, b)| **b != expected(*i)) {
+        let what = format!("element {i} is {b}, must be {}", expected(i));
+        return Err(Error::WrongResult(what));
     }
+    Ok(time)
 }
 
 fn bytes(a: &[f64], b: &[f64]) -> usize {

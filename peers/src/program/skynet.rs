@@ -6,7 +6,7 @@
 use std::{hint::black_box, time::Duration};
 
 use super::{checked, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// The number of tasks that a task forks.
 const BRANCHES: usize = 10;

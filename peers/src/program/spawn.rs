@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{checked, filled, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> {
     if !(n.is_power_of_two() && n <= 1 << 30) {

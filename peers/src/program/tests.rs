@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::{Program, filled, random};
 use crate::{
-    error::Error,
+    Error,
     runtime::{RuntimeKind, Serial},
 };
 
@@ -23,66 +23,38 @@ fn small(program: Program) -> &'static [usize] {
     }
 }
 
-fn every_program_is_right(threads: usize) {
-    for runtime in RuntimeKind::all() {
-        if let RuntimeKind::Cpp(_) = runtime {
-            continue;
-        }
-        for program in Program::value_variants().iter().copied() {
-            for &n in small(program) {
-                let result = runtime.run(program, n, threads);
-                assert!(
-                    result.is_ok(),
-                    "{} {n} on {runtime}, {threads} threads: {result:?}",
-                    program.name()
-                );
+#[test]
+fn every_program_is_right_on_every_runtime_with_one_two_and_four_threads() {
+    let in_process = |runtime: &RuntimeKind| !matches!(runtime, RuntimeKind::Cpp(_));
+    for runtime in RuntimeKind::all().into_iter().filter(in_process) {
+        for program in Program::value_variants() {
+            for (n, threads) in small(*program).iter().flat_map(|n| [1, 2, 4].map(|t| (*n, t))) {
+                let result = runtime.run(*program, n, threads);
+                assert!(result.is_ok(), "{program:?} {n} on {runtime}, {threads}: {result:?}");
             }
         }
     }
 }
 
 #[test]
-fn every_program_is_right_on_every_runtime_with_one_thread() {
-    every_program_is_right(1);
-}
-
-#[test]
-fn every_program_is_right_on_every_runtime_with_two_threads() {
-    every_program_is_right(2);
-}
-
-#[test]
-fn every_program_is_right_on_every_runtime_with_four_threads() {
-    every_program_is_right(4);
-}
-
-#[test]
 fn a_size_that_a_program_cannot_have_is_refused() {
-    let refused = [
-        (Program::Fib, 61),
-        (Program::FibSized, usize::MAX),
-        (Program::Skynet, 0),
-        (Program::Skynet, 20),
-        (Program::Spawn, 0),
-        (Program::Spawn, 3),
-        (Program::Nqueens, 17),
-        (Program::Matmul, 0),
-        (Program::Matmul, 48),
-        (Program::Heat, 2),
-    ];
-    for (program, n) in refused {
-        assert!(
-            matches!(program.run(&Serial, n), Err(Error::Size { .. })),
-            "{} {n}",
-            program.name()
-        );
+    for (program, sizes) in [
+        (Program::Fib, &[61][..]),
+        (Program::FibSized, &[usize::MAX]),
+        (Program::Skynet, &[0, 20]),
+        (Program::Spawn, &[0, 3]),
+        (Program::Nqueens, &[17]),
+        (Program::Matmul, &[0, 48]),
+        (Program::Heat, &[2]),
+    ] {
+        for n in sizes {
+            let result = program.run(&Serial, *n);
+            assert!(matches!(result, Err(Error::Size { .. })), "{program:?} {n}");
+        }
     }
     for program in [Program::Rrm, Program::Quicksort, Program::Heat] {
-        assert!(
-            matches!(program.run(&Serial, usize::MAX), Err(Error::Memory(_))),
-            "{}",
-            program.name()
-        );
+        let result = program.run(&Serial, usize::MAX);
+        assert!(matches!(result, Err(Error::Memory(_))), "{program:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use befit::{Forks, SchedulerKind, Scope, Task, ThreadPool, ThreadPoolBuilder, fit};
 
 use super::{Runtime, TaskScope, spawn_halves};
-use crate::{error::Error, program::Fib};
+use crate::{Error, program::Fib};
 
 /// A befit pool with defaults but for threads and scheduler.
 pub(crate) struct Befit(ThreadPool);
@@ -11,7 +11,7 @@ pub(crate) struct Befit(ThreadPool);
 impl Befit {
     pub(crate) fn new(threads: usize, scheduler: SchedulerKind) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).scheduler(scheduler).build();
-        pool.map(Self).map_err(|e| Error::Setup { runtime: "befit", reason: e.to_string() })
+        pool.map(Self).map_err(|e| Error::Failed(format!("befit cannot be set up: {e}")))
     }
 }
 

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use befit::SchedulerKind;
 
 use super::{Befit, Chili, Rayon, Serial};
-use crate::{cpp::CppRuntime, error::Error, program::Program};
+use crate::{Error, cpp::CppRuntime, program::Program};
 
 /// A runtime, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,16 +25,12 @@ pub(crate) enum RuntimeKind {
 }
 
 impl RuntimeKind {
-    /// Every runtime.
     pub(crate) fn all() -> Vec<Self> {
-        let befit = SchedulerKind::ALL.map(Self::Befit);
-        let peers = [Self::Rayon, Self::RayonIter, Self::Chili];
-        [Self::Serial]
-            .into_iter()
-            .chain(befit)
-            .chain(peers)
-            .chain(CppRuntime::ALL.map(Self::Cpp))
-            .collect()
+        let mut all = vec![Self::Serial];
+        all.extend(SchedulerKind::ALL.map(Self::Befit));
+        all.extend([Self::Rayon, Self::RayonIter, Self::Chili]);
+        all.extend(CppRuntime::ALL.map(Self::Cpp));
+        all
     }
 
     /// The runtimes that a program is timed on by default: no two that run it in the same way.
@@ -64,8 +60,8 @@ impl RuntimeKind {
     /// Builds the runtime in this process, runs `program` of size `n` on it and returns the time.
     ///
     /// # Errors
-    /// As [`Program::run`]; [`Error::Setup`]; [`Error::NotBuilt`] for those in C++, which do not
-    /// run in this process.
+    /// As [`Program::run`]; [`Error::Failed`] where it cannot be set up; [`Error::Arguments`] for
+    /// those in C++, which do not run in this process.
     pub(crate) fn run(self, program: Program, n: usize, threads: usize) -> Result<Duration, Error> {
         match self {
             Self::Serial => program.run(&Serial, n),
@@ -73,10 +69,9 @@ impl RuntimeKind {
             Self::Rayon => program.run(&Rayon::<false>::new(threads)?, n),
             Self::RayonIter => program.run(&Rayon::<true>::new(threads)?, n),
             Self::Chili => program.run(&Chili::new(threads), n),
-            Self::Cpp(_) => Err(Error::NotBuilt {
-                runtime: self.to_string(),
-                reason: "it is a program of its own, which `--once` does not run".to_owned(),
-            }),
+            Self::Cpp(_) => Err(Error::Arguments(format!(
+                "{self}: not built: it is a program of its own, which `--once` does not run"
+            ))),
         }
     }
 }

@@ -6,7 +6,7 @@ use rayon::{
 };
 
 use super::{Runtime, TaskScope, halves, spawn_halves};
-use crate::error::Error;
+use crate::Error;
 
 /// A rayon pool with defaults but for the number of threads.
 ///
@@ -17,7 +17,7 @@ pub(crate) struct Rayon<const ITER: bool>(ThreadPool);
 impl<const ITER: bool> Rayon<ITER> {
     pub(crate) fn new(threads: usize) -> Result<Self, Error> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map(Self).map_err(|e| Error::Setup { runtime: "rayon", reason: e.to_string() })
+        pool.map(Self).map_err(|e| Error::Failed(format!("rayon cannot be set up: {e}")))
     }
 }
 

@@ -114,7 +114,6 @@ impl std::ops::AddAssign for Cells {
     }
 }
 
-/// No line.
 const EMPTY: u32 = u32::MAX;
 
 /// The frames of one cache on the path of the one worker that uses the machine.
@@ -149,11 +148,8 @@ impl Frames {
         let exclusive =
             machine.cluster(cluster).cache.is_some_and(|c| c.inclusion == Inclusion::Exclusive);
         // The caches are those of the first worker under this one.
-        let child = machine.cluster(cluster).children.first();
-        let below = child
-            .filter(|_| exclusive)
-            .and_then(|child| Self::new(caches, machine, *child))
-            .map(Box::new);
+        let child = machine.cluster(cluster).children.first().filter(|_| exclusive);
+        let below = child.and_then(|child| Self::new(caches, machine, *child)).map(Box::new);
         Some(Self {
             cluster,
             ways: ways as usize,
@@ -169,13 +165,10 @@ impl Frames {
 
     /// The current task has accessed `line`, with the outcome `access`. O(1) for a
     /// direct-mapped cache, else O(ways²) for a miss.
-    pub fn observe(&mut self, caches: &Hierarchy, line: u32, access: Access) {
-        self.observed(caches, line, access);
-    }
-
+    ///
     /// Returns the line that had to leave, if one had.
-    fn observed(&mut self, caches: &Hierarchy, line: u32, access: Access) -> Option<u32> {
-        let left = self.below.as_mut().and_then(|below| below.observed(caches, line, access));
+    pub fn observe(&mut self, caches: &Hierarchy, line: u32, access: Access) -> Option<u32> {
+        let left = self.below.as_mut().and_then(|below| below.observe(caches, line, access));
         // Parents are numbered before their children: a line found below did not come here.
         let reached = !matches!(access.found, Found::Own(at) if at > self.cluster);
         let mut evicted = None;
@@ -207,10 +200,8 @@ impl Frames {
 
     fn find(&self, caches: &Hierarchy, line: u32) -> Option<usize> {
         let first = caches.set_of(self.cluster, line) as usize * self.ways;
-        self.lines[first..first + self.ways]
-            .iter()
-            .position(|held| *held == line)
-            .map(|way| first + way)
+        let mut frames = first..first + self.ways;
+        frames.find(|frame| self.lines[*frame] == line)
     }
 
     /// Gives `line`, which the cache has taken in, a frame of its set: one whose line is gone.
@@ -221,10 +212,9 @@ impl Frames {
         let free = set.iter().position(|held| *held == EMPTY);
         // As many lines as ways are there at most, this one among them: some frame's line is gone.
         let gone = |held: &u32| !caches.holds(self.cluster, *held);
-        let way = if self.ways == 1 {
-            0
-        } else {
-            free.or_else(|| set.iter().position(gone)).unwrap_or(0)
+        let way = match self.ways {
+            1 => 0,
+            _ => free.or_else(|| set.iter().position(gone)).unwrap_or(0),
         };
         let old = std::mem::replace(&mut self.lines[first + way], line);
         (first + way, (old != EMPTY && old != line).then_some(old))

@@ -8,12 +8,8 @@ use crate::{Found, Hierarchy};
 
 const LINES: u32 = 200;
 
-fn machine(text: &str) -> Machine {
-    text.parse().unwrap()
-}
-
 fn direct_mapped() -> Machine {
-    machine("l2:1(size=4096 ways=1) l1:1(size=1024 ways=1) pu:1")
+    MACHINES[0].parse().unwrap()
 }
 
 /// Runs tasks, each a list of lines, and returns the cells of each at the cache `index` steps out
@@ -80,7 +76,7 @@ proptest! {
         tasks in tasks(),
         which in 0..MACHINES.len(),
     ) {
-        let machine = machine(MACHINES[which]);
+        let machine: Machine = MACHINES[which].parse().unwrap();
         for (index, cluster) in machine.path(WorkerId(0)).enumerate() {
             let Some(cache) = machine.cluster(cluster).cache else { continue };
             for cells in run(&machine, index, &tasks) {
@@ -99,7 +95,7 @@ proptest! {
         tasks in tasks(),
         which in 0..2usize,
     ) {
-        let machine = machine(MACHINES[which]);
+        let machine: Machine = MACHINES[which].parse().unwrap();
         let mut caches = Hierarchy::new(&machine, LINES, 1).unwrap();
         let outer = machine.last_level(WorkerId(0));
         let mut frames = Frames::new(&caches, &machine, outer).unwrap();

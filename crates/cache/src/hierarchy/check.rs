@@ -42,17 +42,12 @@ impl Hierarchy {
     fn check_entry(&self, cache: usize, line: u32, entry: u32, entries: &[Option<u32>]) {
         let info = self.layout.caches[cache];
         if info.inner_of_chain && entry & ORPHAN == 0 {
-            assert!(
-                entries[info.parent as usize].is_some(),
-                "line {line}: cache {cache} says that the next has it"
-            );
+            let there = entries[info.parent as usize].is_some();
+            assert!(there, "line {line}: cache {cache} says that the next has it");
         }
-        for above in self.above(cache) {
-            let inclusive = self.layout.caches[above].inclusive;
-            assert!(
-                !inclusive || entries[above].is_some(),
-                "line {line}: in {cache}, not in inclusive {above}"
-            );
+        for above in self.above(cache).filter(|above| self.layout.caches[*above].inclusive) {
+            let there = entries[above].is_some();
+            assert!(there, "line {line}: in {cache}, not in inclusive {above}");
         }
         if entry & DIRTY == 0 || info.tracked {
             return;

@@ -4,7 +4,7 @@ use befit_machine::ClusterId;
 
 use super::{
     Hierarchy, LineAccess, Model, PrefetchPlan,
-    general::General,
+    general::{General, On},
     inclusive::{Batch, Inclusive},
     layout::{Layout, MAX_WORDS},
 };
@@ -133,9 +133,9 @@ impl OnLanes for PlannedAccess<'_> {
                 outcome
             }
             Model::General(general) => match layout.words {
-                1 => general.access::<L, 1>(layout, lanes, plan.access()),
-                2..=4 => general.access::<L, 4>(layout, lanes, plan.access()),
-                _ => general.access::<L, MAX_WORDS>(layout, lanes, plan.access()),
+                1 => On::<L, 1> { layout, lanes }.access(general, plan.access()),
+                2..=4 => On::<L, 4> { layout, lanes }.access(general, plan.access()),
+                _ => On::<L, MAX_WORDS> { layout, lanes }.access(general, plan.access()),
             },
         }
     }
@@ -171,7 +171,7 @@ impl<F: FnMut(&LineAccess, Access)> GeneralRun<'_, F> {
             if let Some(next) = accesses.get(i + near) {
                 general.prepare(layout, next);
             }
-            each(access, general.access::<L, H>(layout, lanes, *access));
+            each(access, On::<L, H> { layout, lanes }.access(general, *access));
         }
     }
 }

@@ -17,7 +17,6 @@ pub(super) const MAX_DEPTH: usize = 8;
 pub(super) const MAX_WORDS: usize = 8;
 /// Caches with no more entries than this (4 KiB of the host's memory) are not prefetched.
 const NEAR: u32 = 1024;
-/// No cache.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// One cache; its place in [`Layout::caches`] is its cluster's number less one (the root has no
@@ -124,12 +123,9 @@ pub(super) struct Layout {
     pub(super) filled: Vec<u64>,
 }
 
-/// How error messages name a cluster.
-pub(super) fn name(index: usize, cluster: &Cluster) -> String {
-    match cluster.cache {
-        Some(cache) => format!("the {} cache of cluster {index}", cache.level),
-        None => format!("cluster {index}"),
-    }
+/// How error messages name the cache of cluster number `cluster`.
+pub(super) fn name(cluster: usize, cache: &Cache) -> String {
+    format!("the {} cache of cluster {cluster}", cache.level)
 }
 
 /// One worker's path, sliced out of the layout; `words` masks a step.
@@ -183,7 +179,11 @@ impl Layout {
             more => more.max(MAX_WORDS),
         };
         if words > MAX_WORDS {
-            return Err(CacheError::TooMany { units: chains.len(), most: MAX_WORDS * 64 - 1 });
+            let (units, most) = (chains.len(), MAX_WORDS * 64 - 1);
+            return Err(CacheError(format!(
+                "the machine has {units} private caches and shared caches, more than the {most} \
+                 that can be modelled"
+            )));
         }
         for (i, info) in caches.iter_mut().enumerate() {
             info.lost = (bits + i) as u32;
@@ -293,11 +293,11 @@ impl Layout {
         }
         let steps = &self.steps[start..];
         if steps.len() > MAX_DEPTH {
-            return Err(CacheError::TooDeep {
-                worker: number as u32,
-                levels: steps.len(),
-                most: MAX_DEPTH,
-            });
+            let levels = steps.len();
+            return Err(CacheError(format!(
+                "worker {number} has {levels} caches on its way to memory, more than the \
+                 {MAX_DEPTH} that can be modelled"
+            )));
         }
         let private = match steps.first() {
             Some(first) if !self.chains[first.chain as usize].shared => {
@@ -338,13 +338,22 @@ pub(super) fn caches(clusters: &[Cluster]) -> Result<Vec<Cache>, CacheError> {
     let mut first = None;
     let mut caches = Vec::with_capacity(clusters.len());
     for (i, cluster) in clusters.iter().enumerate().skip(1) {
-        let cache = cluster.cache.ok_or(CacheError::NoCache { cluster: i as u32 })?;
-        caches.push(cache);
-        let (j, line) = *first.get_or_insert((i, cache.line));
-        if line != cache.line {
-            let (what, other) = (name(i, cluster), name(j, &clusters[j]));
-            return Err(CacheError::MixedLines { what, line: cache.line, other, other_line: line });
+        let Some(cache) = cluster.cache else {
+            return Err(CacheError(format!(
+                "cluster {i} has no cache: only the root may have none; leave it out and attach \
+                 its children to its parent"
+            )));
+        };
+        let (j, first) = *first.get_or_insert((i, cache));
+        if first.line != cache.line {
+            let (what, other) = (name(i, &cache), name(j, &first));
+            let (line, other_line) = (cache.line, first.line);
+            return Err(CacheError(format!(
+                "{what} has lines of {line}, {other} lines of {other_line}: give all caches the \
+                 same line length"
+            )));
         }
+        caches.push(cache);
     }
     Ok(caches)
 }

@@ -97,11 +97,11 @@ impl Hierarchy {
     /// where `lines` is above 2³⁰ − 1.
     pub fn new(machine: &Machine, lines: u32, seed: u64) -> Result<Self, CacheError> {
         if lines > LINE {
-            return Err(CacheError::TooManyLines { lines, most: LINE });
+            let more = format!("{lines} lines of memory are more than the {LINE}");
+            return Err(CacheError(more + " that can be modelled"));
         }
-        let clusters = machine.clusters();
-        let caches = layout::caches(clusters)?;
-        let name = |i: usize| layout::name(i + 1, &clusters[i + 1]);
+        let caches = layout::caches(machine.clusters())?;
+        let name = |i: usize| layout::name(i + 1, &caches[i]);
         let mut geometries = Store::geometries(&caches, name)?;
         let mut layout = Layout::new(machine, &geometries)?;
         let model = match Shape::find(&layout, lines) {

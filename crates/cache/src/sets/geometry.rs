@@ -25,7 +25,7 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// Of `cache`, which is `what` (for error messages), with its entries from `first` on.
     pub(crate) fn new(cache: &Cache, what: &str, first: u32) -> Result<Self, CacheError> {
-        let bad = |problem: String| CacheError::Shape { what: what.to_owned(), problem };
+        let bad = |problem: String| CacheError(format!("{what} {problem}"));
         let Bytes(line) = cache.line;
         if line == 0 {
             return Err(bad("has lines of 0 bytes: give it a line length".into()));

@@ -109,19 +109,6 @@ impl Store {
         if !of.lru {
             return self.touch_in_place(lanes, (cache, of), line, on_hit, on_miss);
         }
-        self.touch_lru(lanes, of, line, on_hit, on_miss)
-    }
-
-    /// [`Self::touch`] where the cache is known to be an LRU cache.
-    #[inline(always)]
-    pub(crate) fn touch_lru<L: Lanes>(
-        &mut self,
-        lanes: L,
-        of: &Geometry,
-        line: u32,
-        on_hit: u32,
-        on_miss: u32,
-    ) -> Lookup {
         let ways = of.ways as usize;
         lanes.touch(self.set_mut(of, line), ways, line, on_hit, on_miss)
     }
@@ -339,15 +326,10 @@ mod tests {
 
     #[test]
     fn the_victim_is_in_the_half_not_used_last() {
-        let mut bits = 0;
-        for way in 0..4 {
-            bits = plru_used(bits, 4, way);
-        }
-        assert_eq!(plru_victim(bits, 4), 0);
-        bits = plru_used(bits, 4, 0);
-        assert_eq!(plru_victim(bits, 4), 2);
-        bits = plru_used(bits, 4, 2);
-        assert_eq!(plru_victim(bits, 4), 1);
+        let bits = (0..4).fold(0, |bits, way| plru_used(bits, 4, way));
+        let first = plru_used(bits, 4, 0);
+        let second = plru_used(first, 4, 2);
+        assert_eq!([bits, first, second].map(|bits| plru_victim(bits, 4)), [0, 2, 1]);
     }
 
     #[test]

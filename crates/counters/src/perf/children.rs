@@ -97,14 +97,9 @@ impl Children {
         let mut all = Counts::default();
         for (counter, event) in self.counters.iter_mut().zip(&self.events) {
             let shown = counter.read_full().map_err(CountersError::Read)?;
-            let nanoseconds =
-                |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() as u64);
-            let mut reading = Reading {
-                enabled: nanoseconds(shown.time_enabled()),
-                running: nanoseconds(shown.time_running()),
-                ..Reading::default()
-            };
-            reading.values[0] = shown.count();
+            let time = |time: Option<Duration>| time.unwrap_or_default().as_nanos() as u64;
+            let (enabled, running) = (time(shown.time_enabled()), time(shown.time_running()));
+            let reading = Reading { enabled, running, values: [shown.count(), 0, 0, 0] };
             let counts = reading.since(&Reading::default(), [event.quantity].into_iter());
             all = if all == Counts::default() { counts } else { all.beside(counts) };
         }

@@ -19,15 +19,6 @@ use perf_event::{Builder, Counter, Group, Sampler};
 use super::reading::{LONGEST, MOST, Reading};
 use crate::{CountersError, Counts, Event};
 
-/// Whether to map counters, so that they can be read in user space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mapping {
-    /// If the kernel maps them.
-    Try,
-    /// Read through the kernel.
-    No,
-}
-
 /// An open counter. Its place in the kernel is given back when this is dropped.
 enum Kept {
     Mapped(Sampler),
@@ -43,7 +34,8 @@ pub(super) struct PerfGroup {
     /// The kernel's ids of `events`.
     ids: Vec<u64>,
     events: Vec<Event>,
-    mapping: Mapping,
+    /// Counters are mapped where the kernel permits it, so that they can be read in user space.
+    mapped: bool,
     last: Reading,
     /// Read in user space, a counter shows the *calling* thread's count: the group must stay with
     /// its thread.
@@ -51,22 +43,21 @@ pub(super) struct PerfGroup {
 }
 
 impl PerfGroup {
-    /// An empty group of the calling thread.
-    pub(super) fn new(mapping: Mapping) -> io::Result<Self> {
+    /// An empty group of the calling thread; with `mapped`, read in user space where possible.
+    pub(super) fn new(mapped: bool) -> io::Result<Self> {
         // Its leader is the kernel's dummy event: any event may then be missing.
         let leader = Group::new()?;
         let descriptor = leader.as_counter().as_raw_fd();
         // SAFETY: `borrow_raw` asks for a descriptor that stays open while it is borrowed. `leader`
         // owns it and is dropped only after `borrowed` is last used, on the next line.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
-        let own = File::from(borrowed.try_clone_to_owned()?);
         Ok(Self {
+            descriptor: File::from(borrowed.try_clone_to_owned()?),
             leader,
-            descriptor: own,
             kept: Vec::new(),
             ids: Vec::new(),
             events: Vec::new(),
-            mapping,
+            mapped,
             last: Reading::default(),
             of_one_thread: PhantomData,
         })
@@ -78,7 +69,7 @@ impl PerfGroup {
             return Err(io::Error::other("the group is full"));
         }
         let mut counter = self.leader.add(builder)?;
-        if self.mapping == Mapping::Try {
+        if self.mapped {
             let id = counter.id();
             // 0 is rounded up to the smallest area that holds the page with the counter's state.
             match counter.sampled(0) {
@@ -125,9 +116,6 @@ impl PerfGroup {
 
     /// Without a system call; `None` unless every counter can be read so just now.
     fn in_user_space(&self) -> Option<Reading> {
-        if self.mapping == Mapping::No {
-            return None;
-        }
         let mut reading = Reading::default();
         for (at, kept) in self.kept.iter().enumerate() {
             let Kept::Mapped(sampler) = kept else { return None };
@@ -157,10 +145,12 @@ mod tests {
     use crate::Quantity;
     use perf_event::events::Software;
 
-    fn faults(mapping: Mapping) -> PerfGroup {
-        let event = Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
-        let mut group = PerfGroup::new(mapping).unwrap();
-        group.add(event, &Builder::new(Software::PAGE_FAULTS)).unwrap();
+    const FAULTS: Event =
+        Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
+
+    fn faults(mapped: bool) -> PerfGroup {
+        let mut group = PerfGroup::new(mapped).unwrap();
+        group.add(FAULTS, &Builder::new(Software::PAGE_FAULTS)).unwrap();
         group.start().unwrap();
         group
     }
@@ -175,7 +165,7 @@ mod tests {
     #[test]
     fn counters_that_user_space_cannot_read_are_read_through_the_kernel() {
         // Software events can be mapped, but their counts are never in the processor.
-        let mut group = faults(Mapping::Try);
+        let mut group = faults(true);
         assert!(matches!(group.kept[0], Kept::Mapped(_)));
         assert_eq!(group.in_user_space(), None);
         touch(100);
@@ -184,7 +174,7 @@ mod tests {
 
     #[test]
     fn each_read_starts_a_new_interval() {
-        let mut group = faults(Mapping::No);
+        let mut group = faults(false);
         touch(100);
         assert!(group.read().unwrap().page_faults >= Some(100));
         assert_eq!(group.read().unwrap().page_faults, Some(0));
@@ -192,11 +182,11 @@ mod tests {
 
     #[test]
     fn a_full_group_refuses_further_events() {
-        let mut group = PerfGroup::new(Mapping::No).unwrap();
-        let event = Event { quantity: Quantity::PageFaults, level: None, name: "page-faults" };
+        let mut group = PerfGroup::new(false).unwrap();
+        let builder = Builder::new(Software::PAGE_FAULTS);
         for _ in 0..MOST {
-            group.add(event, &Builder::new(Software::PAGE_FAULTS)).unwrap();
+            group.add(FAULTS, &builder).unwrap();
         }
-        assert!(group.add(event, &Builder::new(Software::PAGE_FAULTS)).is_err());
+        assert!(group.add(FAULTS, &builder).is_err());
     }
 }

@@ -16,7 +16,7 @@ use perf_event::{
 
 use crate::{CountersError, Counts, Event, Quantity, Source};
 pub use children::Children;
-use group::{Mapping, PerfGroup};
+use group::PerfGroup;
 use processor::{Processor, RawEvent};
 use refusal::{Asked, refusal};
 
@@ -57,32 +57,21 @@ impl Hardware {
     pub fn open() -> Result<Self, CountersError> {
         // Where a thread may move to a core of another kind between looking up a counter and
         // reading it, reading it in user space may fault.
-        let mapping = if cfg!(target_arch = "x86_64") && !processor::is_hybrid() {
-            Mapping::Try
-        } else {
-            Mapping::No
-        };
+        let mapped = cfg!(target_arch = "x86_64") && !processor::is_hybrid();
         let wanted = hardware_events(Processor::here());
-        let counters = ThreadCounters::open(Asked::Hardware, "hardware events", mapping, wanted)?;
+        let counters = ThreadCounters::open(Asked::Hardware, "hardware events", mapped, wanted)?;
         let mut this = Self(counters);
-        this.must_move()?;
-        Ok(this)
+        // Some virtual machines accept every event and count none.
+        (0..10_000).for_each(|n| _ = std::hint::black_box(n));
+        match this.read()?.instructions {
+            Some(0) => Err(CountersError::StandStill),
+            _ => Ok(this),
+        }
     }
 
     /// What could not be counted, and why.
     pub fn left_out(&self) -> &[(Quantity, CountersError)] {
         &self.0.left_out
-    }
-
-    /// Some virtual machines accept every event and count none.
-    fn must_move(&mut self) -> Result<(), CountersError> {
-        for n in 0..10_000 {
-            std::hint::black_box(n);
-        }
-        match self.read()?.instructions {
-            Some(0) => Err(CountersError::StandStill),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -95,8 +84,8 @@ impl Software {
     /// [`CountersError::Blocked`] where they are not permitted, [`CountersError::Unsupported`] by
     /// kernels without perf events, and others.
     pub fn open() -> Result<Self, CountersError> {
-        let (asked, mapping) = (Asked::Software, Mapping::No);
-        ThreadCounters::open(asked, "software events", mapping, software_events()).map(Self)
+        let wanted = software_events();
+        ThreadCounters::open(Asked::Software, "software events", false, wanted).map(Self)
     }
 
     /// What could not be counted, and why: as a rule context switches and migrations, to programs
@@ -137,11 +126,11 @@ impl ThreadCounters {
     fn open(
         asked: Asked,
         what: &str,
-        mapping: Mapping,
+        mapped: bool,
         wanted: impl IntoIterator<Item = Wanted>,
     ) -> Result<Self, CountersError> {
         let refused = |error| refusal(asked, what, error);
-        let mut group = PerfGroup::new(mapping).map_err(refused)?;
+        let mut group = PerfGroup::new(mapped).map_err(refused)?;
         let left_out = open_each(wanted, |event, builder| group.add(event, builder))?;
         group.start().map_err(refused)?;
         Ok(Self { group, left_out })
@@ -169,18 +158,15 @@ fn open_each(
     let mut left_out = LeftOut::new();
     let mut any = false;
     for (quantity, asked, ways) in wanted {
-        let mut why = Some(CountersError::NoEvent { what: quantity });
-        for (event, mut builder) in ways {
-            match open(event, &mut builder) {
-                Ok(()) => {
-                    why = None;
-                    break;
-                }
-                Err(error) => why = Some(refusal(asked, &quantity.to_string(), error)),
-            }
-        }
-        any |= why.is_none();
-        left_out.extend(why.map(|why| (quantity, why)));
+        let none = Err(CountersError::NoEvent(quantity));
+        let opened = ways.into_iter().fold(none, |opened, (event, mut builder)| {
+            opened.or_else(|_| {
+                open(event, &mut builder)
+                    .map_err(|error| refusal(asked, &quantity.to_string(), error))
+            })
+        });
+        any |= opened.is_ok();
+        left_out.extend(opened.err().map(|why| (quantity, why)));
     }
     if !any {
         let first = left_out.into_iter().next();
@@ -189,7 +175,7 @@ fn open_each(
     // That one event does not exist says nothing of the machine if others do.
     for (quantity, why) in &mut left_out {
         if matches!(why, CountersError::NoHardware) {
-            *why = CountersError::NoEvent { what: *quantity };
+            *why = CountersError::NoEvent(*quantity);
         }
     }
     Ok(left_out)

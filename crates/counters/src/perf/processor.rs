@@ -81,61 +81,70 @@ pub(super) struct RawEvent {
     pub(super) config: u64,
 }
 
-const fn private(name: &'static str, code: u64, mask: u64) -> RawEvent {
+fn private(name: &'static str, config: u64) -> Option<RawEvent> {
     let event = Event { quantity: Quantity::PrivateMisses, level: Some(Level(2)), name };
-    RawEvent { event, config: code | mask << 8 }
+    Some(RawEvent { event, config })
 }
 
-const fn last_level(name: &'static str, code: u64, mask: u64) -> RawEvent {
+fn last_level(name: &'static str, config: u64) -> Option<RawEvent> {
     let event = Event { quantity: Quantity::LlcMisses, level: Some(Level(3)), name };
-    RawEvent { event, config: code | mask << 8 }
+    Some(RawEvent { event, config })
 }
-
-// Intel: lines filled into L2, those that its prefetchers asked for included: the amount of a
-// task's data. L2_RQSTS.MISS would be nearer by name, but does not exist on Ice Lake.
-const L2_LINES_IN_ANY: RawEvent = private("L2_LINES_IN.ANY", 0xf1, 0x07); // Nehalem, Westmere
-const L2_LINES_IN_TO_BROADWELL: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x07);
-const L2_LINES_IN_TO_TIGER_LAKE: RawEvent = private("L2_LINES_IN.ALL", 0xf1, 0x1f);
-const L2_LINES_IN_SINCE_GOLDEN_COVE: RawEvent = private("L2_LINES_IN.ALL", 0x25, 0x1f);
-
-// AMD: data-cache requests that miss L2. Lines that L2's own prefetchers bring in are left out:
-// streams come out too small.
-const L2_MISS_K10: RawEvent = private("L2 Cache Misses: DC fill", 0x7e, 0x02);
-const L2_MISS_ZEN: RawEvent = private("l2_cache_req_stat.ls_rd_blk_c", 0x64, 0x08);
-// The counters of AMD's L3 belong to no thread. Fills of the data cache from beyond the core's own
-// L3 do.
-const FROM_BEYOND_ZEN_1: RawEvent =
-    last_level("ls_refills_from_sys: lcl_dram, rmt_cache, rmt_dram", 0x43, 0x58);
-const FROM_BEYOND_ZEN_3: RawEvent =
-    last_level("ls_any_fills_from_sys: all but local_l2, local_ccx", 0x44, 0xdc);
-
-// Arm: an event that the architecture defines.
-const L2_REFILL_ARM: RawEvent = private("L2D_CACHE_REFILL", 0x17, 0);
 
 /// The raw event for misses of the last private cache of `processor`, if that is L2.
+///
+/// - Intel: lines filled into L2, those that its prefetchers asked for included: the amount of a
+///   task's data. L2_RQSTS.MISS would be nearer by name, but does not exist on Ice Lake.
+/// - AMD: data-cache requests that miss L2. Lines that L2's own prefetchers bring in are left out:
+///   streams come out too small.
+/// - Arm: an event that the architecture defines.
 pub(super) fn private_misses(processor: Processor) -> Option<RawEvent> {
     match processor {
         Processor::Intel { family: 6, model } => intel(model),
-        Processor::Intel { .. } => None,
-        Processor::Amd { family: 0x10 } => Some(L2_MISS_K10),
-        Processor::Amd { family: 0x17..=0x1a } => Some(L2_MISS_ZEN),
-        Processor::Amd { .. } => None,
+        Processor::Amd { family: 0x10 } => private("L2 Cache Misses: DC fill", 0x027e),
+        Processor::Amd { family: 0x17..=0x1a } => private("l2_cache_req_stat.ls_rd_blk_c", 0x0864),
         // Neoverse N1, V1, N2, V2, V3, N3: L2 is the core's own. In many other cores of Arm's it is
         // shared, or optional.
         Processor::Arm {
             implementer: 0x41,
             part: 0xd0c | 0xd40 | 0xd49 | 0xd4f | 0xd84 | 0xd8e,
-        } => Some(L2_REFILL_ARM),
-        Processor::Arm { .. } => None,
+        } => private("L2D_CACHE_REFILL", 0x17),
+        _ => None,
+    }
+}
+
+/// Intel's family 6, by model. Its small cores (Atom) share L2, and are left out.
+fn intel(model: u32) -> Option<RawEvent> {
+    match model {
+        // Nehalem and Westmere, among them the Xeon 7560 (2Eh).
+        0x1a | 0x1e | 0x1f | 0x2e | 0x25 | 0x2c | 0x2f => private("L2_LINES_IN.ANY", 0x07f1),
+        // Sandy Bridge, Ivy Bridge, Haswell, Broadwell.
+        0x2a | 0x2d | 0x3a | 0x3e | 0x3c | 0x3f | 0x45 | 0x46 | 0x3d | 0x47 | 0x4f | 0x56 => {
+            private("L2_LINES_IN.ALL", 0x07f1)
+        }
+        // Skylake to Comet Lake, Skylake-X to Cooper Lake; Ice Lake, Ice Lake-X, Rocket Lake, Tiger
+        // Lake.
+        0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6 | 0x55 | 0x7d | 0x7e | 0x6a | 0x6c | 0xa7
+        | 0x8c | 0x8d => private("L2_LINES_IN.ALL", 0x1ff1),
+        // Alder Lake and Raptor Lake (P-cores), Sapphire, Emerald and Granite Rapids.
+        0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0x8f | 0xcf | 0xad | 0xae => {
+            private("L2_LINES_IN.ALL", 0x1f25)
+        }
+        _ => None,
     }
 }
 
 /// The raw event for misses of the last-level cache of `processor`, if the kernel's generic one
-/// counts something else.
+/// counts something else. The counters of AMD's L3 belong to no thread. Fills of the data cache
+/// from beyond the core's own L3 do.
 pub(super) fn llc_misses(processor: Processor) -> Option<RawEvent> {
     match processor {
-        Processor::Amd { family: 0x17 | 0x18 } => Some(FROM_BEYOND_ZEN_1),
-        Processor::Amd { family: 0x19 | 0x1a } => Some(FROM_BEYOND_ZEN_3),
+        Processor::Amd { family: 0x17 | 0x18 } => {
+            last_level("ls_refills_from_sys: lcl_dram, rmt_cache, rmt_dram", 0x5843)
+        }
+        Processor::Amd { family: 0x19 | 0x1a } => {
+            last_level("ls_any_fills_from_sys: all but local_l2, local_ccx", 0xdc44)
+        }
         _ => None,
     }
 }
@@ -146,49 +155,20 @@ pub(super) fn generic_llc_is_another(processor: Processor) -> bool {
     matches!(processor, Processor::Amd { .. })
 }
 
-/// Intel's family 6, by model. Its small cores (Atom) share L2, and are left out.
-fn intel(model: u32) -> Option<RawEvent> {
-    match model {
-        // Nehalem and Westmere, among them the Xeon 7560 (2Eh).
-        0x1a | 0x1e | 0x1f | 0x2e | 0x25 | 0x2c | 0x2f => Some(L2_LINES_IN_ANY),
-        // Sandy Bridge, Ivy Bridge, Haswell, Broadwell.
-        0x2a | 0x2d | 0x3a | 0x3e | 0x3c | 0x3f | 0x45 | 0x46 | 0x3d | 0x47 | 0x4f | 0x56 => {
-            Some(L2_LINES_IN_TO_BROADWELL)
-        }
-        // Skylake to Comet Lake, Skylake-X to Cooper Lake.
-        0x4e | 0x5e | 0x8e | 0x9e | 0xa5 | 0xa6 | 0x55 => Some(L2_LINES_IN_TO_TIGER_LAKE),
-        // Ice Lake, Ice Lake-X, Rocket Lake, Tiger Lake.
-        0x7d | 0x7e | 0x6a | 0x6c | 0xa7 | 0x8c | 0x8d => Some(L2_LINES_IN_TO_TIGER_LAKE),
-        // Alder Lake and Raptor Lake (P-cores), Sapphire, Emerald and Granite Rapids.
-        0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0x8f | 0xcf | 0xad | 0xae => {
-            Some(L2_LINES_IN_SINCE_GOLDEN_COVE)
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn x86_processors_are_known_by_family_and_model() {
+    fn processors_are_known_by_their_makers_numbers_if_all_cores_are_of_one_kind() {
         let intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\
                      model name\t: Xeon\n";
         assert_eq!(Processor::parse(intel), Some(Processor::Intel { family: 6, model: 143 }));
         let amd = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n\n\
                    vendor_id\t: AuthenticAMD\ncpu family\t: 25\n";
         assert_eq!(Processor::parse(amd), Some(Processor::Amd { family: 25 }));
-    }
-
-    #[test]
-    fn arm_processors_are_known_by_implementer_and_part() {
         let core = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
         assert_eq!(Processor::parse(core), Some(Processor::Arm { implementer: 0x41, part: 0xd0c }));
-    }
-
-    #[test]
-    fn cores_of_several_kinds_are_no_one_processor() {
         let mixed = "CPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n\
                      CPU implementer\t: 0x41\nCPU part\t: 0xd0a\n";
         assert_eq!(Processor::parse(mixed), None);
@@ -196,48 +176,34 @@ mod tests {
 
     #[test]
     fn text_that_is_no_cpuinfo_names_no_processor() {
-        for text in [
-            "",
-            "\n\n",
-            "vendor_id",
-            "vendor_id : GenuineIntel",
-            "vendor_id : VIA",
-            "CPU part : 0xzz",
-        ] {
+        let lines = ["vendor_id", "vendor_id : GenuineIntel", "vendor_id : VIA", "CPU part : 0xzz"];
+        for text in ["", "\n\n"].into_iter().chain(lines) {
             assert_eq!(Processor::parse(text), None, "{text}");
         }
     }
 
-    fn config(raw: Option<RawEvent>) -> u64 {
-        raw.unwrap().config
-    }
-
     #[test]
-    fn servers_have_an_event_for_l2_by_their_makers_code() {
-        // Xeon 7560
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x2e })), 0x07f1);
-        // Skylake-X
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x55 })), 0x1ff1);
-        // Sapphire Rapids
-        assert_eq!(config(private_misses(Processor::Intel { family: 6, model: 0x8f })), 0x1f25);
-        assert_eq!(config(private_misses(Processor::Amd { family: 0x10 })), 0x027e); // Opteron 8380
-        assert_eq!(config(private_misses(Processor::Amd { family: 0x19 })), 0x0864); // EPYC 9654
-        // Neoverse N1
-        assert_eq!(config(private_misses(Processor::Arm { implementer: 0x41, part: 0xd0c })), 0x17);
-    }
-
-    #[test]
-    fn the_last_level_of_zen_is_counted_from_the_core() {
-        assert_eq!(config(llc_misses(Processor::Amd { family: 0x17 })), 0x5843); // EPYC 7742
-        assert_eq!(config(llc_misses(Processor::Amd { family: 0x1a })), 0xdc44);
-        assert!(generic_llc_is_another(Processor::Amd { family: 0x10 }));
-    }
-
-    #[test]
-    fn processors_whose_l2_is_shared_or_unknown_have_no_entry() {
-        assert_eq!(private_misses(Processor::Intel { family: 6, model: 0x37 }), None); // Silvermont
-        assert_eq!(private_misses(Processor::Intel { family: 15, model: 4 }), None);
-        // Cortex-A53
-        assert_eq!(private_misses(Processor::Arm { implementer: 0x41, part: 0xd03 }), None);
+    fn servers_have_events_for_l2_and_the_last_level_by_their_makers_code() {
+        let (intel, amd) =
+            (|model| Processor::Intel { family: 6, model }, |family| Processor::Amd { family });
+        let arm = |part| Processor::Arm { implementer: 0x41, part };
+        for (processor, private, last) in [
+            (intel(0x2e), Some(0x07f1), None),       // Xeon 7560
+            (intel(0x55), Some(0x1ff1), None),       // Skylake-X
+            (intel(0x8f), Some(0x1f25), None),       // Sapphire Rapids
+            (amd(0x10), Some(0x027e), None),         // Opteron 8380
+            (amd(0x17), Some(0x0864), Some(0x5843)), // EPYC 7742
+            (amd(0x19), Some(0x0864), Some(0xdc44)), // EPYC 9654
+            (amd(0x1a), Some(0x0864), Some(0xdc44)),
+            (arm(0xd0c), Some(0x17), None), // Neoverse N1
+            // Their L2 is shared or unknown.
+            (intel(0x37), None, None), // Silvermont
+            (Processor::Intel { family: 15, model: 4 }, None, None),
+            (arm(0xd03), None, None), // Cortex-A53
+        ] {
+            assert_eq!(private_misses(processor).map(|raw| raw.config), private, "{processor:?}");
+            assert_eq!(llc_misses(processor).map(|raw| raw.config), last, "{processor:?}");
+        }
+        assert!(generic_llc_is_another(amd(0x10)));
     }
 }

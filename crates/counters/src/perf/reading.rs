@@ -34,8 +34,8 @@ impl Reading {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let mut words = words.iter().map(|word| u64::from_ne_bytes(*word));
         let counters = words.next()?;
-        let mut reading =
-            Self { enabled: words.next()?, running: words.next()?, ..Self::default() };
+        let (enabled, running) = (words.next()?, words.next()?);
+        let mut reading = Self { enabled, running, ..Self::default() };
         let mut found = 0;
         for _ in 0..counters {
             let (value, id) = (words.next()?, words.next()?);
@@ -47,23 +47,15 @@ impl Reading {
         (found == ids.len()).then_some(reading)
     }
 
-    /// Counts between `earlier` and this reading, the values being of `quantities`.
-    pub(super) fn since(
-        &self,
-        earlier: &Self,
-        quantities: impl Iterator<Item = Quantity>,
-    ) -> Counts {
+    /// Counts between `earlier` and this reading, whose values are of the quantities `of`.
+    pub(super) fn since(&self, earlier: &Self, of: impl Iterator<Item = Quantity>) -> Counts {
         let enabled = self.enabled.saturating_sub(earlier.enabled);
         // The kernel's two times are not read in one instant.
         let running = self.running.saturating_sub(earlier.running).min(enabled);
-        let mut counts = Counts {
-            coverage: Coverage {
-                wanted: Duration::from_nanos(enabled),
-                counted: Duration::from_nanos(running),
-            },
-            ..Counts::default()
-        };
-        for (quantity, (now, then)) in quantities.zip(self.values.iter().zip(&earlier.values)) {
+        let [wanted, counted] = [enabled, running].map(Duration::from_nanos);
+        let coverage = Coverage { wanted, counted };
+        let mut counts = Counts { coverage, ..Counts::default() };
+        for (quantity, (now, then)) in of.zip(self.values.iter().zip(&earlier.values)) {
             let value = scaled(now.saturating_sub(*then), enabled, running);
             match quantity {
                 Quantity::PrivateMisses => counts.private_misses = value.map(Lines),
@@ -138,12 +130,8 @@ mod tests {
     #[test]
     fn an_interval_without_turns_is_exact() {
         let now = Reading { enabled: 5_000, running: 5_000, values: [1, 2, 3, 4] };
-        let all = [
-            Quantity::PrivateMisses,
-            Quantity::LlcMisses,
-            Quantity::Instructions,
-            Quantity::Cycles,
-        ];
+        use Quantity::{Cycles as CoreCycles, Instructions, LlcMisses, PrivateMisses};
+        let all = [PrivateMisses, LlcMisses, Instructions, CoreCycles];
         let counts = now.since(&Reading::default(), all.into_iter());
         assert_eq!((counts.private_misses, counts.llc_misses), (Some(Lines(1)), Some(Lines(2))));
         assert_eq!((counts.instructions, counts.cycles), (Some(3), Some(Cycles(4))));

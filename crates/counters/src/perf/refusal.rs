@@ -42,7 +42,6 @@ pub(super) fn refusal(asked: Asked, what: &str, error: io::Error) -> CountersErr
     explain(asked, what, error, paranoid())
 }
 
-/// The value of kernel.perf_event_paranoid.
 fn paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
@@ -60,8 +59,8 @@ fn explain(asked: Asked, what: &str, error: io::Error, paranoid: Option<i32>) ->
         Some(EPERM) if paranoid.is_some() => CountersError::Forbidden { what, paranoid, needed },
         Some(EPERM) => CountersError::Blocked,
         Some(ENOENT | ENODEV | EOPNOTSUPP) if asked == Asked::Hardware => CountersError::NoHardware,
-        Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported { what },
-        Some(EMFILE | ENFILE) => CountersError::TooManyFiles { what },
+        Some(ENOENT | ENODEV | EOPNOTSUPP | ENOSYS) => CountersError::Unsupported(what),
+        Some(EMFILE | ENFILE) => CountersError::TooManyFiles(what),
         _ => CountersError::Open { what, source: error },
     }
 }
@@ -76,25 +75,22 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidding_setting_is_named_with_the_value_it_needs_and_how_to_set_it() {
-        let hardware = message(Asked::Hardware, EACCES, Some(4));
-        assert!(hardware.contains("perf_event_paranoid is 4, and must be 2 or less"), "{hardware}");
-        assert!(hardware.contains("sudo sysctl kernel.perf_event_paranoid=2"), "{hardware}");
-        let kernel = message(Asked::Kernel, EACCES, Some(2));
-        assert!(kernel.starts_with("context switches may not be counted"), "{kernel}");
-        assert!(kernel.contains("sudo sysctl kernel.perf_event_paranoid=1"), "{kernel}");
-    }
-
-    #[test]
-    fn a_container_that_blocks_the_system_call_is_told_from_a_forbidding_setting() {
-        assert!(message(Asked::Hardware, EPERM, Some(2)).contains("--cap-add PERFMON"));
-        assert!(message(Asked::Hardware, EPERM, None).contains("--cap-add PERFMON"));
-        assert!(message(Asked::Hardware, EPERM, Some(3)).contains("perf_event_paranoid is 3"));
-    }
-
-    #[test]
-    fn a_machine_without_a_pmu_is_named() {
-        assert!(message(Asked::Hardware, ENOENT, Some(0)).contains("usual in virtual machines"));
+    fn a_refusal_is_told_with_its_cause_and_remedy() {
+        use Asked::{Hardware, Kernel};
+        for (asked, errno, paranoid, said) in [
+            (Hardware, EACCES, Some(4), "perf_event_paranoid is 4, and must be 2 or less"),
+            (Hardware, EACCES, Some(4), "sudo sysctl kernel.perf_event_paranoid=2"),
+            (Kernel, EACCES, Some(2), "context switches may not be counted"),
+            (Kernel, EACCES, Some(2), "sudo sysctl kernel.perf_event_paranoid=1"),
+            // A container that blocks the system call is told from a forbidding setting.
+            (Hardware, EPERM, Some(2), "--cap-add PERFMON"),
+            (Hardware, EPERM, None, "--cap-add PERFMON"),
+            (Hardware, EPERM, Some(3), "perf_event_paranoid is 3"),
+            (Hardware, ENOENT, Some(0), "usual in virtual machines"),
+        ] {
+            let message = message(asked, errno, paranoid);
+            assert!(message.contains(said), "{message}");
+        }
     }
 
     #[test]

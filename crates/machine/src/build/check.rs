@@ -61,16 +61,12 @@ pub(super) fn core(
     speed: u32,
     inside: bool,
 ) -> Result<(), MachineError> {
-    if inside {
-        return Err(MachineError::object(name(), "stands inside another core"));
-    }
-    if !(1..=100).contains(&speed) {
-        return Err(MachineError::object(
-            name(),
-            format!("speed {speed} % is not within 1 to 100"),
-        ));
-    }
-    Ok(())
+    let what = match speed {
+        _ if inside => "stands inside another core".to_owned(),
+        1..=100 => return Ok(()),
+        _ => format!("speed {speed} % is not within 1 to 100"),
+    };
+    Err(MachineError::object(name(), what))
 }
 
 /// Whether `cache` can stand under `above`; the error is its fault.
@@ -99,10 +95,8 @@ pub(super) fn workers(workers: &[Worker]) -> Result<(), MachineError> {
         return Err(MachineError::object("machine", "has no worker"));
     }
     let mut seen = HashSet::new();
-    for index in workers.iter().filter_map(|w| w.os_index) {
-        if !seen.insert(index) {
-            return Err(MachineError::object(format!("cpu{index}"), "is listed twice"));
-        }
+    match workers.iter().filter_map(|w| w.os_index).find(|index| !seen.insert(*index)) {
+        Some(index) => Err(MachineError::object(format!("cpu{index}"), "is listed twice")),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -124,7 +124,7 @@ impl MachineSpec {
         let root =
             Cluster { cache: None, parent: None, children: Vec::new(), workers: 0..0, depth: 0 };
         let mut tree = Builder { clusters: vec![root], workers: Vec::new(), cores: 0 };
-        tree.parts(&self.parts, ClusterId::ROOT, None, 0)?;
+        tree.parts(&self.parts, PartPlace { under: ClusterId::ROOT, core: None, depth: 0 })?;
         check::workers(&tree.workers)?;
         tree.clusters[0].workers.end = tree.workers.len() as u32;
         Ok(Machine {
@@ -141,8 +141,14 @@ impl MachineSpec {
     }
 }
 
-/// Number and speed of the core that is being filled.
-type InCore = Option<(u32, u32)>;
+/// Where parts stand.
+#[derive(Clone, Copy)]
+struct PartPlace {
+    under: ClusterId,
+    /// Number and speed of the core that is being filled.
+    core: Option<(u32, u32)>,
+    depth: usize,
+}
 
 struct Builder {
     clusters: Vec<Cluster>,
@@ -151,51 +157,40 @@ struct Builder {
 }
 
 impl Builder {
-    fn parts(
-        &mut self,
-        parts: &[Part],
-        under: ClusterId,
-        core: InCore,
-        depth: usize,
-    ) -> Result<(), MachineError> {
-        check::depth(depth)?;
-        parts.iter().try_for_each(|part| self.part(part, under, core, depth + 1))
+    fn parts(&mut self, parts: &[Part], at: PartPlace) -> Result<(), MachineError> {
+        check::depth(at.depth)?;
+        let at = PartPlace { depth: at.depth + 1, ..at };
+        parts.iter().try_for_each(|part| self.part(part, at))
     }
 
-    fn part(
-        &mut self,
-        part: &Part,
-        under: ClusterId,
-        outer: InCore,
-        depth: usize,
-    ) -> Result<(), MachineError> {
+    fn part(&mut self, part: &Part, at: PartPlace) -> Result<(), MachineError> {
         let before = self.workers.len();
         match part {
-            Part::Group(parts) => self.parts(parts, under, outer, depth)?,
+            Part::Group(parts) => self.parts(parts, at)?,
             Part::Worker { os_index } => {
                 check::room(before, "workers")?;
-                let (core, speed) = outer.unwrap_or((self.cores, 100));
+                let (core, speed) = at.core.unwrap_or((self.cores, 100));
                 self.cores = self.cores.max(core + 1);
-                self.workers.push(Worker { leaf: under, os_index: *os_index, core, speed });
+                self.workers.push(Worker { leaf: at.under, os_index: *os_index, core, speed });
             }
             Part::Core { label, speed, parts } => {
                 let number = self.cores;
                 let name = || named(label, || format!("core #{number}"));
-                check::core(name, *speed, outer.is_some())?;
-                self.parts(parts, under, Some((number, *speed)), depth)?;
+                check::core(name, *speed, at.core.is_some())?;
+                self.parts(parts, PartPlace { core: Some((number, *speed)), ..at })?;
                 if self.workers.len() == before {
                     return Err(MachineError::object(name(), "has no hardware thread"));
                 }
             }
             Part::Cache { label, cache, parts } => {
-                let id = self.cache(label, *cache, under)?;
-                self.parts(parts, id, outer, depth)?;
+                let under = self.cache(label, *cache, at.under)?;
+                self.parts(parts, PartPlace { under, ..at })?;
                 if self.workers.len() == before {
                     self.clusters.pop();
                     let name = self.cache_name(label, cache);
                     return Err(MachineError::object(name, "has no worker under it"));
                 }
-                self.clusters[id.index()].workers.end = self.workers.len() as u32;
+                self.clusters[under.index()].workers.end = self.workers.len() as u32;
             }
         }
         Ok(())

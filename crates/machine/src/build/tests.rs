@@ -26,12 +26,10 @@ fn an_irregular_tree_is_numbered_from_left_to_right() {
     let lone = kib(2, 512, vec![pu()]);
     let m = build(vec![Part::Group(vec![kib(3, 4096, vec![big, cluster])]), lone]).unwrap();
     invariants::check(&m);
-    assert_eq!(m.workers().iter().map(|w| w.core).collect::<Vec<_>>(), [0, 0, 1, 2, 3]);
-    assert_eq!(m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(), [100, 100, 60, 60, 100]);
-    assert_eq!(
-        m.clusters().iter().map(|c| c.workers.clone()).collect::<Vec<_>>(),
-        [0..5, 0..4, 0..2, 0..2, 2..4, 2..3, 3..4, 4..5]
-    );
+    let cores: Vec<_> = m.workers().iter().map(|w| (w.core, w.speed)).collect();
+    assert_eq!(cores, [(0, 100), (0, 100), (1, 60), (2, 60), (3, 100)]);
+    let workers: Vec<_> = m.clusters().iter().map(|c| c.workers.clone()).collect();
+    assert_eq!(workers, [0..5, 0..4, 0..2, 0..2, 2..4, 2..3, 3..4, 4..5]);
     assert_eq!(m.levels(), [Level(1), Level(2), Level(3)]);
     assert_eq!(m.last_level(WorkerId(3)), ClusterId(1));
     assert_eq!(m.cluster(m.last_level(WorkerId(4))).cache.unwrap().level, Level(2));
@@ -100,10 +98,7 @@ fn figures_of_the_memory_must_make_sense() {
 
 #[test]
 fn nesting_is_bounded() {
-    let mut part = pu();
-    for _ in 0..600 {
-        part = Part::Group(vec![part]);
-    }
+    let part = (0..600).fold(pu(), |part, _| Part::Group(vec![part]));
     assert_eq!(message(vec![part]), "machine: parts nest deeper than 512");
 }
 

@@ -29,6 +29,9 @@ use crate::{Machine, MachineError, MachineSpec};
 pub(crate) use sysfs::in_model_name;
 use sysfs::{Cpu, Files};
 
+/// The name of a machine that does not tell all about its caches.
+const ASSUMED: &str = "host (caches assumed)";
+
 /// Where, and within which limits, to detect a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
@@ -69,13 +72,14 @@ impl Host {
     /// file does not hold what Linux documents, where caches overlap without one containing the
     /// other.
     pub fn detect(&self) -> Result<Machine, MachineError> {
-        let files = Files::new(&self.root);
+        let files = Files { root: &self.root };
         let Some(cpus) = self.cpus()? else { return unnumbered() };
         let cpus =
             cpus.iter().map(|n| Cpu::read(&files, *n, &cpus)).collect::<Result<Vec<_>, _>>()?;
         let assumed =
             cpus.iter().all(|cpu| cpu.caches.is_empty()) || cpus.iter().any(|cpu| cpu.size_assumed);
-        let mut spec = MachineSpec::new(name(assumed), tree::parts(cpus.clone())?);
+        let name = if assumed { ASSUMED } else { "host" };
+        let mut spec = MachineSpec::new(name, tree::parts(cpus.clone())?);
         if let Some(mhz) = sysfs::mhz(&files, &cpus) {
             spec.mhz = mhz;
         }
@@ -91,11 +95,10 @@ impl Host {
     /// As [`Self::detect`]: where no online CPU is allowed, where a file does not hold what Linux
     /// documents.
     pub fn cpus(&self) -> Result<Option<Vec<u32>>, MachineError> {
-        let files = Files::new(&self.root);
-        let status = || files.list_in_status("Cpus_allowed_list");
+        let files = Files { root: &self.root };
         let allowed = match &self.affinity {
             Some(cpus) => Some(cpus.clone()),
-            None => status()?,
+            None => files.list_in_status("Cpus_allowed_list")?,
         };
         let online =
             if self.online { None } else { files.list("sys/devices/system/cpu/online")? };
@@ -120,15 +123,11 @@ impl Host {
     }
 }
 
-fn name(assumed: bool) -> &'static str {
-    if assumed { "host (caches assumed)" } else { "host" }
-}
-
 /// As many cores as the standard library finds, where there is nothing to read.
 fn unnumbered() -> Result<Machine, MachineError> {
     let count = std::thread::available_parallelism().map_or(1, |n| n.get());
     let core = tree::assumed_core(100, vec![crate::Part::worker(None)]);
-    MachineSpec::new(name(true), vec![core; count]).build()
+    MachineSpec::new(ASSUMED, vec![core; count]).build()
 }
 
 #[cfg(target_os = "linux")]

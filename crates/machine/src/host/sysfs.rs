@@ -5,21 +5,17 @@
 use std::{
     fs::{self, File},
     io::{ErrorKind, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use crate::{Bytes, Cache, Level, MOST_OBJECTS, MachineError, assumed};
 
 /// The files under one root.
 pub(super) struct Files<'a> {
-    root: &'a Path,
+    pub(super) root: &'a Path,
 }
 
-impl<'a> Files<'a> {
-    pub(super) fn new(root: &'a Path) -> Self {
-        Self { root }
-    }
-
+impl Files<'_> {
     /// A file's text without white space (or zero bytes, which some copies of sysfs have) around
     /// it; None where it cannot be read or is empty.
     pub(super) fn text(&self, path: &str) -> Option<String> {
@@ -67,22 +63,17 @@ impl<'a> Files<'a> {
     }
 
     fn indices(&self, directory: &str) -> Vec<String> {
-        let entries: Vec<PathBuf> = fs::read_dir(self.root.join(directory))
-            .map(|entries| entries.filter_map(|e| Some(e.ok()?.path())).collect())
-            .unwrap_or_default();
-        let names = entries.iter().filter_map(|e| e.file_name()?.to_str());
-        let mut names: Vec<String> =
-            names.filter(|n| n.starts_with("index")).map(str::to_owned).collect();
+        let entries = fs::read_dir(self.root.join(directory)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("index")).collect();
         names.sort();
         names
     }
 
     fn error(&self, path: &str, text: &str, expected: &str) -> MachineError {
         let text: String = text.chars().take(40).collect();
-        MachineError::object(
-            self.root.join(path).display().to_string(),
-            format!("`{text}` is not {expected}"),
-        )
+        let path = self.root.join(path);
+        MachineError::object(path.display().to_string(), format!("`{text}` is not {expected}"))
     }
 }
 
@@ -130,11 +121,8 @@ impl Cpu {
     pub(super) fn read(files: &Files, number: u32, used: &[u32]) -> Result<Self, MachineError> {
         let dir = format!("sys/devices/system/cpu/cpu{number}");
         let among = |list: Option<Vec<u32>>| {
-            let mut cpus: Vec<u32> = list
-                .unwrap_or_default()
-                .into_iter()
-                .filter(|c| used.binary_search(c).is_ok())
-                .collect();
+            let mut cpus = list.unwrap_or_default();
+            cpus.retain(|cpu| used.binary_search(cpu).is_ok());
             cpus.push(number);
             cpus.sort_unstable();
             cpus.dedup();
@@ -190,11 +178,9 @@ impl Cpu {
 /// `32K`, `24M`: Linux counts in KiB.
 fn size(files: &Files, path: &str) -> Result<Option<Bytes>, MachineError> {
     let Some(text) = files.text(path) else { return Ok(None) };
-    let (digits, shift) = match text.as_bytes().last() {
-        Some(b'K') => (&text[..text.len() - 1], 10),
-        Some(b'M') => (&text[..text.len() - 1], 20),
-        _ => (&text[..], 0),
-    };
+    let units = [('K', 10), ('M', 20)];
+    let scaled = units.into_iter().find_map(|(unit, by)| Some((text.strip_suffix(unit)?, by)));
+    let (digits, shift) = scaled.unwrap_or((&text, 0));
     let n = digits.parse::<u64>().ok().filter(|n| *n < 1 << 40);
     let n = n.ok_or_else(|| files.error(path, &text, "a size such as 32K"))?;
     Ok((n > 0).then_some(Bytes(n << shift)))
@@ -242,11 +228,8 @@ pub(super) fn mhz(files: &Files, cpus: &[Cpu]) -> Option<u32> {
         }
     }
     let info = files.text("proc/cpuinfo")?;
-    let values = |key: &'static str| {
-        info.lines()
-            .filter_map(move |line| line.split_once(':').filter(|(k, _)| k.trim() == key))
-            .map(|(_, v)| v)
-    };
+    let fields = || info.lines().filter_map(|line| line.split_once(':'));
+    let values = |key| fields().filter(move |(k, _)| k.trim() == key).map(|(_, value)| value);
     let model = values("model name").find_map(in_model_name);
     let now = || values("cpu MHz").filter_map(|v| v.trim().parse::<f64>().ok()).fold(0.0, f64::max);
     model.or_else(|| Some((now() / 100.0).round() as u32 * 100).filter(|mhz| *mhz > 0))

@@ -4,6 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use super::sysfs::print_list;
 use crate::{Bytes, ClusterId, Host, Level, Machine, WorkerId, invariants};
 
 /// A `/sys` and `/proc` in a temporary directory.
@@ -12,7 +13,7 @@ struct Fake(TempDir);
 impl Fake {
     /// Nothing but these CPUs online.
     fn new(online: &str) -> Self {
-        Self(TempDir::new().unwrap()).with("sys/devices/system/cpu/online", online)
+        Self::empty().with("sys/devices/system/cpu/online", online)
     }
 
     fn empty() -> Self {
@@ -36,20 +37,18 @@ impl Fake {
 
     /// A core of these CPUs.
     fn core(self, cpus: &[u32]) -> Self {
-        let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        self.each(cpus, "topology/core_cpus_list", &list)
+        self.each(cpus, "topology/core_cpus_list", &print_list(cpus))
     }
 
     /// A cache shared by these CPUs, as `indexI` of each.
     fn cache(self, cpus: &[u32], index: u32, level: u32, kib: u32, ways: u32) -> Self {
-        let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let file = |name: &str| format!("cache/index{index}/{name}");
         self.each(cpus, &file("level"), &level.to_string())
             .each(cpus, &file("type"), if level == 1 { "Data" } else { "Unified" })
             .each(cpus, &file("size"), &format!("{kib}K"))
             .each(cpus, &file("ways_of_associativity"), &ways.to_string())
             .each(cpus, &file("coherency_line_size"), "64")
-            .each(cpus, &file("shared_cpu_list"), &list)
+            .each(cpus, &file("shared_cpu_list"), &print_list(cpus))
     }
 
     fn host(&self) -> Host {
@@ -109,16 +108,8 @@ fn only_cpus_of_the_affinity_mask_are_used() {
     let m = two_sockets().host().affinity([3, 2, 99]).detect().unwrap();
     assert_eq!(cpus(&m), [2, 3]);
     assert_eq!(m.clusters().len(), 1 + 1 + 2 + 2);
-    let m = two_sockets()
-        .with("proc/self/status", "Name:\tx\nCpus_allowed_list:\t4-5\nMems:\t0")
-        .host()
-        .detect()
-        .unwrap();
-    assert_eq!(cpus(&m), [4, 5]);
-}
-
-#[test]
-fn a_mask_without_an_online_cpu_is_an_error() {
+    let status = "Name:\tx\nCpus_allowed_list:\t4-5\nMems:\t0";
+    assert_eq!(cpus(&detect(&two_sockets().with("proc/self/status", status))), [4, 5]);
     let error = two_sockets().host().affinity([64]).detect().unwrap_err();
     assert_eq!(error.to_string(), "affinity mask: holds no online CPU");
 }
@@ -144,9 +135,8 @@ fn the_tightest_quota_on_the_way_up_leaves_the_first_allowed_cpus() {
         }
         assert_eq!(cpus(&detect(&fake)), left, "{path} {limits:?}");
     }
-    let fake = two_sockets()
-        .with("proc/self/cgroup", "0::/")
-        .with("sys/fs/cgroup/cpu.max", "200000 100000");
+    let fake = two_sockets().with("proc/self/cgroup", "0::/");
+    let fake = fake.with("sys/fs/cgroup/cpu.max", "200000 100000");
     assert_eq!(cpus(&fake.host().affinity([3, 5, 6]).detect().unwrap()), [3, 5]);
     assert_eq!(cpus(&fake.host().ignore_quota().detect().unwrap()).len(), 8);
 }
@@ -174,9 +164,7 @@ fn a_quota_of_version_1_counts_as_well() {
 
 #[test]
 fn a_machine_that_tells_nothing_still_has_workers() {
-    let m = Fake::empty().host().detect().unwrap();
-    invariants::check(&m);
-    assert_eq!(m.name, "host (caches assumed)");
+    assert_eq!(detect(&Fake::empty()).name, "host (caches assumed)");
     let m = Fake::empty().host().affinity([2, 5]).detect().unwrap();
     assert_eq!(cpus(&m), [2, 5]);
 }
@@ -223,17 +211,8 @@ fn efficiency_cores_share_an_l2_and_are_slower() {
     assert_eq!(speeds(&m), [100, 100, 76, 76, 76, 76]);
     assert_eq!(cores(&m), [0, 0, 1, 2, 3, 4]);
     assert_eq!(m.mhz, 5000);
-    assert_eq!(
-        m.clusters().iter().map(|c| c.worker_count()).collect::<Vec<_>>(),
-        [6, 6, 2, 2, 4, 1, 1, 1, 1]
-    );
-}
-
-#[test]
-fn capacity_tells_more_of_speed_than_clocks() {
-    let fake = Fake::new("0-1").each(&[0, 1], "cpufreq/cpuinfo_max_freq", "2000000");
-    let m = detect(&fake.each(&[0], "cpu_capacity", "446").each(&[1], "cpu_capacity", "1024"));
-    assert_eq!(speeds(&m), [44, 100]);
+    let counts: Vec<_> = m.clusters().iter().map(|c| c.worker_count()).collect();
+    assert_eq!(counts, [6, 6, 2, 2, 4, 1, 1, 1, 1]);
 }
 
 #[test]
@@ -255,10 +234,8 @@ fn threads_of_a_core_may_have_an_l1_each() {
 
 #[test]
 fn holes_in_the_numbering_do_no_harm() {
-    let fake =
-        Fake::new("3,17,64-65").cache(&[3, 64], 2, 2, 1024, 16).cache(&[17, 65], 2, 2, 1024, 16);
-    let m = detect(&fake);
-    assert_eq!(cpus(&m), [3, 64, 17, 65]);
+    let fake = Fake::new("3,17,64-65").cache(&[3, 64], 2, 2, 1024, 16);
+    assert_eq!(cpus(&detect(&fake.cache(&[17, 65], 2, 2, 1024, 16))), [3, 64, 17, 65]);
 }
 
 #[test]
@@ -277,29 +254,26 @@ fn without_any_cache_each_core_gets_assumed_ones() {
 }
 
 #[test]
-fn a_cache_without_a_size_gets_an_assumed_one() {
-    let fake = Fake::new("0").cache(&[0], 0, 1, 32, 8).each(&[0], "cache/index0/size", "");
-    let m = detect(&fake);
-    assert_eq!(m.name, "host (caches assumed)");
-    assert_eq!(m.clusters()[1].size(), Bytes::kib(32));
-}
-
-#[test]
-fn unknown_associativity_and_line_are_filled_in() {
-    let fake = Fake::new("0").cache(&[0], 2, 2, 1536, 0);
-    let l2 = detect(&fake.each(&[0], "cache/index2/coherency_line_size", "0")).clusters()[1]
-        .cache
-        .unwrap();
-    assert_eq!((l2.line, l2.ways), (Bytes(64), 16));
+fn figures_of_a_cache_that_are_missing_or_contradict_each_other_are_assumed() {
+    for (level, kib, ways, file, text, expected) in [
+        (1, 32, 8, "size", "", (Bytes::kib(32), Bytes(64), 8)),
+        (2, 1536, 0, "coherency_line_size", "0", (Bytes::kib(1536), Bytes(64), 16)),
+        // 15 ways do not divide the size.
+        (3, 32768, 15, "coherency_line_size", "128", (Bytes::mib(32), Bytes(128), 16)),
+    ] {
+        let fake = Fake::new("0").cache(&[0], level, level, kib, ways);
+        let m = detect(&fake.each(&[0], &format!("cache/index{level}/{file}"), text));
+        let cache = m.clusters()[1].cache.unwrap();
+        assert_eq!((cache.size, cache.line, cache.ways), expected);
+        assert_eq!(m.name == "host (caches assumed)", file == "size");
+    }
 }
 
 #[test]
 fn caches_that_overlap_are_an_error_that_names_them() {
     let fake = Fake::new("0-2").cache(&[0, 1], 2, 2, 1024, 16).cache(&[1, 2], 0, 1, 32, 8);
-    assert_eq!(
-        message(&fake),
-        "L1 of cpu1-2: only cpu1 agree that they share it and what is above it"
-    );
+    let expected = "L1 of cpu1-2: only cpu1 agree that they share it and what is above it";
+    assert_eq!(message(&fake), expected);
 }
 
 #[test]
@@ -347,23 +321,22 @@ fn packages_numbered_in_turns_stand_together() {
     for pair in [[0, 4], [1, 5], [2, 6], [3, 7]] {
         fake = fake.cache(&pair, 2, 2, 4096, 16);
     }
-    let m = detect(&fake);
-    assert_eq!(cpus(&m), [0, 4, 2, 6, 1, 5, 3, 7]);
+    assert_eq!(cpus(&detect(&fake)), [0, 4, 2, 6, 1, 5, 3, 7]);
 }
 
 #[test]
-fn favoured_cores_are_no_slower_kind() {
-    let fake = Fake::new("0-2").each(&[0], "cpufreq/cpuinfo_max_freq", "4700000");
-    let fake = fake.each(&[1], "cpufreq/cpuinfo_max_freq", "4900000");
-    let m = detect(&fake.each(&[2], "cpufreq/cpuinfo_max_freq", "3600000"));
-    assert_eq!(speeds(&m), [100, 100, 73]);
-}
-
-#[test]
-fn associativity_that_contradicts_the_size_is_assumed() {
-    let fake = Fake::new("0").cache(&[0], 3, 3, 32768, 15);
-    let l3 = detect(&fake.each(&[0], "cache/index3/coherency_line_size", "128")).clusters()[1]
-        .cache
-        .unwrap();
-    assert_eq!((l3.size, l3.line, l3.ways), (Bytes::mib(32), Bytes(128), 16));
+fn speeds_are_of_capacities_else_of_clocks_and_favoured_cores_are_no_slower_kind() {
+    for (capacities, clocks, expected) in [
+        (&["446", "1024"][..], &["2000000", "2000000"][..], &[44, 100][..]),
+        (&[], &["4700000", "4900000", "3600000"], &[100, 100, 73]),
+    ] {
+        let mut fake = Fake::new(&format!("0-{}", clocks.len() - 1));
+        for (cpu, capacity) in (0..).zip(capacities) {
+            fake = fake.each(&[cpu], "cpu_capacity", capacity);
+        }
+        for (cpu, clock) in (0..).zip(clocks) {
+            fake = fake.each(&[cpu], "cpufreq/cpuinfo_max_freq", clock);
+        }
+        assert_eq!(speeds(&detect(&fake)), expected);
+    }
 }

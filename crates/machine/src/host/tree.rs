@@ -7,13 +7,14 @@ use super::sysfs::{Cpu, print_list};
 use crate::{Cache, Level, MachineError, Part, assumed};
 
 /// A node's identity. Two CPUs mean the same node if they agree on all of it.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Default)]
 struct Key {
     /// None for a core.
     cache: Option<Cache>,
     cpus: Vec<u32>,
 }
 
+#[derive(Default)]
 struct Node {
     key: Key,
     children: Vec<Node>,
@@ -55,13 +56,7 @@ fn path(cpu: &Cpu) -> Vec<Key> {
 fn insert(nodes: &mut Vec<Node>, path: &[Key], cpu: u32, speed: u32) {
     let Some((key, rest)) = path.split_first() else { return };
     let at = nodes.iter().position(|node| node.key == *key).unwrap_or_else(|| {
-        nodes.push(Node {
-            key: key.clone(),
-            children: Vec::new(),
-            found: Vec::new(),
-            own: Vec::new(),
-            speed: 0,
-        });
+        nodes.push(Node { key: key.clone(), ..Node::default() });
         nodes.len() - 1
     });
     let node = &mut nodes[at];
@@ -79,9 +74,9 @@ fn part(node: Node, assume: bool) -> Result<Part, MachineError> {
     let label = format!("{what} of cpu{}", print_list(&key.cpus));
     found.sort_unstable();
     if found != key.cpus {
-        let only =
-            format!("only cpu{} agree that they share it and what is above it", print_list(&found));
-        return Err(MachineError::object(label, only));
+        let only = print_list(&found);
+        let what = format!("only cpu{only} agree that they share it and what is above it");
+        return Err(MachineError::object(label, what));
     }
     let mut parts =
         children.into_iter().map(|child| part(child, assume)).collect::<Result<Vec<_>, _>>()?;

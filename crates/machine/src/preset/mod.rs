@@ -15,7 +15,6 @@ use std::path::Path;
 
 use crate::{Machine, MachineError, synthetic};
 
-/// A machine known by name.
 struct Preset {
     name: &'static str,
     about: &'static str,
@@ -44,10 +43,10 @@ pub fn preset(name: &str) -> Result<Machine, MachineError> {
     if name == HOST.0 {
         return crate::Host::here().detect();
     }
-    let known = || presets().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let preset = ALL.into_iter().find(|p| p.name == name);
-    let preset =
-        preset.ok_or_else(|| MachineError::Unknown { name: shorten(name), known: known() })?;
+    let Some(preset) = ALL.into_iter().find(|p| p.name == name) else {
+        let known = presets().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        return Err(MachineError::Unknown { name: shorten(name), known });
+    };
     synthetic::read(preset.text, preset.name.to_owned())?.build()
 }
 
@@ -98,13 +97,14 @@ use crate::xml::read_file as xml;
 
 #[cfg(not(feature = "xml"))]
 fn xml(path: &Path) -> Result<Machine, MachineError> {
-    Err(MachineError::Feature { what: format!("reading {}", path.display()), feature: "xml" })
+    Err(MachineError::NoXml(path.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Bytes, Inclusion, Level, invariants};
+
     /// Caches per level, from the inside out: how many, and how large.
     fn caches(name: &str) -> Vec<(usize, Bytes)> {
         let m = preset(name).unwrap();
@@ -130,16 +130,15 @@ mod tests {
     #[test]
     fn hardware_threads_share_a_core() {
         let m = preset("xeon-7560-ht").unwrap();
-        assert_eq!(m.workers().len(), 64);
-        assert_eq!(m.workers().iter().map(|w| w.core).max(), Some(31));
-        assert_eq!(m.workers()[2].core, 1);
+        let cores: Vec<u32> = m.workers().iter().map(|w| w.core).collect();
+        assert_eq!((cores.len(), cores.iter().max(), cores[2]), (64, Some(&31), 1));
     }
 
     #[test]
     fn the_xeon_s_l3_is_inclusive_and_the_opteron_s_is_not() {
-        let l3 = |name| preset(name).unwrap().clusters()[1].cache.unwrap();
-        assert_eq!(l3("xeon-7560").inclusion, Inclusion::Inclusive);
-        assert_eq!(l3("opteron-8380").inclusion, Inclusion::NonInclusive);
+        let l3 = |name| preset(name).unwrap().clusters()[1].cache.unwrap().inclusion;
+        let both = ["xeon-7560", "opteron-8380"].map(l3);
+        assert_eq!(both, [Inclusion::Inclusive, Inclusion::NonInclusive]);
     }
 
     #[test]
@@ -148,10 +147,8 @@ mod tests {
             let machine = preset(name).unwrap();
             assert!(machine.name.starts_with(name), "{name}");
             assert!(!about.is_empty() && !about.contains('\n'));
-            assert!(
-                machine.memory.latency.0 > machine.clusters()[1].cache.map_or(0, |c| c.latency.0),
-                "{name}"
-            );
+            let cache = machine.clusters()[1].cache.map_or(0, |c| c.latency.0);
+            assert!(machine.memory.latency.0 > cache, "{name}");
         }
     }
 
@@ -169,8 +166,8 @@ mod tests {
         let m = preset("gems-sparc").unwrap();
         let issue = m.issue.unwrap();
         assert_eq!((issue.instructions, issue.width, m.cycles_per_operation), (2.0, 2.0, 1.0));
-        let m: crate::Machine = "(instructions=3 issue=4) l1:1(size=1024) pu:1".parse().unwrap();
+        let m: Machine = "(instructions=3 issue=4) l1:1(size=1024) pu:1".parse().unwrap();
         assert_eq!(m.cycles_per_operation, 0.75);
-        assert!("(issue=0) l1:1(size=1024) pu:1".parse::<crate::Machine>().is_err());
+        assert!("(issue=0) l1:1(size=1024) pu:1".parse::<Machine>().is_err());
     }
 }

@@ -64,9 +64,8 @@ pub(super) fn read(scan: &mut Scan) -> Result<(Vec<Layer>, u32), MachineError> {
         width = width.saturating_mul(count);
         total = total.saturating_add(width);
         if total > 4 * MOST_OBJECTS || layers.len() == DEEPEST {
-            return Err(
-                word.error(format!("more than {} objects or {DEEPEST} levels", 4 * MOST_OBJECTS))
-            );
+            let most = 4 * MOST_OBJECTS;
+            return Err(word.error(format!("more than {most} objects or {DEEPEST} levels")));
         }
         match kind {
             Kind::Node => nodes += width,
@@ -99,23 +98,22 @@ fn finish(layers: &mut [Layer], scan: &mut Scan) -> Result<(), MachineError> {
 const UNTOLD: u32 = u32::MAX;
 
 fn type_and_count(word: &Token) -> Result<(Kind, usize), MachineError> {
-    let typed = word
-        .text
-        .split_once(':')
-        .or((!word.text.contains(|c: char| !c.is_ascii_digit())).then_some(("", word.text)));
-    let Some((name, count)) = typed else {
-        return Err(word.error("expected type:count, as in `core:4`"));
+    let (name, count) = match word.text.split_once(':') {
+        Some(typed) => typed,
+        None if word.text.chars().all(|c| c.is_ascii_digit()) => ("", word.text),
+        None => return Err(word.error("expected type:count, as in `core:4`")),
     };
     let count: usize = count.parse().map_err(|_| word.error("the count is no number"))?;
     if count == 0 {
         return Err(word.error("the count must be above 0"));
     }
-    let kind = kind(&name.to_ascii_lowercase()).ok_or_else(|| {
-        word.error(format!(
-            "unknown type `{name}`; known are pack, die, group, numa, l1 to l9, core, pu"
-        ))
-    })?;
-    Ok((kind, count))
+    match kind(&name.to_ascii_lowercase()) {
+        Some(kind) => Ok((kind, count)),
+        None => {
+            let known = "known are pack, die, group, numa, l1 to l9, core, pu";
+            Err(word.error(format!("unknown type `{name}`; {known}")))
+        }
+    }
 }
 
 fn kind(name: &str) -> Option<Kind> {

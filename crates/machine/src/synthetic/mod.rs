@@ -30,8 +30,8 @@ impl FromStr for Machine {
     /// A machine from a synthetic string; its name is the string. O(objects).
     ///
     /// # Errors
-    /// [`MachineError::Synthetic`] with the place where the string cannot be read;
-    /// [`MachineError::Object`] where what it describes cannot be a machine.
+    /// [`MachineError::Object`] with the place where the string cannot be read, or where what it
+    /// describes cannot be a machine.
     fn from_str(text: &str) -> Result<Self, MachineError> {
         let name: Vec<&str> = text.split_whitespace().collect();
         read(text, name.join(" "))?.build()
@@ -41,7 +41,7 @@ impl FromStr for Machine {
 /// Reads `text` into a description named `name`.
 pub(crate) fn read(text: &str, name: String) -> Result<MachineSpec, MachineError> {
     let mut spec = MachineSpec::new(name, Vec::new());
-    let mut scan = Scan::new(text);
+    let mut scan = Scan { text, at: 0 };
     let mut told = false;
     for attribute in scan.attributes()? {
         attribute::machine(&attribute, &mut spec)?;
@@ -74,12 +74,9 @@ struct Token<'a> {
 impl Token<'_> {
     /// An error at this token.
     fn error(&self, what: impl Into<String>) -> MachineError {
-        let token = if self.text.is_empty() {
-            "end".to_owned()
-        } else {
-            self.text.chars().take(32).collect()
-        };
-        MachineError::Synthetic { at: self.at, token, what: what.into() }
+        let token: String =
+            if self.text.is_empty() { "end" } else { self.text }.chars().take(32).collect();
+        MachineError::object(format!("synthetic string, at byte {} (`{token}`)", self.at), what)
     }
 }
 
@@ -97,10 +94,6 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
     /// The next character that is no white space, not taken.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];

@@ -31,8 +31,8 @@ impl Machine {
     /// A machine from the text of a file that `lstopo machine.xml` wrote.
     ///
     /// # Errors
-    /// [`MachineError::Xml`] with the place where it cannot be read; [`MachineError::Object`] where
-    /// what it describes cannot be a machine.
+    /// [`MachineError::Object`] with the place where it cannot be read, or where what it describes
+    /// cannot be a machine.
     pub fn from_xml(name: &str, text: &str) -> Result<Self, MachineError> {
         read(name, "XML", text)
     }
@@ -47,11 +47,16 @@ pub(crate) fn read_file(path: &Path) -> Result<Machine, MachineError> {
     let place = path.display().to_string();
     if text.len() as u64 > LARGEST_FILE {
         let what = format!("larger than the {} MiB that are read", LARGEST_FILE >> 20);
-        return Err(MachineError::Xml { place, at: LARGEST_FILE, what });
+        return Err(wrong_at(&place, LARGEST_FILE, what));
     }
     let name =
         path.file_stem().map_or_else(|| place.clone(), |stem| stem.to_string_lossy().into_owned());
     read(&name, &place, &text)
+}
+
+/// An error at byte `at` of `place`: the file's path, or `XML` where it came as text.
+fn wrong_at(place: &str, at: u64, what: String) -> MachineError {
+    MachineError::object(format!("{place}, at byte {at}"), what)
 }
 
 fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
@@ -61,7 +66,6 @@ fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
     loop {
         let event = reader.read_event();
         let at = reader.buffer_position();
-        let wrong = |at, what: String| MachineError::Xml { place: place.to_owned(), at, what };
         let step = match event {
             Ok(Event::Start(_)) if depth == DEEPEST => {
                 Err(format!("elements nest deeper than {DEEPEST}"))
@@ -70,11 +74,9 @@ fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
                 depth += 1;
                 attributes(&start).and_then(|a| reading.open(start.name().as_ref(), &a))
             }
-            Ok(Event::Empty(start)) => attributes(&start).and_then(|a| {
-                reading.open(start.name().as_ref(), &a)?;
-                reading.close();
-                Ok(())
-            }),
+            Ok(Event::Empty(start)) => attributes(&start)
+                .and_then(|a| reading.open(start.name().as_ref(), &a))
+                .map(|()| reading.close()),
             Ok(Event::End(_)) => {
                 depth = depth.saturating_sub(1);
                 reading.close();
@@ -83,17 +85,11 @@ fn read(name: &str, place: &str, text: &str) -> Result<Machine, MachineError> {
             Ok(Event::Eof) if depth > 0 => Err("ends inside of an element".to_owned()),
             Ok(Event::Eof) => break,
             Ok(_) => Ok(()),
-            Err(error) => return Err(wrong(reader.error_position(), error.to_string())),
+            Err(error) => return Err(wrong_at(place, reader.error_position(), error.to_string())),
         };
-        step.map_err(|what| wrong(at, what))?;
+        step.map_err(|what| wrong_at(place, at, what))?;
     }
-    let end = text.len() as u64;
-    let spec = reading.finish().map_err(|what| MachineError::Xml {
-        place: place.to_owned(),
-        at: end,
-        what,
-    })?;
-    spec.build()
+    reading.finish().map_err(|what| wrong_at(place, text.len() as u64, what))?.build()
 }
 
 fn attributes(start: &BytesStart) -> Result<Attributes, String> {

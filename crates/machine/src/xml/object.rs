@@ -3,7 +3,6 @@
 use super::Bitmap;
 use crate::{Bytes, Cache, Inclusion, Level, MOST_OBJECTS, MachineSpec, Part, assumed};
 
-/// The attributes of an element.
 pub(super) struct Attributes(pub(super) Vec<(String, String)>);
 
 impl Attributes {
@@ -25,7 +24,6 @@ impl Attributes {
     }
 }
 
-/// An element that is open.
 struct Open {
     kind: Kind,
     label: String,
@@ -56,7 +54,6 @@ struct CpuKind {
     base_mhz: Option<u64>,
 }
 
-/// The state of reading.
 pub(super) struct Reading {
     spec: MachineSpec,
     open: Vec<Open>,
@@ -115,12 +112,8 @@ impl Reading {
             (None, Some(gp)) => format!("{what} with gp_index {gp}"),
             (None, None) => what.to_owned(),
         };
-        self.open.push(Open {
-            kind,
-            label: label.chars().take(80).collect(),
-            parts: Vec::new(),
-            has_node: false,
-        });
+        let label = label.chars().take(80).collect();
+        self.open.push(Open { kind, label, parts: Vec::new(), has_node: false });
         Ok(())
     }
 
@@ -157,10 +150,10 @@ impl Reading {
         let ways = match attributes.number::<i64>("cache_associativity")? {
             None | Some(0) => None,
             Some(-1) => Some(0),
-            Some(ways) => Some(
-                u32::try_from(ways)
-                    .map_err(|_| format!("cache_associativity={ways} is out of range"))?,
-            ),
+            Some(n) => match u32::try_from(n) {
+                Ok(ways) => Some(ways),
+                Err(_) => return Err(format!("cache_associativity={n} is out of range")),
+            },
         };
         let (cache, size_assumed) = assumed::completed(level, size, line, ways);
         if size_assumed && !self.spec.name.ends_with(ASSUMED) {
@@ -170,10 +163,8 @@ impl Reading {
     }
 
     fn cpu_kind(&mut self, attributes: &Attributes) -> Result<Kind, String> {
-        let cpus = attributes
-            .text("cpuset")
-            .and_then(Bitmap::parse)
-            .ok_or("a cpukind has no readable cpuset")?;
+        let cpus = attributes.text("cpuset").and_then(Bitmap::parse);
+        let cpus = cpus.ok_or("a cpukind has no readable cpuset")?;
         self.kinds.push(CpuKind { cpus, capacity: None, highest_mhz: None, base_mhz: None });
         Ok(Kind::SameSpeed)
     }
@@ -239,10 +230,8 @@ impl Reading {
         }
         self.spec.memory.controllers = self.nodes.max(1);
         let highest = |of: fn(&CpuKind) -> Option<u64>| self.kinds.iter().filter_map(of).max();
-        let mhz = highest(|k| k.base_mhz)
-            .or(highest(|k| k.highest_mhz))
-            .and_then(|mhz| u32::try_from(mhz).ok());
-        if let Some(mhz) = mhz.or(self.model_mhz) {
+        let mhz = highest(|k| k.base_mhz).or(highest(|k| k.highest_mhz));
+        if let Some(mhz) = mhz.and_then(|mhz| u32::try_from(mhz).ok()).or(self.model_mhz) {
             self.spec.mhz = mhz;
         }
         // Capacities tell more than clocks: they count instructions per cycle, too.
@@ -251,10 +240,8 @@ impl Reading {
             if all_tell { |k| k.capacity } else { |k| k.highest_mhz };
         if let Some(best) = highest(measure) {
             let speed = |cpu| {
-                let kind = self.kinds.iter().find(|kind| kind.cpus.contains(cpu));
-                let percent =
-                    kind.and_then(measure).map_or(100.0, |n| n as f64 * 100.0 / best as f64);
-                assumed::speed(percent)
+                let own = self.kinds.iter().find(|k| k.cpus.contains(cpu)).and_then(measure);
+                assumed::speed(own.map_or(100.0, |n| n as f64 * 100.0 / best as f64))
             };
             set_speeds(&mut self.spec.parts, &speed);
         }
@@ -267,9 +254,8 @@ const ASSUMED: &str = " (caches assumed)";
 
 /// `L1Cache` to `L5Cache`, `L1iCache` to `L3iCache`; not `MemCache`, which stands on memory's side.
 fn is_cache(kind: &str) -> bool {
-    kind.strip_suffix("Cache")
-        .and_then(|k| k.strip_prefix('L'))
-        .is_some_and(|k| k.starts_with(|c: char| c.is_ascii_digit()))
+    let level = kind.strip_suffix("Cache").and_then(|kind| kind.strip_prefix('L'));
+    level.is_some_and(|level| level.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Gives each core the speed of its first hardware thread.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::Bitmap;
-use crate::{Bytes, Inclusion, Level, Machine, WorkerId, invariants};
+use crate::{Bytes, Inclusion, Level, Machine, Worker, WorkerId, invariants};
 
 const HYBRID: &str = include_str!("fixtures/hybrid.xml");
 const HWLOC1: &str = include_str!("fixtures/hwloc1.xml");
@@ -31,11 +31,9 @@ fn one_cache(attributes: &str) -> String {
 fn a_hybrid_machine_keeps_its_unequal_parts() {
     let m = read(HYBRID);
     assert_eq!(cpus(&m), [0, 1, 3, 4, 5, 6, 7, 8, 9]);
-    assert_eq!(
-        m.workers().iter().map(|w| w.speed).collect::<Vec<_>>(),
-        [100, 100, 100, 76, 76, 76, 76, 50, 50]
-    );
-    assert_eq!(m.workers().iter().map(|w| w.core).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
+    let of = |figure: fn(&Worker) -> u32| m.workers().iter().map(figure).collect::<Vec<_>>();
+    assert_eq!(of(|w| w.speed), [100, 100, 100, 76, 76, 76, 76, 50, 50]);
+    assert_eq!(of(|w| w.core), [0, 0, 1, 2, 3, 4, 5, 6, 7]);
     let last = |w| m.cluster(m.last_level(WorkerId(w))).cache.unwrap();
     assert_eq!((last(0).level, last(0).inclusion), (Level(3), Inclusion::Inclusive));
     assert_eq!((last(8).level, last(8).ways), (Level(2), 0));
@@ -54,20 +52,14 @@ fn a_file_of_hwloc_1_is_read() {
 }
 
 #[test]
-fn the_machine_is_named_after_its_file() {
+fn the_machine_is_named_after_its_file_and_so_is_the_error_of_one_that_cannot_be_read() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("my box.xml");
-    std::fs::write(&path, HYBRID).unwrap();
-    assert_eq!(Machine::find(path.to_str().unwrap()).unwrap().name, "my box");
-}
-
-#[test]
-fn a_file_that_cannot_be_read_is_named() {
-    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("my box.xml"), HYBRID).unwrap();
     std::fs::write(dir.path().join("binary.xml"), [0xff; 64]).unwrap();
+    let find = |name| Machine::find(dir.path().join(name).to_str().unwrap());
+    assert_eq!(find("my box.xml").unwrap().name, "my box");
     for name in ["missing.xml", "binary.xml"] {
-        let path = dir.path().join(name);
-        assert!(Machine::find(path.to_str().unwrap()).unwrap_err().to_string().contains(name));
+        assert!(find(name).unwrap_err().to_string().contains(name));
     }
 }
 
@@ -87,11 +79,9 @@ fn tiers_of_memory_beside_the_same_cpus_are_one_controller() {
         let nodes = r#"<object type="NUMANode" os_index="0"/>"#.repeat(2);
         format!(r#"<object type="Package">{nodes}<object type="PU" os_index="{cpu}"/></object>"#)
     };
-    let m = read(&format!(
-        r#"<topology version="2.0"><object type="Machine">{}{}</object></topology>"#,
-        package(0),
-        package(1)
-    ));
+    let packages = package(0) + &package(1);
+    let machine = format!(r#"<object type="Machine">{packages}</object>"#);
+    let m = read(&format!(r#"<topology version="2.0">{machine}</topology>"#));
     assert_eq!(m.memory.controllers, 2);
 }
 

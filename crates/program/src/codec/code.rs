@@ -1,15 +1,4 @@
-//! The byte that begins each token of a blob.
-//!
-//! | byte | token |
-//! |---|---|
-//! | 0 … 95 | near: `step·32 + slot·2 + write`; the line of a kept slot, the next (step 1) or the previous one (step 2) |
-//! | 96 … 223 | far, 2 bytes follow: `96 + high·2 + write`, 22 bits in all |
-//! | 224 … 239 | far, 1 byte follows: 11 bits |
-//! | 240 … 247 | far, 3 bytes follow: 26 bits |
-//! | 248, 249 | far, a varint follows |
-//! | 250, 251 | stack, a varint follows: lines below the top |
-//! | 252 | repeat: a byte with the period p, a varint with the number k of touches |
-//! | 254, 255 | recent: a byte `step·64 + slot` follows; as near, of a recent slot |
+//! The byte that begins each token of a blob; FORMAT.md has the table of them.
 
 use crate::varint::{Cursor, unzigzag};
 

@@ -39,25 +39,13 @@ pub(crate) struct Encoder {
     last_near: [u64; NEAR_END as usize],
     /// The place where a far number was last used, by its low bits.
     last_far: [u64; 256],
-    pages: PageSet,
+    pub(crate) pages: PageSet,
     /// The largest key touched: the deepest stack line, if any was touched.
     top: u64,
     /// A line that no address has, if one was touched.
-    bad: Option<u64>,
-    out: Vec<u8>,
-}
-
-/// The blobs of all strands, and what they need for decoding.
-#[derive(Debug)]
-pub(crate) struct Encoded {
-    /// All blobs.
-    pub(crate) bytes: Vec<u8>,
-    /// The pages touched.
-    pub(crate) pages: PageSet,
-    /// The deepest stack line plus one.
-    pub(crate) stack_lines: u64,
-    /// A line that no address has, if one was touched.
     pub(crate) bad: Option<u64>,
+    /// All bytes written, those of ended strands first.
+    pub(crate) out: Vec<u8>,
 }
 
 impl Encoder {
@@ -86,17 +74,7 @@ impl Encoder {
         self.at - self.start
     }
 
-    /// All bytes written, those of ended strands first.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.out
-    }
-
-    /// Takes back what was written after `len` bytes.
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.out.truncate(len);
-    }
-
-    /// Ends the strand: all of it is in [`Self::bytes`], and the next touch begins a new one.
+    /// Ends the strand: all of it is in [`Self::out`], and the next touch begins a new one.
     pub(crate) fn end(&mut self) {
         self.flush();
         if self.at != self.start {
@@ -106,9 +84,9 @@ impl Encoder {
         }
     }
 
-    pub(crate) fn finish(self) -> Encoded {
-        let stack_lines = if self.top >= STACK_KEY { self.top - STACK_KEY + 1 } else { 0 };
-        Encoded { bytes: self.out, pages: self.pages, stack_lines, bad: self.bad }
+    /// The deepest stack line plus one.
+    pub(crate) fn stack_lines(&self) -> u64 {
+        self.top.checked_sub(STACK_KEY).map_or(0, |deepest| deepest + 1)
     }
 
     /// Adds a touch. A few operations while the touches repeat.
@@ -244,13 +222,14 @@ impl Encoder {
         let (run, period) = (self.run, self.period);
         (self.run, self.period) = (0, 0);
         if run < 4 {
-            let end = self.at;
-            let tokens =
-                (end - run..end).map(|at| (self.history.code(at), self.history.number(at)));
-            if tokens.clone().map(|(code, number)| len(code, number)).sum::<usize>() <= 3 {
-                tokens.for_each(|(code, number)| put(&mut self.out, code, number));
+            let begin = self.out.len();
+            for at in self.at - run..self.at {
+                put(&mut self.out, self.history.code(at), self.history.number(at));
+            }
+            if self.out.len() - begin <= 3 {
                 return;
             }
+            self.out.truncate(begin);
         }
         let plain = run > STEPPED_LIMIT && self.history.is_plain(self.at, period);
         let mut left = run;
@@ -269,7 +248,6 @@ const fn hash(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// Writes one token.
 fn put(out: &mut Vec<u8>, code: u8, number: u64) {
     if code < NEAR_END {
         out.push(code);
@@ -295,20 +273,5 @@ fn put(out: &mut Vec<u8>, code: u8, number: u64) {
             out.push(code);
             varint::put(out, number);
         }
-    }
-}
-
-/// The number of bytes that [`put`] writes.
-fn len(code: u8, number: u64) -> usize {
-    match code {
-        ..NEAR_END => 1,
-        RECENTLY.. => 2,
-        STACK.. => 1 + varint::len(number),
-        _ => match zigzag(number as i64) {
-            0..0x800 => 2,
-            0x800..0x40_0000 => 3,
-            0x40_0000..0x400_0000 => 4,
-            wide => 1 + varint::len(wide),
-        },
     }
 }

@@ -7,7 +7,7 @@
 //! holds such a walk, or on a neighbour of it, is a one-byte *near* token that names the slot.
 //! Other touches are *far* tokens: the distance from the last far touch, in two to four bytes
 //! mostly. Where the tokens repeat with a period of up to 64, a *repeat* token says for how long.
-//! The [table of tokens](code) and FORMAT.md have the details.
+//! FORMAT.md has the details.
 //!
 //! Every blob stands alone, as strands are simulated in any order; equal blobs are stored once.
 //! Slots hold what the encoder, the decoder and the checker need: absolute lines, dense lines, or
@@ -21,14 +21,12 @@ mod encode;
 
 pub(crate) use check::check;
 pub use decode::Touches;
-pub(crate) use encode::{Encoded, Encoder};
+pub(crate) use encode::Encoder;
 
 #[cfg(test)]
 mod tests;
 
-/// Kept slots.
 const KEPT: usize = 16;
-/// Recent slots.
 const RECENT: usize = 64;
 
 /// The lines that the codec remembers: what the encoder, the decoder and the checker each know of a

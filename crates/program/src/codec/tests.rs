@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::check::count;
 use super::code::{REPEAT, STEPPED_LIMIT};
-use super::{Encoded, Encoder, Touches, check};
+use super::{Encoder, Touches, check};
 use crate::Touch;
 use crate::lines::Spans;
 
@@ -20,19 +20,15 @@ fn encode(strands: &[Vec<Raw>]) -> Done {
     let mut encoder = Encoder::new();
     let mut blobs = Vec::new();
     for strand in strands {
-        let begin = encoder.bytes().len();
+        let begin = encoder.out.len();
         strand.iter().for_each(|&(line, write, stack)| encoder.touch(line, write, stack));
         assert_eq!(encoder.touches(), strand.len() as u64);
         encoder.end();
-        blobs.push(encoder.bytes()[begin..].to_vec());
+        blobs.push(encoder.out[begin..].to_vec());
     }
-    let Encoded { pages, stack_lines, bad, .. } = encoder.finish();
-    assert_eq!(bad, None);
-    Done {
-        blobs,
-        spans: Spans::number(pages.stretches()).unwrap(),
-        stack_lines: stack_lines as u32,
-    }
+    assert_eq!(encoder.bad, None);
+    let spans = Spans::number(encoder.pages.stretches()).unwrap();
+    Done { blobs, spans, stack_lines: encoder.stack_lines() as u32 }
 }
 
 /// Decodes in batches of changing size.
@@ -141,7 +137,7 @@ fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
         let decoded = decode(blob, touches as usize, spans);
         assert_eq!(decoded.len() as u64, touches);
         for touch in decoded {
-            assert!(touch.line < if touch.stack { stack_lines } else { spans.lines() });
+            assert!(touch.line < if touch.stack { stack_lines } else { spans.lines });
         }
     }
 }

@@ -10,8 +10,7 @@ use std::io::{self, Read, Write};
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::ReadError;
-use super::Section;
+use super::{ReadError, Section};
 
 /// Most bytes of a chunk before compression.
 pub(super) const RAW_LIMIT: usize = 1 << 20;
@@ -25,7 +24,6 @@ pub(super) const HEADER: usize = 36;
 /// Stored bytes begin with the length of the LZ4 block; what follows the block is padding.
 const BLOCK_LENGTH: usize = 4;
 
-/// Writes chunks one after another.
 pub(super) struct ChunkWriter<W> {
     to: W,
     stored: Vec<u8>,
@@ -73,13 +71,9 @@ impl<W: Write> ChunkWriter<W> {
     }
 }
 
-/// Reads chunks one after another.
 pub(super) struct ChunkReader<R> {
     from: R,
-    stored: Vec<u8>,
-    raw: Vec<u8>,
     read: u64,
-    /// Bytes read from the file.
     pub(super) offset: u64,
     /// Section of the last chunk.
     section: Section,
@@ -88,89 +82,76 @@ pub(super) struct ChunkReader<R> {
 impl<R: Read> ChunkReader<R> {
     /// From just after the file's first `offset` bytes.
     pub(super) fn new(from: R, offset: u64) -> Self {
-        Self { from, stored: Vec::new(), raw: Vec::new(), read: 0, offset, section: Section::Meta }
+        Self { from, read: 0, offset, section: Section::Meta }
     }
 
     /// The next chunk's section and raw bytes.
-    pub(super) fn next(&mut self) -> Result<(Section, &[u8]), ReadError> {
+    pub(super) fn next(&mut self) -> Result<(Section, Vec<u8>), ReadError> {
         let offset = self.offset;
-        let mut header = Vec::with_capacity(HEADER);
-        self.fill(&mut header, HEADER, self.section, offset)?;
+        let before = self.section;
+        let header = self.take(HEADER, before, offset)?;
         let word = |at: usize| {
             header[at..at + 8].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
         };
         let half = |at: usize| word(at) as u32 as usize;
-        let before = self.section.name();
         if xxh3_64_with_seed(&header[..28], self.read) != word(28) {
             let what = "the header that follows it does not match its checksum";
-            return Err(ReadError::Damaged { section: before, offset, what });
+            return Err(before.fault("damaged", offset, what));
         }
-        let invalid =
-            |section, what: &str| ReadError::Invalid { section, offset, what: what.into() };
-        let tag = [header[0], header[1], header[2], header[3]];
-        let section = Section::of(tag)
-            .ok_or_else(|| invalid(before, "a section of unknown name follows it"))?;
+        let section = Section::of(&header[..4]).ok_or_else(|| {
+            before.fault("invalid", offset, "a section of unknown name follows it")
+        })?;
+        let invalid = |what| Err(section.fault("invalid", offset, what));
         let (raw_len, stored_len) = (half(4), half(8));
-        if section < self.section {
-            return Err(invalid(section.name(), "it stands after a section that it must precede"));
+        if section < before {
+            return invalid("it stands after a section that it must precede");
         }
         if raw_len == 0 || raw_len > RAW_LIMIT || stored_len > STORED_LIMIT {
-            return Err(invalid(section.name(), "its length is out of bounds"));
+            return invalid("its length is out of bounds");
         }
         if raw_len > RATIO.saturating_mul(stored_len) {
-            return Err(invalid(
-                section.name(),
-                "it claims to unpack to more than 64 times its length",
-            ));
+            return invalid("it claims to unpack to more than 64 times its length");
         }
         self.section = section;
-        let mut stored = std::mem::take(&mut self.stored);
-        stored.clear();
-        self.fill(&mut stored, stored_len, section, offset)?;
-        self.stored = stored;
-        let damaged = |what| ReadError::Damaged { section: section.name(), offset, what };
-        if xxh3_64(&self.stored) != word(12) {
-            return Err(damaged("its stored bytes do not match their checksum"));
+        let stored = self.take(stored_len, section, offset)?;
+        let damaged = |what| Err(section.fault("damaged", offset, what));
+        if xxh3_64(&stored) != word(12) {
+            return damaged("its stored bytes do not match their checksum");
         }
-        self.raw.clear();
-        self.raw.resize(raw_len, 0);
-        let block = self
-            .stored
+        let mut raw = vec![0; raw_len];
+        let block = stored
             .split_first_chunk()
             .and_then(|(len, rest)| rest.get(..u32::from_le_bytes(*len) as usize));
-        match block.map(|block| decompress_into(block, &mut self.raw)) {
+        match block.map(|block| decompress_into(block, &mut raw)) {
             Some(Ok(len)) if len == raw_len => {}
-            _ => return Err(damaged("it does not unpack to its length")),
+            _ => return damaged("it does not unpack to its length"),
         }
-        if xxh3_64(&self.raw) != word(20) {
-            return Err(damaged("its unpacked bytes do not match their checksum"));
+        if xxh3_64(&raw) != word(20) {
+            return damaged("its unpacked bytes do not match their checksum");
         }
         self.read += 1;
-        Ok((section, &self.raw))
+        Ok((section, raw))
     }
 
     /// True if nothing follows.
     pub(super) fn at_end(&mut self) -> Result<bool, ReadError> {
-        let mut one = Vec::new();
-        let read = (&mut self.from).take(1).read_to_end(&mut one);
-        Ok(read.map_err(|source| ReadError::Io { offset: self.offset, source })? == 0)
+        Ok(self.read_to(1)?.is_empty())
     }
 
-    /// Appends the next `len` bytes to `to`, which grows only as they arrive.
-    fn fill(
-        &mut self,
-        to: &mut Vec<u8>,
-        len: usize,
-        section: Section,
-        offset: u64,
-    ) -> Result<(), ReadError> {
-        let read = (&mut self.from).take(len as u64).read_to_end(to);
-        let read = read.map_err(|source| ReadError::Io { offset: self.offset, source })?;
-        self.offset += read as u64;
-        if read < len {
-            Err(ReadError::Truncated { section: section.name(), offset })
-        } else {
-            Ok(())
+    /// The next `len` bytes, of a section's chunk that begins at `offset`.
+    fn take(&mut self, len: usize, section: Section, offset: u64) -> Result<Vec<u8>, ReadError> {
+        let bytes = self.read_to(len)?;
+        self.offset += bytes.len() as u64;
+        if bytes.len() < len {
+            return Err(ReadError::Truncated { section: section.name(), offset });
         }
+        Ok(bytes)
+    }
+
+    /// At most `len` bytes; memory grows only as they arrive.
+    fn read_to(&mut self, len: usize) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.from).take(len as u64).read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|error| ReadError::Io(self.offset, error))
     }
 }

@@ -1,17 +1,13 @@
 //! The file format: programs written to, and read back from, files that may be damaged or hostile.
 //!
 //! FORMAT.md, beside the crate's manifest, specifies it. A file is a run of [chunks](chunk), each
-//! compressed and checksummed; [`write()`] and [`read()`] turn their contents into a program's
-//! tables.
+//! compressed and checksummed; `write` and `read` turn their contents into a program's tables.
 
 mod chunk;
 mod read;
 mod write;
 
 use std::{io, path::PathBuf};
-
-pub(crate) use read::{load, read};
-pub(crate) use write::{save, write};
 
 /// First bytes of every file. The byte above 127 and the line end show when a transfer took the
 /// file for text.
@@ -25,21 +21,11 @@ const VERSION: u32 = 1;
 #[non_exhaustive]
 pub enum ReadError {
     /// The file cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The system cannot read it.
-    #[error("cannot read the program at byte {offset}: {source}")]
-    Io {
-        /// After how many bytes.
-        offset: u64,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("cannot open {path}: {1}", path = .0.display())]
+    Open(PathBuf, #[source] io::Error),
+    /// The system cannot read it after so many bytes.
+    #[error("cannot read the program at byte {0}: {1}")]
+    Io(u64, #[source] io::Error),
     /// It does not begin as a program does.
     #[error(
         "this is not a recorded program: it does not begin with befit's mark; \
@@ -48,13 +34,10 @@ pub enum ReadError {
     NotAProgram,
     /// It is of another version.
     #[error(
-        "the program is in version {found} of the file format; this befit reads version \
+        "the program is in version {0} of the file format; this befit reads version \
          {VERSION}: record it again, or use a newer befit"
     )]
-    Version {
-        /// Its version.
-        found: u32,
-    },
+    Version(u32),
     /// It ends too early.
     #[error("the program is cut off in its {section} section, in the chunk at byte {offset}")]
     Truncated {
@@ -63,36 +46,23 @@ pub enum ReadError {
         /// Where its last chunk begins.
         offset: u64,
     },
-    /// Bytes are not those that were written.
+    /// Bytes are not those that were written, or mean nothing.
     #[error(
-        "the program is damaged in its {section} section, in the chunk at byte {offset}: {what}"
+        "the program is {fault} in its {section} section, in the chunk at byte {offset}: {what}"
     )]
-    Damaged {
+    Chunk {
+        /// "damaged" or "invalid".
+        fault: &'static str,
         /// The section.
         section: &'static str,
         /// Where the chunk begins.
         offset: u64,
-        /// The sign of the damage.
-        what: &'static str,
-    },
-    /// Bytes are as they were written, but mean nothing.
-    #[error(
-        "the program is invalid in its {section} section, in the chunk at byte {offset}: {what}"
-    )]
-    Invalid {
-        /// The section.
-        section: &'static str,
-        /// Where the chunk begins.
-        offset: u64,
-        /// The fault.
+        /// The sign of the fault.
         what: String,
     },
-    /// Something follows its end.
-    #[error("bytes follow the program's end at byte {offset}")]
-    Trailing {
-        /// Where the program ends.
-        offset: u64,
-    },
+    /// Something follows its end, which is at this byte.
+    #[error("bytes follow the program's end at byte {0}")]
+    Trailing(u64),
 }
 
 /// Why a program cannot be written.
@@ -103,13 +73,8 @@ pub enum WriteError {
     #[error("cannot write the program: {0}")]
     Io(#[from] io::Error),
     /// The system cannot write the file.
-    #[error("cannot write {}: {source}", path.display())]
-    Save {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("cannot write {path}: {1}", path = .0.display())]
+    Save(PathBuf, #[source] io::Error),
 }
 
 /// The section that a chunk belongs to.
@@ -134,46 +99,32 @@ enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 8] = [
-        Self::Meta,
-        Self::Spans,
-        Self::Declared,
-        Self::Costs,
-        Self::Index,
-        Self::Blobs,
-        Self::Tree,
-        Self::End,
+    /// All in order, each with its tag in a chunk's header and its name in messages.
+    const ALL: [(Self, [u8; 4], &'static str); 8] = [
+        (Self::Meta, *b"META", "meta"),
+        (Self::Spans, *b"SPAN", "spans"),
+        (Self::Declared, *b"DECL", "declared"),
+        (Self::Costs, *b"COST", "costs"),
+        (Self::Index, *b"INDX", "index"),
+        (Self::Blobs, *b"BLOB", "blobs"),
+        (Self::Tree, *b"TREE", "tree"),
+        (Self::End, *b"END\0", "end"),
     ];
 
-    /// Its name in a chunk's header.
     const fn tag(self) -> [u8; 4] {
-        match self {
-            Self::Meta => *b"META",
-            Self::Spans => *b"SPAN",
-            Self::Declared => *b"DECL",
-            Self::Costs => *b"COST",
-            Self::Index => *b"INDX",
-            Self::Blobs => *b"BLOB",
-            Self::Tree => *b"TREE",
-            Self::End => *b"END\0",
-        }
+        Self::ALL[self as usize].1
     }
 
-    /// Its name in messages.
     const fn name(self) -> &'static str {
-        match self {
-            Self::Meta => "meta",
-            Self::Spans => "spans",
-            Self::Declared => "declared",
-            Self::Costs => "costs",
-            Self::Index => "index",
-            Self::Blobs => "blobs",
-            Self::Tree => "tree",
-            Self::End => "end",
-        }
+        Self::ALL[self as usize].2
     }
 
-    fn of(tag: [u8; 4]) -> Option<Self> {
-        Self::ALL.into_iter().find(|section| section.tag() == tag)
+    fn of(tag: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.1 == tag).map(|section| section.0)
+    }
+
+    /// The error of a chunk of this section that begins at `offset`.
+    fn fault(self, fault: &'static str, offset: u64, what: impl Into<String>) -> ReadError {
+        ReadError::Chunk { fault, section: self.name(), offset, what: what.into() }
     }
 }

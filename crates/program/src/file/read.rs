@@ -7,71 +7,68 @@ use std::path::Path;
 
 use befit_machine::Bytes;
 
-use super::ReadError;
-use super::Section;
 use super::chunk::ChunkReader;
-use super::{MAGIC, VERSION};
+use super::{MAGIC, ReadError, Section, VERSION};
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Cost, Program, Strand};
+use crate::program::{Program, Strand};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
-use crate::{Declared, Meta, ScopeId};
+use crate::{Declared, Meta, ScopeId, Work};
 
-/// Reads the file `path`.
-pub(crate) fn load(path: &Path) -> Result<Program, ReadError> {
-    let file = File::open(path).map_err(|source| ReadError::Open { path: path.into(), source })?;
-    read(BufReader::new(file))
-}
-
-/// Reads a program and checks all of it.
-pub(crate) fn read(mut from: impl Read) -> Result<Program, ReadError> {
-    let mut prelude = Vec::new();
-    (&mut from)
-        .take(12)
-        .read_to_end(&mut prelude)
-        .map_err(|source| ReadError::Io { offset: 0, source })?;
-    let Some((magic, version)) = prelude.split_first_chunk::<8>() else {
-        return Err(ReadError::NotAProgram);
-    };
-    if *magic != MAGIC {
-        return Err(ReadError::NotAProgram);
-    }
-    let Some(version) = version.first_chunk::<4>() else {
-        return Err(ReadError::Truncated { section: Section::Meta.name(), offset: 0 });
-    };
-    match u32::from_le_bytes(*version) {
-        VERSION => {}
-        found => return Err(ReadError::Version { found }),
+impl Program {
+    /// [`read`](Self::read)s the file `path`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the file cannot be opened.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| ReadError::Open(path.into(), error))?;
+        Self::read(BufReader::new(file))
     }
 
-    let mut chunks = ChunkReader::new(from, prelude.len() as u64);
-    let mut loading = Loading::default();
-    loop {
-        let offset = chunks.offset;
-        let (section, raw) = chunks.next()?;
-        let invalid = |what| ReadError::Invalid { section: section.name(), offset, what };
-        if section != Section::End {
-            loading.add(section, raw).map_err(invalid)?;
-            continue;
+    /// Reads a program that [`write`](Self::write) has written, and trusts nothing of it: memory
+    /// grows only as the bytes read prove good.
+    ///
+    /// # Errors
+    /// When it is no program, is damaged or cut off, or is of another version; the error says
+    /// where.
+    pub fn read(mut from: impl Read) -> Result<Self, ReadError> {
+        let mut prelude = Vec::new();
+        let read = (&mut from).take(12).read_to_end(&mut prelude);
+        read.map_err(|error| ReadError::Io(0, error))?;
+        let version = prelude.strip_prefix(&MAGIC).ok_or(ReadError::NotAProgram)?;
+        let truncated = ReadError::Truncated { section: Section::Meta.name(), offset: 0 };
+        match u32::from_le_bytes(*version.first_chunk().ok_or(truncated)?) {
+            VERSION => {}
+            found => return Err(ReadError::Version(found)),
         }
-        let program = loading.finish().map_err(|(section, what)| ReadError::Invalid {
-            section: section.name(),
-            offset,
-            what,
-        })?;
-        let mut cursor = Cursor::new(raw);
-        if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
-            || !cursor.is_empty()
-        {
-            return Err(invalid("the totals are not those of what was read".into()));
+
+        let mut chunks = ChunkReader::new(from, prelude.len() as u64);
+        let mut loading = Loading::default();
+        loop {
+            let offset = chunks.offset;
+            let (section, raw) = chunks.next()?;
+            let invalid =
+                |(section, what): (Section, String)| section.fault("invalid", offset, what);
+            if section != Section::End {
+                loading.add(section, &raw).map_err(|what| invalid((section, what)))?;
+                continue;
+            }
+            let program = loading.finish().map_err(invalid)?;
+            let mut cursor = Cursor::new(&raw);
+            if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
+                || !cursor.is_empty()
+            {
+                let what = "the totals are not those of what was read";
+                return Err(section.fault("invalid", offset, what));
+            }
+            return match chunks.at_end()? {
+                true => Ok(program),
+                false => Err(ReadError::Trailing(chunks.offset)),
+            };
         }
-        return if chunks.at_end()? {
-            Ok(program)
-        } else {
-            Err(ReadError::Trailing { offset: chunks.offset })
-        };
     }
 }
 
@@ -100,20 +97,15 @@ struct Loading {
     stack_lines: u32,
     stretches: Vec<Span>,
     declared: Vec<Declared>,
-    costs: Vec<Cost>,
+    costs: Vec<Work>,
     blobs: Blobs,
     tree: TreeBuilder,
     strands: Vec<Strand>,
     /// Table entries used so far: a step may name these, or the next one.
-    used: Used,
+    used_declared: u32,
+    used_blobs: u32,
+    used_costs: u32,
     ended: bool,
-}
-
-#[derive(Default)]
-struct Used {
-    declared: u32,
-    blobs: u32,
-    costs: u32,
 }
 
 impl Loading {
@@ -205,14 +197,14 @@ impl Loading {
         match word & 3 {
             0 if back == 0 => match self.tree.end() {
                 Err(crate::TreeError::EndOfRoot) => self.ended = true,
-                other => drop(other.map_err(|error| error.to_string())?),
+                other => other.map_err(|error| error.to_string())?,
             },
             0 => return Err("unknown step".into()),
             1 => self.tree.sync(self.scope(back)?).map_err(|error| error.to_string())?,
             2 => {
-                let blob = number(&mut self.used.blobs, back, self.blobs.table.len(), "blob")?;
+                let blob = number(&mut self.used_blobs, back, self.blobs.table.len(), "blob")?;
                 let back = cursor.varint().ok_or(CUT)?;
-                let cost = number(&mut self.used.costs, back, self.costs.len(), "cost")?;
+                let cost = number(&mut self.used_costs, back, self.costs.len(), "cost")?;
                 self.tree.strand().map_err(|error| error.to_string())?;
                 self.strands.push(Strand { blob, cost });
             }
@@ -220,7 +212,7 @@ impl Loading {
                 let scope = self.scope(back)?;
                 let back = cursor.varint().ok_or(CUT)?;
                 let declared =
-                    number(&mut self.used.declared, back, self.declared.len(), "declared size")?;
+                    number(&mut self.used_declared, back, self.declared.len(), "declared size")?;
                 self.tree.fork(scope, declared).map_err(|error| error.to_string())?;
             }
         }
@@ -307,9 +299,9 @@ fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
     Ok(Declared { size: size(1)?, strand: size(2)? })
 }
 
-fn cost(cursor: &mut Cursor) -> Result<Cost, String> {
+fn cost(cursor: &mut Cursor) -> Result<Work, String> {
     let mut next = || cursor.varint().ok_or(CUT);
-    Ok(Cost { loads: next()?, stores: next()?, blocks: next()? })
+    Ok(Work { loads: next()?, stores: next()?, blocks: next()?, touches: 0 })
 }
 
 /// The number so far below the next new one, which must be in a table of `len`.

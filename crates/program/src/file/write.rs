@@ -3,76 +3,78 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use super::Section;
-use super::WriteError;
 use super::chunk::{ChunkWriter, RAW_LIMIT};
-use super::{MAGIC, VERSION};
+use super::{MAGIC, Section, VERSION, WriteError};
 use crate::Declared;
 use crate::lines::PAGE_LINES;
-use crate::program::{Cost, Program, Strand};
+use crate::program::{Program, Strand};
 use crate::tree::Step;
 use crate::varint::{self, LONGEST};
 
 /// No record is longer.
 const RECORD: usize = 4 * LONGEST;
 
-/// Writes `program` as FORMAT.md says.
-pub(crate) fn write(program: &Program, mut to: impl Write) -> Result<(), WriteError> {
-    to.write_all(&MAGIC)?;
-    to.write_all(&VERSION.to_le_bytes())?;
-    let mut chunks = ChunkWriter::new(to);
-    chunks.write(Section::Meta, &meta(program))?;
+impl Program {
+    /// Writes the program in the format that FORMAT.md specifies.
+    ///
+    /// # Errors
+    /// When `to` cannot be written.
+    pub fn write(&self, mut to: impl Write) -> Result<(), WriteError> {
+        to.write_all(&MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
+        let mut chunks = ChunkWriter::new(to);
+        chunks.write(Section::Meta, &meta(self))?;
 
-    let mut end = 0;
-    records(&mut chunks, Section::Spans, program.spans.table(), |out, span| {
-        varint::put(out, (span.first - end) / PAGE_LINES);
-        varint::put(out, span.lines / PAGE_LINES);
-        end = span.first + span.lines;
-    })?;
-    records(&mut chunks, Section::Declared, &program.declared, |out, &it| declared(out, it))?;
-    records(
-        &mut chunks,
-        Section::Costs,
-        &program.costs,
-        |out, &Cost { loads, stores, blocks }| {
-            [loads, stores, blocks].into_iter().for_each(|n| varint::put(out, n));
-        },
-    )?;
-    let mut begin = 0;
-    records(&mut chunks, Section::Index, &program.blobs.table, |out, blob| {
-        varint::put(out, blob.end - begin);
-        varint::put(out, blob.touches);
-        begin = blob.end;
-    })?;
-    for part in program.blobs.bytes.chunks(RAW_LIMIT) {
-        chunks.write(Section::Blobs, part)?;
+        let mut end = 0;
+        records(&mut chunks, Section::Spans, &self.spans.table, |out, span| {
+            varint::put(out, (span.first - end) / PAGE_LINES);
+            varint::put(out, span.lines / PAGE_LINES);
+            end = span.first + span.lines;
+        })?;
+        records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
+        records(&mut chunks, Section::Costs, &self.costs, |out, it| {
+            [it.loads, it.stores, it.blocks].into_iter().for_each(|n| varint::put(out, n));
+        })?;
+        let mut begin = 0;
+        records(&mut chunks, Section::Index, &self.blobs.table, |out, blob| {
+            varint::put(out, blob.end - begin);
+            varint::put(out, blob.touches);
+            begin = blob.end;
+        })?;
+        for part in self.blobs.bytes.chunks(RAW_LIMIT) {
+            chunks.write(Section::Blobs, part)?;
+        }
+        let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
+        records(&mut chunks, Section::Tree, self.tree.serial(), |out, step| {
+            numbers.put(self, out, step)
+        })?;
+        chunks.write(Section::End, &totals(self))?;
+        chunks.into_inner().flush()?;
+        Ok(())
     }
-    let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
-    records(&mut chunks, Section::Tree, program.serial(), |out, step| {
-        numbers.put(program, out, step)
-    })?;
-    chunks.write(Section::End, &totals(program))?;
-    chunks.into_inner().flush()?;
-    Ok(())
-}
 
-/// Writes a file that appears whole or not at all: under another name first.
-pub(crate) fn save(program: &Program, path: &Path) -> Result<(), WriteError> {
-    let failed = |source| WriteError::Save { path: path.into(), source };
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // As any other new file: tempfile's default is for the owner's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.prefix(".befit-").tempfile_in(folder).map_err(failed)?;
-    match write(program, BufWriter::new(file.as_file())) {
-        Err(WriteError::Io(source)) => return Err(failed(source)),
-        other => other?,
+    /// Writes the file `path`, which appears whole or not at all: under another name first.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the error names it.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
+        let path = path.as_ref();
+        let failed = |error| WriteError::Save(path.into(), error);
+        let folder =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // As any other new file: tempfile's default is for the owner's eyes only.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let file = builder.prefix(".befit-").tempfile_in(folder).map_err(failed)?;
+        match self.write(BufWriter::new(file.as_file())) {
+            Err(WriteError::Io(error)) => return Err(failed(error)),
+            other => other?,
+        }
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(path).map_err(|error| failed(error.error))?;
+        Ok(())
     }
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }
 
 fn meta(program: &Program) -> Vec<u8> {
@@ -143,7 +145,7 @@ impl Numbers {
             }
             Step::Fork { child, scope } => {
                 varint::put(out, back(&mut self.scope, scope.0) << 2 | 3);
-                varint::put(out, back(&mut self.declared, program.tree.declared(child)));
+                varint::put(out, back(&mut self.declared, program.tree.declared[child.0 as usize]));
             }
         }
     }

@@ -22,39 +22,16 @@ pub enum TreeError {
     #[error("more {0} than can be numbered with 32 bits")]
     TooMany(&'static str),
     /// It would wait for itself or for a task that it does not descend from.
-    #[error(
-        "task {task} waits for scope {scope}, which holds task {other}, not a descendant of it"
-    )]
-    Sync {
-        /// The task that waits.
-        task: u32,
-        /// The scope that it waits for.
-        scope: u32,
-        /// A task in there.
-        other: u32,
-    },
+    #[error("task {0} waits for scope {1}, which holds task {2}, not a descendant of it")]
+    Sync(u32, u32, u32),
     /// The scope is no longer the forking task's to use.
-    #[error(
-        "task {task} forks into scope {scope}, which a task that is no ancestor of it has \
-         waited for"
-    )]
-    Fork {
-        /// The task that forks.
-        task: u32,
-        /// The scope.
-        scope: u32,
-    },
+    #[error("task {0} forks into scope {1}, which a task that is no ancestor of it has waited for")]
+    Fork(u32, u32),
     /// A scope that is neither known nor the next new one.
-    #[error("scope {scope} comes before scope {next}")]
-    Scope {
-        /// The scope.
-        scope: u32,
-        /// The next new scope.
-        next: u32,
-    },
+    #[error("scope {0} comes before scope {1}")]
+    Scope(u32, u32),
 }
 
-/// No task.
 const NONE: u32 = u32::MAX;
 /// More than one line of descent has waited for the scope: no task may fork into it any more.
 const CLOSED: u32 = u32::MAX - 1;
@@ -71,11 +48,10 @@ struct Scope {
 impl Scope {
     const NEW: Self = Self { first: NONE, waiter: NONE };
 
-    /// Notes that `child` is forked in it; `is_open` tells whether a task still runs, that is,
-    /// whether it is an ancestor of the child. False when a task that is none has waited for the
-    /// scope.
-    fn fork(&mut self, child: TaskId, is_open: impl Fn(u32) -> bool) -> bool {
-        let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(self.waiter);
+    /// Notes that `child` is forked in it, by the last of the `open` tasks. False when a task that
+    /// is no ancestor of the child has waited for the scope.
+    fn fork(&mut self, child: TaskId, open: &[Open]) -> bool {
+        let allowed = self.waiter == NONE || self.waiter != CLOSED && is_open(open, self.waiter);
         if allowed {
             self.first = self.first.min(child.0);
         }
@@ -84,7 +60,7 @@ impl Scope {
 
     /// Notes that `task` waits for it. Tasks are numbered in serial order, so those after `task` so
     /// far are its descendants. On failure, a task that is none.
-    fn sync(&mut self, task: TaskId, is_open: impl Fn(u32) -> bool) -> Result<(), TaskId> {
+    fn sync(&mut self, task: TaskId, open: &[Open]) -> Result<(), TaskId> {
         if self.first <= task.0 {
             return Err(TaskId(self.first));
         }
@@ -92,7 +68,7 @@ impl Scope {
             NONE => task.0,
             // All tasks of the scope descend from both, so one is an ancestor of the other.
             waiter if self.first != NONE => waiter.max(task.0),
-            waiter if waiter != CLOSED && is_open(waiter) => task.0,
+            waiter if waiter != CLOSED && is_open(open, waiter) => task.0,
             _ => CLOSED,
         };
         Ok(())
@@ -124,17 +100,14 @@ pub(crate) struct TreeBuilder {
 impl Default for TreeBuilder {
     /// In the root task.
     fn default() -> Self {
-        let tree = Tree {
-            parents: vec![TaskId(0)],
-            ranges: vec![(0, 0)],
-            // The program keeps the root's own sizes.
-            declared: vec![0],
-            ops: Vec::new(),
-            scopes: 1,
-            strands: 0,
-        };
         Self {
-            tree,
+            tree: Tree {
+                parents: vec![TaskId(0)],
+                ranges: vec![(0, 0)],
+                // The program keeps the root's own sizes.
+                declared: vec![0],
+                ..Tree::default()
+            },
             pending: Vec::new(),
             open: vec![Open { task: 0, first: 0 }],
             scopes: vec![Scope::NEW],
@@ -148,7 +121,6 @@ impl TreeBuilder {
         TaskId(self.open.last().map_or(0, |open| open.task))
     }
 
-    /// Scopes so far.
     pub(crate) fn scopes(&self) -> u32 {
         self.scopes.len() as u32
     }
@@ -156,11 +128,9 @@ impl TreeBuilder {
     /// Begins a child that declares what stands at `declared` in the program's table.
     pub(crate) fn fork(&mut self, scope: ScopeId, declared: u32) -> Result<TaskId, TreeError> {
         let task = self.task();
-        let child = number(self.tree.parents.len(), "tasks")?;
-        let open = &self.open;
-        let child = TaskId(child);
-        if !entry(&mut self.scopes, scope)?.fork(child, |task| is_open(open, task)) {
-            return Err(TreeError::Fork { task: task.0, scope: scope.0 });
+        let child = TaskId(number(self.tree.parents.len(), "tasks")?);
+        if !entry(&mut self.scopes, scope)?.fork(child, &self.open) {
+            return Err(TreeError::Fork(task.0, scope.0));
         }
         self.pending.push(Op::Fork { child, scope });
         self.tree.parents.push(task);
@@ -170,29 +140,27 @@ impl TreeBuilder {
         Ok(child)
     }
 
-    /// Ends the task that runs.
-    pub(crate) fn end(&mut self) -> Result<TaskId, TreeError> {
+    pub(crate) fn end(&mut self) -> Result<(), TreeError> {
         if self.open.len() == 1 {
             return Err(TreeError::EndOfRoot);
         }
         self.close()
     }
 
-    fn close(&mut self) -> Result<TaskId, TreeError> {
+    fn close(&mut self) -> Result<(), TreeError> {
         let Open { task, first } = self.open.pop().ok_or(TreeError::EndOfRoot)?;
         let begin = number(self.tree.ops.len(), "operations")?;
         self.tree.ops.extend(self.pending.drain(first..));
         self.tree.ranges[task as usize] = (begin, number(self.tree.ops.len(), "operations")?);
-        Ok(TaskId(task))
+        Ok(())
     }
 
     /// The task that runs waits for `scope`.
     pub(crate) fn sync(&mut self, scope: ScopeId) -> Result<(), TreeError> {
         let task = self.task();
-        let open = &self.open;
         entry(&mut self.scopes, scope)?
-            .sync(task, |task| is_open(open, task))
-            .map_err(|other| TreeError::Sync { task: task.0, scope: scope.0, other: other.0 })?;
+            .sync(task, &self.open)
+            .map_err(|other| TreeError::Sync(task.0, scope.0, other.0))?;
         self.pending.push(Op::Sync(scope));
         Ok(())
     }
@@ -205,7 +173,6 @@ impl TreeBuilder {
         Ok(strand)
     }
 
-    /// Ends the root task.
     pub(crate) fn finish(mut self) -> Result<Tree, TreeError> {
         if self.open.len() > 1 {
             return Err(TreeError::Open(self.open.len() - 1));
@@ -229,7 +196,7 @@ fn is_open(open: &[Open], task: u32) -> bool {
 fn entry(scopes: &mut Vec<Scope>, scope: ScopeId) -> Result<&mut Scope, TreeError> {
     let next = number(scopes.len(), "scopes")?;
     if scope.0 > next {
-        return Err(TreeError::Scope { scope: scope.0, next });
+        return Err(TreeError::Scope(scope.0, next));
     }
     if scope.0 == next {
         scopes.push(Scope::NEW);

@@ -13,35 +13,28 @@ pub use build::TreeError;
 use crate::{Op, ScopeId, StrandId, TaskId};
 
 /// All tasks with their operations. 16 bytes a task and 12 an operation.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// The parent of each task; the root's is itself.
-    parents: Vec<TaskId>,
+    pub(crate) parents: Vec<TaskId>,
     /// The range of each task's operations in `ops`.
     ranges: Vec<(u32, u32)>,
     /// The sizes that each task declares, as an index into the program's table.
-    declared: Vec<u32>,
+    pub(crate) declared: Vec<u32>,
     ops: Vec<Op>,
     pub(crate) scopes: u32,
     pub(crate) strands: u32,
 }
 
 impl Tree {
-    pub(crate) fn tasks(&self) -> u32 {
-        self.parents.len() as u32
-    }
-
-    pub(crate) fn parent(&self, task: TaskId) -> TaskId {
-        self.parents[task.0 as usize]
-    }
-
-    pub(crate) fn declared(&self, task: TaskId) -> u32 {
-        self.declared[task.0 as usize]
-    }
-
     pub(crate) fn ops(&self, task: TaskId) -> &[Op] {
         let (first, end) = self.ranges[task.0 as usize];
         &self.ops[first as usize..end as usize]
+    }
+
+    /// The serial execution, step by step.
+    pub(crate) fn serial(&self) -> Serial<'_> {
+        Serial { tree: self, open: vec![(TaskId(0), self.ops(TaskId(0)).iter())] }
     }
 }
 
@@ -59,17 +52,10 @@ pub(crate) enum Step {
 }
 
 /// The steps of the serial execution, the root's end the last. Memory is proportional to the depth.
-#[derive(Clone, Debug)]
 pub(crate) struct Serial<'a> {
     tree: &'a Tree,
     /// The open tasks, with the operations that they have left.
     open: Vec<(TaskId, std::slice::Iter<'a, Op>)>,
-}
-
-impl<'a> Serial<'a> {
-    pub(crate) fn new(tree: &'a Tree) -> Self {
-        Self { tree, open: vec![(TaskId(0), tree.ops(TaskId(0)).iter())] }
-    }
 }
 
 impl Iterator for Serial<'_> {

@@ -215,10 +215,12 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 }
 
 /// A file whose checksums are right, whatever its sections hold.
-pub(crate) fn forge(sections: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     let mut file = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
-        let stored = packed(raw);
+        let mut stored = packed(raw);
+        // Padding to the least that is accepted.
+        stored.resize(stored.len().max(raw.len().div_ceil(64)), 0);
         file.extend(chunk(tag, raw.len() as u32, raw, &stored, number as u64));
     }
     file

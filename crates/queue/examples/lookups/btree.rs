@@ -3,7 +3,7 @@
 
 use befit_queue::{Walk, WalkStep};
 
-use crate::index::{Index, value};
+use crate::{Index, value};
 
 const KEYS: usize = 16;
 const CHILDREN: usize = KEYS + 1;
@@ -29,7 +29,6 @@ impl Node {
 /// The children of node `k` are the nodes `17 k + 1 …= 17 k + 17`.
 pub(crate) struct BTree {
     nodes: Vec<Node>,
-    len: u64,
 }
 
 impl BTree {
@@ -79,13 +78,13 @@ impl Index for BTree {
 
     fn build(bytes: usize) -> Self {
         let nodes = vec![Node([0; KEYS]); (bytes / size_of::<Node>()).max(1)];
-        let mut tree = Self { len: (nodes.len() * KEYS) as u64, nodes };
+        let mut tree = Self { nodes };
         tree.fill(0, &mut 0);
         tree
     }
 
     fn len(&self) -> u64 {
-        self.len
+        (self.nodes.len() * KEYS) as u64
     }
 
     fn bytes(&self) -> usize {

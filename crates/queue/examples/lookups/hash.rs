@@ -2,7 +2,7 @@
 
 use befit_queue::{Walk, WalkStep};
 
-use crate::index::{Index, value};
+use crate::{Index, value};
 
 /// Key and value; the key 0 marks a free slot.
 type Slot = (u64, u64);

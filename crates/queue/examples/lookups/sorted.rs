@@ -2,7 +2,7 @@
 
 use befit_queue::{Walk, WalkStep};
 
-use crate::index::{Index, value};
+use crate::{Index, value};
 
 pub(crate) struct Sorted(Vec<u64>);
 

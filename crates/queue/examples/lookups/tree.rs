@@ -4,7 +4,7 @@
 
 use befit_queue::{MemorySpan, Walk, WalkStep};
 
-use crate::index::{Index, Random, value};
+use crate::{Index, Random, value};
 
 /// No node.
 const NONE: u32 = u32::MAX;

@@ -134,8 +134,8 @@ pub(crate) struct Choice {
     largest: usize,
     stage: Stage,
     measured: Measured,
-    /// Of this search.
-    costs: Vec<Cost>,
+    /// The measurements of the current or the last search.
+    pub(crate) costs: Vec<Cost>,
     settled: Option<Cost>,
     /// Nanoseconds that the search took, and its number of tasks.
     search: (f64, usize),
@@ -156,11 +156,6 @@ impl Choice {
     /// The way that was found; none before the first search is over.
     pub(crate) fn settled(&self) -> Option<Way> {
         (!self.alternatives()).then_some(self.arrival()).or(self.settled.map(|cost| cost.way))
-    }
-
-    /// The measurements of the current or the last search.
-    pub(crate) fn costs(&self) -> &[Cost] {
-        &self.costs
     }
 
     fn alternatives(&self) -> bool {
@@ -206,7 +201,7 @@ impl Choice {
         if !self.alternatives() {
             return;
         }
-        let total = pieces.total();
+        let total = pieces.total;
         match self.stage {
             Stage::Settled => {
                 self.rest -= total;
@@ -231,7 +226,7 @@ impl Choice {
                 measured.pieces.extend(pieces);
                 let enough = match self.stage {
                     Stage::Ordered(window) => measured.tasks >= window / 2,
-                    _ => measured.pieces.total() >= SAMPLE_TIME * self.threads as f64,
+                    _ => measured.pieces.total >= SAMPLE_TIME * self.threads as f64,
                 };
                 if enough || measured.portions >= PORTIONS {
                     self.end_stage(portion);

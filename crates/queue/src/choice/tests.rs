@@ -28,7 +28,7 @@ fn run(choice: &mut Choice, left: usize, costs: &Costs) -> (Portion, f64) {
             add(&mut pieces, Kind::Sort, tasks, SORT);
         }
     }
-    let total = pieces.total();
+    let total = pieces.total;
     choice.record(portion, pieces);
     (portion, total)
 }
@@ -92,10 +92,7 @@ fn order_switches_itself_off_where_it_does_not_pay() {
     let cost = batch(&mut choice, 10_000_000, &hash);
     assert_eq!(choice.settled().unwrap().mode, Mode::Interleaved);
     assert!(
-        choice
-            .costs()
-            .iter()
-            .all(|cost| cost.way.window == FIRST_WINDOW || !cost.way.mode.ordered())
+        choice.costs.iter().all(|cost| cost.way.window == FIRST_WINDOW || !cost.way.mode.ordered())
     );
     assert!(cost < 1.02 * 28.0, "{cost}");
 }

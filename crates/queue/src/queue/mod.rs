@@ -98,7 +98,7 @@ impl<T, R, H> Queue<T, R, H> {
     pub fn report(&self) -> Option<QueueReport> {
         let state = self.state.as_ref()?;
         let settled = state.choice.settled();
-        let costs = state.choice.costs().iter();
+        let costs = state.choice.costs.iter();
         Some(QueueReport {
             mode: self.settings.mode.or(settled.map(|way| way.mode)),
             window: settled.map_or(state.window, |way| way.window),

@@ -77,13 +77,8 @@ pub struct Build {
 #[non_exhaustive]
 pub enum BuildError {
     /// A tool did not start.
-    #[error("cannot run {tool}: {error}; the program is built with it, so it must be installed")]
-    Tool {
-        /// `cargo` or `rustc`.
-        tool: String,
-        /// Why.
-        error: io::Error,
-    },
+    #[error("cannot run {0}: {1}; the program is built with it, so it must be installed")]
+    Tool(String, io::Error),
     /// Cargo failed.
     #[error("cargo could not build the program ({status}):\n{stderr}")]
     Cargo {
@@ -97,30 +92,17 @@ pub enum BuildError {
     WithoutBefit,
     /// Befit's form of rayon-core is not where it should be.
     #[error(
-        "the program uses rayon, and befit's rayon-core is gone from {}, where this befit was \
-         built; run befit from a checkout",
-        folder.display()
+        "the program uses rayon, and befit's rayon-core is gone from {folder}, where this befit \
+         was built; run befit from a checkout",
+        folder = .0.display()
     )]
-    NoRayonCore {
-        /// Where it was.
-        folder: PathBuf,
-    },
+    NoRayonCore(PathBuf),
     /// The links through which a program that uses rayon is built cannot be made.
-    #[error("cannot make links to the program's files in {}: {error}", folder.display())]
-    Overlay {
-        /// Where.
-        folder: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// The output of cargo or rustc was not understood.
-    #[error("cannot understand {tool}: {what}")]
-    Answer {
-        /// `cargo` or `rustc`.
-        tool: String,
-        /// The part that is missing in it.
-        what: &'static str,
-    },
+    #[error("cannot make links to the program's files in {folder}: {1}", folder = .0.display())]
+    Overlay(PathBuf, io::Error),
+    /// Something is missing in the output of `cargo metadata` or `rustc -vV`.
+    #[error("cannot understand {0}: {1}")]
+    Answer(&'static str, &'static str),
     /// No binary.
     #[error("the package has no binary to record")]
     NoBinary,
@@ -136,8 +118,9 @@ impl Build {
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self) -> Result<PathBuf, BuildError> {
+        let manifest = self.manifest_path.as_deref();
         let mut cargo =
-            if self.plain { self.cargo("build", self.manifest()) } else { self.instrumented()? };
+            if self.plain { self.cargo("build", manifest) } else { self.instrumented(manifest)? };
         cargo.args(["--release", "--message-format=json-render-diagnostics"]);
         match (&self.example, &self.bin) {
             (Some(example), _) => cargo.args(["--example", example]),
@@ -155,20 +138,16 @@ impl Build {
         binary_in(&messages)
     }
 
-    fn manifest(&self) -> Option<&Path> {
-        self.manifest_path.as_deref()
-    }
-
     /// The cargo command that builds with instrumentation, in a folder of its own.
-    fn instrumented(&self) -> Result<Command, BuildError> {
+    fn instrumented(&self, manifest: Option<&Path>) -> Result<Command, BuildError> {
         let host = host_triple()?;
-        let workspace = self.workspace(self.manifest())?;
-        let folder = workspace.target().join("befit-record");
+        let workspace = self.workspace(manifest)?;
+        let folder = workspace.target.join("befit-record");
         let mut cargo = match &self.rayon_core {
             Some(rayon_core) if workspace.may_use_rayon() => {
                 self.with_rayon_core(rayon_core, &workspace, &folder)?
             }
-            _ => self.cargo("build", self.manifest()),
+            _ => self.cargo("build", manifest),
         };
         // With a target named, cargo keeps the flags from build scripts and procedural macros,
         // which could not be linked with them.
@@ -189,9 +168,9 @@ impl Build {
         folder: &Path,
     ) -> Result<Command, BuildError> {
         if !rayon_core.join("Cargo.toml").is_file() {
-            return Err(BuildError::NoRayonCore { folder: rayon_core.to_owned() });
+            return Err(BuildError::NoRayonCore(rayon_core.to_owned()));
         }
-        let failed = |error| BuildError::Overlay { folder: folder.to_owned(), error };
+        let failed = |error| BuildError::Overlay(folder.to_owned(), error);
         let overlay = Overlay::of(workspace, folder, rayon_core).map_err(failed)?;
         let manifest = overlay.path(&self.absolute_manifest().map_err(failed)?);
         // A build must have one befit, by one path. If the program has it by a relative path, that
@@ -227,8 +206,7 @@ impl Build {
         let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
         let output = output_of(cargo, true)?;
-        Workspace::new(&output)
-            .map_err(|what| BuildError::Answer { tool: "cargo metadata".into(), what })
+        Workspace::new(&output).map_err(|what| BuildError::Answer("cargo metadata", what))
     }
 
     /// The cargo that we were started by, if any.
@@ -280,14 +258,13 @@ fn host_triple() -> Result<String, BuildError> {
     rustc.arg("-vV");
     let output = output_of(rustc, true)?;
     let host = output.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned)
-        .ok_or(BuildError::Answer { tool: "rustc -vV".into(), what: "it names no host" })
+    host.map(str::to_owned).ok_or(BuildError::Answer("rustc -vV", "it names no host"))
 }
 
 /// Runs a tool and returns its stdout.
 fn output_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
     let tool = command.get_program().to_string_lossy().into_owned();
-    let failed = |error| BuildError::Tool { tool: tool.clone(), error };
+    let failed = |error| BuildError::Tool(tool.clone(), error);
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,16 +1,19 @@
-//! Makes a [`Program`] of the recorded process's stream, without trusting it.
+//! Makes a program of the recorded process's stream, without trusting it.
 
 use std::io;
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId};
+use befit_program::{Declared, Meta, ProgramBuilder, RawTouch, ScopeId};
 
-use super::stream::{Event, MAGIC, Stream, VERSION};
+use super::{
+    Recording,
+    stream::{self, MAGIC, Stream, VERSION},
+};
 
 #[cfg(test)]
 mod tests;
 
-/// The fault of a stream. `word` counts its 64-bit words from 0.
+/// The fault of a stream. Places are numbers of its 64-bit words, from 0.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -31,56 +34,28 @@ pub enum StreamError {
     NotARecording,
     /// It was built with another version of befit.
     #[error(
-        "it was built with a befit that writes version {found} of the stream, and this one reads \
+        "it was built with a befit that writes version {0} of the stream, and this one reads \
          version {VERSION}: build it again"
     )]
-    Version {
-        /// That version.
-        found: u8,
-    },
+    Version(u8),
     /// The process ended in the middle of a region, or of a word.
     #[error(
-        "the recording ends too early, after word {word}: the process ended before its \
-         parallel part did"
+        "the recording ends too early, after word {0}: the process ended before its parallel part \
+         did"
     )]
-    Truncated {
-        /// Where.
-        word: u64,
-    },
+    Truncated(u64),
     /// An event that this version does not know.
-    #[error("the recording is damaged: word {word} ({found:#018x}) is no event")]
-    UnknownEvent {
-        /// Where.
-        word: u64,
-        /// The word that stands there.
-        found: u64,
-    },
+    #[error("the recording is damaged: word {0} ({1:#018x}) is no event")]
+    UnknownEvent(u64, u64),
     /// Something that may not stand there.
-    #[error("the recording is damaged: {what} at word {word}")]
-    Damaged {
-        /// Where.
-        word: u64,
-        /// The fault.
-        what: &'static str,
-    },
+    #[error("the recording is damaged: {1} at word {0}")]
+    Damaged(u64, &'static str),
     /// The recorder gave up.
     #[error("the recorder gave up: {0}")]
     GaveUp(&'static str),
     /// Events that are no task tree.
-    #[error("the recording is damaged at word {word}: {error}")]
-    Tree {
-        /// Where.
-        word: u64,
-        /// Why.
-        error: befit_program::BuildError,
-    },
-}
-
-/// The contents of a stream.
-#[derive(Debug)]
-pub(super) struct Contents {
-    pub(super) program: Program,
-    pub(super) skipped_regions: u64,
+    #[error("the recording is damaged at word {0}: {1}")]
+    Tree(u64, befit_program::BuildError),
 }
 
 /// Reads the whole stream; `progress` is told how many touches came since it was last told.
@@ -88,7 +63,7 @@ pub(super) fn read(
     from: impl io::Read,
     name: &str,
     progress: &dyn Fn(u64),
-) -> Result<Contents, StreamError> {
+) -> Result<Recording, StreamError> {
     let mut stream = Stream::new(from);
     let mut builder = ProgramBuilder::new(hello(&mut stream, name)?);
     let mut touches: Vec<RawTouch> = Vec::new();
@@ -98,77 +73,65 @@ pub(super) fn read(
     while stream.touches(&mut touches)? {
         if !touches.is_empty() {
             if depth == 0 {
-                return Err(StreamError::Damaged {
-                    word: stream.position(),
-                    what: "a touch outside a region",
-                });
+                return Err(StreamError::Damaged(stream.words, "a touch outside a region"));
             }
             builder.touches(&touches);
             progress(touches.len() as u64);
         }
-        let word = stream.position();
-        let Some(event) = stream.event()? else { continue };
-        let tree = |error| StreamError::Tree { word, error };
-        match event {
-            Event::Hello { .. } => {
-                return Err(StreamError::Damaged { word, what: "a second beginning" });
-            }
-            Event::Fork { scope, size, strand } => {
-                builder
-                    .fork(
-                        scope_id(scope, word)?,
-                        Declared { size: bytes(size), strand: bytes(strand) },
-                    )
-                    .map_err(tree)?;
+        let word = stream.words;
+        let Some((kind, argument)) = stream.event()? else { continue };
+        let tree = |error| StreamError::Tree(word, error);
+        match kind {
+            stream::HELLO => return Err(StreamError::Damaged(word, "a second beginning")),
+            stream::FORK => {
+                let (size, strand) = (bytes(stream.word()?), bytes(stream.word()?));
+                let scope = scope_id(argument, word)?;
+                builder.fork(scope, Declared { size, strand }).map_err(tree)?;
                 regions += u64::from(depth == 0);
                 depth += 1;
             }
-            Event::End => {
-                depth = depth
-                    .checked_sub(1)
-                    .ok_or(StreamError::Damaged { word, what: "an end without a task" })?;
+            stream::END => {
+                let outside = StreamError::Damaged(word, "an end without a task");
+                depth = depth.checked_sub(1).ok_or(outside)?;
                 builder.end().map_err(tree)?;
             }
-            Event::Sync { scope } => builder.sync(scope_id(scope, word)?).map_err(tree)?,
-            Event::Work { loads, stores, blocks } => builder.work(loads, stores, blocks),
-            Event::Skipped { regions } => skipped_regions += regions,
-            Event::Failed { reason } => return Err(StreamError::GaveUp(reason_of(reason))),
+            stream::SYNC => builder.sync(scope_id(argument, word)?).map_err(tree)?,
+            stream::WORK => builder.work(stream.word()?, stream.word()?, stream.word()?),
+            stream::SKIPPED => skipped_regions += argument,
+            _ => return Err(StreamError::GaveUp(reason_of(argument))),
         }
     }
-    let word = stream.position();
     if depth != 0 {
-        return Err(StreamError::Truncated { word });
+        return Err(StreamError::Truncated(stream.words));
     }
     if regions == 0 {
         return Err(StreamError::NoRegion);
     }
-    let program = builder.finish().map_err(|error| StreamError::Tree { word, error })?;
-    Ok(Contents { program, skipped_regions })
+    let program = builder.finish().map_err(|error| StreamError::Tree(stream.words, error))?;
+    Ok(Recording { program, skipped_regions })
 }
 
 fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamError> {
-    if stream.is_at_end()? {
+    if stream.peek()?.is_none() {
         return Err(StreamError::Empty);
     }
-    match stream.event()? {
-        Some(Event::Hello { magic: MAGIC, version: VERSION, filter, line_bits })
-            if line_bits < 16 =>
-        {
-            let mut name = name.to_owned();
-            name.truncate(name.floor_char_boundary(Meta::NAME_LIMIT));
-            Ok(Meta { name, line_size: Bytes(1 << line_bits), filter: filter.into() })
-        }
-        Some(Event::Hello { magic: MAGIC, version, .. }) if version != VERSION => {
-            Err(StreamError::Version { found: version })
-        }
-        _ => Err(StreamError::NotARecording),
+    let Some((stream::HELLO, argument)) = stream.event()? else {
+        return Err(StreamError::NotARecording);
+    };
+    let [version, filter, line_bits, ..] = argument.to_le_bytes();
+    if stream.word()? != MAGIC || version == VERSION && line_bits >= 16 {
+        return Err(StreamError::NotARecording);
     }
+    if version != VERSION {
+        return Err(StreamError::Version(version));
+    }
+    let name = name[..name.floor_char_boundary(Meta::NAME_LIMIT)].to_owned();
+    Ok(Meta { name, line_size: Bytes(1 << line_bits), filter: filter.into() })
 }
 
 fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
-    let id = u32::try_from(scope)
-        .map_err(|_| StreamError::Damaged { word, what: "a scope beyond 32 bits" })?;
-    Ok(ScopeId(id))
+    let id = u32::try_from(scope);
+    id.map(ScopeId).map_err(|_| StreamError::Damaged(word, "a scope beyond 32 bits"))
 }
 
 /// A size that a task declares; all ones stand for none.

@@ -1,10 +1,9 @@
 //! Runs an instrumented program and reads its stream.
 
 use std::{
-    fmt,
     io::{self, pipe},
     os::{fd::AsRawFd, unix::process::CommandExt},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus, Stdio},
 };
 
 use befit_program::Program;
@@ -49,38 +48,20 @@ pub struct Recording {
 #[non_exhaustive]
 pub enum RecordError {
     /// It could not be started.
-    #[error("cannot start {program}: {error}")]
-    Start {
-        /// The command's program.
-        program: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// It ended with an error, or was killed; whatever it recorded is not to be trusted.
-    #[error("the recorded program failed ({status}){}", Said(.stderr))]
-    Failed {
-        /// How it ended.
-        status: ExitStatus,
-        /// The end of what it wrote to stderr, 4 KiB at most.
-        stderr: String,
-    },
-    /// It ended well, but what it wrote is no recording.
-    #[error("{error}{}", Said(.stderr))]
-    Stream {
-        /// The fault.
-        error: StreamError,
-        /// The end of what it wrote to stderr, 4 KiB at most.
-        stderr: String,
-    },
+    #[error("cannot start {0}: {1}")]
+    Start(String, io::Error),
+    /// It ended with an error, or was killed; whatever it recorded is not to be trusted. With the
+    /// end of what it wrote to stderr, 4 KiB at most.
+    #[error("the recorded program failed ({0}){said}", said = last_words(.1))]
+    Failed(ExitStatus, String),
+    /// It ended well, but what it wrote is no recording. With the end of its stderr, too.
+    #[error("{0}{said}", said = last_words(.1))]
+    Stream(StreamError, String),
 }
 
 /// The last words of a process, as the end of an error message.
-struct Said<'a>(&'a str);
-
-impl fmt::Display for Said<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "; its last words:\n{}", self.0) }
-    }
+fn last_words(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!("; its last words:\n{stderr}") }
 }
 
 /// Runs `command`, an instrumented program, to its end, and returns the recording, whose
@@ -97,7 +78,7 @@ pub fn record(
     progress: &dyn Fn(u64),
 ) -> Result<Recording, RecordError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let start = |error| RecordError::Start { program: program.clone(), error };
+    let start = |error| RecordError::Start(program.clone(), error);
     let (from, to) = pipe().map_err(start)?;
     // A larger pipe lets the two processes run further apart; where the system refuses, the usual
     // size does.
@@ -117,32 +98,18 @@ pub fn record(
     drop(command); // and with it our end of the pipe for writing, else the stream would never end
     let stderr = child.stderr.take().map(|said| Tail::follow(said, !options.quiet));
     let read = reader::read(from, name, progress);
-    if read.is_err() {
-        stop_if_running(&mut child, &read);
+    // A stream that ends too early: its process is at its own end, and may yet say why.
+    let broke_off =
+        matches!(read, Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated(_)));
+    if read.is_err() && !broke_off {
+        // It would go on for nothing. It may have ended by itself meanwhile.
+        let _ = child.kill();
     }
     let status = child.wait().map_err(start)?;
     let stderr = stderr.map_or_else(String::new, Tail::finish);
-    match read {
-        Ok(_) if !status.success() => Err(RecordError::Failed { status, stderr }),
-        Ok(read) => Ok(Recording { program: read.program, skipped_regions: read.skipped_regions }),
-        // A process that died explains a stream that broke off.
-        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })
-            if !status.success() =>
-        {
-            Err(RecordError::Failed { status, stderr })
-        }
-        Err(error) => Err(RecordError::Stream { error, stderr }),
+    // A process that died explains a stream that broke off.
+    if !status.success() && (read.is_ok() || broke_off) {
+        return Err(RecordError::Failed(status, stderr));
     }
-}
-
-/// A process whose stream is bad in its middle would go on for nothing. One whose stream has ended
-/// is at its own end, and may yet say why.
-fn stop_if_running<T>(child: &mut Child, read: &Result<T, StreamError>) {
-    if !matches!(
-        read,
-        Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated { .. })
-    ) {
-        // It may have ended by itself meanwhile.
-        let _ = child.kill();
-    }
+    read.map_err(|error| RecordError::Stream(error, stderr))
 }

@@ -16,17 +16,14 @@ pub(super) const EVENT: u64 = 1 << 63;
 pub(super) const KIND_SHIFT: u32 = 56;
 const ARGUMENT: u64 = (1 << KIND_SHIFT) - 1;
 
-/// An event, with the words that belong to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Event {
-    Hello { version: u8, filter: u8, line_bits: u8, magic: u64 },
-    Fork { scope: u64, size: u64, strand: u64 },
-    End,
-    Sync { scope: u64 },
-    Work { loads: u64, stores: u64, blocks: u64 },
-    Skipped { regions: u64 },
-    Failed { reason: u64 },
-}
+// The kinds of events.
+pub(super) const HELLO: u64 = 0;
+pub(super) const FORK: u64 = 1;
+pub(super) const END: u64 = 2;
+pub(super) const SYNC: u64 = 3;
+pub(super) const WORK: u64 = 4;
+pub(super) const SKIPPED: u64 = 5;
+pub(super) const FAILED: u64 = 6;
 
 /// So many bytes are asked of the pipe at once.
 const CHUNK: usize = 1 << 20;
@@ -38,23 +35,13 @@ pub(super) struct Stream<R> {
     /// The unread part of `bytes`.
     at: usize,
     end: usize,
-    /// Words read so far.
-    words: u64,
+    /// Words read so far: the number of the next one.
+    pub(super) words: u64,
 }
 
 impl<R: Read> Stream<R> {
     pub(super) fn new(from: R) -> Self {
         Self { from, bytes: vec![0; CHUNK].into(), at: 0, end: 0, words: 0 }
-    }
-
-    /// The number of the next word, from 0.
-    pub(super) const fn position(&self) -> u64 {
-        self.words
-    }
-
-    /// True if nothing is left.
-    pub(super) fn is_at_end(&mut self) -> Result<bool, StreamError> {
-        Ok(!self.fill()?)
     }
 
     /// Has at least one whole word in the buffer; `false` at the end of the stream.
@@ -68,7 +55,7 @@ impl<R: Read> Stream<R> {
         while self.end < 8 {
             match self.from.read(&mut self.bytes[self.end..]) {
                 Ok(0) if self.end == 0 => return Ok(false),
-                Ok(0) => return Err(StreamError::Truncated { word: self.words }),
+                Ok(0) => return Err(StreamError::Truncated(self.words)),
                 Ok(n) => self.end += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(StreamError::Io(e)),
@@ -77,16 +64,18 @@ impl<R: Read> Stream<R> {
         Ok(true)
     }
 
-    fn word(&mut self) -> Result<u64, StreamError> {
-        if !self.fill()? {
-            return Err(StreamError::Truncated { word: self.words });
-        }
-        let (word, _) = self.bytes[self.at..self.end]
-            .split_first_chunk()
-            .ok_or(StreamError::Truncated { word: self.words })?;
+    /// The next word, which stays; `None` at the end of the stream.
+    pub(super) fn peek(&mut self) -> Result<Option<u64>, StreamError> {
+        self.fill()?;
+        let word = self.bytes[self.at..self.end].first_chunk();
+        Ok(word.map(|word| u64::from_ne_bytes(*word)))
+    }
+
+    pub(super) fn word(&mut self) -> Result<u64, StreamError> {
+        let word = self.peek()?.ok_or(StreamError::Truncated(self.words))?;
         self.at += 8;
         self.words += 1;
-        Ok(u64::from_ne_bytes(*word))
+        Ok(word)
     }
 
     /// Replaces what is in `touches` by the touches up to the next event, or as many of them as are
@@ -109,33 +98,16 @@ impl<R: Read> Stream<R> {
         Ok(true)
     }
 
-    /// The event that comes next; `None` where a touch does, or the stream ends.
-    pub(super) fn event(&mut self) -> Result<Option<Event>, StreamError> {
-        if !self.fill()?
-            || self.bytes[self.at..self.end]
-                .first_chunk()
-                .is_none_or(|w| u64::from_ne_bytes(*w) & EVENT == 0)
-        {
+    /// The kind and the argument of the event that comes next; `None` where a touch does, or the
+    /// stream ends.
+    pub(super) fn event(&mut self) -> Result<Option<(u64, u64)>, StreamError> {
+        if self.peek()?.is_none_or(|word| word & EVENT == 0) {
             return Ok(None);
         }
-        let at = self.words;
-        let word = self.word()?;
-        let argument = word & ARGUMENT;
-        let byte = |shift: u32| (argument >> shift) as u8;
-        Ok(Some(match (word & !EVENT) >> KIND_SHIFT {
-            0 => Event::Hello {
-                version: byte(0),
-                filter: byte(8),
-                line_bits: byte(16),
-                magic: self.word()?,
-            },
-            1 => Event::Fork { scope: argument, size: self.word()?, strand: self.word()? },
-            2 => Event::End,
-            3 => Event::Sync { scope: argument },
-            4 => Event::Work { loads: self.word()?, stores: self.word()?, blocks: self.word()? },
-            5 => Event::Skipped { regions: argument },
-            6 => Event::Failed { reason: argument },
-            _ => return Err(StreamError::UnknownEvent { word: at, found: word }),
-        }))
+        let event = self.word()?;
+        match (event & !EVENT) >> KIND_SHIFT {
+            kind @ ..=FAILED => Ok(Some((kind, event & ARGUMENT))),
+            _ => Err(StreamError::UnknownEvent(self.words - 1, event)),
+        }
     }
 }

@@ -16,19 +16,15 @@ pub struct Price {
 /// An account of time. Looks at affinities are paid from it. Their expected gains are paid in, and
 /// so is 1/128 of the time that tasks run. Each step of a decision (the choice of one task) first
 /// asks whether the account affords its looks ([`may`](Self::may)); if not, the rest of the
-/// decision goes by arrival. So where tasks share nothing, and nothing is gained, at most 1/128 of
-/// the time goes into finding that out. The looks never stop altogether, so a program whose tasks
-/// begin to share is noticed.
+/// decision goes by arrival. The looks never stop altogether, so a program whose tasks begin to
+/// share is noticed.
 ///
-/// A *step* is a look at each task of the window. The account opens with 16 steps, so that the
-/// first decisions can begin, and never holds more than 32, so that gains of long ago pay for
-/// nothing today. Hence in any stretch of time, the first or a later one,
-///
-/// time spent on looks ≤ 32 steps + gains of that stretch + 1/128 of the time that tasks ran in it.
+/// The account opens with 16 steps, each a look at each task of the window, and never holds more
+/// than 32, so that gains of long ago pay for nothing today. `docs/footprint.md` has the bound on
+/// the time spent that follows.
 ///
 /// A step may find less than arrival order has by luck. Such a loss empties the account at most: as
-/// it is capped above, a debt without end would make it forget gains and remember losses, which is
-/// worst for small windows, whose 32 steps are less than one task gains.
+/// it is capped above, a debt without end would make it forget gains and remember losses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Budget {
     price: Price,

@@ -13,22 +13,21 @@ const SCALE: i64 = 256;
 /// affinity is 0, so that it is neither sought nor shunned.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    classes: usize,
-    /// Per ordered pair, 256ths of a frame; none before the first measurement.
-    means: Vec<Option<i64>>,
+    /// Per previous class and per next one, 256ths of a frame; none before the first measurement.
+    means: Vec<Vec<Option<i64>>>,
 }
 
 impl Learned {
     /// Nothing known of so many classes. O(classes²) memory.
     pub fn new(classes: usize) -> Self {
-        Self { classes, means: vec![None; classes * classes] }
+        Self { means: vec![vec![None; classes]; classes] }
     }
 
     /// A task of class `next` ran right after one of class `previous`, with this affinity, in
     /// frames. The first measurement counts in full, each later one with weight 1/8. Classes that
     /// do not exist are ignored. O(1).
     pub fn note(&mut self, previous: usize, next: usize, affinity: i64) {
-        if let Some(mean) = self.at(previous, next).and_then(|at| self.means.get_mut(at)) {
+        if let Some(mean) = self.means.get_mut(previous).and_then(|row| row.get_mut(next)) {
             let measured = affinity.saturating_mul(SCALE);
             let old = mean.unwrap_or(measured);
             *mean = Some(old + ((measured - old) >> WEIGHT));
@@ -37,16 +36,8 @@ impl Learned {
 
     /// The mean affinity so far, in frames; 0 for a pair that was not seen yet. O(1).
     pub fn affinity(&self, previous: usize, next: usize) -> i64 {
-        self.at(previous, next).and_then(|at| self.means[at]).map_or(0, |mean| mean / SCALE)
-    }
-
-    /// Pairs seen so far. O(classes²).
-    pub fn known(&self) -> usize {
-        self.means.iter().flatten().count()
-    }
-
-    fn at(&self, previous: usize, next: usize) -> Option<usize> {
-        (previous < self.classes && next < self.classes).then_some(previous * self.classes + next)
+        let mean = self.means.get(previous).and_then(|row| *row.get(next)?);
+        mean.map_or(0, |mean| mean / SCALE)
     }
 }
 
@@ -59,7 +50,8 @@ mod tests {
         let mut learned = Learned::new(3);
         assert_eq!(learned.affinity(1, 2), 0);
         learned.note(1, 2, -40);
-        assert_eq!((learned.affinity(1, 2), learned.affinity(2, 1), learned.known()), (-40, 0, 1));
+        assert_eq!((learned.affinity(1, 2), learned.affinity(2, 1)), (-40, 0));
+        assert_eq!(learned.means.iter().flatten().flatten().count(), 1);
         (0..100).for_each(|_| learned.note(1, 2, 200));
         assert!((198..=200).contains(&learned.affinity(1, 2)), "{}", learned.affinity(1, 2));
     }
@@ -68,6 +60,7 @@ mod tests {
     fn a_class_that_does_not_exist_is_ignored() {
         let mut learned = Learned::new(2);
         learned.note(2, 0, 5);
-        assert_eq!((learned.affinity(2, 0), learned.known()), (0, 0));
+        assert_eq!(learned.affinity(2, 0), 0);
+        assert_eq!(learned.means.iter().flatten().flatten().count(), 0);
     }
 }

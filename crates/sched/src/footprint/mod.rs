@@ -35,5 +35,5 @@ mod window;
 
 pub use budget::{Budget, Price};
 pub use learned::Learned;
-pub use order::{Chosen, EXACT_UP_TO, Order, by_key, exact, greedy};
-pub use window::{Decision, Settings, SettingsError, Window};
+pub use order::{EXACT_UP_TO, Order};
+pub use window::{Settings, SettingsError, Window};

@@ -45,17 +45,6 @@ impl fmt::Display for SettingsError {
 
 impl std::error::Error for SettingsError {}
 
-/// What a decision was.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Decision {
-    /// Tasks that are to run now.
-    pub tasks: usize,
-    /// The sum of their affinities, each to the one before it, as far as they were looked at.
-    pub gain: i64,
-    /// Affinities, or keys, that were looked at.
-    pub looks: u64,
-}
-
 /// Tasks that wait, in the order in which they came, and the rule by which they go.
 ///
 /// The task that came as number i (from 0) runs as number i − (N_decide − 1) at the earliest and as
@@ -75,21 +64,9 @@ impl<T> Window<T> {
     /// # Errors
     /// Where N_execute is 0 or above N_decide.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
-        match settings {
-            Settings { execute: 0, .. } => Err(SettingsError(settings)),
-            Settings { decide, execute, .. } if execute > decide => Err(SettingsError(settings)),
-            _ => Ok(Self { settings, waiting: VecDeque::new() }),
-        }
-    }
-
-    /// A task came. O(1).
-    pub fn push(&mut self, task: T) {
-        self.waiting.push_back((task, 0));
-    }
-
-    /// Tasks that wait, those beyond the window included.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
+        let can_be = (1..=settings.decide).contains(&settings.execute);
+        let window = Self { settings, waiting: VecDeque::new() };
+        can_be.then_some(window).ok_or(SettingsError(settings))
     }
 
     /// Whether none wait.
@@ -98,7 +75,7 @@ impl<T> Window<T> {
     }
 
     /// Decides: the tasks that are to run now are put behind `out`, in order. `previous` is the
-    /// task that ran last.
+    /// task that ran last. Returns how many affinities were looked at.
     ///
     /// `affinity(before, next)` is what `next` gains from running right after `before`. Greedily,
     /// a `budget` limits how many are looked at; the rest of the N_execute goes by arrival.
@@ -110,7 +87,7 @@ impl<T> Window<T> {
         affinity: impl Fn(&T, &T) -> i64,
         budget: Option<&mut Budget>,
         out: &mut Vec<T>,
-    ) -> Decision {
+    ) -> u64 {
         let (considered, due) = (self.considered(), self.due());
         let tasks = &self.waiting.make_contiguous()[..considered];
         let look = |before: Option<usize>, next: usize| {
@@ -126,13 +103,13 @@ impl<T> Window<T> {
     }
 
     /// As [`Self::decide`], in the order of the tasks' keys from that of `previous` up
-    /// ([`by_key`]). O(N_decide × log N_decide).
+    /// (`by_key`). O(N_decide × log N_decide).
     pub fn decide_by_key<K: Ord + Copy>(
         &mut self,
         previous: Option<&T>,
         key: impl Fn(&T) -> K,
         out: &mut Vec<T>,
-    ) -> Decision {
+    ) -> u64 {
         let keys: Vec<K> =
             self.waiting.iter().take(self.settings.decide).map(|(task, _)| key(task)).collect();
         let chosen = by_key(&keys, previous.map(key), self.settings.execute, self.due());
@@ -150,19 +127,14 @@ impl<T> Window<T> {
     }
 
     /// Takes what was chosen out of the window; what stays grows older.
-    fn take(&mut self, chosen: Chosen, out: &mut Vec<T>) -> Decision {
-        let considered = self.considered();
-        let mut window: Vec<Option<(T, u32)>> =
-            self.waiting.drain(..considered).map(Some).collect();
-        let decision =
-            Decision { tasks: chosen.order.len(), gain: chosen.gain, looks: chosen.looks };
-        out.extend(
-            chosen.order.iter().filter_map(|task| window[*task].take()).map(|(task, _)| task),
-        );
+    fn take(&mut self, chosen: Chosen, out: &mut Vec<T>) -> u64 {
+        let mut window: Vec<_> = self.waiting.drain(..self.considered()).map(Some).collect();
+        let order = chosen.order.into_iter();
+        out.extend(order.filter_map(|task| window[task].take()).map(|(task, _)| task));
         for (task, age) in window.into_iter().rev().flatten() {
             self.waiting.push_front((task, age.saturating_add(1)));
         }
-        decision
+        chosen.looks
     }
 }
 

@@ -15,7 +15,10 @@ use std::fmt::Debug;
 use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
-use super::{bitier::Sockets, queue::Queue};
+use super::{
+    bitier::Sockets,
+    queue::{Queue, others},
+};
 use crate::{Ask, Capabilities, Env, Handle, LockId, Ready, Scheduler, Strand};
 
 /// A stack per socket, refilled in batches.
@@ -57,9 +60,7 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
         if found.is_some() || ask.own_only {
             return found;
         }
-        let count = self.stacks.len();
-        let start = env.random(count as u32) as usize;
-        for victim in (0..count).map(|i| (start + i) % count).filter(|s| *s != own) {
+        for victim in others(0..self.stacks.len(), own, env) {
             let first = self.stacks[victim].pop_old(None, env);
             env.steal(WorkerId(self.sockets.workers(victim).start), first.is_some());
             let Some(first) = first else { continue };

@@ -3,6 +3,7 @@
 
 use std::{
     collections::VecDeque,
+    ops::Range,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -10,6 +11,17 @@ use crate::{Env, Guarded, LockId, Ready};
 
 /// What a worker accepts; whatever there is, if it does not say.
 pub(super) type Accepts<'a, T> = Option<&'a dyn Fn(&T) -> bool>;
+
+/// The numbers `among`, but for `own`, once round from a random one on.
+pub(super) fn others(
+    among: Range<usize>,
+    own: usize,
+    env: &mut dyn Env,
+) -> impl Iterator<Item = usize> + use<> {
+    let count = among.len();
+    let start = env.random(count as u32) as usize;
+    (0..count).map(move |i| among.start + (start + i) % count).filter(move |i| *i != own)
+}
 
 /// Its *new* end takes what became ready and gives to its owner; its *old* end gives to others.
 #[derive(Debug)]

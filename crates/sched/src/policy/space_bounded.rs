@@ -46,7 +46,10 @@ use std::{
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 
-use super::{ledger::Ledger, queue::Accepts};
+use super::{
+    ledger::Ledger,
+    queue::{Accepts, others},
+};
 use crate::{
     Ask, Capabilities, Env, Finds, Guarded, Handle, LockId, Options, Ready, Scheduler, Stage,
     Strand, TaskInfo, Thresholds,
@@ -89,20 +92,12 @@ struct Buckets<T> {
 }
 
 impl<T: Handle> SpaceBounded<T> {
-    /// `sb`: one stack for each bucket.
-    pub(crate) fn central(machine: &Machine, options: Options) -> Self {
-        Self::new("sb", machine, options, false)
-    }
-
-    /// `sb-d`: bucket 0 of each cluster split by child cluster.
-    pub(crate) fn distributed(machine: &Machine, options: Options) -> Self {
-        Self::new("sb-d", machine, options, true)
-    }
-
-    fn new(name: &'static str, machine: &Machine, options: Options, split: bool) -> Self {
-        let queues = (0..machine.clusters().len() as u32)
-            .map(|i| ClusterQueue::new(machine, ClusterId(i), options, split));
-        let queues: Vec<_> = queues.collect();
+    /// `sb`, with one stack for each bucket; or `sb-d`, with each cluster's bucket 0 split by child
+    /// cluster.
+    pub(crate) fn new(split: bool, machine: &Machine, options: Options) -> Self {
+        let name = if split { "sb-d" } else { "sb" };
+        let queue = |id| ClusterQueue::new(machine, ClusterId(id), options, split);
+        let queues: Vec<_> = (0..machine.clusters().len() as u32).map(queue).collect();
         let ledger = Ledger::new(machine, options, LockId(queues.len() as u32));
         Self { name, ledger, queues, sized: AtomicBool::new(false) }
     }
@@ -141,7 +136,8 @@ impl<T: Handle> Scheduler<T> for SpaceBounded<T> {
             let admit = |ready: &Ready<T>, env: &mut dyn Env| {
                 self.ledger.admit(w, step, &ready.task, ready.stage, env)
             };
-            let found = self.queues[cluster.index()].take(w, ask.accepts, &admit, env);
+            let look = Look { w, accepts: ask.accepts, admit };
+            let found = self.queues[cluster.index()].take(look, env);
             if found.is_some() {
                 return found;
             }
@@ -217,26 +213,19 @@ impl<T: Handle> ClusterQueue<T> {
         });
     }
 
-    /// Takes the first entry, bucket by bucket, that is accepted and that `admit` lets in. The task
-    /// that `admit` returns carries the policy's notes.
-    fn take(
-        &self,
-        w: WorkerId,
-        accepts: Accepts<'_, T>,
-        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-        env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    /// Takes the first entry, bucket by bucket, that is accepted and let in.
+    fn take(&self, look: Look<'_, T, impl Admit<T>>, env: &mut dyn Env) -> Option<Ready<T>> {
         if self.len.load(Ordering::SeqCst) == 0 {
             return None;
         }
         self.buckets.with(env, |buckets, env| {
-            let here = match accepts {
-                None => self.take_here(w, buckets, admit, env),
-                Some(_) => take_first(&mut buckets.here, accepts, admit, env),
+            let here = match look.accepts {
+                None => self.take_here(&look, &mut buckets.here, env),
+                Some(_) => look.take_first(&mut buckets.here, env),
             };
             let found = here
-                .or_else(|| take_unknown(w, &mut buckets.unknown, accepts, admit, env))
-                .or_else(|| take_first(&mut buckets.deeper, accepts, admit, env))?;
+                .or_else(|| look.take_unknown(&mut buckets.unknown, env))
+                .or_else(|| look.take_first(&mut buckets.deeper, env))?;
             self.len.fetch_sub(1, Ordering::SeqCst);
             Some(found)
         })
@@ -246,20 +235,16 @@ impl<T: Handle> ClusterQueue<T> {
     /// on.
     fn take_here(
         &self,
-        w: WorkerId,
-        buckets: &mut Buckets<T>,
-        admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
+        look: &Look<'_, T, impl Admit<T>>,
+        here: &mut [Vec<Ready<T>>],
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let own = self.own_part(w);
-        let parts = buckets.here.len();
-        let found = take_one(&mut buckets.here[own], None, admit, env);
-        if found.is_some() || parts == 1 || buckets.here.iter().all(Vec::is_empty) {
+        let own = self.own_part(look.w);
+        let found = look.take_one(&mut here[own], env);
+        if found.is_some() || here.len() == 1 || here.iter().all(Vec::is_empty) {
             return found;
         }
-        let start = env.random(parts as u32) as usize;
-        let mut others = (0..parts).map(|i| (start + i) % parts).filter(|part| *part != own);
-        others.find_map(|part| take_at(&mut buckets.here[part], 0, admit, env))
+        others(0..here.len(), own, env).find_map(|part| look.take_at(&mut here[part], 0, env))
     }
 
     fn own_part(&self, w: WorkerId) -> usize {
@@ -270,55 +255,52 @@ impl<T: Handle> ClusterQueue<T> {
     }
 }
 
-/// Of unknown size, and accepted: the newest that `w` put there, else the oldest.
-fn take_unknown<T: Handle>(
+/// Lets an entry in, or not. The task that it returns carries the policy's notes.
+trait Admit<T>: Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo> {}
+
+impl<T, F: Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>> Admit<T> for F {}
+
+/// A worker that looks for work, and what it may take.
+struct Look<'a, T, A> {
     w: WorkerId,
-    unknown: &mut VecDeque<(WorkerId, Ready<T>)>,
-    accepts: Accepts<'_, T>,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-    env: &mut dyn Env,
-) -> Option<Ready<T>> {
-    let accepted = |ready: &Ready<T>| accepts.is_none_or(|accepts| accepts(&ready.job));
-    let own = unknown.iter().rposition(|(by, ready)| *by == w && accepted(ready));
-    let at = own.or_else(|| unknown.iter().position(|(_, ready)| accepted(ready)))?;
-    let task = admit(&unknown.get(at)?.1, env)?;
-    let (_, ready) = unknown.remove(at)?;
-    Some(Ready { task, ..ready })
+    accepts: Accepts<'a, T>,
+    admit: A,
 }
 
-/// From the first stack whose entry is let in.
-fn take_first<T: Handle>(
-    stacks: &mut [Vec<Ready<T>>],
-    accepts: Accepts<'_, T>,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-    env: &mut dyn Env,
-) -> Option<Ready<T>> {
-    stacks.iter_mut().find_map(|stack| take_one(stack, accepts, admit, env))
-}
+impl<T: Handle, A: Admit<T>> Look<'_, T, A> {
+    /// Of unknown size, and accepted: the newest that the worker put there, else the oldest.
+    fn take_unknown(
+        &self,
+        unknown: &mut VecDeque<(WorkerId, Ready<T>)>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<T>> {
+        let accepted = |ready: &Ready<T>| self.accepts.is_none_or(|accepts| accepts(&ready.job));
+        let own = unknown.iter().rposition(|(by, ready)| *by == self.w && accepted(ready));
+        let at = own.or_else(|| unknown.iter().position(|(_, ready)| accepted(ready)))?;
+        let task = (self.admit)(&unknown.get(at)?.1, env)?;
+        let (_, ready) = unknown.remove(at)?;
+        Some(Ready { task, ..ready })
+    }
 
-/// The newest entry. To an ask that accepts only some, the oldest of them, which is the largest:
-/// another worker has put it there.
-fn take_one<T: Handle>(
-    stack: &mut Vec<Ready<T>>,
-    accepts: Accepts<'_, T>,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-    env: &mut dyn Env,
-) -> Option<Ready<T>> {
-    let at = match accepts {
-        None => stack.len().checked_sub(1)?,
-        Some(accepts) => stack.iter().position(|ready| accepts(&ready.job))?,
-    };
-    take_at(stack, at, admit, env)
-}
+    /// From the first stack whose entry is let in.
+    fn take_first(&self, stacks: &mut [Vec<Ready<T>>], env: &mut dyn Env) -> Option<Ready<T>> {
+        stacks.iter_mut().find_map(|stack| self.take_one(stack, env))
+    }
 
-fn take_at<T: Handle>(
-    stack: &mut Vec<Ready<T>>,
-    at: usize,
-    admit: &impl Fn(&Ready<T>, &mut dyn Env) -> Option<TaskInfo>,
-    env: &mut dyn Env,
-) -> Option<Ready<T>> {
-    let task = admit(stack.get(at)?, env)?;
-    Some(Ready { task, ..stack.remove(at) })
+    /// The newest entry. To an ask that accepts only some, the oldest of them, which is the
+    /// largest: another worker has put it there.
+    fn take_one(&self, stack: &mut Vec<Ready<T>>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let at = match self.accepts {
+            None => stack.len().checked_sub(1)?,
+            Some(accepts) => stack.iter().position(|ready| accepts(&ready.job))?,
+        };
+        self.take_at(stack, at, env)
+    }
+
+    fn take_at(&self, stack: &mut Vec<Ready<T>>, at: usize, env: &mut dyn Env) -> Option<Ready<T>> {
+        let task = (self.admit)(stack.get(at)?, env)?;
+        Some(Ready { task, ..stack.remove(at) })
+    }
 }
 
 /// The size of the largest cache 1, 2, … levels below cluster `id`.

@@ -1,6 +1,6 @@
 //! One core: caches and a clock.
 
-use befit_cache::{Access, CacheError, Found, Hierarchy, footprint::Frames};
+use befit_cache::{Access, Found, Hierarchy, footprint::Frames};
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 use super::{FootprintError, Tasks};
@@ -48,12 +48,10 @@ impl Core {
     /// Where the machine cannot be modelled, or its lines are finer than the recorded ones.
     pub fn new(machine: &Machine, tasks: &Tasks, reading: Reading) -> Result<Self, FootprintError> {
         let worker = WorkerId(0);
-        let (_, coarser) = line_size(machine, tasks.line()).map_err(|line| {
-            FootprintError::Lines { machine: machine.name.clone(), line, recorded: tasks.line().0 }
-        })?;
-        let model =
-            |source: CacheError| FootprintError::Machine { machine: machine.name.clone(), source };
-        let caches = Hierarchy::new(machine, (tasks.lines() >> coarser) + 1, 1).map_err(model)?;
+        let cannot = |why: String| FootprintError::Machine(machine.name.clone(), why);
+        let (_, coarser) = line_size(machine, tasks.line).map_err(cannot)?;
+        let caches = Hierarchy::new(machine, (tasks.lines >> coarser) + 1, 1);
+        let caches = caches.map_err(|error| cannot(error.to_string()))?;
         let clusters = (0..machine.clusters().len() as u32).map(ClusterId);
         let mut reach: Vec<u64> = clusters.map(|c| latency(machine, c)).collect();
         if reading.latencies == Latencies::Additive {
@@ -94,7 +92,7 @@ impl Core {
     }
 
     fn access(&mut self, line: u32, write: bool) -> (Access, u64) {
-        let access = self.caches.access(self.worker, line >> self.coarser, write);
+        let access = self.caches.access(self.worker, self.line(line), write);
         let at = match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => cluster,
             Found::Remote | Found::Memory => ClusterId::ROOT,
@@ -106,8 +104,7 @@ impl Core {
     /// O(its touches × caches).
     pub fn would_wait(&self, machine: &Machine, tasks: &Tasks, task: usize) -> u64 {
         let has = |line: u32| {
-            let found =
-                machine.path(self.worker).find(|c| self.caches.holds(*c, line >> self.coarser));
+            let found = machine.path(self.worker).find(|c| self.caches.holds(*c, self.line(line)));
             self.reach[found.unwrap_or(ClusterId::ROOT).index()]
         };
         tasks.touches(task).map(|(line, _)| has(line)).sum()

@@ -1,9 +1,6 @@
 //! The six cells of every ordered pair of tasks.
 
-use befit_cache::{
-    CacheError,
-    footprint::{Cells, Frames},
-};
+use befit_cache::footprint::{Cells, Frames};
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
 
 use super::{Core, Latencies, Reading, Tasks};
@@ -12,43 +9,15 @@ use super::{Core, Latencies, Reading, Tasks};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FootprintError {
-    /// The machine cannot be modelled.
-    #[error("cannot simulate {machine}: {source}")]
-    Machine {
-        /// Its name.
-        machine: String,
-        /// Why.
-        source: CacheError,
-    },
-    /// Its lines are shorter than those that were recorded.
-    #[error(
-        "cannot simulate {machine}: its lines of {line} bytes are finer than the recorded ones of \
-         {recorded}"
-    )]
-    Lines {
-        /// Its name.
-        machine: String,
-        /// Bytes of its lines.
-        line: u64,
-        /// Bytes of the recorded ones.
-        recorded: u64,
-    },
-    /// It has no cache of this level.
-    #[error("{machine} has no {level}; it has {known}")]
-    NoLevel {
-        /// Its name.
-        machine: String,
-        /// What was asked for.
-        level: Level,
-        /// What there is.
-        known: String,
-    },
-    /// The program has no leaf tasks that touch anything.
-    #[error("{program} has no tasks that fork nothing; statistics are of pairs of those")]
-    NoTasks {
-        /// The command.
-        program: String,
-    },
+    /// The machine cannot be modelled: its name, and why.
+    #[error("cannot simulate {0}: {1}")]
+    Machine(String, String),
+    /// The machine has no cache of the level asked for: its name, the level, and what it has.
+    #[error("{0} has no {1}; it has {2}")]
+    NoLevel(String, Level, String),
+    /// The program, given by its command, has no leaf tasks that touch anything.
+    #[error("{0} has no tasks that fork nothing; statistics are of pairs of those")]
+    NoTasks(String),
 }
 
 /// The six cells of every ordered pair of some tasks, in one cache.
@@ -94,7 +63,7 @@ impl Pairs {
     ) -> Result<Self, FootprintError> {
         let (cluster, level) = find(machine, level)?;
         if tasks.is_empty() {
-            return Err(FootprintError::NoTasks { program: tasks.name().to_owned() });
+            return Err(FootprintError::NoTasks(tasks.name().to_owned()));
         }
         let count = most.clamp(1, tasks.len());
         let chosen: Vec<usize> = (0..count).map(|i| i * tasks.len() / count).collect();
@@ -135,7 +104,7 @@ impl Pairs {
 fn no_level(machine: &Machine, level: Level) -> FootprintError {
     let known: Vec<String> = machine.levels().iter().map(Level::to_string).collect();
     let known = if known.is_empty() { "no caches".to_owned() } else { known.join(", ") };
-    FootprintError::NoLevel { machine: machine.name.clone(), level, known }
+    FootprintError::NoLevel(machine.name.clone(), level, known)
 }
 
 /// The cache of `level` above the first worker; the innermost where no level is given.

@@ -92,28 +92,24 @@ impl Fbs<'_> {
     /// Runs the tasks that come in the order `arrival`, all of them there from the start. O(touches
     /// + looks).
     pub fn run(&self, machine: &Machine, core: &mut Core, tasks: &Tasks, arrival: &[u32]) -> Ran {
-        let settings = match self.how {
+        let mut settings = self.settings;
+        if matches!(self.how, How::Contents) {
             // One at a time, within the same bound on displacement.
-            How::Contents => {
-                let execute = u32::try_from(self.settings.execute).unwrap_or(u32::MAX);
-                let age =
-                    self.settings.age.saturating_add(1).saturating_mul(execute).saturating_sub(1);
-                Settings { execute: 1, age, ..self.settings }
-            }
-            _ => self.settings,
-        };
+            let execute = u32::try_from(settings.execute).unwrap_or(u32::MAX);
+            let passed = settings.age.saturating_add(1).saturating_mul(execute);
+            settings = Settings { execute: 1, age: passed.saturating_sub(1), ..settings };
+        }
         let Ok(mut window) = Window::new(settings) else {
             return in_order(core, tasks, arrival.iter().copied());
         };
         window.extend((0..).zip(arrival.iter().copied()));
-        let classes = |classes: &[u32]| classes.iter().max().map_or(0, |most| *most as usize + 1);
-        let mut learned = match self.how {
-            How::Learned(of, ..) => Learned::new(classes(of)),
-            _ => Learned::new(0),
-        };
-        let mut frames = match self.how {
-            How::Learned(_, cluster, _) => Frames::new(core.caches(), machine, cluster),
-            _ => None,
+        let class = |classes: &[u32], task: &Arrived| classes[task.1 as usize] as usize;
+        let (mut learned, mut frames) = match self.how {
+            How::Learned(classes, cluster, _) => {
+                let count = classes.iter().max().map_or(0, |most| *most as usize + 1);
+                (Learned::new(count), Frames::new(core.caches(), machine, cluster))
+            }
+            _ => (Learned::new(0), None),
         };
         let price = Price { look: self.charge.look, affinity: self.charge.saved };
         let mut budget = self.budget.then(|| Budget::new(price, settings.decide));
@@ -122,8 +118,13 @@ impl Fbs<'_> {
         let (mut now, mut place) = (Vec::new(), 0usize);
         while !window.is_empty() {
             let before = previous.as_ref();
-            let affinity = |a: &Arrived, b: &Arrived| self.affinity(&learned, *a, *b);
-            let decision = match self.how {
+            let affinity = |a: &Arrived, b: &Arrived| match self.how {
+                How::Oracle(oracle, _) => oracle.affinity(a.1 as usize, b.1 as usize),
+                How::Learned(of, ..) => learned.affinity(class(of, a), class(of, b)),
+                How::Given(of, given, _) => given.affinity(class(of, a), class(of, b)),
+                How::Key | How::Contents => 0,
+            };
+            let looks = match self.how {
                 How::Key => window.decide_by_key(before, |task| task.1, &mut now),
                 How::Contents => {
                     let wait = |_: &Arrived, next: &Arrived| {
@@ -135,49 +136,26 @@ impl Fbs<'_> {
                     window.decide(before, order, affinity, budget.as_mut(), &mut now)
                 }
             };
-            ran.looks += decision.looks;
-            ran.deciding += decision.looks as f64 * self.charge.look;
-            let cycles = match (&mut frames, &self.how) {
-                (Some(frames), How::Learned(classes, ..)) => {
-                    let mut before = previous;
-                    let run = |task: &Arrived| {
-                        let cycles = core.run(tasks, task.1 as usize, Some(frames));
-                        let affinity = frames.end_task().affinity();
-                        if let Some(before) = before.replace(*task) {
-                            let class = |task: Arrived| classes[task.1 as usize] as usize;
-                            learned.note(class(before), class(*task), affinity);
-                        }
-                        cycles
-                    };
-                    now.iter().map(run).sum()
-                }
-                _ => now.iter().map(|task| core.run(tasks, task.1 as usize, None)).sum(),
-            };
-            if let Some(budget) = &mut budget {
-                budget.ran(cycles);
-            }
-            ran.cycles += cycles;
+            ran.looks += looks;
+            ran.deciding += looks as f64 * self.charge.look;
+            let mut cycles = 0.0;
             for task in now.drain(..) {
+                cycles += core.run(tasks, task.1 as usize, frames.as_mut());
+                if let (Some(frames), How::Learned(classes, ..)) = (&mut frames, &self.how) {
+                    let affinity = frames.end_task().affinity();
+                    if let Some(before) = &previous {
+                        learned.note(class(classes, before), class(classes, &task), affinity);
+                    }
+                }
                 ran.latest = ran.latest.max(place.saturating_sub(task.0 as usize));
                 place += 1;
                 previous = Some(task);
             }
+            ran.cycles += cycles;
+            if let Some(budget) = &mut budget {
+                budget.ran(cycles);
+            }
         }
         ran
-    }
-
-    fn affinity(&self, learned: &Learned, before: Arrived, next: Arrived) -> i64 {
-        let (before, next) = (before.1 as usize, next.1 as usize);
-        let class = |classes: &[u32], task: usize| classes[task] as usize;
-        match &self.how {
-            How::Oracle(oracle, _) => oracle.affinity(before, next),
-            How::Learned(classes, ..) => {
-                learned.affinity(class(classes, before), class(classes, next))
-            }
-            How::Given(classes, given, _) => {
-                given.affinity(class(classes, before), class(classes, next))
-            }
-            How::Key | How::Contents => 0,
-        }
     }
 }

@@ -14,8 +14,10 @@ use super::Core;
 pub struct Tasks {
     /// What was recorded.
     name: String,
-    line: Bytes,
-    lines: u32,
+    /// Bytes of a line.
+    pub(super) line: Bytes,
+    /// Line numbers lie below this.
+    pub(super) lines: u32,
     /// Of all tasks, in a row: line × 2, and 1 for a write.
     touches: Vec<u32>,
     /// Where each task's touches end.
@@ -38,11 +40,9 @@ impl Tasks {
         };
         for task in (0..program.tasks()).map(TaskId) {
             let ops = program.ops(task);
+            let strand = |op: &Op| if let Op::Strand(strand) = op { Some(*strand) } else { None };
+            let strands: Vec<StrandId> = ops.iter().filter_map(strand).collect();
             let is_leaf = !ops.iter().any(|op| matches!(op, Op::Fork { .. }));
-            let strands: Vec<StrandId> = ops
-                .iter()
-                .filter_map(|op| if let Op::Strand(strand) = op { Some(*strand) } else { None })
-                .collect();
             if is_leaf && !strands.is_empty() {
                 tasks.add(program, &strands);
             }
@@ -63,12 +63,8 @@ impl Tasks {
                     break;
                 }
                 self.touches.extend(buffer[..count].iter().map(|touch| {
-                    let line = if touch.stack {
-                        program.lines().saturating_add(touch.line)
-                    } else {
-                        touch.line
-                    };
-                    line << 1 | u32::from(touch.write)
+                    let from = if touch.stack { program.lines() } else { 0 };
+                    from.saturating_add(touch.line) << 1 | u32::from(touch.write)
                 }));
             }
         }
@@ -139,15 +135,5 @@ impl Tasks {
     /// Where there is no such task.
     pub fn accesses(&self, task: usize) -> u64 {
         self.accesses[task]
-    }
-
-    /// Line numbers lie below this.
-    pub(super) fn lines(&self) -> u32 {
-        self.lines
-    }
-
-    /// Bytes of a line.
-    pub(super) fn line(&self) -> Bytes {
-        self.line
     }
 }

@@ -1,33 +1,34 @@
 //! Orders of tasks that were made by hand.
 
 use befit_cache::footprint::Frames;
-use befit_machine::{Bytes, Machine, WorkerId};
-use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
+use befit_machine::{Level, Machine, WorkerId};
+use befit_program::{Declared, ProgramBuilder, ScopeId};
 use befit_sched::footprint::{Order, Settings};
 
 use super::*;
+use crate::tests::program;
 
-fn builder() -> ProgramBuilder {
-    ProgramBuilder::new(Meta { name: "by hand".to_owned(), line_size: Bytes(64), filter: 1 })
+/// Tasks that `task` fills, one after another.
+fn tasks<T>(
+    of: impl IntoIterator<Item = T>,
+    mut task: impl FnMut(&mut ProgramBuilder, T),
+) -> Tasks {
+    Tasks::of(&program(|b| {
+        for one in of {
+            b.fork(ScopeId(1), Declared::default()).unwrap();
+            task(b, one);
+            b.end().unwrap();
+        }
+        b.sync(ScopeId(1)).unwrap();
+    }))
 }
 
-/// Each task reads these lines once.
-fn program(tasks: &[Vec<u64>]) -> Program {
-    let mut builder = builder();
-    for lines in tasks {
-        builder.fork(ScopeId(1), Declared::default()).unwrap();
-        lines.iter().for_each(|line| builder.touch(*line, false, false));
-        builder.work(lines.len() as u64, 0, 0);
-        builder.end().unwrap();
-    }
-    builder.sync(ScopeId(1)).unwrap();
-    builder.finish().unwrap()
-}
-
+/// Each task reads `length` lines once, from one of `firsts` on.
 fn windows(firsts: impl IntoIterator<Item = u64>, length: u64) -> Tasks {
-    let tasks: Vec<Vec<u64>> =
-        firsts.into_iter().map(|first| (first..first + length).collect()).collect();
-    Tasks::of(&program(&tasks))
+    tasks(firsts, |b, first| {
+        (first..first + length).for_each(|line| b.touch(line, false, false));
+        b.work(length, 0, 0);
+    })
 }
 
 fn gems() -> Machine {
@@ -81,9 +82,8 @@ fn pairs_of_tasks_have_six_cells_each_in_any_cache_of_the_machine() {
             assert!(pairs.cells.iter().all(|cells| cells.frames() == frames));
         }
     }
-    let error =
-        Pairs::of(&tasks, &gems(), Some(befit_machine::Level(3)), 5).unwrap_err().to_string();
-    assert_eq!(error, "gems-sparc has no L3; it has L1, L2");
+    let error = Pairs::of(&tasks, &gems(), Some(Level(3)), 5).unwrap_err();
+    assert_eq!(error.to_string(), "gems-sparc has no L3; it has L1, L2");
 }
 
 #[test]
@@ -92,19 +92,14 @@ fn condensed_tasks_cost_the_same_in_every_order_and_have_the_same_cells() {
     // Few lines, some of them in one set of the L1 (256 sets): repeats that stay, and repeats that
     // go.
     let mut random = fastrand::Rng::with_seed(1);
-    let mut builder = builder();
-    for _ in 0..40 {
-        builder.fork(ScopeId(1), Declared::default()).unwrap();
+    let tasks = tasks(0..40, |b, _| {
         for _ in 0..60 {
             let line = random.u64(0..6) + 256 * random.u64(0..3) + random.u64(0..200);
-            builder.touch(line, random.bool(), false);
-            builder.touch(random.u64(0..6), random.u8(0..8) == 0, false);
+            b.touch(line, random.bool(), false);
+            b.touch(random.u64(0..6), random.u8(0..8) == 0, false);
         }
-        builder.work(100, 60, 0);
-        builder.end().unwrap();
-    }
-    builder.sync(ScopeId(1)).unwrap();
-    let tasks = Tasks::of(&builder.finish().unwrap());
+        b.work(100, 60, 0);
+    });
     let core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
     let condensed = tasks.clone().condensed(&core, &machine);
     let touches =
@@ -141,12 +136,12 @@ fn mixed() -> (Machine, Tasks, Vec<u32>) {
     (gems(), tasks, arrival)
 }
 
-fn cycles(how: How, settings: Settings, budget: bool) -> Ran {
+fn cycles(how: How, settings: Settings) -> Ran {
     let (machine, tasks, arrival) = mixed();
     let mut core = Core::new(&machine, &tasks, reading(Latencies::Exclusive)).unwrap();
     in_order(&mut core, &tasks, 0..400);
     let charge = Charge::on(&machine, 2.0);
-    Fbs { settings, how, charge, budget }.run(&machine, &mut core, &tasks, &arrival)
+    Fbs { settings, how, charge, budget: false }.run(&machine, &mut core, &tasks, &arrival)
 }
 
 #[test]
@@ -165,16 +160,12 @@ fn every_way_to_decide_beats_arrival_and_keeps_the_bound() {
         How::Key,
         How::Contents,
     ] {
-        let ran = cycles(how.clone(), settings, false);
+        let ran = cycles(how.clone(), settings);
         assert!(ran.cycles < 0.97 * fifo, "{how:?}: {} of {fifo}", ran.cycles);
         assert!(ran.latest < 5 * 16);
     }
-    let exact = cycles(
-        How::Oracle(&oracle, Order::Exact),
-        Settings { decide: 8, execute: 4, age: 4 },
-        false,
-    );
-    assert!(exact.cycles < fifo);
+    let settings = Settings { decide: 8, execute: 4, age: 4 };
+    assert!(cycles(How::Oracle(&oracle, Order::Exact), settings).cycles < fifo);
 }
 
 #[test]

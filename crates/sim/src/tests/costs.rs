@@ -30,18 +30,15 @@ fn hardware_threads_share_their_cores_issue_slots() {
 
 #[test]
 fn misses_cost_latency_once_a_line_or_once_a_window_and_streams_overlap() {
-    let stride = program(|b| {
-        for i in 0..1000 {
-            b.touch((i * 7919) % 100_000, false, false);
-            b.work(1, 0, 0);
-        }
-    });
-    let stream = program(|b| {
-        for i in 0..1000 {
-            b.touch(i, false, false);
-            b.work(1, 0, 0);
-        }
-    });
+    let touching = |line: fn(u64) -> u64| {
+        program(|b| {
+            for i in 0..1000 {
+                b.touch(line(i), false, false);
+                b.work(1, 0, 0);
+            }
+        })
+    };
+    let (stride, stream) = (touching(|i| (i * 7919) % 100_000), touching(|i| i));
     let mut machine = machine("core:1 l1:1(size=32768) pu:1");
     machine.memory.latency = Cycles(200);
     machine.memory.parallelism = 4.0;
@@ -87,10 +84,8 @@ fn a_contended_lock_is_waited_for() {
     let machine = machine("core:16 l1:1(size=32768) pu:1");
     let time = |lock| {
         let costs = Costs { lock, ..FREE };
-        run(&program, &machine, &Settings { costs, ..Settings::new(SchedulerKind::Sb, 1) }, &|_| {})
-            .unwrap()
-            .time
-            .0
+        let settings = Settings { costs, ..Settings::new(SchedulerKind::Sb, 1) };
+        run(&program, &machine, &settings, &|_| {}).unwrap().time.0
     };
     // Each of the 2,000 tasks passes the root's lock twice, whichever worker runs it.
     assert!(time(100) > 2000 * 2 * 100, "{}", time(100));

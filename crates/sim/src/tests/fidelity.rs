@@ -106,9 +106,9 @@ fn progress_reports_every_touch_in_the_end() {
 }
 
 #[test]
-fn a_task_forked_into_an_outer_scope_is_waited_for_there() {
+fn tasks_of_outer_scopes_and_detached_ones_run_before_the_program_goes_on() {
     // The child's own child counts against the root's scope; the child does not wait for it.
-    let program = program(|b| {
+    let outer = program(|b| {
         b.fork(ScopeId(1), Declared::default()).unwrap();
         b.fork(ScopeId(1), Declared::default()).unwrap();
         b.work(100_000, 0, 0);
@@ -117,19 +117,14 @@ fn a_task_forked_into_an_outer_scope_is_waited_for_there() {
         b.sync(ScopeId(1)).unwrap();
         b.work(10, 0, 0);
     });
-    let outcome =
-        simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
-    assert!(outcome.time.0 >= 100_010, "the root's last strand came after its grandchild");
-}
-
-#[test]
-fn a_detached_task_is_run_before_the_program_ends() {
-    let program = program(|b| {
+    let detached = program(|b| {
         b.fork(ScopeId(0), Declared::default()).unwrap();
         b.work(50_000, 0, 0);
         b.end().unwrap();
     });
-    let outcome =
-        simulate(&program, &machine("core:2 l1:1(size=32768) pu:1"), SchedulerKind::Ws, 1);
-    assert!(outcome.time.0 >= 50_000, "{outcome:?}");
+    let machine = machine("core:2 l1:1(size=32768) pu:1");
+    for (program, least) in [(outer, 100_010), (detached, 50_000)] {
+        let outcome = simulate(&program, &machine, SchedulerKind::Ws, 1);
+        assert!(outcome.time.0 >= least, "{outcome:?}");
+    }
 }

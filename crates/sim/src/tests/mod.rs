@@ -11,7 +11,7 @@ use befit_sched::SchedulerKind;
 use crate::{Outcome, Settings, run};
 
 /// A program named after nothing, built by `f`.
-fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {
+pub(crate) fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {
     let meta = Meta { name: "test".into(), line_size: Bytes(64), filter: 8 };
     let mut builder = ProgramBuilder::new(meta);
     f(&mut builder);

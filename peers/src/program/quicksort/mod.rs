@@ -9,7 +9,7 @@ mod serial;
 use std::time::Duration;
 
 use super::{filled, random, timed};
-use crate::{error::Error, runtime::Runtime};
+use crate::{Error, runtime::Runtime};
 
 /// Elements of a part of the partition; fewer are sorted by one thread.
 const PART: usize = 1 << 14;
@@ -25,9 +25,8 @@ pub(crate) fn run<R: Runtime>(runtime: &R, n: usize) -> Result<Duration, Error> 
         return Err(Error::WrongResult("it is not sorted".to_owned()));
     }
     if fingerprint(&data) != before {
-        return Err(Error::WrongResult(
-            "it does not hold the elements that were to be sorted".to_owned(),
-        ));
+        let what = "it does not hold the elements that were to be sorted";
+        return Err(Error::WrongResult(what.to_owned()));
     }
     Ok(time)
 }

@@ -1,7 +1,7 @@
 //! The way of one access through the caches.
 
 use super::{
-    General,
+    General, On,
     directory::{assign, take},
 };
 use crate::{
@@ -30,34 +30,26 @@ fn own(cache: u32) -> Access {
     Access { found: Found::Own(cluster_of(cache)), invalidated: false, written_back: 0 }
 }
 
-impl General {
-    /// One access, on `lanes`, with `H` words of chains in a row of the directory.
+impl<L: Lanes, const H: usize> On<'_, L, H> {
+    /// One access.
     ///
     /// All caches that miss take the line in at once, each picking the entry that makes room; then
     /// other workers' copies are dealt with; then the entries that made room go their way, the
     /// outermost first.
     #[inline(always)]
-    pub(in crate::hierarchy) fn access<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        access: LineAccess,
-    ) -> Access {
+    pub(in crate::hierarchy) fn access(self, model: &mut General, access: LineAccess) -> Access {
         let LineAccess { worker, line, write } = access;
-        assert!(
-            line < self.lines,
-            "line {line} is beyond the {} lines of the hierarchy",
-            self.lines
-        );
-        let path = layout.paths[worker.index()];
-        let steps = layout.steps::<H>(path, worker.index());
+        let lines = model.lines;
+        assert!(line < lines, "line {line} is beyond the {lines} lines of the hierarchy");
+        let path = self.layout.paths[worker.index()];
+        let steps = self.layout.steps::<H>(path, worker.index());
         let mut way = Way { found: steps.steps.len(), entry: 0, victims: [EMPTY; MAX_DEPTH] };
         if let Some(step) = steps.steps.first() {
             let dirty = if write { DIRTY } else { 0 };
-            let counts = &mut self.counts[step.cache as usize];
+            let counts = &mut model.counts[step.cache as usize];
             counts.accesses.0 += 1;
             let cache = (step.cache, &step.geometry);
-            let lookup = self.store.touch(lanes, cache, line, dirty, dirty | step.fill);
+            let lookup = model.store.touch(self.lanes, cache, line, dirty, dirty | step.fill);
             if lookup.hit {
                 if path.private > 0 && (!write || lookup.old & DIRTY != 0) {
                     return own(step.cache);
@@ -67,17 +59,16 @@ impl General {
             } else {
                 counts.misses.0 += 1;
                 way.victims[0] = lookup.old;
-                self.climb(lanes, steps, line, &mut way);
+                self.climb(model, steps, line, &mut way);
             }
         }
-        self.finish::<L, H>(layout, lanes, steps, path.private as usize, access, way)
+        self.finish(model, steps, path.private as usize, access, way)
     }
 
     #[inline(always)]
-    fn finish<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
+    fn finish(
+        self,
+        model: &mut General,
         steps: Steps,
         private: usize,
         LineAccess { line, write, .. }: LineAccess,
@@ -87,55 +78,54 @@ impl General {
         let mut access = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
         } else {
-            self.consult::<L, H>(layout, lanes, steps, line, write, &mut way)
+            self.consult(model, steps, line, write, &mut way)
         };
         if way.found > 0 && steps.steps.get(way.found).is_some_and(|s| s.victims_only) {
-            self.leave_victim_cache::<L, H>(layout, lanes, steps, line, way.found);
+            self.leave_victim_cache(model, steps, line, way.found);
         }
         // From the step that has the line on there are no victims.
-        join_victims(layout, steps, &mut way.victims);
+        join_victims(self.layout, steps, &mut way.victims);
         for (i, entry) in way.victims.iter().enumerate().take(steps.steps.len()).rev() {
-            access.written_back += self.evict_from::<L, H>(layout, lanes, steps, i, *entry);
+            access.written_back += self.evict_from(model, steps, i, *entry);
         }
         access
     }
 
     /// Looks for the line above the innermost cache, taking it in on the way.
     #[inline(always)]
-    fn climb<L: Lanes>(&mut self, lanes: L, steps: Steps, line: u32, way: &mut Way) {
+    fn climb(self, model: &mut General, steps: Steps, line: u32, way: &mut Way) {
         for (i, step) in steps.steps.iter().enumerate().skip(1) {
             if step.victims_only {
-                if let Some(entry) = self.store.peek(lanes, &step.geometry, line) {
+                if let Some(entry) = model.store.peek(self.lanes, &step.geometry, line) {
                     (way.found, way.entry) = (i, entry);
                     return;
                 }
             } else {
                 let cache = (step.cache, &step.geometry);
-                let lookup = self.store.touch(lanes, cache, line, 0, step.fill);
+                let lookup = model.store.touch(self.lanes, cache, line, 0, step.fill);
                 if lookup.hit {
                     (way.found, way.entry) = (i, lookup.old);
                     return;
                 }
                 way.victims[i % MAX_DEPTH] = lookup.old;
             }
-            self.counts[step.cache as usize].misses.0 += 1;
+            model.counts[step.cache as usize].misses.0 += 1;
         }
     }
 
     /// Looks the line up in the directory, deals with other workers' copies and enters the new
     /// ones.
     #[inline(always)]
-    fn consult<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
+    fn consult(
+        self,
+        model: &mut General,
         steps: Steps,
         line: u32,
         write: bool,
         way: &mut Way,
     ) -> Access {
         let depth = steps.steps.len();
-        let row = self.directory.row_mut(line);
+        let row = model.directory.row_mut(line);
         let mut others = [0u64; H];
         let mut any = 0;
         for ((others, word), mask) in others.iter_mut().zip(&*row).zip(steps.others) {
@@ -145,7 +135,7 @@ impl General {
         for (i, step) in steps.steps.iter().enumerate() {
             if i < way.found {
                 let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
-                self.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
+                model.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
             }
         }
         if depth > 0 {
@@ -154,7 +144,7 @@ impl General {
                 *word |= filled;
             }
         }
-        let bit = layout.modified;
+        let bit = self.layout.modified;
         let word = &mut row[(bit / 64) as usize];
         let modified = *word >> (bit % 64) & 1 != 0;
         let known = way.found < depth || any != 0;
@@ -165,17 +155,16 @@ impl General {
         if let Some(step) = steps.steps.get(way.found) {
             access.found = Found::Own(cluster_of(step.cache));
         } else if any != 0 {
-            access.found = self.elsewhere(steps, &others);
+            access.found = self.elsewhere(model, steps, &others);
         } else {
-            self.totals.memory_reads.0 += 1;
+            model.totals.memory_reads.0 += 1;
         }
         if any != 0 && write {
-            self.invalidate(layout, lanes, line, &others);
+            self.invalidate(model, line, &others);
             access.invalidated = true;
         } else if any != 0 && modified {
             let on_no_path = way.found == depth;
-            let (written, brought_in) =
-                self.downgrade::<L, H>(layout, lanes, steps, line, &others, on_no_path);
+            let (written, brought_in) = self.downgrade(model, steps, line, &others, on_no_path);
             access.written_back += written;
             if brought_in {
                 // Another line had to leave, so that the flags of the entries in flight may be
@@ -184,7 +173,7 @@ impl General {
             }
         }
         if write && depth == 0 {
-            self.totals.memory_writes.0 += 1;
+            model.totals.memory_writes.0 += 1;
             access.written_back += 1;
         }
         access
@@ -192,14 +181,14 @@ impl General {
 
     /// Where a line is that is on no cache of the path, but in some of the chains `others`.
     #[inline(always)]
-    fn elsewhere<const H: usize>(&mut self, steps: Steps, others: &[u64; H]) -> Found {
+    fn elsewhere(self, model: &mut General, steps: Steps, others: &[u64; H]) -> Found {
         match steps.common(others) {
             Some(cache) => {
-                self.totals.sibling_hits.0 += 1;
+                model.totals.sibling_hits.0 += 1;
                 Found::Sibling(cluster_of(cache))
             }
             None => {
-                self.totals.remote_hits.0 += 1;
+                model.totals.remote_hits.0 += 1;
                 Found::Remote
             }
         }
@@ -209,43 +198,30 @@ impl General {
     /// below share it (else a modified line would have copies beside it; AMD's victim caches keep
     /// shared lines as well).
     #[inline(never)]
-    fn leave_victim_cache<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        steps: Steps,
-        line: u32,
-        found: usize,
-    ) {
+    fn leave_victim_cache(self, model: &mut General, steps: Steps, line: u32, found: usize) {
         let (step, inner, leaf) = (&steps.steps[found], &steps.steps[found - 1], &steps.steps[0]);
-        let row = self.directory.row(line);
+        let row = model.directory.row(line);
         let below = &steps.below[found * H..][..H];
         if (0..H).any(|h| row[h] & below[h] & steps.others[h] != 0) {
-            self.store.touch(lanes, (step.cache, &step.geometry), line, 0, 0);
+            model.store.touch(self.lanes, (step.cache, &step.geometry), line, 0, 0);
             return;
         }
-        let entry = self.store.remove(lanes, &step.geometry, line);
+        let entry = model.store.remove(self.lanes, &step.geometry, line);
         if entry.is_some_and(|e| e & DIRTY != 0) {
-            self.store.flag(lanes, &leaf.geometry, line, DIRTY, 0);
+            model.store.flag(self.lanes, &leaf.geometry, line, DIRTY, 0);
         }
         let filled = inner.chain == step.chain && !inner.victims_only;
-        if !filled && !self.chain_has(layout, lanes, step.chain, line) {
-            self.directory.clear(line, step.chain);
+        if !filled && !self.chain_has(model, step.chain, line) {
+            model.directory.clear(line, step.chain);
         }
     }
 
     /// Whether some cache of `chain` has `line`.
-    pub(super) fn chain_has<L: Lanes>(
-        &self,
-        layout: &Layout,
-        lanes: L,
-        chain: u32,
-        line: u32,
-    ) -> bool {
-        let caches = &layout.chains[chain as usize].caches;
-        caches
-            .iter()
-            .any(|c| self.store.peek(lanes, &layout.caches[*c as usize].geometry, line).is_some())
+    pub(super) fn chain_has(self, model: &General, chain: u32, line: u32) -> bool {
+        self.layout.chains[chain as usize].caches.iter().any(|cache| {
+            let info = &self.layout.caches[*cache as usize];
+            model.store.peek(self.lanes, &info.geometry, line).is_some()
+        })
     }
 }
 

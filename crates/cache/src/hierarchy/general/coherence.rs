@@ -1,10 +1,10 @@
 //! Coherence: an access invalidates or cleans other workers' copies of its line.
 
-use super::General;
+use super::{General, On};
 use crate::{
     hierarchy::{
         self,
-        layout::{Layout, NONE, Steps},
+        layout::{NONE, Steps},
     },
     lanes::Lanes,
     sets::DIRTY,
@@ -17,26 +17,20 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
     words.into_iter().enumerate().flat_map(bits_of)
 }
 
-impl General {
+impl<L: Lanes, const H: usize> On<'_, L, H> {
     /// A write takes the line away from the chains `others`. A modified copy goes to the writer.
     #[inline(always)]
-    pub(super) fn invalidate<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        line: u32,
-        others: &[u64; H],
-    ) {
+    pub(super) fn invalidate(self, model: &mut General, line: u32, others: &[u64; H]) {
         for chain in bits(*others) {
-            for cache in &layout.chains[chain as usize].caches {
-                let info = &layout.caches[*cache as usize];
-                if self.store.remove(lanes, &info.geometry, line).is_some() {
-                    self.counts[*cache as usize].invalidations.0 += 1;
-                    self.directory.set(line, info.lost);
+            for cache in &self.layout.chains[chain as usize].caches {
+                let info = &self.layout.caches[*cache as usize];
+                if model.store.remove(self.lanes, &info.geometry, line).is_some() {
+                    model.counts[*cache as usize].invalidations.0 += 1;
+                    model.directory.set(line, info.lost);
                 }
             }
         }
-        for (word, gone) in self.directory.row_mut(line).iter_mut().zip(others) {
+        for (word, gone) in model.directory.row_mut(line).iter_mut().zip(others) {
             *word &= !gone;
         }
     }
@@ -47,10 +41,9 @@ impl General {
     /// `on_no_path`: no cache of the path had the line. Returns how many lines were written to
     /// memory, and whether the common cache had to take the line in.
     #[inline(never)]
-    pub(super) fn downgrade<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
+    pub(super) fn downgrade(
+        self,
+        model: &mut General,
         steps: Steps,
         line: u32,
         others: &[u64; H],
@@ -58,13 +51,13 @@ impl General {
     ) -> (u8, bool) {
         let mut dirty = [0u64; H];
         for chain in bits(*others) {
-            let chain_info = &layout.chains[chain as usize];
+            let chain_info = &self.layout.chains[chain as usize];
             // A tracked cache of another domain that has the line has it modified: no other can.
             let mut was_dirty = chain_info.tracked;
             if !chain_info.tracked {
                 for cache in &chain_info.caches {
-                    let info = &layout.caches[*cache as usize];
-                    let entry = self.store.flag(lanes, &info.geometry, line, 0, DIRTY);
+                    let info = &self.layout.caches[*cache as usize];
+                    let entry = model.store.flag(self.lanes, &info.geometry, line, 0, DIRTY);
                     was_dirty |= entry.is_some_and(|e| info.tracked || e & DIRTY != 0);
                 }
             }
@@ -73,51 +66,45 @@ impl General {
         if dirty == [0; H] {
             if on_no_path {
                 // No copy is newer than memory; the bit was left over from one that was evicted.
-                self.directory.set_modified(line, false);
+                model.directory.set_modified(line, false);
             }
             return (0, false);
         }
         let Some(common) = steps.common(&dirty) else {
-            self.directory.set_modified(line, false);
-            self.totals.memory_writes.0 += 1;
+            model.directory.set_modified(line, false);
+            model.totals.memory_writes.0 += 1;
             return (1, false);
         };
-        let info = &layout.caches[common as usize];
-        if info.tracked || self.store.flag(lanes, &info.geometry, line, DIRTY, 0).is_some() {
+        let info = &self.layout.caches[common as usize];
+        if info.tracked || model.store.flag(self.lanes, &info.geometry, line, DIRTY, 0).is_some() {
             return (0, false);
         }
-        let evicted = self.bring_in(layout, lanes, common, line | DIRTY);
-        (self.evict::<L, H>(layout, lanes, common, evicted), true)
+        let evicted = self.bring_in(model, common, line | DIRTY);
+        (self.evict(model, common, evicted), true)
     }
 
     /// Removes the line from the caches below `cache`, which leaves its inclusive cache. Returns
     /// whether some copy was dirty.
     #[inline(always)]
-    pub(super) fn remove_below<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        cache: u32,
-        line: u32,
-    ) -> bool {
-        let info = layout.caches[cache as usize];
+    pub(super) fn remove_below(self, model: &mut General, cache: u32, line: u32) -> bool {
+        let info = self.layout.caches[cache as usize];
         let mut dirty = 0;
         let mut inner = info.inner;
         while inner != NONE {
-            let below = &layout.caches[inner as usize];
-            dirty |= self.store.remove(lanes, &below.geometry, line).unwrap_or(0);
+            let below = &self.layout.caches[inner as usize];
+            dirty |= model.store.remove(self.lanes, &below.geometry, line).unwrap_or(0);
             inner = below.inner;
         }
-        let below = &layout.below[info.chain as usize * H..][..H];
+        let below = &self.layout.below[info.chain as usize * H..][..H];
         let mut gone = [0u64; H];
-        for ((gone, word), below) in gone.iter_mut().zip(self.directory.row_mut(line)).zip(below) {
+        for ((gone, word), below) in gone.iter_mut().zip(model.directory.row_mut(line)).zip(below) {
             *gone = *word & below;
             *word &= !below;
         }
         for chain in bits(gone) {
-            for cache in &layout.chains[chain as usize].caches {
-                let info = &layout.caches[*cache as usize];
-                dirty |= self.store.remove(lanes, &info.geometry, line).unwrap_or(0);
+            for cache in &self.layout.chains[chain as usize].caches {
+                let info = &self.layout.caches[*cache as usize];
+                dirty |= model.store.remove(self.lanes, &info.geometry, line).unwrap_or(0);
             }
         }
         dirty & DIRTY != 0

@@ -1,24 +1,17 @@
 //! Eviction: where the lines go that make room.
 
-use super::{General, directory::take};
+use super::{General, On, directory::take};
 use crate::{
-    hierarchy::layout::{Layout, NONE, Role, Steps},
+    hierarchy::layout::{NONE, Role, Steps},
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
 };
 
-impl General {
+impl<L: Lanes, const H: usize> On<'_, L, H> {
     /// `entry` has made room in the cache of step `i`. As [`Self::evict`], with short cuts for
     /// common roles. Returns how many lines were written to memory.
     #[inline(always)]
-    pub(super) fn evict_from<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        steps: Steps,
-        i: usize,
-        entry: u32,
-    ) -> u8 {
+    pub(super) fn evict_from(self, model: &mut General, steps: Steps, i: usize, entry: u32) -> u8 {
         if entry == EMPTY {
             return 0;
         }
@@ -27,37 +20,37 @@ impl General {
         match step.role {
             Role::Inner if entry & ORPHAN == 0 => {
                 if entry & DIRTY != 0 {
-                    self.store.flag(lanes, &step.neighbour, line, DIRTY, 0);
-                    self.counts[step.cache as usize].writebacks.0 += 1;
+                    model.store.flag(self.lanes, &step.neighbour, line, DIRTY, 0);
+                    model.counts[step.cache as usize].writebacks.0 += 1;
                 }
                 0
             }
             Role::Outer => {
                 // The cache above is inclusive, so it has the line, and the directory knows whether
                 // it is modified.
-                self.counts[step.cache as usize].writebacks.0 += u64::from(entry >> 31);
-                if self.store.flag(lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
-                    self.directory.clear(line, step.chain);
+                model.counts[step.cache as usize].writebacks.0 += u64::from(entry >> 31);
+                if model.store.flag(self.lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
+                    model.directory.clear(line, step.chain);
                 }
                 0
             }
             Role::Tracked => {
-                let row = self.directory.row_mut(line);
+                let row = model.directory.row_mut(line);
                 let mut gone = 0;
                 for (word, below) in row.iter().zip(&steps.below[i * H..][..H]) {
                     gone |= word & below;
                 }
                 if gone != 0 {
-                    return self.evict::<L, H>(layout, lanes, step.cache, entry);
+                    return self.evict(model, step.cache, entry);
                 }
                 take(&mut row[(step.chain / 64) as usize], step.chain);
-                let bit = layout.modified;
+                let bit = self.layout.modified;
                 let dirty = take(&mut row[(bit / 64) as usize], bit);
-                self.counts[step.cache as usize].writebacks.0 += u64::from(dirty);
-                self.totals.memory_writes.0 += u64::from(dirty);
+                model.counts[step.cache as usize].writebacks.0 += u64::from(dirty);
+                model.totals.memory_writes.0 += u64::from(dirty);
                 u8::from(dirty)
             }
-            _ => self.evict::<L, H>(layout, lanes, step.cache, entry),
+            _ => self.evict(model, step.cache, entry),
         }
     }
 
@@ -68,42 +61,37 @@ impl General {
     /// only where that is a victim cache. An inclusive cache takes the line from the caches below
     /// as well. A write-back is not a use: it leaves the order of recency alone.
     #[inline(never)]
-    pub(super) fn evict<L: Lanes, const H: usize>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        mut cache: u32,
-        mut entry: u32,
-    ) -> u8 {
+    pub(super) fn evict(self, model: &mut General, mut cache: u32, mut entry: u32) -> u8 {
         let mut written = 0;
         while entry != EMPTY {
-            let info = layout.caches[cache as usize];
+            let info = self.layout.caches[cache as usize];
             let line = entry & LINE;
             let mut dirty = entry & DIRTY != 0;
             let mut inner_has = false;
             if info.inclusive {
-                dirty |= self.remove_below::<L, H>(layout, lanes, cache, line);
+                dirty |= self.remove_below(model, cache, line);
             } else if info.inner != NONE {
-                let inner = &layout.caches[info.inner as usize];
-                inner_has = self.store.flag(lanes, &inner.geometry, line, ORPHAN, 0).is_some();
+                let inner = &self.layout.caches[info.inner as usize];
+                inner_has =
+                    model.store.flag(self.lanes, &inner.geometry, line, ORPHAN, 0).is_some();
             }
             if info.tracked {
-                dirty = self.directory.take_modified(line);
+                dirty = model.directory.take_modified(line);
             }
-            let next = self.hand_up(layout, lanes, cache, line, dirty);
+            let next = self.hand_up(model, cache, line, dirty);
             written += u8::from(dirty && info.parent == NONE);
             // The chain still has the line where another of its caches does. The entry of an inner
             // cache says whether the next one has it; of the outermost it says nothing.
             let gone = match (info.inner_of_chain, info.inner) {
                 (false, NONE) => true,
-                (false, inner) if inner_has || layout.caches[inner as usize].inner == NONE => {
+                (false, inner) if inner_has || self.layout.caches[inner as usize].inner == NONE => {
                     !inner_has
                 }
                 (true, _) if entry & ORPHAN == 0 => false,
-                _ => !self.chain_has(layout, lanes, info.chain, line),
+                _ => !self.chain_has(model, info.chain, line),
             };
             if gone {
-                self.directory.clear(line, info.chain);
+                model.directory.clear(line, info.chain);
             }
             (cache, entry) = (info.parent, next);
         }
@@ -112,57 +100,44 @@ impl General {
 
     /// Passes a line to the cache above `cache`. Returns the entry that has to make room there.
     #[inline(always)]
-    fn hand_up<L: Lanes>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        cache: u32,
-        line: u32,
-        dirty: bool,
-    ) -> u32 {
-        let info = &layout.caches[cache as usize];
+    fn hand_up(self, model: &mut General, cache: u32, line: u32, dirty: bool) -> u32 {
+        let info = &self.layout.caches[cache as usize];
         if dirty {
-            self.counts[cache as usize].writebacks.0 += 1;
+            model.counts[cache as usize].writebacks.0 += 1;
         }
         if info.parent == NONE {
-            self.totals.memory_writes.0 += u64::from(dirty);
+            model.totals.memory_writes.0 += u64::from(dirty);
             return EMPTY;
         }
-        let above = &layout.caches[info.parent as usize];
+        let above = &self.layout.caches[info.parent as usize];
         if !dirty {
-            if !above.exclusive || self.store.peek(lanes, &above.geometry, line).is_some() {
+            if !above.exclusive || model.store.peek(self.lanes, &above.geometry, line).is_some() {
                 return EMPTY;
             }
-            return self.bring_in(layout, lanes, info.parent, line);
+            return self.bring_in(model, info.parent, line);
         }
         // A tracked cache is inclusive and has the line, and the directory knows that it is
         // modified.
         if above.tracked {
             return EMPTY;
         }
-        let may_have = info.inner_of_chain || self.directory.bit(line, above.chain);
-        if may_have && self.store.flag(lanes, &above.geometry, line, DIRTY, 0).is_some() {
+        let may_have = info.inner_of_chain || model.directory.bit(line, above.chain);
+        if may_have && model.store.flag(self.lanes, &above.geometry, line, DIRTY, 0).is_some() {
             return EMPTY;
         }
-        self.bring_in(layout, lanes, info.parent, line | DIRTY)
+        self.bring_in(model, info.parent, line | DIRTY)
     }
 
     /// Puts a line into `cache`, which does not have it. Returns the entry that has to make room.
     #[inline(always)]
-    pub(super) fn bring_in<L: Lanes>(
-        &mut self,
-        layout: &Layout,
-        lanes: L,
-        cache: u32,
-        entry: u32,
-    ) -> u32 {
-        let info = &layout.caches[cache as usize];
+    pub(super) fn bring_in(self, model: &mut General, cache: u32, entry: u32) -> u32 {
+        let info = &self.layout.caches[cache as usize];
         let line = entry & LINE;
         // Whether the next cache of the chain has the line is not known here: say that it may not.
         let orphan = if info.inner_of_chain { ORPHAN } else { 0 };
         let flags = entry & DIRTY | orphan;
-        let lookup = self.store.touch(lanes, (cache, &info.geometry), line, 0, flags);
-        self.directory.set(line, info.chain);
+        let lookup = model.store.touch(self.lanes, (cache, &info.geometry), line, 0, flags);
+        model.directory.set(line, info.chain);
         lookup.old
     }
 }

@@ -30,6 +30,14 @@ pub(super) struct General {
     pub(super) lines: u32,
 }
 
+/// What stays the same while accesses run: the machine's layout, the host's lanes, and `H` words of
+/// chains in a row of the directory. Its methods run accesses on a [`General`].
+#[derive(Clone, Copy)]
+pub(super) struct On<'a, L, const H: usize> {
+    pub(super) layout: &'a Layout,
+    pub(super) lanes: L,
+}
+
 impl General {
     /// Empty caches for the machine of `layout`, with these sets.
     pub(super) fn new(layout: &Layout, store: Store, lines: u32) -> Self {

@@ -39,13 +39,10 @@ impl Inclusive {
     /// Counts of the whole machine. O(workers).
     pub(in crate::hierarchy) fn totals(&self) -> Totals {
         let found = |at: usize| self.workers().iter().map(|w| Lines(w.found[at])).sum();
+        let written = |w: &WorkerState| Lines(w.writebacks[LAST] + w.shared);
         Totals {
             memory_reads: found(MEMORY),
-            memory_writes: self
-                .workers()
-                .iter()
-                .map(|w| Lines(w.writebacks[LAST] + w.shared))
-                .sum(),
+            memory_writes: self.workers().iter().map(written).sum(),
             remote_hits: found(REMOTE),
             // The last-level cache has all that is below it.
             sibling_hits: Lines(0),
@@ -94,18 +91,15 @@ impl Inclusive {
     }
 
     fn inner(&self, core: u32) -> &[Entries] {
-        let stride = self.caches.shape.inner_stride() as usize;
-        &self.caches.inner[core as usize * stride..][..stride]
+        nth(&self.caches.inner, core, self.caches.shape.inner_stride())
     }
 
     fn outer(&self, core: u32) -> &[Entries] {
-        let stride = self.caches.shape.outer_stride() as usize;
-        &self.caches.outer[core as usize * stride..][..stride]
+        nth(&self.caches.outer, core, self.caches.shape.outer_stride())
     }
 
     fn last(&self, socket: u32) -> &[Tags] {
-        let stride = self.caches.shape.last_stride() as usize;
-        &self.caches.last[socket as usize * stride..][..stride]
+        nth(&self.caches.last, socket, self.caches.shape.last_stride())
     }
 
     /// Whether the directory says that cache number `cache`, or the other of its pair, has `line`.
@@ -121,4 +115,9 @@ impl Inclusive {
     pub(in crate::hierarchy) fn modified(&self, line: u32) -> bool {
         self.caches.rows.look(line)[0] & MODIFIED != 0
     }
+}
+
+/// The sets of cache number `number`, of `stride` sets each.
+fn nth<T>(sets: &[T], number: u32, stride: u32) -> &[T] {
+    &sets[number as usize * stride as usize..][..stride as usize]
 }

@@ -171,12 +171,8 @@ impl Inclusive {
     #[cold]
     #[inline(never)]
     pub(super) fn beyond(&self, LineAccess { worker, line, .. }: LineAccess) -> ! {
-        assert!(
-            worker.0 < self.worker_count,
-            "worker {} is beyond the {} of the machine",
-            worker.0,
-            self.worker_count
-        );
-        panic!("line {line} is beyond the {} lines of the hierarchy", self.caches.shape.lines);
+        let (WorkerId(worker), count, lines) = (worker, self.worker_count, self.caches.shape.lines);
+        assert!(worker < count, "worker {worker} is beyond the {count} of the machine");
+        panic!("line {line} is beyond the {lines} lines of the hierarchy");
     }
 }

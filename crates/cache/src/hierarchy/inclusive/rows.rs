@@ -23,9 +23,7 @@ pub(super) const MOST_WORKERS: usize = 64;
 
 /// Memory is older.
 pub(super) const MODIFIED: u64 = 1 << 63;
-/// The bits of all cores.
 pub(super) const CORES: u64 = (1 << 32) - 1;
-/// The bits of all sockets.
 pub(super) const SOCKETS: u64 = ((1 << 15) - 1) << 32;
 /// From a socket's bit to that of its having lost the line.
 pub(super) const TO_LOST: u32 = 16;
@@ -36,15 +34,6 @@ pub(super) const fn core_bit(core: u32) -> u64 {
 
 pub(super) const fn socket_bit(socket: u32) -> u64 {
     1 << (32 + socket)
-}
-
-pub(super) const fn lost_bit(socket: u32) -> u64 {
-    socket_bit(socket) << TO_LOST
-}
-
-/// In the second word.
-pub(super) const fn private_lost_bits(core: u32) -> u64 {
-    1 << core | 1 << (32 + core)
 }
 
 /// The rows of all lines, and behind them one of no line, which stays 0.

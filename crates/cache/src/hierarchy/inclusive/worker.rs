@@ -2,10 +2,7 @@
 
 use super::{
     Caches, Inclusive, Rows, Shape, Starts,
-    rows::{
-        MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, core_bit, lost_bit, private_lost_bits,
-        socket_bit,
-    },
+    rows::{MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, TO_LOST, core_bit, socket_bit},
 };
 use crate::{
     Found,
@@ -101,8 +98,8 @@ impl Inclusive {
                 without_core: !core_bit(core),
                 without_last: !(socket_bit(socket) | MODIFIED),
                 below: 0,
-                lost: lost_bit(socket),
-                private_lost: private_lost_bits(core),
+                lost: socket_bit(socket) << TO_LOST,
+                private_lost: core_bit(core) | core_bit(core) << 32,
                 outcomes: [own(inner), own(outer), own(last), Found::Remote, Found::Memory],
                 found: [0; 5],
                 writebacks: [0; 3],
@@ -144,9 +141,9 @@ impl Inclusive {
 
 /// The number of `cache` in order of appearance.
 fn number(seen: &mut Vec<u32>, cache: u32) -> u32 {
-    let number = seen.iter().position(|c| *c == cache).unwrap_or(seen.len());
-    if number == seen.len() {
+    let number = seen.iter().position(|c| *c == cache).unwrap_or_else(|| {
         seen.push(cache);
-    }
+        seen.len() - 1
+    });
     number as u32
 }

@@ -33,7 +33,7 @@ fn core(lines: u64) -> Part {
 #[test]
 fn a_core_for_each_bit_of_four_words_of_the_directory_can_be_modelled() {
     for cores in [63, 64, 200, 300, 500] {
-        let machine = machine((0..cores).map(|_| core(2)).collect());
+        let machine = machine(vec![core(2); cores as usize]);
         let mut caches = Hierarchy::new(&machine, 8, 0).unwrap();
         for w in 0..cores {
             caches.access(WorkerId(w), 5, false);
@@ -54,7 +54,7 @@ fn machines_that_cannot_be_modelled_say_why() {
         .fold(core(2), |below, level| cache(level, 2, 0, Inclusion::NonInclusive, vec![below]));
     for (parts, lines, expected) in [
         (
-            (0..600).map(|_| core(2)).collect(),
+            vec![core(2); 600],
             8,
             "the machine has 600 private caches and shared caches, more than the 511 that can be \
              modelled",

@@ -47,11 +47,8 @@ fn core(level: u8) -> BoxedStrategy<Part> {
     if level == 0 {
         return Just(Part::worker(None)).boxed();
     }
-    let more = if level == 1 {
-        prop_oneof![3 => Just(1usize), 1 => Just(2)].boxed()
-    } else {
-        Just(1).boxed()
-    };
+    let more = prop::bool::weighted(if level == 1 { 0.25 } else { 0.0 });
+    let more = more.prop_map(|more| 1 + usize::from(more));
     let own = (shape(level, 4 * u64::from(level)), more).prop_flat_map(move |(shape, n)| {
         prop::collection::vec(core(level - 1), n).prop_map(move |parts| cache(shape, parts))
     });
@@ -85,14 +82,11 @@ fn inclusive() -> impl Strategy<Value = Machine> {
             let lru = |level, sets, ways, inclusion, parts| {
                 cache((level, sets, ways, Replacement::Lru, inclusion), parts)
             };
-            let core = || {
-                let workers = vec![Part::worker(None); 1 + usize::from(threads)];
-                let l1 = lru(1, 1 << s1.min(s2), w1, Inclusion::NonInclusive, workers);
-                lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1])
-            };
-            let socket =
-                || lru(3, s3, w3, Inclusion::Inclusive, (0..cores).map(|_| core()).collect());
-            MachineSpec::new("inclusive", (0..sockets).map(|_| socket()).collect()).build().ok()
+            let workers = vec![Part::worker(None); 1 + usize::from(threads)];
+            let l1 = lru(1, 1 << s1.min(s2), w1, Inclusion::NonInclusive, workers);
+            let core = lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1]);
+            let socket = lru(3, s3, w3, Inclusion::Inclusive, vec![core; cores]);
+            MachineSpec::new("inclusive", vec![socket; sockets]).build().ok()
         },
     )
 }

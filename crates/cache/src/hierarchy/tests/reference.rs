@@ -73,14 +73,7 @@ impl<'a> Reference<'a> {
     }
 
     fn is_above(&self, a: usize, c: usize) -> bool {
-        let mut at = self.parent(c);
-        while let Some(p) = at {
-            if p == a {
-                return true;
-            }
-            at = self.parent(p);
-        }
-        false
+        std::iter::successors(self.parent(c), |at| self.parent(*at)).any(|at| at == a)
     }
 
     fn point_away(&mut self, c: usize, set: usize, way: usize) {
@@ -101,11 +94,9 @@ impl<'a> Reference<'a> {
         self.frame(c, line).unwrap().used = clock;
         if self.machine.clusters()[c].cache.unwrap().replacement == Replacement::TreePlru {
             let set = line as usize % self.cache(c).sets.len();
-            let way = self.cache(c).sets[set]
-                .iter()
-                .position(|f| f.is_some_and(|f| f.line == line))
-                .unwrap();
-            self.point_away(c, set, way);
+            let ways = &self.cache(c).sets[set];
+            let way = ways.iter().position(|f| f.is_some_and(|f| f.line == line));
+            self.point_away(c, set, way.unwrap());
         }
     }
 
@@ -165,10 +156,8 @@ impl<'a> Reference<'a> {
         if let Some(frame) = self.frame(parent, line) {
             frame.dirty |= dirty;
         } else if dirty || self.inclusion(parent) == Inclusion::Exclusive {
-            assert!(
-                self.inclusion(parent) != Inclusion::Inclusive,
-                "an inclusive cache has what is below"
-            );
+            let inclusive = self.inclusion(parent) == Inclusion::Inclusive;
+            assert!(!inclusive, "an inclusive cache has what is below");
             if let Some(old) = self.put(parent, line, dirty) {
                 return self.leave(parent, old);
             }
@@ -177,12 +166,8 @@ impl<'a> Reference<'a> {
     }
 
     pub(super) fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
-        let path: Vec<usize> = self
-            .machine
-            .path(worker)
-            .filter(|c| *c != ClusterId::ROOT)
-            .map(|c| c.index())
-            .collect();
+        let path = self.machine.path(worker).map(ClusterId::index).filter(|c| *c != 0);
+        let path: Vec<usize> = path.collect();
         let others: Vec<usize> =
             (1..self.caches.len()).filter(|c| !path.contains(c) && self.has(*c, line)).collect();
         let found = path.iter().position(|c| self.has(*c, line)).unwrap_or(path.len());

@@ -61,10 +61,8 @@ fn a_dirty_line_goes_up_level_by_level() {
     // of 2; then it leaves that as well.
     let written: Vec<u8> = (2..7).map(|l| c.access(WorkerId(0), l, false).written_back).collect();
     assert_eq!(written.iter().sum::<u8>(), 1);
-    assert_eq!(
-        (c.counts(L1).writebacks.0, c.counts(L2).writebacks.0, c.memory_writes().0),
-        (1, 1, 1)
-    );
+    let [l1, l2] = [L1, L2].map(|cache| c.counts(cache).writebacks.0);
+    assert_eq!((l1, l2, c.memory_writes().0), (1, 1, 1));
     c.check();
 }
 
@@ -74,10 +72,8 @@ fn what_an_inclusive_cache_evicts_takes_the_newer_data_below_with_it() {
     c.access(WorkerId(0), 1, true);
     c.access(WorkerId(0), 2, false);
     let access = c.access(WorkerId(0), 3, false);
-    assert_eq!(
-        (access.written_back, c.counts(L1).writebacks.0, c.counts(L2).writebacks.0),
-        (1, 0, 1)
-    );
+    let [l1, l2] = [L1, L2].map(|cache| c.counts(cache).writebacks.0);
+    assert_eq!((access.written_back, l1, l2), (1, 0, 1));
 }
 
 #[test]
@@ -93,10 +89,8 @@ fn a_write_takes_the_line_from_all_others_and_their_next_miss_is_counted_as_cohe
     // in the common L2.
     assert_eq!(reads(&mut c, 1, &[5]), [Own(L2)]);
     let other = c.counts(ClusterId(3));
-    assert_eq!(
-        (other.accesses.0, other.misses.0, other.coherence_misses.0, other.invalidations.0),
-        (2, 2, 1, 1)
-    );
+    let all = [other.accesses, other.misses, other.coherence_misses, other.invalidations];
+    assert_eq!(all.map(|lines| lines.0), [2, 2, 1, 1]);
     assert_eq!(c.counts(L2).coherence_misses.0, 0);
     assert_eq!(c.memory_writes().0, 0);
 }
@@ -177,10 +171,8 @@ fn misses_on_xeon_7560_are_as_by_hand() {
     // Twice over 16 MiB by one core: the second time everything is in L3 and nothing in L2.
     let lines = (16 << 20) / 64;
     walk(&mut c, lines);
-    assert_eq!(
-        (c.counts(l3).accesses.0, c.counts(l3).misses.0),
-        (2 * u64::from(lines), u64::from(lines))
-    );
+    let (accesses, misses) = (c.counts(l3).accesses.0, c.counts(l3).misses.0);
+    assert_eq!((accesses, misses), (2 * u64::from(lines), u64::from(lines)));
     // Twice over 48 MiB: LRU keeps nothing of use.
     let mut c = Hierarchy::new(&m, 1 << 20, 0).unwrap();
     walk(&mut c, 3 * lines);
@@ -203,8 +195,8 @@ fn replay(machine: &Machine, trace: &[(u32, u32, bool)]) {
 
 #[test]
 fn a_line_in_flight_from_the_outer_cache_of_a_chain_is_not_taken_for_an_orphan() {
-    let trace =
-        [(0, 4, false), (0, 24, false), (0, 40, false), (0, 4, true), (0, 20, true), (1, 4, false)];
+    let reads = [4, 24, 40].map(|line| (0, line, false));
+    let trace = [&reads[..], &[(0, 4, true), (0, 20, true), (1, 4, false)]].concat();
     replay(&shared_chain(NonInclusive), &trace);
 }
 

@@ -8,22 +8,23 @@
 //! of the overlay's own. That lockfile begins as a copy of the user's, so packages stay at the
 //! user's versions where befit does not need newer ones ([`lock`]).
 //!
-//! The tree ([`Links`]) mirrors the file system from its root down to the workspace, so paths that
-//! lead out of the workspace (`../other`) find what they mean.
+//! The tree mirrors the file system from its root down to the workspace, with real folders on the
+//! way and links to all that lies beside it, so paths that lead out of the workspace (`../other`)
+//! find what they mean.
 
-mod links;
 mod lock;
 
 use std::{
+    collections::BTreeSet,
+    ffi::OsString,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     io,
+    os::unix::fs::symlink,
     path::{Component, Path, PathBuf},
 };
 
 use serde_json::Value;
-
-use self::links::Links;
 
 /// The lockfile's name, which cargo does not let anyone choose.
 const LOCKFILE: &str = "Cargo.lock";
@@ -35,7 +36,8 @@ const LOCKED_FROM: &str = "Cargo.lock.from";
 #[derive(Debug)]
 pub(super) struct Workspace {
     root: PathBuf,
-    target: PathBuf,
+    /// The folder that cargo builds in.
+    pub(super) target: PathBuf,
     metadata: Value,
 }
 
@@ -47,11 +49,6 @@ impl Workspace {
         let target = path("target_directory").ok_or("it names no target_directory")?;
         let root = path("workspace_root").ok_or("it names no workspace_root")?;
         Ok(Self { root, target, metadata })
-    }
-
-    /// The folder that cargo builds in.
-    pub(super) fn target(&self) -> &Path {
-        &self.target
     }
 
     /// The dependencies of the workspace's packages, as cargo describes them.
@@ -90,8 +87,7 @@ impl Overlay {
         let mut hasher = DefaultHasher::new();
         workspace.root.hash(&mut hasher);
         let tree = folder.join(format!("overlay-{:016x}", hasher.finish()));
-        Links::new(&tree)
-            .lead_to(&workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
+        lead_to(&tree, &workspace.root, &[&workspace.root.join(LOCKFILE), &workspace.target])?;
         let overlay = Self { tree };
         overlay.lock(&workspace.root, rayon_core)?;
         Ok(overlay)
@@ -136,6 +132,45 @@ impl Overlay {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Mirrors the folder `place` (absolute), and those above it, in the folder `tree`: all but the
+/// `hidden` files and folders. Links that are there already stay, those that lead to nothing any
+/// more go; so others may use the tree meanwhile.
+fn lead_to(tree: &Path, place: &Path, hidden: &[&Path]) -> io::Result<()> {
+    let (mut real, mut mirrored) = (PathBuf::from("/"), tree.to_owned());
+    for component in place.components() {
+        let Component::Normal(name) = component else { continue };
+        let next = real.join(name);
+        mirror(&real, &mirrored, &[hidden, &[&next]].concat())?;
+        (real, mirrored) = (next, mirrored.join(name));
+    }
+    mirror(&real, &mirrored, hidden)
+}
+
+/// Makes links in the folder `mirrored` to all in the folder `real` that is not `hidden`.
+fn mirror(real: &Path, mirrored: &Path, hidden: &[&Path]) -> io::Result<()> {
+    fs::create_dir_all(mirrored)?;
+    // A folder above a workspace may be unreadable; then nothing in it can be of use, either.
+    let names: BTreeSet<OsString> = names_in(real).unwrap_or_default();
+    let wanted = |name: &OsString| !hidden.contains(&&*real.join(name));
+    for name in names_in(mirrored)?.iter().filter(|name| !(names.contains(*name) && wanted(name))) {
+        let link = mirrored.join(name);
+        if link.is_symlink() {
+            fs::remove_file(link)?;
+        }
+    }
+    for name in names.iter().filter(|name| wanted(name)) {
+        match symlink(real.join(name), mirrored.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn names_in(folder: &Path) -> io::Result<BTreeSet<OsString>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 #[cfg(test)]

@@ -18,21 +18,21 @@ fn touch(line: u64, write: bool, stack: bool) -> u64 {
 }
 
 fn hello() -> [u64; 2] {
-    [event(0, u64::from(VERSION) | 8 << 8 | 6 << 16), MAGIC]
+    [event(stream::HELLO, u64::from(VERSION) | 8 << 8 | 6 << 16), MAGIC]
 }
 
 fn fork(scope: u64, size: u64, strand: u64) -> [u64; 3] {
-    [event(1, scope), size, strand]
+    [event(stream::FORK, scope), size, strand]
 }
 
-const END: u64 = EVENT | 2 << KIND_SHIFT;
+const END: u64 = EVENT | stream::END << KIND_SHIFT;
 
 fn sync(scope: u64) -> u64 {
-    event(3, scope)
+    event(stream::SYNC, scope)
 }
 
 fn work(loads: u64, stores: u64, blocks: u64) -> [u64; 4] {
-    [event(4, 0), loads, stores, blocks]
+    [event(stream::WORK, 0), loads, stores, blocks]
 }
 
 /// A region with a child that touches three lines.
@@ -46,14 +46,17 @@ fn good() -> Vec<u64> {
         &work(5, 4, 3),
         &[END, sync(2)],
         &[END, sync(1)],
-        &[event(5, 7)],
+        &[event(stream::SKIPPED, 7)],
     ];
     parts.concat()
 }
 
-fn read_words(words: &[u64]) -> Result<Contents, StreamError> {
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-    read(&bytes[..], "by hand", &|_| {})
+fn read_words(words: &[u64]) -> Result<Recording, StreamError> {
+    read(&bytes_of(words)[..], "by hand", &|_| {})
+}
+
+fn bytes_of(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }
 
 /// Gives one byte at a time, as a pipe may.
@@ -70,7 +73,7 @@ impl io::Read for Drops<'_> {
 
 #[test]
 fn a_good_stream_becomes_its_program() {
-    let Contents { program, skipped_regions } = read_words(&good()).unwrap();
+    let Recording { program, skipped_regions } = read_words(&good()).unwrap();
     assert_eq!((program.tasks(), program.strands(), skipped_regions), (3, 1, 7));
     assert_eq!(
         (program.meta().name.as_str(), program.meta().filter, program.meta().line_size),
@@ -90,13 +93,13 @@ fn a_good_stream_becomes_its_program() {
 
 #[test]
 fn it_makes_no_difference_how_the_bytes_arrive() {
-    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let bytes = bytes_of(&good());
     assert_eq!(read(Drops(&bytes), "by hand", &|_| {}).unwrap().program.total_touches(), 3);
 }
 
 #[test]
 fn progress_adds_up_to_all_touches() {
-    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let bytes = bytes_of(&good());
     let sum = std::cell::Cell::new(0);
     read(&bytes[..], "by hand", &|n| sum.set(sum.get() + n)).unwrap();
     assert_eq!(sum.get(), 3);
@@ -104,7 +107,7 @@ fn progress_adds_up_to_all_touches() {
 
 #[test]
 fn a_stream_cut_off_anywhere_is_an_error() {
-    let bytes: Vec<u8> = good().iter().flat_map(|w| w.to_ne_bytes()).collect();
+    let bytes = bytes_of(&good());
     // what follows are the last sync and the count of skipped regions
     let region_ends = bytes.len() - 2 * 8;
     for length in 0..bytes.len() {
@@ -114,7 +117,7 @@ fn a_stream_cut_off_anywhere_is_an_error() {
     }
     assert!(matches!(read(&[][..], "", &|_| {}), Err(StreamError::Empty)));
     assert!(matches!(read_words(&hello()), Err(StreamError::NoRegion)));
-    assert!(matches!(read_words(&good()[..9]), Err(StreamError::Truncated { word: 9 })));
+    assert!(matches!(read_words(&good()[..9]), Err(StreamError::Truncated(9))));
 }
 
 #[test]
@@ -123,8 +126,14 @@ fn a_stream_of_something_else_is_an_error() {
         read(&b"hello world, this is not it"[..], "", &|_| {}),
         Err(StreamError::NotARecording)
     ));
-    assert!(matches!(read_words(&[event(0, VERSION.into()), 0]), Err(StreamError::NotARecording)));
-    assert!(matches!(read_words(&[event(0, 99), MAGIC]), Err(StreamError::Version { found: 99 })));
+    assert!(matches!(
+        read_words(&[event(stream::HELLO, VERSION.into()), 0]),
+        Err(StreamError::NotARecording)
+    ));
+    assert!(matches!(
+        read_words(&[event(stream::HELLO, 99), MAGIC]),
+        Err(StreamError::Version(99))
+    ));
 }
 
 #[test]
@@ -138,7 +147,7 @@ fn events_in_the_wrong_place_are_errors_that_say_where() {
     assert!(
         after_hello(&fork(1 << 40, NOTHING, NOTHING)).contains("a scope beyond 32 bits at word 2")
     );
-    assert!(after_hello(&[event(6, 1)]).contains("8 GiB"));
+    assert!(after_hello(&[event(stream::FAILED, 1)]).contains("8 GiB"));
     let of_sibling = [
         &fork(1, NOTHING, NOTHING)[..],
         &fork(2, NOTHING, NOTHING),

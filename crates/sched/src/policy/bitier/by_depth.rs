@@ -14,7 +14,6 @@
 //! on its socket: one subtree at a time.
 
 use std::{
-    cmp::Ordering::{Equal, Greater, Less},
     fmt::Debug,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
@@ -39,22 +38,11 @@ pub(crate) struct ByDepth<T> {
 }
 
 impl<T: Handle> ByDepth<T> {
-    /// `cab`: at the depth that the root's declared size and the options' branching degree give.
-    pub(crate) fn cab(machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
-        Self::build("cab", machine, options, Some(options.branching.max(2)))
-    }
-
-    /// `hws`: at the options' boundary.
-    pub(crate) fn hws(machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
-        Self::build("hws", machine, options, None)
-    }
-
-    fn build(
-        name: &'static str,
-        machine: &Machine,
-        options: Options,
-        branching: Option<u32>,
-    ) -> Box<dyn Scheduler<T>> {
+    /// `cab`, at the depth that the root's declared size and the options' branching degree give;
+    /// or `hws`, at the options' boundary.
+    pub(crate) fn build(cab: bool, machine: &Machine, options: Options) -> Box<dyn Scheduler<T>> {
+        let (name, branching) =
+            if cab { ("cab", Some(options.branching.max(2))) } else { ("hws", None) };
         let sockets = Sockets::new(machine);
         if !sockets.have_tiers() {
             return WorkStealing::in_place_of(name, machine, Finds::Nothing, None);
@@ -68,22 +56,12 @@ impl<T: Handle> ByDepth<T> {
     fn level(&self, branching: u32, size: u64) -> u32 {
         let sockets = &self.pools.sockets;
         let (mut level, mut tasks) = (0, 1u64);
-        let fits = |tasks: u64| size == u64::MAX || size / tasks <= sockets.cache();
+        let fits = |tasks: u64| size == u64::MAX || size / tasks <= sockets.cache;
         while level < 32 && !(fits(tasks) && tasks >= sockets.count() as u64) {
             level += 1;
             tasks = tasks.saturating_mul(u64::from(branching));
         }
         level
-    }
-
-    /// The tier of a task of the upper tier, or of none, that starts at `depth`. The root of a
-    /// subtree is its first task at the boundary or, where an engine kept some forks to itself,
-    /// below.
-    fn tier(&self, depth: u32) -> Tier {
-        match depth.cmp(&self.boundary.load(Relaxed)) {
-            Less => Tier::Inter,
-            Equal | Greater => Tier::Leaf,
-        }
     }
 }
 
@@ -111,7 +89,9 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
             }
             let tier = match Mark::of(ready.task.mark).tier {
                 Tier::Leaf | Tier::Intra => Tier::Intra,
-                _ => self.tier(ready.task.depth),
+                _ if ready.task.depth < self.boundary.load(Relaxed) => Tier::Inter,
+                // The first at the boundary or, where an engine kept some forks to itself, below.
+                _ => Tier::Leaf,
             };
             ready.task.mark = Mark::new(tier, 0).word();
         }

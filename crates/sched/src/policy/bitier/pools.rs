@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Debug,
+    ops::Range,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
 };
 
@@ -9,7 +10,10 @@ use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
 use super::Sockets;
-use crate::{Env, Handle, LockId, Ready, policy::queue::Queue};
+use crate::{
+    Env, Handle, LockId, Ready,
+    policy::queue::{Queue, others},
+};
 
 /// An inter-socket pool per socket, an intra-socket pool per worker.
 #[derive(Debug)]
@@ -24,7 +28,7 @@ pub(in crate::policy) struct Pools<T> {
 impl<T: Handle> Pools<T> {
     /// Its locks are named from `first_lock` on. Returns the first lock that is free, too.
     pub(in crate::policy) fn new(sockets: Sockets, workers: u32, first_lock: u32) -> (Self, u32) {
-        let queues = |locks: std::ops::Range<u32>| {
+        let queues = |locks: Range<u32>| {
             locks.map(|lock| CachePadded::new(Queue::new(LockId(lock)))).collect::<Vec<_>>()
         };
         let first_inter = first_lock + workers;
@@ -52,41 +56,21 @@ impl<T: Handle> Pools<T> {
         self.inter[self.sockets.of(w)].push_new(ready, env);
     }
 
-    /// The worker's own newest intra-socket task, else the oldest of another of its socket, from a
-    /// random one on.
+    /// An intra-socket task: the worker's own newest, else the oldest of another of its socket.
     pub(in crate::policy) fn get_intra(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        if let Some(ready) = self.intra[w.index()].pop_new(env) {
-            return Some(ready);
-        }
-        let socket = self.sockets.of(w);
-        if self.intra_is_empty(socket) {
-            return None;
-        }
-        let near = self.sockets.workers(socket);
-        let count = near.len() as u32;
-        let start = env.random(count);
-        let mut others = (0..count).map(|i| near.start + (start + i) % count).filter(|v| *v != w.0);
-        others.find_map(|v| self.steal(&self.intra[v as usize], WorkerId(v), env))
+        let near = self.sockets.workers(self.sockets.of(w));
+        let near = near.start as usize..near.end as usize;
+        take(&self.intra, w.index(), near, |v| v as u32, env)
     }
 
-    /// The newest inter-socket task of the worker's own socket, else the oldest of another socket,
-    /// from a random one on.
+    /// An inter-socket task: the newest of the worker's own socket, else the oldest of another.
     pub(in crate::policy) fn get_inter(
         &self,
         socket: usize,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        if let Some(ready) = self.inter[socket].pop_new(env) {
-            return Some(ready);
-        }
-        if self.inter.iter().all(|queue| queue.seems_empty()) {
-            return None;
-        }
-        let count = self.inter.len();
-        let start = env.random(count as u32) as usize;
-        let mut others = (0..count).map(|i| (start + i) % count).filter(|s| *s != socket);
-        others
-            .find_map(|s| self.steal(&self.inter[s], WorkerId(self.sockets.workers(s).start), env))
+        let first = |socket| self.sockets.workers(socket).start;
+        take(&self.inter, socket, 0..self.inter.len(), first, env)
     }
 
     /// Whatever is accepted, wherever it waits: a worker that may take nothing else must find it.
@@ -101,12 +85,6 @@ impl<T: Handle> Pools<T> {
         own.or_else(|| others().find_map(|queue| queue.pop_old(Some(accepts), env)))
     }
 
-    fn steal(&self, queue: &Queue<T>, victim: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
-        let found = queue.pop_old(None, env);
-        env.steal(victim, found.is_some());
-        found
-    }
-
     /// Whether no intra-socket task waits on the socket.
     fn intra_is_empty(&self, socket: usize) -> bool {
         self.sockets.workers(socket).all(|w| self.intra[w as usize].seems_empty())
@@ -116,7 +94,9 @@ impl<T: Handle> Pools<T> {
     /// nothing of a subtree is left on its socket.
     pub(in crate::policy) fn may_begin(&self, w: WorkerId) -> bool {
         let socket = self.sockets.of(w);
-        self.sockets.is_head(w) && self.running(socket) == 0 && self.intra_is_empty(socket)
+        self.sockets.head(socket).is_none_or(|head| head == w)
+            && self.running(socket) == 0
+            && self.intra_is_empty(socket)
     }
 
     /// Whether something waits that `w` finds without stealing.
@@ -138,4 +118,24 @@ impl<T: Handle> Pools<T> {
     pub(in crate::policy) fn running(&self, socket: usize) -> usize {
         self.running[socket].load(SeqCst)
     }
+}
+
+/// The newest of queue `own`, else the oldest of another of the queues `among`, from a random one
+/// on. `victim` says which worker is stolen from.
+fn take<T: Handle>(
+    queues: &[CachePadded<Queue<T>>],
+    own: usize,
+    among: Range<usize>,
+    victim: impl Fn(usize) -> u32,
+    env: &mut dyn Env,
+) -> Option<Ready<T>> {
+    let newest = queues[own].pop_new(env);
+    if newest.is_some() || queues[among.clone()].iter().all(|queue| queue.seems_empty()) {
+        return newest;
+    }
+    others(among, own, env).find_map(|i| {
+        let found = queues[i].pop_old(None, env);
+        env.steal(WorkerId(victim(i)), found.is_some());
+        found
+    })
 }

@@ -20,7 +20,7 @@ pub(in crate::policy) struct Sockets {
     /// machine has workers, and waits for none that are not there.
     seen: Vec<AtomicBool>,
     /// Bytes of the smallest of the last-level caches.
-    cache: u64,
+    pub(in crate::policy) cache: u64,
 }
 
 impl Sockets {
@@ -51,11 +51,6 @@ impl Sockets {
         self.clusters.len()
     }
 
-    /// Bytes of the smallest shared cache.
-    pub(in crate::policy) fn cache(&self) -> u64 {
-        self.cache
-    }
-
     pub(in crate::policy) fn of(&self, w: WorkerId) -> usize {
         self.of[w.index()] as usize
     }
@@ -82,17 +77,9 @@ impl Sockets {
         }
     }
 
-    fn is_seen(&self, w: u32) -> bool {
-        self.seen[w as usize].load(Ordering::Relaxed)
-    }
-
-    /// Whether any worker of the socket has ever looked for work.
-    pub(in crate::policy) fn is_staffed(&self, socket: usize) -> bool {
-        self.workers(socket).any(|w| self.is_seen(w))
-    }
-
-    /// Whether `w` is its socket's head core: the first of those that are there.
-    pub(in crate::policy) fn is_head(&self, w: WorkerId) -> bool {
-        self.workers(self.of(w)).find(|v| self.is_seen(*v)).is_none_or(|head| head == w.0)
+    /// The socket's head core: the first of its workers that has ever looked for work, if any.
+    pub(in crate::policy) fn head(&self, socket: usize) -> Option<WorkerId> {
+        let mut workers = self.workers(socket).map(WorkerId);
+        workers.find(|w| self.seen[w.index()].load(Ordering::Relaxed))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use befit_machine::WorkerId;
 
 use super::{Cats, Mark, Place, Tier};
-use crate::{Ask, Env, Handle, Ready, Scheduler};
+use crate::{Ask, Env, Handle, Ready, Scheduler, policy::queue::others};
 
 impl<T: Handle> Cats<T> {
     /// CATS, task stealing: from the intra-socket pools of its socket, its own first; from
@@ -35,7 +35,7 @@ impl<T: Handle> Cats<T> {
         }
         if self.unexpanded.load(SeqCst) == 0
             && !self.leaves[socket].is_empty()
-            && let Some(leaf) = self.leaves[socket].take(sockets.cache(), env)
+            && let Some(leaf) = self.leaves[socket].take(sockets.cache, env)
         {
             return Some(self.begin(socket, leaf.ready, leaf.bytes, env));
         }
@@ -48,13 +48,9 @@ impl<T: Handle> Cats<T> {
         {
             return None;
         }
-        let count = self.leaves.len();
-        let start = env.random(count as u32) as usize;
-        let others = (0..count)
-            .map(|i| (start + i) % count)
-            .filter(|s| *s != socket && !self.leaves[*s].is_empty());
-        for victim in others {
-            let found = self.leaves[victim].steal(sockets.is_staffed(victim), env);
+        let victims = others(0..self.leaves.len(), socket, env);
+        for victim in victims.filter(|s| !self.leaves[*s].is_empty()) {
+            let found = self.leaves[victim].steal(sockets.head(victim).is_some(), env);
             env.steal(WorkerId(sockets.workers(victim).start), found.is_some());
             if let Some(leaf) = found {
                 self.leaves[socket].begin(leaf.bytes, env);

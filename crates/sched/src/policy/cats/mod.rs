@@ -47,6 +47,7 @@ use crossbeam_utils::CachePadded;
 use self::{
     counted::Meters,
     leaves::{Leaves, Waiting},
+    partition::Found,
     table::{Fork, Place, Table},
 };
 use super::{
@@ -81,7 +82,7 @@ pub(crate) struct Cats<T> {
 }
 
 /// What has been learned.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
     table: Table,
     tiers: Tiers,
@@ -91,17 +92,9 @@ struct Known {
 const ENOUGH: u32 = 4;
 
 impl<T: Handle> Cats<T> {
-    /// `cats`: as in Chen et al. (2012).
-    pub(crate) fn literal(machine: &Machine) -> Box<dyn Scheduler<T>> {
-        Self::build("cats", machine, false)
-    }
-
-    /// `cats-s`: subtrees stay where their data are.
-    pub(crate) fn sticky(machine: &Machine) -> Box<dyn Scheduler<T>> {
-        Self::build("cats-s", machine, true)
-    }
-
-    fn build(name: &'static str, machine: &Machine, sticky: bool) -> Box<dyn Scheduler<T>> {
+    /// `cats`, as in Chen et al. (2012); or `cats-s`, where subtrees stay where their data are.
+    pub(crate) fn build(sticky: bool, machine: &Machine) -> Box<dyn Scheduler<T>> {
+        let name = if sticky { "cats-s" } else { "cats" };
         let sockets = Sockets::new(machine);
         if !sockets.have_tiers() {
             let plain = Some("the machine has no two shared caches");
@@ -118,13 +111,8 @@ impl<T: Handle> Cats<T> {
             sticky,
             plain: WorkStealing::uniform(name, machine),
             pools,
-            leaves: (next..known_lock)
-                .map(|lock| CachePadded::new(Leaves::new(LockId(lock))))
-                .collect(),
-            known: Guarded::new(
-                LockId(known_lock),
-                Known { table: Table::new(), tiers: Tiers::default() },
-            ),
+            leaves: (next..known_lock).map(|i| CachePadded::new(Leaves::new(LockId(i)))).collect(),
+            known: Guarded::new(LockId(known_lock), Known::default()),
             meters: Meters::new(workers as usize),
             unexpanded: AtomicUsize::new(0),
             moved: AtomicU64::new(0),
@@ -136,27 +124,28 @@ impl<T: Handle> Cats<T> {
 
     /// Puts a task that was just forked where it belongs.
     fn place(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) {
-        let place = self.with_kept(w, env, |known, env| self.lookup(known, w, &ready, env));
+        let lookup = |known: &mut Known, env: &mut dyn Env| self.lookup(known, w, &ready.task, env);
+        let found = self.with_kept(w, env, lookup);
+        let tier = match &found {
+            None => Tier::Plain,
+            Some(Found { place: None, .. }) => Tier::Open,
+            Some(Found { place: Some(Place::Inter), .. }) => Tier::Inter,
+            Some(Found { place: Some(Place::Leaf { .. }), .. }) => Tier::Leaf,
+        };
+        let Found { slot, place, order, bytes } = found.unwrap_or_default();
+        ready.task.mark = Mark::new(tier, slot).word();
         match place {
-            None => ready.task.mark = Mark::new(Tier::Plain, 0).word(),
-            Some((slot, None, _)) => ready.task.mark = Mark::new(Tier::Open, slot).word(),
-            Some((slot, Some(Place::Inter), _)) => {
-                ready.task.mark = Mark::new(Tier::Inter, slot).word();
+            None => _ = self.plain.add(w, ready, env),
+            Some(Place::Inter) => {
                 ready.task.anchor = ClusterId::ROOT;
                 self.unexpanded.fetch_add(1, SeqCst);
-                return self.pools.add_inter(w, ready, env);
+                self.pools.add_inter(w, ready, env);
             }
-            Some((slot, Some(Place::Leaf { socket, .. }), order)) => {
-                ready.task.mark = Mark::new(Tier::Leaf, slot).word();
-                return match socket {
-                    Some(socket) => {
-                        self.leaves[socket as usize].put(Waiting { ready, ..order }, env)
-                    }
-                    None => self.pools.add_inter(w, ready, env),
-                };
+            Some(Place::Leaf { socket: Some(socket), .. }) => {
+                self.leaves[socket as usize].put(Waiting { ready, order, bytes }, env);
             }
+            Some(Place::Leaf { socket: None, .. }) => self.pools.add_inter(w, ready, env),
         }
-        self.plain.add(w, ready, env);
     }
 
     /// Notes that `w` is about to run `found`, or has found nothing.
@@ -309,9 +298,8 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
                 let socket = self.pools.sockets.of_task(task, w);
                 self.pools.end(socket);
                 if self.sticky {
-                    let ran_on =
-                        self.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
-                    self.leaves[socket].end(ran_on.map_or(0, |(_, bytes)| bytes), env);
+                    let ran = self.known.with(env, |known, _| known.table.node(mark.slot).ran_on);
+                    self.leaves[socket].end(ran.map_or(0, |(_, bytes)| bytes), env);
                 }
                 Some(ClusterId::ROOT)
             }

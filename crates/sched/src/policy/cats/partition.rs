@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use befit_machine::{Bytes, WorkerId};
 
 use super::{
-    Cats, ENOUGH, Fork, Known, Mark, Place, Waiting,
+    Cats, ENOUGH, Fork, Known, Mark, Place,
     plan::{self, Part},
     table::Table,
 };
-use crate::{Env, Handle, Ready, Subtree};
+use crate::{Env, Handle, Subtree, TaskInfo, Tiers};
 
 /// A round that moves so many times what was measured is not the computation that was measured.
 const STALE: u64 = 2;
@@ -19,28 +19,33 @@ const PATIENCE: u32 = 2;
 /// Why a program that computes more than it moves is not cut.
 const CPU_BOUND: &str = "CPU-bound: few cache misses per instruction";
 
-/// A task's number in the table, where it belongs, and in which order it waits.
-type Found<T> = Option<(u32, Option<Place>, Waiting<T>)>;
+/// A task's number in the table, and where it belongs. A leaf inter-socket task also has the order
+/// in which it waits, and its bytes.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) slot: u32,
+    pub(super) place: Option<Place>,
+    pub(super) order: i64,
+    pub(super) bytes: u64,
+}
 
 impl<T: Handle> Cats<T> {
-    /// What is known of `task`, which a task marked `parent` has forked on `w`. Cuts the
+    /// What is known of `task`, which was forked on `w` and has its parent's mark. Cuts the
     /// computation if this shows that it is done again. `None`: it belongs to no tier, and will
     /// not.
     pub(super) fn lookup(
         &self,
         known: &mut Known,
         w: WorkerId,
-        ready: &Ready<T>,
+        task: &TaskInfo,
         env: &mut dyn Env,
-    ) -> Found<T> {
-        let task = &ready.task;
+    ) -> Option<Found> {
         let parent = Mark::of(task.mark).slot;
         let fork = match (parent, task.depth) {
             (0, 0) => known.table.root(task.index),
             (0, _) => return None,
             _ => known.table.fork(parent, task.index),
         };
-        let order = |order: i64, bytes: u64| Waiting { ready: *ready, order, bytes };
         let (slot, place) = match fork {
             Fork::Untold => return None,
             Fork::New(slot) => {
@@ -49,7 +54,7 @@ impl<T: Handle> Cats<T> {
                 if computation.plain.is_none() && computation.bound.is_by_cpu(enough) {
                     computation.plain = Some(CPU_BOUND);
                 }
-                return computation.plain.is_none().then(|| (slot, None, order(0, 0)));
+                return computation.plain.is_none().then(|| Found { slot, ..Found::default() });
             }
             Fork::Again { slot, root } => {
                 self.cut(known, root, env)?;
@@ -58,7 +63,7 @@ impl<T: Handle> Cats<T> {
             Fork::Placed(slot, place) => {
                 if self.has_grown(known, parent) {
                     known.table.forget(parent);
-                    return Some((slot, None, order(0, 0)));
+                    return Some(Found { slot, ..Found::default() });
                 }
                 (slot, place)
             }
@@ -69,17 +74,13 @@ impl<T: Handle> Cats<T> {
         };
         let node = known.table.node(slot);
         let Place::Leaf { position, .. } = place else {
-            return Some((slot, Some(place), order(0, 0)));
+            return Some(Found { slot, place: Some(place), ..Found::default() });
         };
-        let all_caches =
-            self.pools.sockets.cache().saturating_mul(self.pools.sockets.count() as u64);
+        let sockets = &self.pools.sockets;
+        let all_caches = sockets.cache.saturating_mul(sockets.count() as u64);
         let backwards = known.tiers.root.0 > all_caches && node.times % 2 == 1;
-        let position = i64::from(position);
-        Some((
-            slot,
-            Some(place),
-            order(if backwards { -position } else { position }, node.soid.unwrap_or(0)),
-        ))
+        let order = if backwards { -i64::from(position) } else { i64::from(position) };
+        Some(Found { slot, place: Some(place), order, bytes: node.soid.unwrap_or(0) })
     }
 
     /// Cuts the computation of `root`. `None` if it is not to be cut.
@@ -91,14 +92,14 @@ impl<T: Handle> Cats<T> {
         if computation.plain.is_some() {
             return None;
         }
-        let (soid, cache) = (known.table.measure(root), self.pools.sockets.cache());
+        let sockets = &self.pools.sockets;
+        let (soid, cache) = (known.table.measure(root), sockets.cache);
         // A part of something larger that is not known yet stays together if it can. The root of
         // all is spread even so.
         if soid <= cache && !known.table.is_whole(root) {
             return None;
         }
-        let staffed: Vec<_> =
-            (0..self.pools.sockets.count()).filter(|s| self.pools.sockets.is_staffed(*s)).collect();
+        let staffed: Vec<_> = (0..sockets.count()).filter(|s| sockets.head(*s).is_some()).collect();
         let why = if soid == 0 {
             env.tell(
                 "there are neither hardware counters nor declared sizes: plain stealing, no tiers",
@@ -117,11 +118,12 @@ impl<T: Handle> Cats<T> {
             known.table.computation(root).plain = why;
             return None;
         }
-        let parts = if self.sticky {
+        let (parts, large) = if self.sticky {
             let children = |slot: u32| {
                 if known.table.is_wide(slot) { Vec::new() } else { known.table.parts(slot) }
             };
-            plan::cut(Part { slot: root, soid }, staffed.len(), cache / 2, children)
+            let parts = plan::cut(Part { slot: root, soid }, staffed.len(), cache / 2, children);
+            (parts, Vec::new())
         } else {
             literal(&known.table, root, cache)
         };
@@ -129,30 +131,25 @@ impl<T: Handle> Cats<T> {
             known.table.computation(root).plain = Some("fewer than two subtrees to spread");
             return None;
         }
-        let sockets = plan::deal(&parts, staffed.len());
-        let mut inter = 0;
-        for (position, (part, socket)) in parts.iter().zip(&sockets).enumerate() {
-            let socket = self.sticky.then_some(staffed[*socket as usize] as u32);
-            known.table.node_mut(part.slot).place =
-                Some(Place::Leaf { socket, position: position as u32 });
+        let mut inter = large.into_iter().map(|slot| known.table.mark_inter(slot)).sum();
+        let mut subtrees = Vec::new();
+        for (position, (part, socket)) in
+            (0..).zip(parts.iter().zip(plan::deal(&parts, staffed.len())))
+        {
+            let socket = self.sticky.then_some(staffed[socket as usize] as u32);
+            known.table.node_mut(part.slot).place = Some(Place::Leaf { socket, position });
             inter += mark_above(&mut known.table, root, part.slot);
+            let path = known.table.path(part.slot);
+            subtrees.push(Subtree { path, soid: Bytes(part.soid), socket });
         }
-        if !self.sticky {
-            inter += mark_large(&mut known.table, root, cache);
-        }
-        known.tiers.partitions += 1;
-        known.tiers.plain = None;
-        known.tiers.root = Bytes(soid);
-        known.tiers.inter = inter;
-        known.tiers.subtrees = parts
-            .iter()
-            .zip(&sockets)
-            .map(|(part, socket)| Subtree {
-                path: known.table.path(part.slot),
-                soid: Bytes(part.soid),
-                socket: self.sticky.then_some(staffed[*socket as usize] as u32),
-            })
-            .collect();
+        known.tiers = Tiers {
+            partitions: known.tiers.partitions + 1,
+            plain: None,
+            root: Bytes(soid),
+            inter,
+            subtrees,
+            ..known.tiers
+        };
         self.moved.store(0, Relaxed);
         Some(())
     }
@@ -182,12 +179,12 @@ impl<T: Handle> Cats<T> {
 }
 
 /// The leaf inter-socket tasks of Chen et al., in serial order: no larger than a shared cache,
-/// children of tasks that are (the root always counts as one).
-fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
-    let mut leaves = Vec::new();
-    let mut left = vec![root];
+/// children of tasks that are (the root always counts as one). Then the latter.
+fn literal(table: &Table, root: u32, cache: u64) -> (Vec<Part>, Vec<u32>) {
+    let (mut leaves, mut large, mut left) = (Vec::new(), Vec::new(), vec![root]);
     while let Some(slot) = left.pop() {
-        for part in table.parts(slot).into_iter().rev() {
+        large.push(slot);
+        for part in table.parts(slot) {
             if part.soid > cache {
                 left.push(part.slot);
             } else {
@@ -196,7 +193,7 @@ fn literal(table: &Table, root: u32, cache: u64) -> Vec<Part> {
         }
     }
     leaves.sort_by_key(|part| table.path(part.slot));
-    leaves
+    (leaves, large)
 }
 
 /// Everything from `leaf`'s parent up to `root` is inter-socket. Returns how many tasks were not
@@ -205,25 +202,8 @@ fn mark_above(table: &mut Table, root: u32, leaf: u32) -> u64 {
     let mut marked = 0;
     let mut next = table.parent(leaf).filter(|_| leaf != root);
     while let Some(slot) = next {
-        let place = &mut table.node_mut(slot).place;
-        marked += u64::from(*place != Some(Place::Inter));
-        *place = Some(Place::Inter);
-        next = if slot == root { None } else { table.parent(slot) };
-    }
-    marked
-}
-
-/// Tasks larger than the cache that have no smaller descendants, in the literal cut.
-fn mark_large(table: &mut Table, root: u32, cache: u64) -> u64 {
-    let mut marked = 0;
-    let mut left = vec![root];
-    while let Some(slot) = left.pop() {
-        let place = &mut table.node_mut(slot).place;
-        marked += u64::from(*place != Some(Place::Inter));
-        *place = Some(Place::Inter);
-        left.extend(
-            table.parts(slot).iter().filter(|part| part.soid > cache).map(|part| part.slot),
-        );
+        marked += table.mark_inter(slot);
+        next = table.parent(slot).filter(|_| slot != root);
     }
     marked
 }

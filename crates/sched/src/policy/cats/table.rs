@@ -95,12 +95,14 @@ pub(super) struct Table {
     computations: Vec<Computation>,
 }
 
-impl Table {
-    pub(super) fn new() -> Self {
+impl Default for Table {
+    fn default() -> Self {
         // Node 0 stands for "none".
         Self { nodes: vec![Node::default()], roots: HashMap::new(), computations: Vec::new() }
     }
+}
 
+impl Table {
     pub(super) fn node(&self, slot: u32) -> &Node {
         &self.nodes[slot as usize]
     }
@@ -212,6 +214,11 @@ impl Table {
         node.soid = declared;
         let (parent, soid) = (node.parent, self.measure(slot));
         self.node_mut(parent).below += soid;
+    }
+
+    /// The task is inter-socket. Returns 1 if it was not marked so before, else 0.
+    pub(super) fn mark_inter(&mut self, slot: u32) -> u64 {
+        u64::from(self.node_mut(slot).place.replace(Place::Inter) != Some(Place::Inter))
     }
 
     /// The SOID of a task that begins its second round, or has ended.

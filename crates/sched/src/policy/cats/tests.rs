@@ -2,44 +2,44 @@
 
 use std::collections::HashMap;
 
-use befit_machine::{Bytes, Machine, WorkerId};
+use befit_machine::{Bytes, WorkerId};
 
 use super::*;
-use crate::{CountSource, WorkerCounts};
-
-/// Two sockets of two cores; L3 1 MiB, L2 64 KiB, lines of 64 bytes.
-fn machine() -> Machine {
-    "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().expect("a valid topology")
-}
+use crate::{
+    Options, Policy,
+    SchedulerKind::{self, Cats, CatsS},
+    policy::tests::two_sockets,
+};
 
 /// Counts what the test says that strands have done.
 struct Counting {
-    random: fastrand::Rng,
+    quiet: QuietEnv,
     counts: [WorkerCounts; 4],
     worker: usize,
-    counting: bool,
+    /// Where the counts come from, if anything counts.
+    source: Option<CountSource>,
     told: Vec<&'static str>,
 }
 
 impl Env for Counting {
     fn random(&mut self, bound: u32) -> u32 {
-        self.random.u32(..bound)
+        self.quiet.random(bound)
     }
     fn acquire(&mut self, _: LockId) {}
     fn release(&mut self, _: LockId) {}
     fn steal(&mut self, _: WorkerId, _: bool) {}
     fn counts(&mut self) -> Option<WorkerCounts> {
-        self.counting.then(|| std::mem::take(&mut self.counts[self.worker]))
+        self.source.map(|_| std::mem::take(&mut self.counts[self.worker]))
     }
     fn count_source(&self) -> Option<CountSource> {
-        self.counting.then_some(CountSource::Simulated)
+        self.source
     }
     fn tell(&mut self, what: &'static str) {
         self.told.push(what);
     }
 }
 
-/// What the leaves of the tree do.
+/// What the leaves of the tree do. Where they run no instructions, nothing counts.
 #[derive(Clone, Copy)]
 struct Leaf {
     misses: u64,
@@ -49,6 +49,8 @@ struct Leaf {
 
 /// Forty thousand lines in eight leaves: 2.4 MiB, more than the machine's caches.
 const LARGE: Leaf = Leaf { misses: 5000, instructions: 50_000, declares: None };
+const SMALL: Leaf = Leaf { misses: 500, instructions: 5000, declares: None };
+const DECLARED: Leaf = Leaf { misses: 0, instructions: 0, declares: Some(300 << 10) };
 
 /// A task of the tree.
 #[derive(Clone)]
@@ -72,15 +74,20 @@ struct Engine {
 }
 
 impl Engine {
-    fn new(policy: Box<dyn Scheduler<usize>>, leaf: Leaf, counting: bool) -> Self {
+    fn new(kind: SchedulerKind, leaf: Leaf) -> Self {
+        Self::on(&two_sockets(), kind, leaf)
+    }
+
+    fn on(machine: &Machine, kind: SchedulerKind, leaf: Leaf) -> Self {
         let env = Counting {
-            random: fastrand::Rng::with_seed(1),
+            quiet: QuietEnv(fastrand::Rng::with_seed(1)),
             counts: Default::default(),
             worker: 0,
-            counting,
+            source: (leaf.instructions > 0).then_some(CountSource::Simulated),
             told: Vec::new(),
         };
         let (tasks, running, random) = (Vec::new(), Vec::new(), fastrand::Rng::with_seed(5));
+        let policy = kind.build(machine, Options::default());
         Self { policy, env, tasks, running, random, leaf, workers: 4 }
     }
 
@@ -163,30 +170,36 @@ impl Engine {
     }
 }
 
-fn paths(tiers: &Tiers) -> Vec<Vec<u32>> {
-    tiers.subtrees.iter().map(|subtree| subtree.path.clone()).collect()
-}
-
 #[test]
-fn the_second_round_is_cut_where_measured_sizes_pass_the_shared_cache() {
-    // The root has 2.4 MiB and its children 1.2: more than 1 MiB. Theirs have 0.6.
-    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
-    engine.rounds(3);
-    let tiers = engine.tiers();
-    assert_eq!(paths(&tiers), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-    assert_eq!((tiers.partitions, tiers.inter, tiers.source), (1, 3, Some(CountSource::Simulated)));
-    assert_eq!(tiers.root, Bytes(8 * 5000 * 64));
-    assert!(tiers.subtrees.iter().all(|subtree| subtree.soid == Bytes(2 * 5000 * 64)));
+fn the_second_round_is_cut_where_measured_or_declared_sizes_pass_the_shared_cache() {
+    // The large root has 2.4 MiB and its children 1.2: more than 1 MiB. Theirs have 0.6. The small
+    // one fits one cache: as the root of all it is spread even so.
+    let quarters: &[&[u32]] = &[&[0, 0], &[0, 1], &[1, 0], &[1, 1]];
+    for (leaf, bytes, source, cut, inter) in [
+        (LARGE, 5000 * 64, CountSource::Simulated, quarters, 3),
+        (DECLARED, 300 << 10, CountSource::Declared, quarters, 3),
+        (SMALL, 500 * 64, CountSource::Simulated, &[&[0], &[1]], 1),
+    ] {
+        let mut engine = Engine::new(Cats, leaf);
+        engine.rounds(3);
+        let tiers = engine.tiers();
+        let paths: Vec<_> = tiers.subtrees.iter().map(|subtree| &subtree.path[..]).collect();
+        assert_eq!(paths, cut);
+        assert_eq!((tiers.partitions, tiers.inter, tiers.source), (1, inter, Some(source)));
+        assert_eq!(tiers.root, Bytes(8 * bytes));
+        let each = Bytes(8 * bytes / cut.len() as u64);
+        assert!(tiers.subtrees.iter().all(|subtree| subtree.soid == each));
+    }
 }
 
 #[test]
 fn a_subtree_stays_together_on_one_socket() {
-    for policy in [Cats::literal(&machine()), Cats::sticky(&machine())] {
-        let mut engine = Engine::new(policy, LARGE, true);
+    for kind in [Cats, CatsS] {
+        let mut engine = Engine::new(kind, LARGE);
         for ran in &engine.rounds(6)[1..] {
             for top in [[0, 0], [0, 1], [1, 0], [1, 1]] {
                 let socket = |last: u32| ran[&[&top[..], &[last]].concat()] / 2;
-                assert_eq!(socket(0), socket(1), "{top:?} under {}", engine.policy.name());
+                assert_eq!(socket(0), socket(1), "{top:?} under {kind}");
             }
         }
     }
@@ -194,7 +207,7 @@ fn a_subtree_stays_together_on_one_socket() {
 
 #[test]
 fn sticky_subtrees_run_where_they_ran_before() {
-    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    let mut engine = Engine::new(CatsS, LARGE);
     let ran = engine.rounds(10);
     let tiers = engine.tiers();
     assert!(tiers.moved * 4 <= tiers.ran, "{} of {} moved", tiers.moved, tiers.ran);
@@ -202,18 +215,10 @@ fn sticky_subtrees_run_where_they_ran_before() {
     assert!(tiers.subtrees.iter().all(|subtree| subtree.socket.is_some()));
 }
 
-#[test]
-fn the_root_of_all_is_spread_even_if_it_fits_one_cache() {
-    let small = Leaf { misses: 500, instructions: 5000, declares: None };
-    let mut engine = Engine::new(Cats::literal(&machine()), small, true);
-    engine.rounds(3);
-    assert_eq!(paths(&engine.tiers()), [[0], [1]]);
-}
-
 /// It was never cut, although the others came a little later.
 #[test]
 fn regression_threads_of_the_second_socket_are_slow_to_start() {
-    let mut engine = Engine::new(Cats::sticky(&machine()), LARGE, true);
+    let mut engine = Engine::new(CatsS, LARGE);
     engine.workers = 2;
     engine.rounds(3);
     let tiers = engine.tiers();
@@ -225,19 +230,8 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
 }
 
 #[test]
-fn declared_sizes_stand_in_where_nothing_counts() {
-    let leaf = Leaf { misses: 0, instructions: 0, declares: Some(300 << 10) };
-    let mut engine = Engine::new(Cats::literal(&machine()), leaf, false);
-    engine.rounds(3);
-    let tiers = engine.tiers();
-    assert_eq!((tiers.source, tiers.root), (Some(CountSource::Declared), Bytes(8 * (300 << 10))));
-    assert_eq!(paths(&tiers), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-}
-
-#[test]
 fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
-    let leaf = Leaf { misses: 0, instructions: 0, declares: None };
-    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, false);
+    let mut engine = Engine::new(CatsS, Leaf { declares: None, ..DECLARED });
     engine.rounds(3);
     assert_eq!(engine.tiers().plain, Some("neither counters nor declared sizes"));
     assert!(!engine.env.told.is_empty());
@@ -246,18 +240,17 @@ fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
 #[test]
 fn what_computes_more_than_it_moves_is_stolen_plainly() {
     let leaf = Leaf { misses: 10, instructions: 1_000_000, declares: None };
-    let mut engine = Engine::new(Cats::sticky(&machine()), leaf, true);
+    let mut engine = Engine::new(CatsS, leaf);
     // The program is judged when as many strands as 4 per worker were seen, before anything is done
     // again.
-    engine.rounds(1);
-    engine.rounds(1);
+    (0..2).for_each(|_| drop(engine.rounds(1)));
     let tiers = engine.tiers();
     assert_eq!(tiers.ran, 0, "{tiers:?}");
 }
 
 #[test]
 fn a_computation_that_grows_is_measured_again() {
-    let mut engine = Engine::new(Cats::literal(&machine()), LARGE, true);
+    let mut engine = Engine::new(Cats, LARGE);
     engine.rounds(3);
     let before = engine.tiers().root;
     engine.leaf.misses *= 3;
@@ -267,25 +260,22 @@ fn a_computation_that_grows_is_measured_again() {
 
 #[test]
 fn a_machine_with_one_shared_cache_has_no_tiers() {
-    let one: Machine = "l3:1(size=1048576) core:4 pu:1".parse().expect("a valid topology");
-    let mut engine = Engine::new(Cats::sticky(&one), LARGE, true);
+    let one = "l3:1(size=1048576) core:4 pu:1".parse().expect("a valid topology");
+    let mut engine = Engine::on(&one, CatsS, LARGE);
     engine.rounds(3);
     assert!(engine.tiers().plain.is_some());
 }
 
 #[test]
 fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
-    let mut table = Table::new();
+    let mut table = Table::default();
     let Fork::New(root) = table.root(1) else { panic!("nothing is known of the root") };
-    let mut parent = root;
-    let mut told = 0;
+    let (mut parent, mut told) = (root, 0);
     for i in 0..table::LIMIT as u32 + 10 {
         match table.fork(parent, i % 3) {
             Fork::New(slot) => {
                 told += 1;
-                if i % 3 == 2 {
-                    parent = slot;
-                }
+                parent = if i % 3 == 2 { slot } else { parent };
             }
             Fork::Untold => {}
             other => panic!("{other:?}"),
@@ -297,7 +287,7 @@ fn the_table_is_bounded_and_what_does_not_fit_is_not_measured() {
 
 #[test]
 fn a_task_that_works_on_its_data_twice_involves_them_once() {
-    let mut table = Table::new();
+    let mut table = Table::default();
     table.root(1);
     for _ in 0..2 {
         for index in 0..2 {

@@ -11,7 +11,7 @@ use crate::{Ask, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Sta
 const W: [WorkerId; 4] = [WorkerId(0), WorkerId(1), WorkerId(2), WorkerId(3)];
 
 /// Two sockets of two cores; L3 1 MiB, L2 64 KiB.
-fn two_sockets() -> Machine {
+pub(super) fn two_sockets() -> Machine {
     "pack:2 l3:1(size=1048576) core:2 l2:1(size=65536) pu:1".parse().expect("a valid topology")
 }
 

@@ -1,4 +1,4 @@
-//! The kit sees a policy break its promises.
+//! The built-in policies keep their promises, and the kit sees a policy that breaks them.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -6,6 +6,22 @@ use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind,
 };
+use befit_testkit::{in_simulator, in_small_engine, on_threads};
+
+#[test]
+fn every_policy_ends_every_computation_anchored_and_bounded() {
+    SchedulerKind::ALL.iter().for_each(|kind| in_small_engine(kind, 0..60));
+}
+
+#[test]
+fn every_program_ends_with_every_touch_made() {
+    SchedulerKind::ALL.iter().for_each(|kind| in_simulator(kind, 0..20));
+}
+
+#[test]
+fn every_task_runs_once_on_threads() {
+    SchedulerKind::ALL.iter().for_each(|kind| on_threads(kind, 0..10));
+}
 
 /// Work stealing, with a fault in the fifth task.
 #[derive(Clone, Copy, Debug)]
@@ -60,23 +76,23 @@ impl<T: Handle> Scheduler<T> for Faulty<T> {
 #[test]
 #[should_panic(expected = "what is ready and accepted is found")]
 fn a_lost_task_is_missed_in_the_small_engine() {
-    befit_testkit::in_small_engine(&Broken::LosesIt, 0..20);
+    in_small_engine(&Broken::LosesIt, 0..20);
 }
 
 #[test]
 #[should_panic(expected = "the program ends: Stuck")]
 fn a_lost_task_leaves_the_simulator_stuck() {
-    befit_testkit::in_simulator(&Broken::LosesIt, 0..20);
+    in_simulator(&Broken::LosesIt, 0..20);
 }
 
 #[test]
 #[should_panic(expected = "a strand is handed out once")]
 fn a_task_that_is_handed_out_twice_is_seen() {
-    befit_testkit::in_small_engine(&Broken::AddsItTwice, 0..20);
+    in_small_engine(&Broken::AddsItTwice, 0..20);
 }
 
 #[test]
 #[should_panic(expected = "anchored property")]
 fn a_task_outside_its_cluster_is_seen() {
-    befit_testkit::in_small_engine(&Broken::BindsItElsewhere, 0..20);
+    in_small_engine(&Broken::BindsItElsewhere, 0..20);
 }
