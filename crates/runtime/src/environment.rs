@@ -146,20 +146,14 @@ mod tests {
 
     #[test]
     fn a_bad_value_is_an_error_that_names_the_variable_and_what_is_known() {
-        assert_eq!(
-            message(with("cilk").scheduler()),
-            "BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: ws, pws, sb, sb-d, cilk-a, cats, \
-             cats-s, cab, hws, mts"
-        );
+        let schedulers = "ws, pws, sb, sb-d, cilk-a, cats, cats-s, cab, hws, mts";
+        let expected = format!("BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: {schedulers}");
+        assert_eq!(message(with("cilk").scheduler()), expected);
         let machine = message(with("xeon").machine());
-        assert!(
-            machine.starts_with("BEFIT_MACHINE: unknown machine `xeon`; known are xeon-7560"),
-            "{machine}"
-        );
-        assert_eq!(
-            message(with("yes").pin()),
-            "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never"
-        );
+        let expected = "BEFIT_MACHINE: unknown machine `xeon`; known are xeon-7560";
+        assert!(machine.starts_with(expected), "{machine}");
+        let expected = "BEFIT_PIN: unknown choice 'yes'; known: auto, always, never";
+        assert_eq!(message(with("yes").pin()), expected);
         for bad in ["0", "-1", "two", "1.5"] {
             let said = message(with(bad).threads());
             assert_eq!(said, format!("BEFIT_THREADS: '{bad}' is not a whole number from 1 up"));

@@ -61,7 +61,6 @@ mod serial;
 mod stats;
 #[cfg(not(befit_record))]
 mod threads;
-mod wait_policy;
 
 #[cfg(befit_record)]
 use self::serial as backend;
@@ -75,5 +74,4 @@ pub use befit_sched::{
 pub use self::{
     api::*,
     stats::{Statistics, WorkerStatistics, WorkerTime},
-    wait_policy::WaitPolicy,
 };

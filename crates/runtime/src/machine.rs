@@ -13,7 +13,8 @@ pub(crate) struct PoolMachine {
     workers: usize,
     /// Where to read it from, and for which CPUs; none if the program has given the machine.
     host: Option<Host>,
-    known: OnceLock<Machine>,
+    /// The machine, once it has been read.
+    pub(crate) known: OnceLock<Machine>,
 }
 
 impl PoolMachine {
@@ -53,11 +54,6 @@ impl PoolMachine {
     pub(crate) fn counted(&self) -> Machine {
         self.known.get().cloned().unwrap_or_else(|| bare(self.workers))
     }
-
-    /// The machine, if it has been read.
-    pub(crate) fn known(&self) -> Option<&Machine> {
-        self.known.get()
-    }
 }
 
 impl From<Machine> for PoolMachine {
@@ -78,7 +74,7 @@ mod tests {
     #[test]
     fn this_machine_is_counted_first_and_read_when_it_is_asked_for() {
         let machine = PoolMachine::here();
-        assert!(machine.known().is_none());
+        assert!(machine.known.get().is_none());
         assert_eq!(machine.counted().workers().len(), machine.workers());
         let read = Host::here().detect().unwrap();
         assert_eq!(machine.get(), &read);

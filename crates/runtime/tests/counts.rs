@@ -92,11 +92,8 @@ fn where_the_given_source_knows_nothing_declared_sizes_stand_in() {
     let tiers = rounds(&pool, || {
         befit::join(befit::fit((8 * LEAF * 64) as usize, || sized(0)), befit::fit(0, || ()));
     });
-    assert_eq!(
-        (tiers.source, tiers.root.0),
-        (Some(CountSource::Declared), 8 * LEAF * 64),
-        "{tiers:?}"
-    );
+    let expected = (Some(CountSource::Declared), 8 * LEAF * 64);
+    assert_eq!((tiers.source, tiers.root.0), expected, "{tiers:?}");
 }
 
 /// They were differences between one thread's counts and another's.

@@ -13,25 +13,16 @@ use serde_json::Value;
 
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
 
-/// Runs the test `name` again, with `variables`, as a program.
-fn again(name: &str, variables: &[(&str, &str)]) -> Output {
+/// Runs `test` again, with `variables`, as a program.
+fn again<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Output {
+    let name = std::any::type_name_of_val(&test).split_once("::").expect("a path in a crate").1;
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
-    for variable in [
-        "BEFIT_SCHEDULER",
-        "BEFIT_MACHINE",
-        "BEFIT_PIN",
-        "BEFIT_THREADS",
-        "BEFIT_SIGMA",
-        "BEFIT_MU",
-        "BEFIT_COUNTING",
-        "BEFIT_NEARNESS",
-        "BEFIT_BRANCHING",
-        "BEFIT_BOUNDARY",
-        "BEFIT_STATS",
-    ] {
-        command.env_remove(variable);
+    for (variable, _) in std::env::vars_os() {
+        if variable.as_encoded_bytes().starts_with(b"BEFIT_") {
+            command.env_remove(variable);
+        }
     }
+    command.args([name, "--exact", "--nocapture"]).env(PROGRAM, "1");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
@@ -81,13 +72,11 @@ fn a_pool_that_does_not_decide_takes_what_the_environment_says() {
         assert_eq!(befit::current_num_threads(), 3);
         return;
     }
-    let name = "a_pool_that_does_not_decide_takes_what_the_environment_says";
-    let machine = "pack:2 l3:1(size=1MiB) core:2 pu:1";
     succeeded(&again(
-        name,
+        a_pool_that_does_not_decide_takes_what_the_environment_says,
         &[
             ("BEFIT_SCHEDULER", "sb"),
-            ("BEFIT_MACHINE", machine),
+            ("BEFIT_MACHINE", "pack:2 l3:1(size=1MiB) core:2 pu:1"),
             ("BEFIT_PIN", "always"),
             ("BEFIT_THREADS", "3"),
             ("BEFIT_SIGMA", "1"),
@@ -112,7 +101,6 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         join(|| (), || ());
         return;
     }
-    let name = "a_bad_value_fails_the_build_and_names_the_variable";
     for (variable, value, said) in [
         ("BEFIT_SCHEDULER", "cilk", "unknown scheduler 'cilk'; known: ws, pws, sb, sb-d"),
         ("BEFIT_MACHINE", "xeon", "unknown machine `xeon`; known are"),
@@ -126,15 +114,14 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         ("BEFIT_BOUNDARY", "deep", "'deep' is not a whole number from 0 up"),
         ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
     ] {
-        let output = again(name, &[(variable, value)]);
+        let output =
+            again(a_bad_value_fails_the_build_and_names_the_variable, &[(variable, value)]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
         // `join` cannot answer an error.
         assert!(!output.status.success());
-        assert!(
-            stderr.contains(&format!("the global thread pool cannot be built: {variable}: ")),
-            "{stderr}"
-        );
+        let global = format!("the global thread pool cannot be built: {variable}: ");
+        assert!(stderr.contains(&global), "{stderr}");
     }
 }
 
@@ -153,31 +140,27 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let name = "the_statistics_of_two_pools_and_the_global_one_are_written";
-    let said = succeeded(&again(name, &[("BEFIT_STATS", file.to_str().unwrap())]));
+    let said = succeeded(&again(
+        the_statistics_of_two_pools_and_the_global_one_are_written,
+        &[("BEFIT_STATS", file.to_str().unwrap())],
+    ));
     assert!(!said.contains("befit:"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
     let document = read(&file);
-    assert_eq!(
-        (&document["schema"], &document["pools_left_out"]),
-        (&"befit.stats/2".into(), &0.into())
-    );
+    assert_eq!(document["schema"], "befit.stats/2");
+    assert_eq!(document["pools_left_out"], 0);
     assert!(document["program"].as_str().unwrap().contains("environment"));
     let pools = document["pools"].as_array().unwrap();
     assert_eq!(pools.len(), 3);
     let each = |field: &str| {
         pools.iter().map(|pool| pool[field].to_string()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(
-        (each("scheduler"), each("ended")),
-        (r#""sb" "pws" "ws""#.to_owned(), "true true false".to_owned())
-    );
+    assert_eq!(each("scheduler"), r#""sb" "pws" "ws""#);
+    assert_eq!(each("ended"), "true true false");
     let anchors = pools[0]["anchors"].as_array().unwrap();
-    assert!(
-        anchors.iter().any(|at| at["level"] == "L3" && at["tasks"].as_u64() > Some(0)),
-        "{anchors:?}"
-    );
+    let is_used = |at: &Value| at["level"] == "L3" && at["tasks"].as_u64() > Some(0);
+    assert!(anchors.iter().any(is_used), "{anchors:?}");
     assert_eq!(pools[1]["anchors"].as_array().unwrap().len(), 0);
     for pool in pools {
         let workers = pool["workers"].as_array().unwrap();
@@ -203,8 +186,12 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let name = "processes_that_run_at_once_do_not_lose_each_other_s_statistics";
-    let run = || again(name, &[("BEFIT_STATS", file.to_str().unwrap())]);
+    let run = || {
+        again(
+            processes_that_run_at_once_do_not_lose_each_other_s_statistics,
+            &[("BEFIT_STATS", file.to_str().unwrap())],
+        )
+    };
     let said: Vec<String> = std::thread::scope(|scope| {
         let runs = [(); 3].map(|()| scope.spawn(run));
         runs.into_iter().map(|run| succeeded(&run.join().unwrap())).collect()
@@ -213,11 +200,8 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");
     assert!(files.iter().all(|file| read(file)["pools"].as_array().unwrap().len() == 1));
-    assert_eq!(
-        said.iter().filter(|said| said.contains("is another process's")).count(),
-        2,
-        "{said:?}"
-    );
+    let others = said.iter().filter(|said| said.contains("is another process's"));
+    assert_eq!(others.count(), 2, "{said:?}");
 }
 
 #[test]
@@ -232,7 +216,7 @@ fn a_process_that_exits_early_has_its_statistics_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats-%p.json");
     succeeded(&again(
-        "a_process_that_exits_early_has_its_statistics_written",
+        a_process_that_exits_early_has_its_statistics_written,
         &[("BEFIT_STATS", file.to_str().unwrap())],
     ));
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();

@@ -279,11 +279,8 @@ fn random_programs_give_their_serial_results_and_leave_nothing() {
                 for program in 0..4 {
                     let id = mix(round * 1000 + program);
                     let depth = deeper + 6 + (id % 6) as u32;
-                    assert_eq!(
-                        outer.install(|| parallel(id, depth, &inner)),
-                        serial(id, depth),
-                        "{scheduler} {machine}"
-                    );
+                    let result = outer.install(|| parallel(id, depth, &inner));
+                    assert_eq!(result, serial(id, depth), "{scheduler} {machine}");
                     programs += 1;
                     forks += (1_u64 << depth) - 1;
                 }

@@ -9,7 +9,6 @@ use super::{
     DefaultSpawn, SpawnThread, ThreadPool, ThreadPoolBuildError, max_num_threads, pool::make_global,
 };
 use crate::{
-    WaitPolicy,
     backend::{self, AnyPolicy},
     environment::Environment,
     machine::PoolMachine,
@@ -355,7 +354,8 @@ impl<S: SpawnThread> ThreadPoolBuilder<S> {
     /// current thread that belongs to a pool already.
     pub fn build(mut self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let decided = self.settings.decide(&backend::ENVIRONMENT)?;
-        backend::Handle::build(decided, self.settings, self.spawn).map(ThreadPool::from)
+        let handle = backend::Handle::build(decided, self.settings, self.spawn)?;
+        Ok(ThreadPool { handle })
     }
 
     /// Makes the pool the global one, in which `join`, `scope` and `spawn` run when called outside
@@ -389,18 +389,13 @@ impl Settings {
         let usual_pin = if minds_places { Pin::Auto } else { Pin::Never };
         let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin);
         let given = decided(self.machine.take(), || environment.machine())?;
-        let asked_for = match self.num_threads {
-            0 => environment.threads()?.unwrap_or(0),
-            threads => threads,
-        };
+        let asked_for = Some(self.num_threads).filter(|threads| *threads > 0);
+        let asked_for = decided(asked_for, || environment.threads())?;
         let detected = given.is_none();
         let here = PoolMachine::here();
         let usable = here.workers();
         let machine = given.map_or(here, PoolMachine::from);
-        let threads = match asked_for {
-            0 => usable.min(machine.workers()),
-            threads => threads,
-        };
+        let threads = asked_for.unwrap_or_else(|| usable.min(machine.workers()));
         let threads = threads.min(max_num_threads());
         Ok(Decided { scheduler, policy, options, machine, detected, threads, pin })
     }
@@ -411,10 +406,7 @@ fn decided<T>(
     by_program: Option<T>,
     by_environment: impl FnOnce() -> Result<Option<T>, ThreadPoolBuildError>,
 ) -> Result<Option<T>, ThreadPoolBuildError> {
-    match by_program {
-        Some(value) => Ok(Some(value)),
-        None => by_environment(),
-    }
+    by_program.map_or_else(by_environment, |value| Ok(Some(value)))
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
@@ -456,4 +448,43 @@ impl From<bool> for Pin {
     fn from(pin: bool) -> Self {
         if pin { Self::Always } else { Self::Never }
     }
+}
+
+/// What a worker may run while it waits for forks, spawned tasks or another pool.
+///
+/// A waiting worker runs other tasks on top of the waiting one on its stack, *with all that the
+/// waiting task holds*. If that task holds a lock across a [`join`](crate::join), and one of the
+/// others takes the same lock, the thread waits for itself for ever.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use befit::{ThreadPoolBuilder, WaitPolicy, join};
+///
+/// let builder = ThreadPoolBuilder::new().num_threads(4);
+/// let pool = builder.wait_policy(WaitPolicy::Descendants).build().unwrap();
+/// let sum = Mutex::new(0);
+/// let add = || {
+///     let mut sum = sum.lock().unwrap();
+///     let (a, b) = join(|| 1, || 2);
+///     *sum += a + b;
+/// };
+/// pool.install(|| join(|| join(add, add), || join(add, add)));
+/// assert_eq!(sum.into_inner().unwrap(), 12);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum WaitPolicy {
+    /// Anything, so that no worker is without work while there is some. Locks must not be held
+    /// across forks.
+    #[default]
+    Anything,
+    /// Only descendants of what it waits for (*leapfrogging*: Wagner & Calder, PPoPP 1993). A lock
+    /// held across a fork is safe as long as what is forked does not take it. Some workers may be
+    /// without work although there is some.
+    ///
+    /// Two things run all the same: a [`broadcast`](crate::broadcast())'s part, for which there is
+    /// no other thread, and what the task itself asks for by [`yield_now`](crate::yield_now).
+    ///
+    /// The schedulers `ws`, `pws`, `cilk-a`, `cats` and `cats-s` can do this; with another one,
+    /// building the pool is an error.
+    Descendants,
 }

@@ -154,7 +154,8 @@ impl Piece for Range<usize> {
 /// # Panics
 /// If `body` does: then not all elements have had their call.
 pub fn par_for_each_mut<T: Send>(slice: &mut [T], body: impl Fn(&mut T) + Sync) {
-    divide(slice, |piece| piece.iter_mut().for_each(&body), |(), ()| ());
+    let leaf = |piece: Chunks<'_, T>| piece.elements.iter_mut().for_each(&body);
+    divide(Chunks { first: 0, chunk_len: 1, elements: slice }, leaf, |(), ()| ());
 }
 
 /// Cuts `slice` into chunks of `chunk_len` elements, the last of which may be shorter, and calls
@@ -184,20 +185,6 @@ pub fn par_chunks_mut<T: Send>(
         }
     };
     divide(Chunks { first: 0, chunk_len, elements: slice }, leaf, |(), ()| ());
-}
-
-impl<T: Send> Piece for &mut [T] {
-    fn len(&self) -> usize {
-        <[T]>::len(self)
-    }
-
-    fn bytes(&self) -> usize {
-        size_of_val(&**self)
-    }
-
-    fn halve(self) -> (Self, Self) {
-        self.split_at_mut(<[T]>::len(self) / 2)
-    }
 }
 
 /// Neighbouring chunks.

@@ -27,7 +27,7 @@ pub(crate) use self::{
     scope::Kind,
 };
 pub use self::{
-    builder::{Pin, ThreadPoolBuilder},
+    builder::{Pin, ThreadPoolBuilder, WaitPolicy},
     error::{JoinThreadsError, ThreadPoolBuildError},
     fit::{Fit, Work, fit},
     join::{FnContext, join, join_context},

@@ -106,13 +106,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// global pool is never dropped, and a pool that is dropped by one of its own threads ends behind
 /// the back of that thread.
 pub struct ThreadPool {
-    handle: backend::Handle,
-}
-
-impl From<backend::Handle> for ThreadPool {
-    fn from(handle: backend::Handle) -> Self {
-        Self { handle }
-    }
+    pub(super) handle: backend::Handle,
 }
 
 impl ThreadPool {
@@ -172,13 +166,6 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let mut squares = [1, 2, 3];
-    /// pool.scope_fifo(|s| squares.iter_mut().for_each(|x| s.spawn_fifo(|_| *x *= *x)));
-    /// assert_eq!(squares, [1, 4, 9]);
-    /// ```
     pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R + Send,
@@ -206,13 +193,6 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let mut place = None;
-    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| place = pool.current_thread_index()));
-    /// assert!(place.is_some());
-    /// ```
     pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R,
@@ -268,31 +248,20 @@ impl ThreadPool {
     ///
     /// ```
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.yield_now(), None);
-    /// assert_eq!(pool.install(|| pool.yield_now()), Some(befit::Yield::Idle));
+    /// assert_eq!((pool.yield_now(), pool.current_thread_has_pending_tasks()), (None, None));
+    /// let inside = pool.install(|| (pool.yield_now(), pool.current_thread_has_pending_tasks()));
+    /// assert_eq!(inside, (Some(befit::Yield::Idle), Some(false)));
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(false))
     }
 
     /// [`yield_local`]; `None` if the caller is no thread of this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.yield_local(), None);
-    /// assert_eq!(pool.install(|| pool.yield_local()), Some(befit::Yield::Idle));
-    /// ```
     pub fn yield_local(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(true))
     }
 
     /// [`current_thread_has_pending_tasks`]; `None` if the caller is no thread of this pool.
-    ///
-    /// ```
-    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// assert_eq!(pool.current_thread_has_pending_tasks(), None);
-    /// assert_eq!(pool.install(|| pool.current_thread_has_pending_tasks()), Some(false));
-    /// ```
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.own_worker(Worker::has_own_work)
     }

@@ -160,6 +160,12 @@ where
 }
 
 /// What the closure of a [`broadcast`] is told: which of how many threads it runs on.
+///
+/// ```
+/// let n = befit::current_num_threads();
+/// let told = befit::broadcast(|context| (context.index(), context.num_threads()));
+/// assert!(told.into_iter().eq((0..n).map(|i| (i, n))));
+/// ```
 #[derive(Debug)]
 pub struct BroadcastContext<'a> {
     index: usize,
@@ -174,24 +180,13 @@ impl BroadcastContext<'_> {
     }
 
     /// Which thread of the pool this is, from 0; what
-    /// [`current_thread_index`](crate::current_thread_index) answers.
-    ///
-    /// ```
-    /// let indices = befit::broadcast(|context| context.index());
-    /// assert!(indices.into_iter().eq(0..befit::current_num_threads()));
-    /// ```
+    /// [`current_thread_index`](crate::current_thread_index) returns.
     #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// The number of threads of the pool.
-    ///
-    /// ```
-    /// let n = befit::current_num_threads();
-    /// let told = befit::broadcast(|context| context.num_threads());
-    /// assert!(told.into_iter().all(|number| number == n));
-    /// ```
     #[inline]
     pub fn num_threads(&self) -> usize {
         self.num_threads

@@ -68,24 +68,15 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
 /// assert_eq!(name.as_deref(), Some("sum (number 0)"));
 /// ```
 pub struct ThreadBuilder {
-    start: backend::Start,
-    index: usize,
-    name: String,
-    stack_size: Option<usize>,
+    pub(crate) start: backend::Start,
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) stack_size: Option<usize>,
     /// It is one thread's: it may later hold things that are not to be shared.
-    not_sync: PhantomData<Cell<()>>,
+    pub(crate) not_sync: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
-    pub(crate) fn new(
-        start: backend::Start,
-        index: usize,
-        name: String,
-        stack_size: Option<usize>,
-    ) -> Self {
-        Self { start, index, name, stack_size, not_sync: PhantomData }
-    }
-
     /// Which thread of the pool it is, from 0.
     pub fn index(&self) -> usize {
         self.index
@@ -140,22 +131,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Lets `spawn` start the threads. It is called once for each, with what it must
     /// [run](ThreadBuilder::run) on it.
     ///
-    /// Name and stack size are for `spawn` to heed. Dropping the pool waits for all of these
-    /// threads, so none of them may be kept back until then.
-    ///
-    /// ```
-    /// use std::{io, thread};
-    ///
-    /// fn start(thread: befit::ThreadBuilder) -> io::Result<()> {
-    ///     let name = format!("mine-{}", thread.index());
-    ///     thread::Builder::new().name(name).spawn(|| thread.run()).map(drop)
-    /// }
-    ///
-    /// let builder = befit::ThreadPoolBuilder::new().num_threads(1);
-    /// let pool = builder.spawn_handler(start).build().unwrap();
-    /// let name = pool.install(|| thread::current().name().map(str::to_owned));
-    /// assert_eq!(name.as_deref(), Some("mine-0"));
-    /// ```
+    /// Name and stack size are for `spawn` to heed: [`ThreadBuilder`] shows how. Dropping the pool
+    /// waits for all of these threads, so none of them may be kept back until then.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,

@@ -1,6 +1,6 @@
 //! How a pool starts and ends.
 
-use std::{sync::Arc, thread::JoinHandle};
+use std::{marker::PhantomData, sync::Arc, thread::JoinHandle};
 
 use super::{
     claim::{self, Claim},
@@ -41,7 +41,7 @@ impl Handle {
         };
         let engine = Engine::new(kind, policy, machine, options, settings.wait_policy, threads);
         if !engine.can_wait_as_asked() {
-            return Err(ThreadPoolBuildError::WaitPolicy(engine.name()));
+            return Err(ThreadPoolBuildError::WaitPolicy(engine.policy.name()));
         }
         let timed = settings.timed.unwrap_or(timed);
         let registry =
@@ -59,7 +59,8 @@ impl Handle {
                 Some(name) => name(index),
                 None => format!("befit-{index}"),
             };
-            let thread = ThreadBuilder::new(start, index, name, settings.stack_size);
+            let stack_size = settings.stack_size;
+            let thread = ThreadBuilder { start, index, name, stack_size, not_sync: PhantomData };
             // Should it not be run, it says so itself.
             starting.left -= 1;
             match spawn.spawn(thread) {
@@ -85,24 +86,20 @@ impl Handle {
             return Ok(());
         }
         self.registry.release();
-        Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), &self.registry) => {
+        Worker::with_current(|worker| {
+            let own = worker.filter(|worker| Arc::ptr_eq(worker.registry(), &self.registry));
+            if let Some(worker) = own {
                 if !worker.is_adopted_and_free() {
                     self.let_go();
                     return Err(JoinThreadsError::InsidePool { index: worker.thread() });
                 }
                 // What only this thread can run keeps the pool running.
-                worker.wait(self.registry.stop_of(worker.thread()), None);
-                self.let_go();
-                self.registry.wait_for_end(Some(worker));
-                Ok(())
+                worker.wait(&self.registry.stops[worker.thread()], None);
             }
-            // The pool's last jobs may need this worker's pool.
-            worker => {
-                self.let_go();
-                self.registry.wait_for_end(worker);
-                Ok(())
-            }
+            self.let_go();
+            // The pool's last jobs may need the pool of this worker.
+            self.registry.wait_for_end(worker);
+            Ok(())
         })?;
         self.join_handles();
         Ok(())
@@ -174,13 +171,13 @@ impl Start {
     /// Makes the calling thread thread `index` of the pool. Returns when the pool ends.
     pub(crate) fn run(mut self, index: usize, stack_size: Option<usize>) {
         let Some(registry) = self.registry.take() else { return };
-        match registry.claim() {
+        match &registry.claim {
             Some(claim) => claim.pin(index),
             None if self.inherits_a_place => claim::unpin(),
             None => {}
         }
         let worker = Worker::new(Arc::clone(&registry), index).with_stack(stack_size);
-        worker.run_until(registry.stop_of(index));
+        worker.run_until(&registry.stops[index]);
         registry.threads_ended(1);
     }
 }

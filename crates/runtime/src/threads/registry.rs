@@ -36,23 +36,23 @@ use crate::{
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
-    engine: Engine,
-    counters: Box<[Arc<Counters>]>,
+    pub(super) engine: Engine,
+    pub(super) counters: Box<[Arc<Counters>]>,
     /// One for each thread: set when it shall end.
-    stops: Box<[Latch]>,
+    pub(super) stops: Box<[Latch]>,
     /// What keeps the pool running: its handle, and each detached job.
     keepers: AtomicUsize,
     alive: Mutex<Alive>,
     /// Numbers what comes from outside, to spread it over the workers.
     outside: AtomicUsize,
-    handlers: Handlers,
+    pub(super) handlers: Handlers,
     /// What each thread must run itself.
-    mailboxes: Box<[CachePadded<Mailbox>]>,
-    /// What was spawned to be run in order.
-    fifos: Fifos,
-    seed: u64,
+    pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// What was [spawned](crate::spawn_fifo()) to be run in order.
+    pub(super) fifos: Fifos,
+    pub(super) seed: u64,
     /// The CPUs that the threads are pinned to; none if they are not.
-    claim: Option<Claim>,
+    pub(super) claim: Option<Claim>,
 }
 
 /// The threads that have not ended, and the thread that waits for that.
@@ -61,17 +61,6 @@ struct Alive {
     threads: usize,
     waiter: Option<Done>,
 }
-
-/// A worker of another pool that waits.
-#[derive(Clone, Debug)]
-struct Waiter {
-    latch: NonNull<Latch>,
-    /// Keeps the parker alive that the latch points to.
-    home: Arc<Registry>,
-}
-
-// SAFETY: the latch is `Sync` and lives until it is set.
-unsafe impl Send for Waiter {}
 
 impl Registry {
     /// `timed`: the workers' time is measured.
@@ -82,7 +71,7 @@ impl Registry {
         claim: Option<Claim>,
         timed: bool,
     ) -> Self {
-        let threads = engine.threads();
+        let threads = engine.threads;
         let epoch = timed.then(Instant::now);
         Self {
             counters: (0..threads)
@@ -101,14 +90,6 @@ impl Registry {
         }
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    pub(super) fn counters(&self, thread: usize) -> &Arc<Counters> {
-        &self.counters[thread]
-    }
-
     /// What counts the calling thread, `thread` of the pool, if the policy measures and anything
     /// counts it.
     pub(super) fn meter(&self, thread: usize) -> Option<Meter> {
@@ -116,20 +97,16 @@ impl Registry {
         self.engine.capabilities.sees_forks.then(|| Meter::open(given())).flatten()
     }
 
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
-    }
-
     pub(crate) fn scheduler(&self) -> Option<SchedulerKind> {
-        self.engine.kind()
+        self.engine.kind
     }
 
     pub(crate) fn scheduler_name(&self) -> &'static str {
-        self.engine.name()
+        self.engine.policy.name()
     }
 
     pub(crate) fn options(&self) -> Options {
-        self.engine.options()
+        self.engine.options
     }
 
     pub(crate) fn machine(&self) -> &Machine {
@@ -137,19 +114,15 @@ impl Registry {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.engine.threads()
+        self.engine.threads
     }
 
     pub(crate) fn tiers(&self) -> Option<Tiers> {
-        self.engine.tiers()
+        self.engine.policy.tiers()
     }
 
     pub(crate) fn is_pinned(&self) -> bool {
         self.claim.is_some()
-    }
-
-    pub(crate) fn claim(&self) -> Option<&Claim> {
-        self.claim.as_ref()
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
@@ -184,7 +157,7 @@ impl Registry {
     ) -> R {
         let latch = Latch::new(worker.parker());
         let home = Arc::clone(worker.registry());
-        let job = Install::new(op, Done::Worker(Waiter { latch: NonNull::from(&latch), home }));
+        let job = Install::new(op, Done::Worker { latch: NonNull::from(&latch), home });
         let no_unwind = NoUnwind;
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         let injected = unsafe { job.as_job() };
@@ -232,7 +205,7 @@ impl Registry {
     /// Gives the policy a job that comes from no worker of this pool.
     pub(crate) fn inject(&self, job: JobRef, task: TaskInfo) {
         let number = self.outside.fetch_add(1, Relaxed);
-        let worker = self.engine.worker(number % self.engine.threads());
+        let worker = self.engine.worker(number % self.threads());
         let random = Random::new(!self.seed, number as u64);
         let mut env = ThreadEnv { random: &random, counters: None, meter: None };
         self.engine.add(worker, job, task, &mut env);
@@ -242,15 +215,6 @@ impl Registry {
     pub(crate) fn post(&self, thread: usize, job: JobRef) {
         self.mailboxes[thread].post(job);
         self.engine.sleep.notify_mail(thread);
-    }
-
-    pub(super) fn mailbox(&self, thread: usize) -> &Mailbox {
-        &self.mailboxes[thread]
-    }
-
-    /// What was [spawned](crate::spawn_fifo()) to be run in order.
-    pub(crate) fn fifos(&self) -> &Fifos {
-        &self.fifos
     }
 
     // ---- The end ----
@@ -269,10 +233,6 @@ impl Registry {
                 unsafe { Latch::set(stop) };
             }
         }
-    }
-
-    pub(super) fn stop_of(&self, thread: usize) -> &Latch {
-        &self.stops[thread]
     }
 
     /// `count` threads have ended, or were never started.
@@ -304,8 +264,8 @@ impl Registry {
         };
         let latch = Latch::new(worker.parker());
         let no_unwind = NoUnwind;
-        let waiter = Waiter { latch: NonNull::from(&latch), home: Arc::clone(worker.registry()) };
-        if self.register_waiter(Done::Worker(waiter)) {
+        let home = Arc::clone(worker.registry());
+        if self.register_waiter(Done::Worker { latch: NonNull::from(&latch), home }) {
             // Whatever the last jobs there need of the worker's pool.
             worker.wait(&latch, None);
         }
@@ -322,17 +282,11 @@ impl Registry {
         some
     }
 
-    /// Calls the handler for the start or the exit of thread `index`, if there is one.
-    pub(super) fn call_handler(&self, handler: Option<&ThreadHandler>, index: usize) {
-        if let Some(handler) = handler
-            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(index)))
-        {
+    /// Calls the handler for the start or the exit of thread `index`.
+    pub(super) fn call_handler(&self, handler: &ThreadHandler, index: usize) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler(index))) {
             self.detached_panic(panic);
         }
-    }
-
-    pub(super) fn handlers(&self) -> &Handlers {
-        &self.handlers
     }
 
     /// A detached job has panicked: the pool's handler, else the end of the process, as nobody
@@ -354,9 +308,9 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
-            .field("scheduler", &self.engine.name())
-            .field("machine", &self.engine.known_machine().map(|machine| &machine.name))
-            .field("threads", &self.engine.threads())
+            .field("scheduler", &self.scheduler_name())
+            .field("machine", &self.engine.machine.known.get().map(|machine| &machine.name))
+            .field("threads", &self.threads())
             .finish_non_exhaustive()
     }
 }
@@ -374,8 +328,15 @@ struct Install<F, R> {
 #[derive(Clone, Debug)]
 enum Done {
     Thread(Arc<ThreadLatch>),
-    Worker(Waiter),
+    /// A worker of another pool; `home` keeps the parker alive that the latch points to.
+    Worker {
+        latch: NonNull<Latch>,
+        home: Arc<Registry>,
+    },
 }
+
+// SAFETY: a worker's latch is `Sync` and lives until it is set; all else is `Send`.
+unsafe impl Send for Done {}
 
 impl Done {
     /// Sets the latch.
@@ -385,7 +346,7 @@ impl Done {
     unsafe fn set(self) {
         match self {
             Self::Thread(latch) => latch.set(),
-            Self::Worker(Waiter { latch, home }) => {
+            Self::Worker { latch, home } => {
                 // SAFETY: promised by the caller; `home` keeps its parker until the end of this
                 // arm.
                 unsafe { Latch::set(latch.as_ptr()) };

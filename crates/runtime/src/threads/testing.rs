@@ -3,16 +3,17 @@
 use std::{
     any, env,
     io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
     process::{Command, Output},
     sync::{
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread,
     time::Duration,
 };
 
-use crate::{Machine, SchedulerKind, ThreadPool, ThreadPoolBuilder};
+use crate::{SchedulerKind, ThreadPool, ThreadPoolBuilder, WaitPolicy, join};
 
 /// Machines as text: flat, one socket, two sockets, chiplets, three levels, unlike what the tests
 /// run on.
@@ -26,44 +27,66 @@ pub(crate) const MACHINES: [&str; 5] = [
 
 /// A pool on a machine given as text.
 pub(crate) fn pool(scheduler: SchedulerKind, machine: &str, threads: usize) -> ThreadPool {
-    let machine: Machine = machine.parse().unwrap();
-    ThreadPoolBuilder::new()
-        .scheduler(scheduler)
-        .machine(machine)
-        .num_threads(threads)
-        .build()
-        .unwrap()
+    builder(scheduler, machine, threads).build().unwrap()
+}
+
+/// What builds such a pool.
+pub(crate) fn builder(
+    scheduler: SchedulerKind,
+    machine: &str,
+    threads: usize,
+) -> ThreadPoolBuilder {
+    let machine = machine.parse().unwrap();
+    ThreadPoolBuilder::new().scheduler(scheduler).machine(machine).num_threads(threads)
+}
+
+/// Calls `test` for each scheduler, with 1, 2 and 7 threads.
+pub(crate) fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
+    let _watchdog = watchdog(2 * MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        [1, 2, 7].into_iter().for_each(|threads| test(scheduler, threads));
+    }
 }
 
 /// Calls `test` with a pool of each scheduler, on each machine, with 1, 2 and 7 threads.
 pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
-    within(Duration::from_secs(120), || {
-        for scheduler in SchedulerKind::ALL {
-            for machine in MACHINES {
-                for threads in [1, 2, 7] {
-                    test(&pool(scheduler, machine, threads));
-                }
-            }
-        }
+    for_each_kind(|scheduler, threads| {
+        MACHINES.into_iter().for_each(|machine| test(&pool(scheduler, machine, threads)));
     });
 }
 
-/// Runs `test`; ends the process with a message if it takes longer than `limit`, as a test that
+/// Calls `test` with a pool of each scheduler, on a machine given as text.
+pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
+    let _watchdog = watchdog(MINUTE);
+    SchedulerKind::ALL.into_iter().for_each(|kind| test(&pool(kind, machine, threads)));
+}
+
+/// Calls `test` with pools of 1, 2 and 7 threads whose waiting workers are held to descendants.
+pub(crate) fn with_descendants(test: impl Fn(&ThreadPool)) {
+    let _watchdog = watchdog(MINUTE);
+    for threads in [1, 2, 7] {
+        let builder = ThreadPoolBuilder::new().num_threads(threads);
+        test(&builder.wait_policy(WaitPolicy::Descendants).build().unwrap());
+    }
+}
+
+/// The time that a test may take.
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+/// Ends the process with a message unless the result is dropped within `limit`, as a test that
 /// hangs says nothing.
-pub(crate) fn within<R>(limit: Duration, test: impl FnOnce() -> R) -> R {
+#[must_use]
+pub(crate) fn watchdog(limit: Duration) -> mpsc::Sender<()> {
     let name = thread::current().name().unwrap_or("a test").to_owned();
-    let (finished, wait) = mpsc::channel::<()>();
-    let watchdog = thread::spawn(move || {
+    let (finished, wait) = mpsc::channel();
+    thread::spawn(move || {
         if wait.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
             // Not `eprintln!`, whose output the test harness would keep.
             let _ = writeln!(std::io::stderr(), "{name} hangs: not finished within {limit:?}");
             std::process::abort();
         }
     });
-    let result = test();
-    drop(finished);
-    watchdog.join().unwrap();
-    result
+    finished
 }
 
 /// Runs `test`, the calling test, alone in a process of its own, and returns how that ended; `None`
@@ -80,6 +103,35 @@ pub(crate) fn alone<T: Fn()>(test: T) -> Option<Output> {
     let found = String::from_utf8_lossy(&output.stdout).contains("running 1 test");
     assert!(found, "there is no test {name}");
     Some(output)
+}
+
+/// A Fibonacci number, with a fork for each call.
+pub(crate) fn fib(n: u32) -> u64 {
+    if n < 2 {
+        return n.into();
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+/// What `f` panics with.
+pub(crate) fn panic_of<T: 'static, R>(f: impl FnOnce() -> R) -> T {
+    let result = catch_unwind(AssertUnwindSafe(f));
+    *result.err().expect("it panics").downcast().expect("the panic is of this type")
+}
+
+/// Waits until `flag` is set.
+pub(crate) fn wait_for(flag: &AtomicBool) {
+    while !flag.load(SeqCst) {
+        thread::yield_now();
+    }
+}
+
+/// What `numbers` are, in ascending order.
+pub(crate) fn sorted(numbers: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut numbers: Vec<_> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 /// Adds to a counter.

@@ -36,7 +36,6 @@ impl Random {
 }
 
 /// The [`Env`] of one call into the policy.
-#[derive(Debug)]
 pub(crate) struct ThreadEnv<'a> {
     pub(crate) random: &'a Random,
     /// The calling worker's counters; none for a thread outside the pool.
@@ -71,17 +70,12 @@ impl Env for ThreadEnv<'_> {
     }
 
     fn tell(&mut self, what: &'static str) {
-        tell_once(what);
+        static TOLD: std::sync::Once = std::sync::Once::new();
+        TOLD.call_once(|| {
+            // A failure to write to stderr has nowhere to be reported.
+            writeln!(std::io::stderr(), "befit: {what}").ok();
+        });
     }
-}
-
-/// Prints `what` on stderr, the first time.
-fn tell_once(what: &str) {
-    static TOLD: std::sync::Once = std::sync::Once::new();
-    TOLD.call_once(|| {
-        // A failure to write to stderr has nowhere to be reported.
-        writeln!(std::io::stderr(), "befit: {what}").ok();
-    });
 }
 
 #[cfg(all(test, not(loom)))]

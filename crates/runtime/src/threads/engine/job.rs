@@ -1,6 +1,6 @@
 //! Jobs: pieces of work whose type has been forgotten, so that policies can pass them about.
 
-use std::{fmt, ptr::NonNull};
+use std::ptr::NonNull;
 
 use befit_machine::Bytes;
 
@@ -40,7 +40,7 @@ impl JobHeader {
 }
 
 /// A job to be executed once: the handle that policies keep in their queues.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JobRef {
     header: NonNull<JobHeader>,
 }
@@ -73,9 +73,7 @@ impl JobRef {
         // by our caller.
         unsafe { (table.execute)(self.header, ended) };
     }
-}
 
-impl JobRef {
     /// The lineage of what it forks.
     ///
     /// # Safety
@@ -108,12 +106,6 @@ impl JobRef {
         // SAFETY: not executed, so it is still there (promised to `new`).
         let header = unsafe { self.header.as_ref() };
         Ancestor::new(self.header.as_ptr()) == ancestor || header.birthplace.is_below(ancestor)
-    }
-}
-
-impl fmt::Debug for JobRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JobRef({:p})", self.header)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counts what one thread does, for policies that measure: by a function that the program gives the
 //! pool, else by the processor, with feature `counters` and where the machine counts anything.
 
-use std::{cell::RefCell, fmt};
+use std::cell::RefCell;
 
 use befit_sched::{CountSource, WorkerCounts};
 
@@ -34,12 +34,6 @@ impl Meter {
 
     pub(crate) fn source(&self) -> CountSource {
         self.source
-    }
-}
-
-impl fmt::Debug for Meter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Meter").field("source", &self.source).finish_non_exhaustive()
     }
 }
 

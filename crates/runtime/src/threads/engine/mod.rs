@@ -14,8 +14,8 @@ use std::{fmt, sync::atomic::Ordering::SeqCst};
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
-    Ask, Capabilities, Env, Finds, ForkOrder, Options, Policy, Ready, Scheduler, SchedulerKind,
-    Stage, Strand, TaskInfo, Tiers,
+    Ask, Capabilities, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind, Stage, Strand,
+    TaskInfo,
 };
 use crossbeam_utils::CachePadded;
 
@@ -56,14 +56,14 @@ impl<P: Policy> AnyPolicy for P {
 #[derive(Debug)]
 pub(crate) struct Engine {
     /// None for a policy of the program's own.
-    kind: Option<SchedulerKind>,
-    policy: Box<dyn Scheduler<JobRef>>,
+    pub(super) kind: Option<SchedulerKind>,
+    pub(super) policy: Box<dyn Scheduler<JobRef>>,
     /// The policy's when the pool was built: all but `finds` stay as they are.
     pub(crate) capabilities: Capabilities,
-    machine: PoolMachine,
-    options: Options,
+    pub(super) machine: PoolMachine,
+    pub(super) options: Options,
     wait_policy: WaitPolicy,
-    threads: usize,
+    pub(super) threads: usize,
     /// How many threads of the pool stand under each cluster; only the root's number if the policy
     /// does not mind which workers share a cache.
     threads_under: Vec<usize>,
@@ -116,23 +116,9 @@ impl Engine {
         }
     }
 
-    pub(crate) fn kind(&self) -> Option<SchedulerKind> {
-        self.kind
-    }
-
-    /// The policy's name.
-    pub(crate) fn name(&self) -> &'static str {
-        self.policy.name()
-    }
-
     /// The pool's machine. The first call may read it from the system.
     pub(crate) fn machine(&self) -> &Machine {
         self.machine.get()
-    }
-
-    /// The machine, if it has been read.
-    pub(crate) fn known_machine(&self) -> Option<&Machine> {
-        self.machine.known()
     }
 
     /// How many workers the machine has.
@@ -143,14 +129,6 @@ impl Engine {
     /// How many clusters the policy knows; it anchors tasks at no others.
     pub(crate) fn clusters(&self) -> usize {
         self.threads_under.len()
-    }
-
-    pub(crate) fn options(&self) -> Options {
-        self.options
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
     }
 
     /// The worker of the machine that thread `thread` of the pool is. Several threads are one
@@ -167,11 +145,6 @@ impl Engine {
             .then(|| ForkThresholds::new(self.machine(), worker, self.options.sigma, under))
     }
 
-    /// What the policy has found out about the program, if it has two tiers.
-    pub(crate) fn tiers(&self) -> Option<Tiers> {
-        self.policy.tiers()
-    }
-
     /// Whether the scheduler can keep waiting workers to the pool's [`WaitPolicy`].
     pub(crate) fn can_wait_as_asked(&self) -> bool {
         self.wait_policy == WaitPolicy::Anything
@@ -181,11 +154,6 @@ impl Engine {
     /// Whether more than one thread may run what is anchored at `cluster`.
     pub(crate) fn is_shared(&self, cluster: ClusterId) -> bool {
         self.threads_under[cluster.index()] > 1
-    }
-
-    /// Which of `parent`'s two children goes first.
-    pub(crate) fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
-        self.policy.fork_order(parent)
     }
 
     /// Worker `w` made `job` ready, the start of `task`.
@@ -251,11 +219,6 @@ impl Engine {
         self.count_given(self.policy.get(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env))
     }
 
-    /// Whether there seems to be something that `w` finds without stealing.
-    pub(crate) fn has_own(&self, w: WorkerId) -> bool {
-        self.policy.has_own(w)
-    }
-
     /// Counts what the policy gave out, under policies that may refuse.
     fn count_given(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         if self.capabilities.may_refuse
@@ -267,11 +230,6 @@ impl Engine {
             self.queued.fetch_sub(1, SeqCst);
         }
         ready
-    }
-
-    /// `w` goes on with a strand of `task`.
-    pub(crate) fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
-        self.policy.resume(w, task, env);
     }
 
     /// `w` has run `strand`.

@@ -44,16 +44,18 @@ mod tests {
         "pack:2 l3:1(size=8MiB) core:4 l2:1(size=1MiB) l1:1(size=64KiB) pu:1".parse().unwrap()
     }
 
+    /// Those of a worker, with a thread of the pool for each worker.
+    fn of_worker(machine: &Machine, worker: u32) -> ForkThresholds {
+        let threads = |id| machine.cluster(id).worker_count() as usize;
+        ForkThresholds::new(machine, WorkerId(worker), 0.5, threads)
+    }
+
     #[test]
     fn the_private_threshold_comes_from_the_largest_unshared_cache() {
         let machine = two_sockets();
-        let t = ForkThresholds::new(&machine, WorkerId(5), 0.5, |c| {
-            machine.cluster(c).worker_count() as usize
-        });
-        assert_eq!(
-            t.private.0,
-            machine.cluster(machine.path(WorkerId(5)).nth(1).unwrap()).size().0 / 2
-        );
+        let t = of_worker(&machine, 5);
+        let second = machine.path(WorkerId(5)).nth(1).unwrap();
+        assert_eq!(t.private.0, machine.cluster(second).size().0 / 2);
         // With one thread of the pool on each socket the L3 is private, too.
         let alone = ForkThresholds::new(&machine, WorkerId(5), 0.5, |_| 1);
         assert!(alone.private > t.private);
@@ -62,17 +64,11 @@ mod tests {
 
     #[test]
     fn only_a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
-        let machine = two_sockets();
-        let t = ForkThresholds::new(&machine, WorkerId(0), 0.5, |c| {
-            machine.cluster(c).worker_count() as usize
-        });
+        let t = of_worker(&two_sockets(), 0);
         let (large, middle, small) = (Bytes(100_000_000), Bytes(3_000_000), Bytes(100_000));
         assert!(t.is_anchored_at_a_shared_cache(middle, large));
         assert!(!t.is_anchored_at_a_shared_cache(large, Bytes(u64::MAX)), "befits no cache");
-        assert!(
-            !t.is_anchored_at_a_shared_cache(middle, middle),
-            "its parent befits the same cache"
-        );
+        assert!(!t.is_anchored_at_a_shared_cache(middle, middle), "its parent befits it, too");
         assert!(!t.is_anchored_at_a_shared_cache(small, large), "befits a private cache");
     }
 }

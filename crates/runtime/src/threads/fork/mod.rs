@@ -224,7 +224,7 @@ where
         PendingFork::publish(b.as_pending(), Latch::new(worker.parker()), requests, lineage)
     };
     // A worker's queue gives back what came last.
-    let jobs = match worker.engine().fork_order(parent) {
+    let jobs = match worker.engine().policy.fork_order(parent) {
         ForkOrder::ChildFirst => [(job_b, task_b), (job_a, task_a)],
         ForkOrder::ParentFirst => [(job_a, task_a), (job_b, task_b)],
     };

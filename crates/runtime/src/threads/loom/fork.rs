@@ -40,16 +40,10 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         forks.push(frame.as_pending());
         requests.set_requested(false);
         let (_, fork) = forks.publish_next().unwrap();
+        let latch = Latch::new(shared.sleep.parker(0));
         // SAFETY: live, `Send`, published here only; frame, parker and requests outlive the wait
         // below.
-        let job = unsafe {
-            PendingFork::publish(
-                fork,
-                Latch::new(shared.sleep.parker(0)),
-                &requests,
-                std::ptr::null(),
-            )
-        };
+        let job = unsafe { PendingFork::publish(fork, latch, &requests, std::ptr::null()) };
         *lock(&shared.job) = Some(job);
 
         assert!(forks.youngest_is_published());

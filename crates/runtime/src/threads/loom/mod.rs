@@ -17,6 +17,14 @@ use super::{
     worker::Mailbox,
 };
 
+/// Waits, as thread 0, until `latch` is set.
+fn wait(sleep: &Sleep, latch: &Latch) {
+    while !latch.probe() {
+        let seen = sleep.seen();
+        sleep.sleep(0, seen, latch, || false);
+    }
+}
+
 struct Signal {
     sleep: Sleep,
     latch: Latch,
@@ -41,10 +49,7 @@ fn a_thread_that_waits_for_a_latch_wakes_up_and_sees_what_was_written_before() {
             // SAFETY: latch and parker live as long as `setter`.
             unsafe { Latch::set(&setter.latch) };
         });
-        while !shared.latch.probe() {
-            let seen = shared.sleep.seen();
-            shared.sleep.sleep(0, seen, &shared.latch, || false);
-        }
+        wait(&shared.sleep, &shared.latch);
         // SAFETY: the latch is set, and nobody writes any more.
         assert_eq!(shared.written.with(|written| unsafe { *written }), 1);
         setting.join().unwrap();

@@ -28,7 +28,7 @@ impl Scope {
             sleep,
             credits: Credits::new(),
             over,
-            written: [const { 0 }; 3].map(UnsafeCell::new),
+            written: [0; 3].map(UnsafeCell::new),
         })
     }
 
@@ -46,10 +46,7 @@ impl Scope {
     }
 
     fn wait_and_look(&self) {
-        while !self.over.probe() {
-            let seen = self.sleep.seen();
-            self.sleep.sleep(0, seen, &self.over, || false);
-        }
+        super::wait(&self.sleep, &self.over);
         // SAFETY: the latch is set, and nobody writes any more.
         assert!(self.written.iter().all(|cell| cell.with(|written| unsafe { *written }) == 1));
     }

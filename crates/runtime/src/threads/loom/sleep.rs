@@ -28,13 +28,8 @@ impl Shared {
     fn new(threads: usize) -> Arc<Self> {
         let sleep = Sleep::new(threads);
         let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
-        Arc::new(Self {
-            sleep,
-            latches,
-            ready: Mutex::new(0),
-            hint: AtomicUsize::new(0),
-            taken: Mutex::new(0),
-        })
+        let (ready, hint, taken) = (Mutex::new(0), AtomicUsize::new(0), Mutex::new(0));
+        Arc::new(Self { sleep, latches, ready, hint, taken })
     }
 
     fn add(&self, all: bool) {
@@ -59,14 +54,22 @@ impl Shared {
     }
 
     /// Waits as a worker without a latch does, until it has taken one thing.
-    fn take_one(&self, me: usize) {
-        if self.take() {
-            return;
+    fn wait_for_one(&self, me: usize) {
+        if !self.take() {
+            self.idle_until(me, || self.take());
         }
+    }
+
+    /// Waits until somebody has taken something, and helps.
+    fn wait_for_taken(&self, me: usize) {
+        self.idle_until(me, || *lock(&self.taken) > 0 || self.take());
+    }
+
+    fn idle_until(&self, me: usize, is_over: impl Fn() -> bool) {
         let _idle = self.sleep.begin_idle();
         loop {
             let seen = self.sleep.seen();
-            if self.take() {
+            if is_over() {
                 return;
             }
             self.sleep.sleep(me, seen, &self.latches[me], || false);
@@ -93,18 +96,6 @@ impl Shared {
             notified = self.sleep.sleep(me, seen, &self.latches[me], || false);
         }
     }
-
-    /// Waits until any thread has taken something, and helps.
-    fn wait_for_taken(&self, me: usize) {
-        let _idle = self.sleep.begin_idle();
-        loop {
-            let seen = self.sleep.seen();
-            if *lock(&self.taken) > 0 || self.take() {
-                return;
-            }
-            self.sleep.sleep(me, seen, &self.latches[me], || false);
-        }
-    }
 }
 
 fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
@@ -119,7 +110,7 @@ fn a_worker_that_goes_to_sleep_does_not_miss_what_is_added_meanwhile() {
         let shared = Shared::new(1);
         let adder = Arc::clone(&shared);
         let adding = ::loom::thread::spawn(move || adder.add(false));
-        shared.take_one(0);
+        shared.wait_for_one(0);
         adding.join().unwrap();
     });
 }
@@ -130,13 +121,13 @@ fn two_notifications_wake_two_workers() {
         model(2, move || {
             let shared = Shared::new(2);
             let other = Arc::clone(&shared);
-            let taking = ::loom::thread::spawn(move || other.take_one(1));
+            let taking = ::loom::thread::spawn(move || other.wait_for_one(1));
             let adder = Arc::clone(&shared);
             let adding = ::loom::thread::spawn(move || {
                 adder.add(all);
                 adder.add(all);
             });
-            shared.take_one(0);
+            shared.wait_for_one(0);
             taking.join().unwrap();
             adding.join().unwrap();
         });

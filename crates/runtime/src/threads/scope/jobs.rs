@@ -7,7 +7,6 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr::NonNull,
     sync::Arc,
@@ -173,7 +172,7 @@ impl Registry {
         let job = DetachedJob::into_job(work, Arc::clone(self));
         // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
         // each ticket runs one.
-        let ticket = unsafe { self.fifos().push(self, job) };
+        let ticket = unsafe { self.fifos.push(self, job) };
         self.give(ticket, |_| TaskInfo::root(None, None));
     }
 
@@ -301,11 +300,5 @@ impl Fifos {
         });
         // SAFETY: promised by the caller.
         unsafe { self.0[thread].push(task) }
-    }
-}
-
-impl fmt::Debug for Fifos {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fifos").finish_non_exhaustive()
     }
 }

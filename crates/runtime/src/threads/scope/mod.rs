@@ -68,7 +68,7 @@ impl Base {
 
     /// Gives a counted task to the policy.
     fn give(&self, job: JobRef, size: Option<Bytes>) {
-        let numbered = self.registry.engine().capabilities.sees_forks;
+        let numbered = self.registry.engine.capabilities.sees_forks;
         let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
         self.registry
             .give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));

@@ -2,9 +2,8 @@
 
 use std::{
     cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     sync::{
-        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -12,11 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, broadcast, current_num_threads,
-    current_thread_index, fit, join, scope, scope_fifo, spawn, spawn_broadcast,
-    threads::testing::{Census, add, on_every_pool, pool, within},
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn a_broadcast_runs_once_on_every_thread_and_answers_in_their_order() {
@@ -33,10 +28,9 @@ fn a_broadcast_runs_once_on_every_thread_and_answers_in_their_order() {
 
 #[test]
 fn a_broadcast_outside_any_pool_runs_in_the_global_one() {
-    within(Duration::from_secs(60), || {
-        let indices = broadcast(|c| c.index());
-        assert!(indices.into_iter().eq(0..current_num_threads()));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let indices = broadcast(|c| c.index());
+    assert!(indices.into_iter().eq(0..current_num_threads()));
 }
 
 #[test]
@@ -77,57 +71,42 @@ fn concurrent_broadcasts_do_not_deadlock() {
 /// it is, none would end.
 #[test]
 fn concurrent_broadcasts_do_not_deadlock_where_waiting_workers_are_held_to_descendants() {
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2, 7] {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
-            let (pool, count) = (builder.build().unwrap(), AtomicUsize::new(0));
-            pool.scope(|s| {
-                for _ in 0..20 {
-                    s.spawn(|_| drop(broadcast(|_| broadcast(|_| add(&count, 1)))));
-                }
-            });
-            assert_eq!(count.into_inner(), 20 * threads * threads);
-        }
+    with_descendants(|pool| {
+        let (threads, count) = (pool.current_num_threads(), AtomicUsize::new(0));
+        let nested = || drop(broadcast(|_| broadcast(|_| add(&count, 1))));
+        pool.scope(|s| (0..20).for_each(|_| s.spawn(|_| nested())));
+        assert_eq!(count.into_inner(), 20 * threads * threads);
     });
 }
 
 #[test]
 fn broadcasts_go_back_and_forth_between_pools() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for (one, two) in [(1, 1), (2, 3)] {
-                let (one, two) = (pool(scheduler, "pu:2", one), pool(scheduler, "pu:4", two));
-                let count = AtomicUsize::new(0);
-                one.broadcast(|_| {
-                    drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst))))
-                });
-                let (n, m) = (one.current_num_threads(), two.current_num_threads());
-                assert_eq!(count.into_inner(), n * m * n);
-            }
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        for (one, two) in [(1, 1), (2, 3)] {
+            let (one, two) = (pool(scheduler, "pu:2", one), pool(scheduler, "pu:4", two));
+            let count = AtomicUsize::new(0);
+            one.broadcast(|_| {
+                drop(two.broadcast(|_| one.broadcast(|_| count.fetch_add(1, SeqCst))))
+            });
+            let (n, m) = (one.current_num_threads(), two.current_num_threads());
+            assert_eq!(count.into_inner(), n * m * n);
         }
-    });
+    }
 }
 
 #[test]
 fn a_broadcast_may_fork_and_wait() {
     on_every_pool(|pool| {
         let answers = pool.broadcast(|context| {
-            let (a, b) = join(fit(100_000, || context_free(3)), || context_free(4));
-            let sum = AtomicUsize::new(a + b);
+            let (a, b) = join(fit(100_000, || fib(3)), || fib(4));
+            let sum = AtomicUsize::new((a + b) as usize);
             scope(|s| s.spawn(|_| add(&sum, 1)));
             assert_eq!(current_thread_index(), Some(context.index()), "it goes on where it was");
             sum.into_inner()
         });
         assert_eq!(answers, vec![2 + 3 + 1; pool.current_num_threads()]);
     });
-    fn context_free(n: usize) -> usize {
-        if n < 2 {
-            n
-        } else {
-            join(|| context_free(n - 1), || context_free(n - 2)).0 + context_free(n - 2)
-        }
-    }
 }
 
 #[test]
@@ -135,7 +114,7 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
     on_every_pool(|pool| {
         let (last, count, census) =
             (pool.current_num_threads() - 1, AtomicUsize::new(0), Census::default());
-        let work = |context: crate::BroadcastContext<'_>| {
+        let work = |context: BroadcastContext<'_>| {
             let held = census.token();
             count.fetch_add(1, SeqCst);
             if context.index() == last {
@@ -143,8 +122,7 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
             }
             held
         };
-        let panic = catch_unwind(AssertUnwindSafe(|| pool.broadcast(work))).unwrap_err();
-        assert_eq!(panic.downcast_ref::<i32>(), Some(&9));
+        assert_eq!(panic_of::<i32, _>(|| pool.broadcast(work)), 9);
         assert_eq!(count.into_inner(), last + 1);
         census.check(last + 1);
         assert_eq!(pool.broadcast(|_| ()).len(), last + 1, "the pool goes on");
@@ -153,42 +131,28 @@ fn a_panic_on_one_thread_goes_on_after_all_threads_have_run() {
 
 #[test]
 fn a_spawned_broadcast_runs_on_every_thread_before_the_pool_ends() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 2, 7] {
-                let pool =
-                    pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 l2:1(size=64KiB) pu:1", threads);
-                let (sender, receiver) = mpsc::channel();
-                let from_outside = sender.clone();
-                pool.spawn_broadcast(move |context| from_outside.send(context.index()).unwrap());
-                pool.install(|| {
-                    spawn_broadcast(move |context| sender.send(context.index()).unwrap())
-                });
-                drop(pool);
-                let mut indices: Vec<_> = receiver.iter().collect();
-                indices.sort_unstable();
-                assert!(indices.into_iter().eq((0..threads).flat_map(|i| [i, i])));
-            }
-        }
+    for_each_kind(|scheduler, threads| {
+        let pool = pool(scheduler, MACHINES[2], threads);
+        let (sender, receiver) = mpsc::channel();
+        let from_outside = sender.clone();
+        pool.spawn_broadcast(move |context| from_outside.send(context.index()).unwrap());
+        pool.install(|| spawn_broadcast(move |context| sender.send(context.index()).unwrap()));
+        drop(pool);
+        assert!(sorted(receiver).into_iter().eq((0..threads).flat_map(|i| [i, i])));
     });
 }
 
 #[test]
 fn each_panic_of_a_spawned_broadcast_goes_to_the_handler() {
-    within(Duration::from_secs(60), || {
-        let caught = Arc::new(Mutex::new(Vec::<usize>::new()));
-        let keep = Arc::clone(&caught);
-        let builder = ThreadPoolBuilder::new().num_threads(3);
-        let handler = move |panic: Box<dyn std::any::Any + Send>| {
-            keep.lock().unwrap().push(*panic.downcast().unwrap())
-        };
-        let pool = builder.panic_handler(handler).build().unwrap();
-        pool.spawn_broadcast(|context| panic_any(context.index()));
-        drop(pool);
-        let mut caught = caught.lock().unwrap().clone();
-        caught.sort_unstable();
-        assert_eq!(caught, [0, 1, 2]);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let (keep, caught) = mpsc::channel::<usize>();
+    let builder = ThreadPoolBuilder::new().num_threads(3);
+    let builder =
+        builder.panic_handler(move |panic| keep.send(*panic.downcast().unwrap()).unwrap());
+    let pool = builder.build().unwrap();
+    pool.spawn_broadcast(|context| panic_any(context.index()));
+    drop(pool);
+    assert_eq!(sorted(caught), [0, 1, 2]);
 }
 
 #[test]
@@ -216,20 +180,15 @@ fn a_scope_s_broadcast_has_run_on_every_thread_when_the_scope_ends() {
 fn a_scope_s_panicking_broadcast_is_waited_for_and_drops_what_it_holds_once() {
     on_every_pool(|pool| {
         let census = Census::default();
-        let token = census.token();
-        let ran = AtomicUsize::new(0);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.scope(|s| {
-                let ran = &ran;
-                s.spawn_broadcast(move |_, _| {
-                    let _held = &token;
-                    ran.fetch_add(1, SeqCst);
-                    panic_any("all of them");
-                });
-            });
-        }));
-        assert!(result.is_err());
-        assert_eq!(ran.into_inner(), pool.current_num_threads());
+        let (token, ran) = (census.token(), &AtomicUsize::new(0));
+        let work = move |_: &Scope<'_>, _: BroadcastContext<'_>| {
+            let _held = &token;
+            add(ran, 1);
+            panic_any("all of them");
+        };
+        let panic: &str = panic_of(|| pool.scope(|s| s.spawn_broadcast(work)));
+        assert_eq!(panic, "all of them");
+        assert_eq!(ran.load(SeqCst), pool.current_num_threads());
         census.check(1);
     });
 }
@@ -271,10 +230,8 @@ fn a_broadcast_runs_after_what_its_thread_has_spawned_before() {
                 !late && by == thread && on == Some(thread)
             };
             // What another thread has taken may end later.
-            assert!(
-                events.iter().rposition(spawned).is_none_or(|last| last < broadcast),
-                "{events:?}"
-            );
+            let last = events.iter().rposition(spawned);
+            assert!(last.is_none_or(|last| last < broadcast), "{events:?}");
         }
     });
 }
@@ -292,12 +249,11 @@ fn regression_a_broadcast_within_a_subtree_does_not_end_it() {
         let half = || fit((4 << 20) >> (depth + 1), || tree(depth + 1));
         join(half(), half());
     }
-    within(Duration::from_secs(60), || {
-        for scheduler in
-            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
-        {
-            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
-            pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in
+        [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws]
+    {
+        let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 4);
+        pool.install(fit(4 << 20, || (0..50).for_each(|_| tree(0))));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::panic_any,
     sync::{
         Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -11,18 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    FnContext, SchedulerKind, ThreadPoolBuilder, fit, join, join_context,
-    threads::testing::{Census, MACHINES, on_every_pool, pool, within},
-};
-
-fn fib(n: u32) -> u64 {
-    if n < 2 {
-        return n.into();
-    }
-    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use crate::{threads::testing::*, *};
 
 /// The sum of `numbers`, each call declaring its size.
 fn sized_sum(numbers: &[u64]) -> u64 {
@@ -37,23 +26,13 @@ fn sized_sum(numbers: &[u64]) -> u64 {
     a + b
 }
 
-/// What a caught panic said.
-fn message(panic: Box<dyn std::any::Any + Send>) -> String {
-    match panic.downcast::<&str>() {
-        Ok(text) => (*text).to_owned(),
-        Err(panic) => *panic.downcast::<String>().unwrap(),
-    }
-}
-
 #[test]
-fn fib_is_right_under_every_scheduler() {
-    on_every_pool(|pool| assert_eq!(pool.install(|| fib(16)), 987));
-}
-
-#[test]
-fn a_sum_with_sizes_is_right_under_every_scheduler() {
+fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    on_every_pool(|pool| assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000));
+    on_every_pool(|pool| {
+        assert_eq!(pool.install(|| fib(16)), 987);
+        assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+    });
 }
 
 #[test]
@@ -80,40 +59,27 @@ fn large_results_come_back_whole() {
 }
 
 #[test]
-fn a_panic_in_the_first_half_goes_on_after_the_second_half_has_run() {
+fn a_panic_in_either_half_goes_on_after_the_other_half_has_run() {
     on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.join(|| panic!("first"), || ran.store(true, SeqCst))
-        }));
-        assert_eq!(message(result.unwrap_err()), "first");
-        assert!(ran.load(SeqCst));
-    });
-}
-
-#[test]
-fn a_panic_in_the_second_half_goes_on_after_the_first_half_has_run() {
-    on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.join(|| ran.store(true, SeqCst), || panic!("second"))
-        }));
-        assert_eq!(message(result.unwrap_err()), "second");
-        assert!(ran.load(SeqCst));
+        let ran = AtomicUsize::new(0);
+        let first = || pool.join(|| panic!("first"), || add(&ran, 1));
+        assert_eq!((panic_of::<&str, _>(first), ran.load(SeqCst)), ("first", 1));
+        let second = || pool.join(|| add(&ran, 1), || panic!("second"));
+        assert_eq!((panic_of::<&str, _>(second), ran.load(SeqCst)), ("second", 2));
+        let both = || join_context(|_| panic_any(7), |_| add(&ran, 1));
+        assert_eq!((panic_of::<i32, _>(|| pool.install(both)), ran.load(SeqCst)), (7, 3));
     });
 }
 
 #[test]
 fn of_two_panics_the_first_half_s_goes_on() {
     on_every_pool(|pool| {
-        let result =
-            catch_unwind(AssertUnwindSafe(|| pool.join(|| panic!("first"), || panic!("second"))));
-        assert_eq!(message(result.unwrap_err()), "first");
+        let both = || pool.join(|| panic!("first"), || panic!("second"));
+        assert_eq!(panic_of::<&str, _>(both), "first");
         // The same with sizes: as inlined calls, and placed by the scheduler.
         for bytes in [1, 100_000, 1 << 24] {
             let work = || join(fit(bytes, || panic!("first")), fit(bytes, || panic!("second")));
-            let result = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
-            assert_eq!(message(result.unwrap_err()), "first");
+            assert_eq!(panic_of::<&str, _>(|| pool.install(work)), "first");
         }
         assert_eq!(pool.install(|| fib(8)), 21, "the pool goes on");
     });
@@ -121,7 +87,7 @@ fn of_two_panics_the_first_half_s_goes_on() {
 
 #[test]
 fn closures_and_results_are_dropped_once() {
-    fn tree<'a>(census: &'a Census, depth: u32) -> crate::threads::testing::Token<'a> {
+    fn tree(census: &Census, depth: u32) -> Token<'_> {
         if depth == 0 {
             return census.token();
         }
@@ -152,30 +118,13 @@ fn what_a_panicking_fork_held_is_dropped_once() {
         for bytes in [None, Some(1), Some(100_000)] {
             let census = Census::default();
             let (one, two, three) = (census.token(), census.token(), census.token());
-            let first = move || -> usize { std::panic::panic_any(format!("{one:?}").len()) };
+            let first = move || -> usize { panic_any(format!("{one:?}").len()) };
             let second = move || (two, three);
-            let _ = catch_unwind(AssertUnwindSafe(|| match bytes {
+            let _: usize = panic_of(|| match bytes {
                 None => drop(pool.join(first, second)),
                 Some(n) => drop(pool.join(fit(n, first), fit(n, second))),
-            }))
-            .unwrap_err();
+            });
             census.check(3);
-        }
-    });
-}
-
-#[test]
-fn the_second_half_starts_while_the_first_is_still_running() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
-            let started = AtomicBool::new(false);
-            let wait = || {
-                while !started.load(SeqCst) {
-                    thread::yield_now();
-                }
-            };
-            pool.join(wait, || started.store(true, SeqCst));
         }
     });
 }
@@ -189,16 +138,10 @@ fn a_worker_in_a_long_leaf_leaves_a_fork_to_the_others() {
         }
         join(|| down(depth - 1, leaf, other), other);
     }
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        let taken = AtomicBool::new(false);
-        let leaf = || {
-            while !taken.load(SeqCst) {
-                thread::yield_now();
-            }
-        };
-        pool.install(|| down(10, &leaf, &|| taken.store(true, SeqCst)));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    let taken = AtomicBool::new(false);
+    pool.install(|| down(10, &|| wait_for(&taken), &|| taken.store(true, SeqCst)));
 }
 
 #[test]
@@ -208,15 +151,14 @@ fn the_list_of_open_forks_grows() {
             join(|| down(depth - 1, count), || count.fetch_add(1, SeqCst));
         }
     }
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2] {
-            let pool =
-                ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
-            let count = AtomicUsize::new(0);
-            pool.install(|| down(5000, &count));
-            assert_eq!(count.into_inner(), 5000);
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for threads in [1, 2] {
+        let pool =
+            ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
+        let count = AtomicUsize::new(0);
+        pool.install(|| down(5000, &count));
+        assert_eq!(count.into_inner(), 5000);
+    }
 }
 
 /// No program may count on it, but many do: as many leaves as threads, each of which waits for all.
@@ -229,15 +171,14 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
         }
         join(|| tree(leaves / 2, all), || tree(leaves - leaves / 2, all));
     }
-    within(Duration::from_secs(60), || {
-        for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
-            let pool = pool(scheduler, "pu:4", 4);
-            let all = Barrier::new(4);
-            for _ in 0..100 {
-                pool.install(|| tree(4, &all));
-            }
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
+        let pool = pool(scheduler, "pu:4", 4);
+        let all = Barrier::new(4);
+        for _ in 0..100 {
+            pool.install(|| tree(4, &all));
         }
-    });
+    }
 }
 
 /// Keeps both threads of a pool busy with `work`, so that nobody takes a fork of it; returns how
@@ -256,12 +197,11 @@ fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) ->
 
 #[test]
 fn forks_that_take_little_time_are_inlined() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
-        // 2 × 28,656 calls that fork, and some milliseconds.
-        let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
-        assert!(forks < 28_656, "{forks}");
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
+    // 2 × 28,656 calls that fork, and some milliseconds.
+    let forks = forks_while_all_are_busy(&pool, || assert_eq!(fib(23), 28_657));
+    assert!(forks < 28_656, "{forks}");
 }
 
 /// What was learned of `down` while its leaves were short must not keep long leaves from other
@@ -273,28 +213,26 @@ fn forks_that_no_longer_take_little_time_become_forks_again() {
             join(|| down(depth - 1, leaf), leaf);
         }
     }
-    within(Duration::from_secs(120), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
-        let threads = Mutex::new(HashMap::new());
-        let long = || {
-            thread::sleep(Duration::from_millis(1));
-            *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
-        };
-        pool.install(|| down(300, &long));
-        let threads = threads.into_inner().unwrap();
-        assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
-    });
+    let _watchdog = watchdog(2 * MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    forks_while_all_are_busy(&pool, || (0..1000).for_each(|_| down(3, &|| ())));
+    let threads = Mutex::new(HashMap::new());
+    let long = || {
+        thread::sleep(Duration::from_millis(1));
+        *threads.lock().unwrap().entry(thread::current().id()).or_insert(0) += 1;
+    };
+    pool.install(|| down(300, &long));
+    let threads = threads.into_inner().unwrap();
+    assert!(threads.values().all(|leaves| *leaves > 50) && threads.len() == 2, "{threads:?}");
 }
 
 #[test]
 fn in_a_one_thread_pool_there_are_no_forks() {
-    for scheduler in SchedulerKind::ALL {
-        let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1);
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 1, |pool| {
         pool.install(|| fib(10));
-        let total = pool.statistics().total();
+        let (total, scheduler) = (pool.statistics().total(), pool.scheduler());
         assert_eq!((total.forks, total.published, total.executed), (0, 0, 1), "{scheduler}");
-    }
+    });
 }
 
 #[test]
@@ -313,16 +251,15 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
 #[test]
 fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    within(Duration::from_secs(120), || {
-        for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
-            for threads in [2, 7] {
-                let pool = pool(scheduler, MACHINES[4], threads);
-                for _ in 0..20 {
-                    assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
-                }
+    let _watchdog = watchdog(2 * MINUTE);
+    for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        for threads in [2, 7] {
+            let pool = pool(scheduler, MACHINES[4], threads);
+            for _ in 0..20 {
+                assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
             }
         }
-    });
+    }
 }
 
 #[test]
@@ -350,41 +287,28 @@ fn migrated_is_true_exactly_if_the_closure_runs_on_another_thread() {
 }
 
 #[test]
-fn a_half_that_another_thread_takes_is_told_so() {
-    within(Duration::from_secs(60), || {
-        for scheduler in crate::SchedulerKind::ALL {
-            let pool = pool(scheduler, "pu:2", 2);
-            let started = AtomicBool::new(false);
-            let first = |context: FnContext| {
-                // Only another thread can start the second half.
-                while !started.load(SeqCst) {
-                    thread::yield_now();
-                }
-                context.migrated()
-            };
-            let second = |context: FnContext| {
-                started.store(true, SeqCst);
-                context.migrated()
-            };
-            assert_eq!(pool.install(|| join_context(first, second)), (false, true));
-        }
-    });
+fn the_second_half_starts_while_the_first_is_still_running_and_learns_that_it_has_migrated() {
+    let test = |pool: &ThreadPool| {
+        let started = AtomicBool::new(false);
+        pool.join(|| wait_for(&started), || started.store(true, SeqCst));
+        started.store(false, SeqCst);
+        let first = |context: FnContext| {
+            // Only another thread can start the second half.
+            wait_for(&started);
+            context.migrated()
+        };
+        let second = |context: FnContext| {
+            started.store(true, SeqCst);
+            context.migrated()
+        };
+        assert_eq!(pool.install(|| join_context(first, second)), (false, true));
+    };
+    on_each_scheduler("pu:2", 2, test);
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, test);
 }
 
 #[test]
 fn called_outside_a_pool_both_halves_have_migrated() {
-    within(Duration::from_secs(60), || {
-        assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
-    });
-}
-
-#[test]
-fn its_panics_go_on_as_those_of_join() {
-    on_every_pool(|pool| {
-        let ran = AtomicBool::new(false);
-        let both = || join_context(|_| std::panic::panic_any(7), |_| ran.store(true, SeqCst));
-        let panic = catch_unwind(AssertUnwindSafe(|| pool.install(both))).unwrap_err();
-        assert_eq!(panic.downcast_ref::<i32>(), Some(&7));
-        assert!(ran.into_inner());
-    });
+    let _watchdog = watchdog(MINUTE);
+    assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
 }

@@ -2,17 +2,13 @@
 
 use std::{
     ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
     thread,
-    time::Duration,
 };
 
 use crate::api::{LEAF_BYTES, grain};
-use crate::{
-    SchedulerKind, current_thread_index, par_chunks_mut, par_for, par_for_each_mut, par_map_reduce,
-    threads::testing::{Census, add, on_every_pool, pool, within},
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn par_for_calls_its_body_once_with_each_number() {
@@ -30,11 +26,10 @@ fn par_for_calls_its_body_once_with_each_number() {
 
 #[test]
 fn par_for_reaches_the_end_of_the_numbers() {
-    within(Duration::from_secs(60), || {
-        let last = AtomicUsize::new(0);
-        par_for(usize::MAX - 100..usize::MAX, |i| drop(last.fetch_max(i, SeqCst).to_string()));
-        assert_eq!(last.into_inner(), usize::MAX - 1);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let last = AtomicUsize::new(0);
+    par_for(usize::MAX - 100..usize::MAX, |i| drop(last.fetch_max(i, SeqCst).to_string()));
+    assert_eq!(last.into_inner(), usize::MAX - 1);
 }
 
 #[test]
@@ -85,16 +80,12 @@ fn par_map_reduce_combines_neighbours_in_order() {
                 a.extend(b);
                 a
             };
-            assert_eq!(
-                pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append)),
-                numbers
-            );
+            let copy = pool.install(|| par_map_reduce(&numbers, Vec::new, |n| vec![*n], append));
+            assert_eq!(copy, numbers);
         }
         let numbers: Vec<u64> = (0..200_000).collect();
-        assert_eq!(
-            pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b)),
-            199_999 * 100_000
-        );
+        let sum = pool.install(|| par_map_reduce(&numbers, || 0, |n| *n, |a, b| a + b));
+        assert_eq!(sum, 199_999 * 100_000);
     });
 }
 
@@ -116,11 +107,10 @@ fn elements_of_no_size_are_visited_like_others() {
 
 #[test]
 fn loops_work_outside_any_pool() {
-    within(Duration::from_secs(60), || {
-        let mut v = vec![1u64; 1000];
-        par_for_each_mut(&mut v, |x| *x = current_thread_index().is_some().into());
-        assert_eq!(par_map_reduce(&v, || 0, |x| *x, |a, b| a + b), 1000);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut v = vec![1u64; 1000];
+    par_for_each_mut(&mut v, |x| *x = current_thread_index().is_some().into());
+    assert_eq!(par_map_reduce(&v, || 0, |x| *x, |a, b| a + b), 1000);
 }
 
 #[test]
@@ -129,23 +119,15 @@ fn a_panic_leaves_out_the_rest_of_its_piece_only() {
         let census = Census::default();
         let visited = AtomicUsize::new(0);
         let numbers: Vec<usize> = (0..10_000).collect();
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.install(|| {
-                par_map_reduce(
-                    &numbers,
-                    || census.token(),
-                    |n| {
-                        add(&visited, 1);
-                        if *n % 5000 == 100 {
-                            panic_any(*n);
-                        }
-                        census.token()
-                    },
-                    |_, b| b,
-                )
-            })
-        }));
-        assert_eq!(result.unwrap_err().downcast_ref::<usize>(), Some(&100), "the first in order");
+        let visit = |n: &usize| {
+            add(&visited, 1);
+            if *n % 5000 == 100 {
+                panic_any(*n);
+            }
+            census.token()
+        };
+        let work = || par_map_reduce(&numbers, || census.token(), visit, |_, b| b);
+        assert_eq!(panic_of::<usize, _>(|| pool.install(work)), 100, "the first in order");
         let grain = grain(10_000, 80_000, pool.current_num_threads());
         assert!(visited.into_inner() >= 10_000 - 2 * grain);
         census.check_all();
@@ -154,22 +136,19 @@ fn a_panic_leaves_out_the_rest_of_its_piece_only() {
 
 #[test]
 fn two_elements_that_take_long_run_at_the_same_time() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
-            let both = AtomicUsize::new(0);
-            // Each waits for the other: however small they are, they must not run as inlined calls.
-            let wait = || {
-                add(&both, 1);
-                while both.load(SeqCst) % 2 == 1 {
-                    thread::yield_now();
-                }
-            };
-            pool.install(|| par_for_each_mut(&mut [0u8; 2], |_| wait()));
-            pool.install(|| par_chunks_mut(&mut [0u8; 8], 4, |_, _| wait()));
-            pool.install(|| par_for(0..2, |_| wait()));
-            pool.install(|| par_map_reduce(&[0u8; 2], || (), |_| wait(), |(), ()| ()));
-        }
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
+        let both = AtomicUsize::new(0);
+        // Each waits for the other: however small they are, they must not run as inlined calls.
+        let wait = || {
+            add(&both, 1);
+            while both.load(SeqCst) % 2 == 1 {
+                thread::yield_now();
+            }
+        };
+        pool.install(|| par_for_each_mut(&mut [0u8; 2], |_| wait()));
+        pool.install(|| par_chunks_mut(&mut [0u8; 8], 4, |_, _| wait()));
+        pool.install(|| par_for(0..2, |_| wait()));
+        pool.install(|| par_map_reduce(&[0u8; 2], || (), |_| wait(), |(), ()| ()));
     });
 }
 
@@ -184,11 +163,10 @@ fn pieces_are_small_enough_for_the_innermost_cache_and_for_all_threads() {
 
 #[test]
 fn the_halves_of_a_large_slice_are_anchored_where_they_befit() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
-        let mut v = vec![0u8; 2 << 20];
-        pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
-        // 2 MiB in all, and σ of 1 MiB is 512 KiB.
-        assert_eq!(pool.statistics().total().anchored, 4);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
+    let mut v = vec![0u8; 2 << 20];
+    pool.install(|| par_for_each_mut(&mut v, |x| *x += 1));
+    // 2 MiB in all, and σ of 1 MiB is 512 KiB.
+    assert_eq!(pool.statistics().total().anchored, 4);
 }

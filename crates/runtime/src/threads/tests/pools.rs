@@ -10,20 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Counting, Options, Pin, SchedulerKind, ThreadPoolBuildError, ThreadPoolBuilder, WaitPolicy,
-    current_num_threads, current_thread_index, join, scope,
-    threads::claim::allowed_cpus,
-    threads::testing::{alone, on_every_pool, pool, within},
-};
-
-fn fib(n: u32) -> u64 {
-    if n < 2 {
-        return n.into();
-    }
-    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
-    a + b
-}
+use crate::{threads::claim::allowed_cpus, threads::testing::*, *};
 
 #[test]
 fn install_runs_on_a_thread_of_the_pool() {
@@ -40,130 +27,79 @@ fn install_runs_on_a_thread_of_the_pool() {
 
 #[test]
 fn pools_nest_without_deadlock() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let outer = pool(scheduler, "pu:1", 1);
-            let inner = pool(scheduler, "pu:2", 2);
-            // The inner pool needs the outer's only thread while that waits in it.
-            let work = || {
-                inner.install(|| {
-                    outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9)))
-                })
-            };
-            assert_eq!(outer.install(work), (55, 34));
-        }
-    });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        let outer = pool(scheduler, "pu:1", 1);
+        let inner = pool(scheduler, "pu:2", 2);
+        // The inner pool needs the outer's only thread while that waits in it.
+        let work = || {
+            inner.install(|| outer.install(|| inner.join(|| outer.install(|| fib(10)), || fib(9))))
+        };
+        assert_eq!(outer.install(work), (55, 34));
+    }
 }
 
 #[test]
 fn a_worker_that_waits_in_another_pool_runs_its_own_pool_s_work() {
-    within(Duration::from_secs(60), || {
-        let (outer, inner) =
-            (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
-        let ran = AtomicUsize::new(0);
-        outer.scope(|s| {
-            s.spawn(|_| {
-                ran.fetch_add(1, SeqCst);
-            });
-            // Ends only when the task above has run, for which there is only this thread.
-            inner.install(|| {
-                while ran.load(SeqCst) == 0 {
-                    thread::yield_now();
-                }
-            });
+    let _watchdog = watchdog(MINUTE);
+    let (outer, inner) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Ws, "pu:1", 1));
+    let ran = AtomicUsize::new(0);
+    outer.scope(|s| {
+        s.spawn(|_| add(&ran, 1));
+        // Ends only when the task above has run, for which there is only this thread.
+        inner.install(|| {
+            while ran.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
         });
-        assert_eq!(ran.into_inner(), 1);
     });
+    assert_eq!(ran.into_inner(), 1);
 }
 
 #[test]
 fn many_pools_can_be_built_and_dropped() {
-    within(Duration::from_secs(60), || {
-        for i in 0..200 {
-            let pool =
-                ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
-            if i % 2 == 0 {
-                assert_eq!(pool.install(|| fib(6)), 8);
-            }
+    let _watchdog = watchdog(MINUTE);
+    for i in 0..200 {
+        let pool = ThreadPoolBuilder::new().num_threads(1 + i % 3).seed(i as u64).build().unwrap();
+        if i % 2 == 0 {
+            assert_eq!(pool.install(|| fib(6)), 8);
         }
-    });
+    }
 }
 
 #[test]
 fn many_threads_may_use_a_pool_at_once() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 3);
-            thread::scope(|threads| {
-                for _ in 0..8 {
-                    threads.spawn(|| (0..50).for_each(|_| assert_eq!(pool.install(|| fib(8)), 21)));
-                }
-            });
-        }
-    });
-}
-
-#[test]
-fn dropping_a_pool_waits_for_what_was_spawned() {
-    within(Duration::from_secs(60), || {
-        let count = Arc::new(AtomicUsize::new(0));
-        let pool = pool(SchedulerKind::SbD, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
-        for _ in 0..100 {
-            let count = Arc::clone(&count);
-            pool.spawn(move || {
-                crate::spawn(move || {
-                    count.fetch_add(1, SeqCst);
-                })
-            });
-        }
-        drop(pool);
-        assert_eq!(Arc::try_unwrap(count).unwrap().into_inner(), 100);
+    on_each_scheduler("pack:2 l3:1(size=1MiB) core:2 l2:1(size=64KiB) pu:1", 3, |pool| {
+        thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| (0..50).for_each(|_| assert_eq!(pool.install(|| fib(8)), 21)));
+            }
+        });
     });
 }
 
 #[test]
 fn a_pool_may_be_dropped_by_its_own_thread() {
-    within(Duration::from_secs(60), || {
-        let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-        let (sender, dropped) = std::sync::mpsc::channel();
-        let own = Arc::clone(&pool);
-        pool.spawn(move || {
-            while Arc::strong_count(&own) > 1 {
-                thread::yield_now();
-            }
-            drop(own);
-            sender.send(fib(5)).unwrap();
-        });
-        drop(pool);
-        assert_eq!(dropped.recv().unwrap(), 5);
+    let _watchdog = watchdog(MINUTE);
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+    let (sender, dropped) = std::sync::mpsc::channel();
+    let own = Arc::clone(&pool);
+    pool.spawn(move || {
+        while Arc::strong_count(&own) > 1 {
+            thread::yield_now();
+        }
+        drop(own);
+        sender.send(fib(5)).unwrap();
     });
-}
-
-#[test]
-fn a_pool_dropped_by_another_pool_s_only_thread_may_need_that_thread() {
-    within(Duration::from_secs(60), || {
-        let outer = Arc::new(pool(SchedulerKind::Ws, "pu:1", 1));
-        let (again, count) = (Arc::clone(&outer), Arc::new(AtomicUsize::new(0)));
-        let counted = Arc::clone(&count);
-        outer.install(move || {
-            let inner = pool(SchedulerKind::Ws, "pu:1", 1);
-            inner.spawn(move || {
-                counted.fetch_add(again.install(|| 1), SeqCst);
-            });
-            drop(inner);
-        });
-        assert_eq!(count.load(SeqCst), 1);
-    });
+    drop(pool);
+    assert_eq!(dropped.recv().unwrap(), 5);
 }
 
 #[test]
 fn more_threads_than_workers_share_them() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:1 pu:1", 5);
-            assert_eq!(pool.install(|| fib(18)), 2584);
-            scope(|s| s.spawn(|_| assert_eq!(pool.install(|| fib(10)), 55)));
-        }
+    on_each_scheduler("pack:2 l3:1(size=1MiB) core:1 pu:1", 5, |pool| {
+        assert_eq!(pool.install(|| fib(18)), 2584);
+        scope(|s| s.spawn(|_| assert_eq!(pool.install(|| fib(10)), 55)));
     });
 }
 
@@ -173,11 +109,8 @@ fn threads_are_named_and_have_the_stack_they_were_promised() {
         let array = std::hint::black_box([u64::from(n); 128]);
         if n == 0 { 0 } else { deep(n - 1) + array[(n % 128) as usize] }
     }
-    let builder = ThreadPoolBuilder::new()
-        .num_threads(1)
-        .thread_name(|i| format!("worker {i}"))
-        .stack_size(64 << 20);
-    let pool = builder.build().unwrap();
+    let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(64 << 20);
+    let pool = builder.thread_name(|i| format!("worker {i}")).build().unwrap();
     let name = pool.install(|| thread::current().name().map(str::to_owned));
     assert_eq!(name.as_deref(), Some("worker 0"));
     assert_eq!(pool.install(|| deep(20_000)), 20_000 * 20_001 / 2);
@@ -221,33 +154,23 @@ fn each_option_that_the_program_sets_reaches_the_policy() {
 
 #[test]
 fn a_thread_that_cannot_be_started_is_an_error_and_ends_the_others() {
-    within(Duration::from_secs(60), || {
-        let result = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 60).build();
-        assert!(matches!(result, Err(ThreadPoolBuildError::Thread { index: 0, .. })), "{result:?}");
-    });
+    let _watchdog = watchdog(MINUTE);
+    let result = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 60).build();
+    assert!(matches!(result, Err(ThreadPoolBuildError::Thread { index: 0, .. })), "{result:?}");
 }
 
 #[test]
 fn only_schedulers_that_steal_can_hold_a_waiting_worker_to_descendants() {
     for scheduler in SchedulerKind::ALL {
-        let result = ThreadPoolBuilder::new()
-            .wait_policy(WaitPolicy::Descendants)
-            .scheduler(scheduler)
-            .build();
-        match scheduler {
-            SchedulerKind::Sb
-            | SchedulerKind::SbD
-            | SchedulerKind::Cab
-            | SchedulerKind::Hws
-            | SchedulerKind::Mts => {
-                assert!(
-                    result
-                        .unwrap_err()
-                        .to_string()
-                        .contains("works with the schedulers ws, pws, cilk-a, cats and cats-s")
-                );
-            }
-            _ => assert_eq!(result.unwrap().install(|| fib(18)), 2584, "{scheduler}"),
+        let builder = ThreadPoolBuilder::new().wait_policy(WaitPolicy::Descendants);
+        let result = builder.scheduler(scheduler).build();
+        use SchedulerKind::*;
+        if matches!(scheduler, Sb | SbD | Cab | Hws | Mts) {
+            let error = result.unwrap_err().to_string();
+            let names = "works with the schedulers ws, pws, cilk-a, cats and cats-s";
+            assert!(error.contains(names), "{scheduler}: {error}");
+        } else {
+            assert_eq!(result.unwrap().install(|| fib(18)), 2584, "{scheduler}");
         }
     }
 }
@@ -274,43 +197,33 @@ fn statistics_count_what_happened() {
 
 #[test]
 fn the_five_parts_of_each_worker_s_time_add_up_to_the_time_of_the_pool_s_jobs() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 3] {
-                let machine =
-                    "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1".parse().unwrap();
-                let builder = ThreadPoolBuilder::new()
-                    .scheduler(scheduler)
-                    .machine(machine)
-                    .num_threads(threads);
-                let pool = builder.timed(true).build().unwrap();
-                // Before the first job and after the last nothing counts.
-                thread::sleep(Duration::from_millis(20));
-                let start = Instant::now();
-                pool.install(|| fib(22));
-                thread::sleep(Duration::from_millis(5));
-                pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
-                let wall = start.elapsed();
-                thread::sleep(Duration::from_millis(20));
-                let statistics = pool.statistics();
-                let span = statistics.span.unwrap();
-                assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
-                for worker in &statistics.workers {
-                    let time = worker.time.unwrap();
-                    let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
-                    assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
-                }
-                let all = statistics.total().time.unwrap();
-                assert!(
-                    all.active > Duration::ZERO
-                        && all.get > Duration::ZERO
-                        && all.add > Duration::ZERO
-                );
-                // All wait in the pause.
-                assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        for threads in [1, 3] {
+            let machine = "pack:2 l3:1(size=64KiB) core:2 l2:1(size=16KiB) pu:1";
+            let pool = builder(scheduler, machine, threads).timed(true).build().unwrap();
+            // Before the first job and after the last nothing counts.
+            thread::sleep(Duration::from_millis(20));
+            let start = Instant::now();
+            pool.install(|| fib(22));
+            thread::sleep(Duration::from_millis(5));
+            pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| assert_eq!(fib(12), 144))));
+            let wall = start.elapsed();
+            thread::sleep(Duration::from_millis(20));
+            let statistics = pool.statistics();
+            let span = statistics.span.unwrap();
+            assert!(span <= wall && span >= Duration::from_millis(5), "{span:?} of {wall:?}");
+            for worker in &statistics.workers {
+                let time = worker.time.unwrap();
+                let (total, span) = (time.total().as_secs_f64(), span.as_secs_f64());
+                assert!((total - span).abs() <= 0.01 * span, "{scheduler}: {time:?} of {span}");
             }
+            let all = statistics.total().time.unwrap();
+            assert!([all.active, all.get, all.add].iter().all(|time| !time.is_zero()));
+            // All wait in the pause.
+            assert!(all.idle >= Duration::from_millis(4) * threads as u32, "{all:?}");
         }
-    });
+    }
 }
 
 #[test]
@@ -348,23 +261,21 @@ mod on_linux {
 
     #[test]
     fn threads_are_pinned_within_the_affinity_mask_only() {
-        within(Duration::from_secs(60), || {
-            let allowed: BTreeSet<usize> = allowed_cpus().into_iter().collect();
-            // More threads than CPUs: they go round.
-            let pool =
-                ThreadPoolBuilder::new().num_threads(allowed.len() + 1).pin(true).build().unwrap();
-            assert!(pool.is_pinned());
-            for place in places(&pool) {
-                assert_eq!(place.len(), 1);
-                assert!(place.is_subset(&allowed));
-            }
-            let free = ThreadPoolBuilder::new().pin(Pin::Never).build().unwrap();
-            assert!(places(&free).iter().all(|place| *place == allowed));
-            // Built by a pinned thread, yet not bound to its place.
-            let child = pool
-                .install(|| ThreadPoolBuilder::new().num_threads(1).pin(false).build().unwrap());
-            assert_eq!(places(&child), [allowed]);
-        });
+        let _watchdog = watchdog(MINUTE);
+        let allowed: BTreeSet<usize> = allowed_cpus().into_iter().collect();
+        // More threads than CPUs: they go round.
+        let build = |threads| ThreadPoolBuilder::new().num_threads(threads);
+        let pool = build(allowed.len() + 1).pin(true).build().unwrap();
+        assert!(pool.is_pinned());
+        for place in places(&pool) {
+            assert_eq!(place.len(), 1);
+            assert!(place.is_subset(&allowed));
+        }
+        let free = ThreadPoolBuilder::new().pin(Pin::Never).build().unwrap();
+        assert!(places(&free).iter().all(|place| *place == allowed));
+        // Built by a pinned thread, yet not bound to its place.
+        let child = pool.install(|| build(1).pin(false).build().unwrap());
+        assert_eq!(places(&child), [allowed]);
     }
 
     #[test]
@@ -386,14 +297,13 @@ mod on_linux {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             return;
         }
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "pack:2 l3:1(size=8MiB) core:4 l2:1(size=1MiB) pu:1", 8);
+        on_each_scheduler("pack:2 l3:1(size=8MiB) core:4 l2:1(size=1MiB) pu:1", 8, |pool| {
             pool.install(|| fib(20));
             thread::sleep(Duration::from_millis(50));
             let (before, start) = (ticks(), Instant::now());
             thread::sleep(Duration::from_secs(1));
-            let used = ticks() - before;
+            let (used, scheduler) = (ticks() - before, pool.scheduler());
             assert!(used <= 1, "{scheduler}: {used} ticks in {:?}", start.elapsed());
-        }
+        });
     }
 }

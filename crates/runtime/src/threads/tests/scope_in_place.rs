@@ -1,21 +1,15 @@
 //! Tests of scopes whose body runs where it is called.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
     rc::Rc,
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     thread,
-    time::Duration,
 };
 
-use crate::{
-    SchedulerKind, ThreadPoolBuilder, WaitPolicy, current_thread_index, in_place_scope,
-    in_place_scope_fifo, scope, scope_fifo,
-    threads::testing::{add, on_every_pool, pool, within},
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn an_in_place_scope_s_body_runs_on_the_calling_thread_and_its_tasks_in_the_pool() {
@@ -40,7 +34,7 @@ fn an_in_place_scope_s_body_runs_on_the_calling_thread_and_its_tasks_in_the_pool
             let _not_send = &not_send;
             s.spawn_fifo(|_| {
                 assert!(pool.current_thread_index().is_some());
-                ran.fetch_add(1, SeqCst);
+                add(&ran, 1);
             });
         });
         assert_eq!(ran.into_inner(), 1);
@@ -65,96 +59,51 @@ fn an_in_place_scope_works_on_a_thread_of_the_pool() {
 
 #[test]
 fn an_in_place_scope_outside_any_pool_uses_the_global_one() {
-    within(Duration::from_secs(60), || {
-        let mut places = [None; 2];
-        let [first, second] = &mut places;
-        in_place_scope(|s| s.spawn(|_| *first = current_thread_index()));
-        in_place_scope_fifo(|s| s.spawn_fifo(|_| *second = current_thread_index()));
-        assert!(places.iter().all(Option::is_some));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut places = [None; 2];
+    let [first, second] = &mut places;
+    in_place_scope(|s| s.spawn(|_| *first = current_thread_index()));
+    in_place_scope_fifo(|s| s.spawn_fifo(|_| *second = current_thread_index()));
+    assert!(places.iter().all(Option::is_some));
 }
 
 /// Its tasks need the thread that waits for them.
 #[test]
 fn a_worker_that_waits_for_another_pool_s_in_place_scope_runs_its_own_pool_s_work() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let (outer, inner) = (pool(scheduler, "pu:1", 1), pool(scheduler, "pu:1", 1));
-            let ran = AtomicUsize::new(0);
-            outer.install(|| {
-                inner.in_place_scope(|s| {
-                    assert_eq!(outer.current_thread_index(), Some(0));
-                    s.spawn(|_| outer.install(|| add(&ran, 1)));
-                });
+    let _watchdog = watchdog(MINUTE);
+    for scheduler in SchedulerKind::ALL {
+        let (outer, inner) = (pool(scheduler, "pu:1", 1), pool(scheduler, "pu:1", 1));
+        let ran = AtomicUsize::new(0);
+        outer.install(|| {
+            inner.in_place_scope(|s| {
+                assert_eq!(outer.current_thread_index(), Some(0));
+                s.spawn(|_| outer.install(|| add(&ran, 1)));
             });
-            assert_eq!(ran.into_inner(), 1);
-        }
-    });
-}
-
-#[test]
-fn an_in_place_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
-    on_every_pool(|pool| {
-        let count = AtomicUsize::new(0);
-        let run = |body_panics: bool| {
-            let body = || {
-                pool.in_place_scope(|s| {
-                    for i in 0..10 {
-                        let count = &count;
-                        s.spawn(move |_| {
-                            count.fetch_add(1, SeqCst);
-                            if i == 3 && !body_panics {
-                                panic_any("a task");
-                            }
-                        });
-                    }
-                    if body_panics {
-                        panic_any("the body");
-                    }
-                });
-            };
-            *catch_unwind(AssertUnwindSafe(body)).unwrap_err().downcast::<&str>().unwrap()
-        };
-        assert_eq!((run(false), run(true)), ("a task", "the body"));
-        assert_eq!(count.load(SeqCst), 20);
-    });
+        });
+        assert_eq!(ran.into_inner(), 1);
+    }
 }
 
 #[test]
 fn a_lock_may_be_held_across_scopes_of_all_kinds_where_waiting_workers_are_held_to_descendants() {
-    within(Duration::from_secs(60), || {
-        for threads in [1, 2, 7] {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).wait_policy(WaitPolicy::Descendants);
-            let pool = builder.build().unwrap();
-            let sum = Mutex::new(0);
-            let count = |kind: usize| {
-                let mut sum = sum.lock().unwrap();
-                let part = AtomicUsize::new(0);
-                let one = || add(&part, 1);
-                match kind % 4 {
-                    0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
-                    1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
-                    2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
-                    _ => in_place_scope_fifo(|s| {
-                        s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))
-                    }),
-                }
-                *sum += part.into_inner();
-            };
-            pool.scope_fifo(|s| {
-                for kind in 0..100 {
-                    let count = &count;
-                    s.spawn_fifo(move |_| count(kind));
-                }
-            });
-            pool.scope(|s| {
-                for kind in 0..100 {
-                    let count = &count;
-                    s.spawn(move |_| count(kind));
-                }
-            });
-            assert_eq!(sum.into_inner().unwrap(), 200);
-        }
+    with_descendants(|pool| {
+        let sum = Mutex::new(0);
+        let count = &|kind: usize| {
+            let mut sum = sum.lock().unwrap();
+            let part = AtomicUsize::new(0);
+            let one = || add(&part, 1);
+            match kind % 4 {
+                0 => scope(|s| s.spawn(|s| s.spawn(|_| one()))),
+                1 => scope_fifo(|s| s.spawn_fifo(|s| s.spawn_fifo(|_| one()))),
+                2 => in_place_scope(|s| s.spawn(|_| in_place_scope(|s| s.spawn(|_| one())))),
+                _ => in_place_scope_fifo(|s| {
+                    s.spawn_fifo(|_| scope_fifo(|s| s.spawn_fifo(|_| one())))
+                }),
+            }
+            *sum += part.into_inner();
+        };
+        pool.scope_fifo(|s| (0..100).for_each(|kind| s.spawn_fifo(move |_| count(kind))));
+        pool.scope(|s| (0..100).for_each(|kind| s.spawn(move |_| count(kind))));
+        assert_eq!(sum.into_inner().unwrap(), 200);
     });
 }

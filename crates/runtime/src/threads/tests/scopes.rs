@@ -1,9 +1,9 @@
 //! Tests of scopes and of detached tasks.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     sync::{
-        Arc, Mutex,
+        Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc::{self, Receiver, Sender, channel},
     },
@@ -11,36 +11,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    SchedulerKind, Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, Yield, fit, join, scope,
-    scope_fifo, spawn, spawn_fifo,
-    threads::testing::{Census, MACHINES, add, alone, on_every_pool, pool, within},
-    yield_now,
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn all_tasks_of_a_scope_have_ended_when_it_returns() {
-    on_every_pool(|pool| {
-        let count = AtomicUsize::new(0);
-        let result = pool.scope(|s| {
-            for i in 0..50 {
-                match i % 2 {
-                    0 => s.spawn(|_| {
-                        count.fetch_add(1, SeqCst);
-                    }),
-                    _ => s.spawn_fit(i * 10_000, |_| {
-                        count.fetch_add(1, SeqCst);
-                    }),
-                }
-            }
-            "body"
-        });
-        assert_eq!((result, count.into_inner()), ("body", 50));
-    });
-}
-
-#[test]
-fn tasks_may_spawn_into_their_scope_and_open_others() {
     fn grow<'s>(s: &Scope<'s>, depth: u32, count: &'s AtomicUsize) {
         count.fetch_add(1, SeqCst);
         if depth > 0 {
@@ -54,6 +28,15 @@ fn tasks_may_spawn_into_their_scope_and_open_others() {
     }
     on_every_pool(|pool| {
         let count = AtomicUsize::new(0);
+        let result = pool.scope(|s| {
+            for i in 0..25 {
+                s.spawn(|_| add(&count, 1));
+                s.spawn_fit((2 * i + 1) * 10_000, |_| add(&count, 1));
+            }
+            "body"
+        });
+        assert_eq!((result, count.swap(0, SeqCst)), ("body", 50));
+        // Tasks may spawn into their scope, and open others.
         pool.scope(|s| grow(s, 6, &count));
         assert_eq!(count.into_inner(), 127);
     });
@@ -72,64 +55,68 @@ fn tasks_borrow_mutably_from_the_scope_s_caller() {
 
 #[test]
 fn a_scope_s_panic_goes_on_after_all_its_tasks_have_ended() {
-    fn body<'s>(s: &Scope<'s>, count: &'s AtomicUsize, panics: bool) {
+    fn body<'s>(s: &Scope<'s>, count: &'s AtomicUsize, (task, body): (bool, bool)) {
         for i in 0..10 {
             s.spawn(move |_| {
-                count.fetch_add(1, SeqCst);
-                if i == 3 {
-                    panic_any(3);
+                add(count, 1);
+                if i == 3 && task {
+                    panic_any("a task");
                 }
             });
         }
-        assert!(!panics, "the body");
+        if body {
+            panic_any("the body");
+        }
     }
     on_every_pool(|pool| {
         let count = AtomicUsize::new(0);
-        let run = |panics| {
-            catch_unwind(AssertUnwindSafe(|| pool.scope(|s| body(s, &count, panics)))).unwrap_err()
-        };
-        assert_eq!(run(false).downcast_ref::<i32>(), Some(&3));
-        run(true);
-        assert_eq!(count.load(SeqCst), 20);
+        for panics in [(true, false), (false, true), (true, true)] {
+            let panic: &str = panic_of(|| pool.scope(|s| body(s, &count, panics)));
+            let in_place: &str = panic_of(|| pool.in_place_scope(|s| body(s, &count, panics)));
+            for panic in [panic, in_place] {
+                assert!((panics.0 && panic == "a task") || (panics.1 && panic == "the body"));
+            }
+        }
+        assert_eq!(count.load(SeqCst), 60);
     });
 }
 
+/// Some of them panic.
+fn drop_or_panic(i: usize, _held: Token<'_>) {
+    if i % 7 == 3 {
+        panic_any("one of them");
+    }
+}
+
 #[test]
-fn everything_that_tasks_hold_is_dropped_once() {
+fn a_task_s_panic_goes_on_after_all_have_ended_and_what_they_hold_is_dropped_once() {
     on_every_pool(|pool| {
         let census = Census::default();
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.scope(|s| {
-                for i in 0..20 {
-                    let token = census.token();
-                    s.spawn(move |_| {
-                        let _held = token;
-                        assert!(i % 7 != 0);
-                    });
-                }
-            });
-        }));
-        assert!(result.is_err());
+        let tokens = || (0..20).map(|i| (i, census.token()));
+        let panic: &str = panic_of(|| {
+            pool.scope(|s| tokens().for_each(|(i, held)| s.spawn(move |_| drop_or_panic(i, held))))
+        });
+        assert_eq!(panic, "one of them");
         census.check(20);
+        let panic: &str = panic_of(|| {
+            pool.scope_fifo(|s| {
+                tokens().for_each(|(i, held)| s.spawn_fifo(move |_| drop_or_panic(i, held)));
+            });
+        });
+        assert_eq!(panic, "one of them");
+        census.check(40);
     });
 }
 
 #[test]
 fn a_scope_can_be_spawned_into_from_a_thread_of_no_pool() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Pws, "pu:2", 2);
-        let count = AtomicUsize::new(0);
-        pool.scope(|s| {
-            thread::scope(|threads| {
-                threads.spawn(|| {
-                    s.spawn(|_| {
-                        count.fetch_add(1, SeqCst);
-                    })
-                });
-            });
-        });
-        assert_eq!(count.into_inner(), 1);
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Pws, "pu:2", 2);
+    let count = AtomicUsize::new(0);
+    pool.scope(|s| {
+        thread::scope(|threads| drop(threads.spawn(|| s.spawn(|_| add(&count, 1)))));
     });
+    assert_eq!(count.into_inner(), 1);
 }
 
 #[test]
@@ -148,17 +135,15 @@ fn detached_tasks_run_in_the_pool_they_were_spawned_in() {
 
 #[test]
 fn a_detached_panic_goes_to_the_pool_s_handler() {
-    within(Duration::from_secs(60), || {
-        let caught = Arc::new(Mutex::new(Vec::new()));
-        let keep = Arc::clone(&caught);
-        let handler = move |panic: Box<dyn std::any::Any + Send>| {
-            keep.lock().unwrap().push(*panic.downcast::<u32>().unwrap() + join(|| 0, || 1).1);
-        };
-        let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(handler).build().unwrap();
-        pool.spawn(|| panic_any(6u32));
-        drop(pool);
-        assert_eq!(*caught.lock().unwrap(), [7]);
+    let _watchdog = watchdog(MINUTE);
+    let (keep, caught) = channel();
+    let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(move |panic| {
+        keep.send(*panic.downcast::<u32>().unwrap() + join(|| 0, || 1).1).unwrap();
     });
+    let pool = pool.build().unwrap();
+    pool.spawn(|| panic_any(6u32));
+    drop(pool);
+    assert_eq!(caught.iter().collect::<Vec<_>>(), [7]);
 }
 
 #[test]
@@ -176,12 +161,12 @@ fn a_detached_panic_without_a_handler_ends_the_process() {
 fn regression_who_waits_for_an_inner_scope_runs_its_own_queue_newest_first() {
     // As rayon does, whose tests count on it: the inner scope's tasks do not overtake the outer
     // one's.
-    let order = std::sync::Mutex::new(Vec::new());
+    let order = Mutex::new(Vec::new());
     let push = |number: i32| order.lock().unwrap().push(number);
-    let pool = crate::threads::testing::pool(crate::SchedulerKind::Ws, "pu:1", 1);
+    let pool = pool(SchedulerKind::Ws, "pu:1", 1);
     pool.scope(|outer| {
         outer.spawn(|_| push(1));
-        crate::scope(|inner| {
+        scope(|inner| {
             inner.spawn(|_| push(-1));
             outer.spawn(|_| push(2));
             inner.spawn(|_| push(-2));
@@ -222,20 +207,19 @@ impl Other {
 /// something must come to [wait](Other::wait_for_the_scope).
 fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
     let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
-    within(2 * LIMIT, || {
-        let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
-        pool.in_place_scope(|s| {
-            let (began, has_begun) = signal();
-            s.spawn(move |_| {
-                began.send(()).unwrap();
-                wait(&gone);
-            });
-            wait(&has_begun);
-            test(&pool, s, Other { go, over, done });
+    let _watchdog = watchdog(2 * LIMIT);
+    let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
+    pool.in_place_scope(|s| {
+        let (began, has_begun) = signal();
+        s.spawn(move |_| {
+            began.send(()).unwrap();
+            wait(&gone);
         });
-        is_over.send(()).unwrap();
-        wait(&is_done);
+        wait(&has_begun);
+        test(&pool, s, Other { go, over, done });
     });
+    is_over.send(()).unwrap();
+    wait(&is_done);
 }
 
 #[test]
@@ -304,21 +288,14 @@ fn a_worker_that_ends_the_last_task_of_the_scope_that_it_waits_for_goes_on_at_on
 }
 
 /// Calls `test` with a pool of one thread under each scheduler: there the order can be seen.
-fn on_one_thread(test: impl Fn(&crate::ThreadPool)) {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for machine in MACHINES {
-                test(&pool(scheduler, machine, 1));
-            }
-        }
-    });
+fn on_one_thread(test: impl Fn(&ThreadPool)) {
+    MACHINES.into_iter().for_each(|machine| on_each_scheduler(machine, 1, &test));
 }
 
 #[test]
 fn tasks_of_a_fifo_scope_start_in_the_order_in_which_they_were_spawned() {
     on_one_thread(|pool| {
-        let order = Mutex::new(Vec::new());
-        let order = &order;
+        let order = &Mutex::new(Vec::new());
         pool.scope_fifo(|s| {
             for i in 0..20 {
                 s.spawn_fifo(move |s| {
@@ -359,8 +336,7 @@ fn detached_fifo_tasks_start_in_the_order_in_which_they_were_spawned() {
 #[test]
 fn fifo_tasks_keep_their_order_when_their_spawner_forks_between_them() {
     on_one_thread(|pool| {
-        let order = Mutex::new(Vec::new());
-        let order = &order;
+        let order = &Mutex::new(Vec::new());
         pool.scope_fifo(|s| {
             let spawn = |i| s.spawn_fifo(move |_| order.lock().unwrap().push(i));
             join(|| join(|| spawn(0), || spawn(1)), || spawn(2));
@@ -397,40 +373,13 @@ fn fifo_tasks_may_be_spawned_by_many_threads_at_once() {
     on_every_pool(|pool| {
         let sums = [const { AtomicUsize::new(0) }; 2];
         pool.in_place_scope_fifo(|s| {
-            std::thread::scope(|outside| {
+            thread::scope(|outside| {
                 for sum in &sums {
-                    outside.spawn(move || {
-                        (0..20).for_each(|i| {
-                            s.spawn_fifo(move |s| {
-                                s.spawn_fifo(move |_| add(sum, i));
-                            });
-                        });
-                    });
+                    let twice = move |i| s.spawn_fifo(move |s| s.spawn_fifo(move |_| add(sum, i)));
+                    outside.spawn(move || (0..20).for_each(twice));
                 }
             });
         });
         assert_eq!(sums.map(AtomicUsize::into_inner), [190, 190]);
-    });
-}
-
-#[test]
-fn a_fifo_scope_s_panic_goes_on_after_all_its_tasks_have_ended_and_drops_everything_once() {
-    on_every_pool(|pool| {
-        let census = Census::default();
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.scope_fifo(|s| {
-                for i in 0..20 {
-                    let token = census.token();
-                    s.spawn_fifo(move |_| {
-                        let _held = token;
-                        if i % 7 == 3 {
-                            panic_any("one of them");
-                        }
-                    });
-                }
-            });
-        }));
-        assert_eq!(result.unwrap_err().downcast_ref::<&str>(), Some(&"one of them"));
-        census.check(20);
     });
 }

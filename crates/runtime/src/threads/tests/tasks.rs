@@ -2,20 +2,14 @@
 
 use std::{
     any::type_name,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
+    panic::resume_unwind,
+    sync::{Mutex, atomic::AtomicUsize},
     thread,
     time::Duration,
 };
 
 use crate::api::{FOUR, Forking, Forks, Task};
-use crate::{
-    SchedulerKind, fit, run,
-    threads::testing::{MACHINES, on_every_pool, pool, within},
-};
+use crate::{threads::testing::*, *};
 
 struct Fib(u32);
 
@@ -53,18 +47,12 @@ impl Task for Sum<'_> {
 }
 
 #[test]
-fn fib_is_right_under_every_scheduler() {
-    on_every_pool(|pool| assert_eq!(pool.install(|| run(Fib(16))), 987));
-}
-
-#[test]
-fn a_sum_with_sizes_is_right_under_every_scheduler() {
+fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler_and_outside_any_pool() {
     let numbers: Vec<u64> = (0..200_000).collect();
-    on_every_pool(|pool| assert_eq!(pool.install(|| run(Sum(&numbers))), 199_999 * 100_000));
-}
-
-#[test]
-fn run_works_outside_any_pool() {
+    on_every_pool(|pool| {
+        assert_eq!(pool.install(|| run(Fib(16))), 987);
+        assert_eq!(pool.install(|| run(Sum(&numbers))), 199_999 * 100_000);
+    });
     assert_eq!(run(Fib(15)), 610);
 }
 
@@ -106,7 +94,7 @@ fn most_of_a_deep_recursion_is_elided() {
         fn run(self, forks: impl Forks) -> u64 {
             let Self(n, count) = self;
             if is_forking(forks) {
-                count.fetch_add(1, SeqCst);
+                add(count, 1);
             }
             if n < 2 {
                 return n.into();
@@ -116,13 +104,13 @@ fn most_of_a_deep_recursion_is_elided() {
         }
     }
 
-    for scheduler in SchedulerKind::ALL {
-        let (pool, count) = (pool(scheduler, MACHINES[0], 1), AtomicUsize::new(0));
+    on_each_scheduler(MACHINES[0], 1, |pool| {
+        let count = AtomicUsize::new(0);
         assert_eq!(pool.install(|| run(Counted(25, &count))), 75_025);
         // Of 242,785 calls.
         let count = count.into_inner();
-        assert!(count < 80_000, "{scheduler}: {count}");
-    }
+        assert!(count < 80_000, "{}: {count}", pool.scheduler());
+    });
 }
 
 #[test]
@@ -155,10 +143,8 @@ fn a_panic_in_either_half_goes_on_in_the_caller() {
         // Once it is known that this is all short, it is elided.
         assert_eq!(pool.install(|| run(Mine { depth: 12, at: u64::MAX })), 1 << 12);
         for at in [0, 1, 1 << 11, (1 << 12) - 1] {
-            let panic =
-                catch_unwind(AssertUnwindSafe(|| pool.install(|| run(Mine { depth: 12, at }))))
-                    .unwrap_err();
-            assert_eq!(panic.downcast_ref(), Some(&"the mine"), "{at}");
+            let panic: &str = panic_of(|| pool.install(|| run(Mine { depth: 12, at })));
+            assert_eq!(panic, "the mine", "{at}");
         }
         assert_eq!(pool.install(|| run(Fib(10))), 55);
     });
@@ -182,13 +168,11 @@ fn whoever_is_idle_gets_work_from_an_elided_recursion() {
         }
     }
 
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let (pool, ran) = (pool(scheduler, MACHINES[0], 2), Mutex::default());
-            pool.install(|| run(Leaves(8, &ran)));
-            let ran = ran.into_inner().unwrap();
-            let first = ran.iter().filter(|id| **id == ran[0]).count();
-            assert!((64..=192).contains(&first), "{scheduler}: {first} of {}", ran.len());
-        }
+    on_each_scheduler(MACHINES[0], 2, |pool| {
+        let ran = Mutex::default();
+        pool.install(|| run(Leaves(8, &ran)));
+        let (ran, scheduler) = (ran.into_inner().unwrap(), pool.scheduler());
+        let first = ran.iter().filter(|id| **id == ran[0]).count();
+        assert!((64..=192).contains(&first), "{scheduler}: {first} of {}", ran.len());
     });
 }

@@ -2,39 +2,19 @@
 
 use std::{
     io,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
     thread,
-    time::Duration,
 };
 
-use crate::{
-    JoinThreadsError, SchedulerKind, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
-    ThreadPoolBuilder, broadcast, current_num_threads, current_thread_index, join, scope, spawn,
-    threads::testing::{MACHINES, add, alone, pool, within},
-    yield_now,
-};
+use crate::{threads::testing, threads::testing::*, *};
 
 fn builder(scheduler: SchedulerKind, threads: usize) -> ThreadPoolBuilder {
-    ThreadPoolBuilder::new()
-        .scheduler(scheduler)
-        .machine(MACHINES[2].parse().unwrap())
-        .num_threads(threads)
-}
-
-/// Calls `test` for 1, 2 and 7 threads under each scheduler.
-fn for_each_kind(test: impl Fn(SchedulerKind, usize)) {
-    within(Duration::from_secs(120), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 2, 7] {
-                test(scheduler, threads);
-            }
-        }
-    });
+    testing::builder(scheduler, MACHINES[2], threads)
 }
 
 /// Calls `test` with builders of pools of 1, 2 and 7 threads under each scheduler.
@@ -61,10 +41,8 @@ fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
         let mut log = log.lock().unwrap().clone();
         // Stable: for each thread the order stays.
         log.sort_by_key(|entry| entry.0);
-        assert!(
-            log.into_iter()
-                .eq((0..threads).flat_map(|i| [(i, "start", ids[i]), (i, "exit", ids[i])]))
-        );
+        let of_thread = |i: usize| [(i, "start", ids[i]), (i, "exit", ids[i])];
+        assert!(log.into_iter().eq((0..threads).flat_map(of_thread)));
     });
 }
 
@@ -72,12 +50,12 @@ fn handlers_of_start_and_exit_run_once_on_each_thread_first_and_last() {
 fn a_handler_s_panic_goes_to_the_panic_handler_and_the_thread_goes_on() {
     with_builders(|builder, threads| {
         let (sender, receiver) = mpsc::channel();
-        let builder =
-            builder.start_handler(|_| panic_any("start")).exit_handler(|_| panic_any("exit"));
-        let catch = move |panic: Box<dyn std::any::Any + Send>| {
-            sender.send(*panic.downcast::<&str>().unwrap()).unwrap()
-        };
-        let pool = builder.panic_handler(catch).build().unwrap();
+        let pool = builder
+            .start_handler(|_| panic_any("start"))
+            .exit_handler(|_| panic_any("exit"))
+            .panic_handler(move |panic| sender.send(*panic.downcast::<&str>().unwrap()).unwrap())
+            .build()
+            .unwrap();
         assert_eq!(pool.broadcast(|c| c.index()).len(), threads);
         assert!(receiver.iter().take(threads).all(|what| what == "start"));
         drop(pool);
@@ -104,9 +82,7 @@ fn what_an_exit_handler_spawns_is_run() {
             spawn(move || sender.send(index).unwrap());
         };
         drop(builder.exit_handler(exit).build().unwrap());
-        let mut indices: Vec<_> = receiver.iter().collect();
-        indices.sort_unstable();
-        assert!(indices.into_iter().eq(0..threads));
+        assert!(sorted(receiver).into_iter().eq(0..threads));
     });
 }
 
@@ -117,13 +93,10 @@ fn threads_started_by_the_program_are_the_pool_s_threads() {
         let handles = Arc::new(Mutex::new(Vec::new()));
         let (keep, keep_handle) = (Arc::clone(&started), Arc::clone(&handles));
         let start = move |thread: ThreadBuilder| {
-            keep.lock().unwrap().push((
-                thread.index(),
-                thread.name().map(str::to_owned),
-                thread.stack_size(),
-            ));
-            let handle =
-                thread::Builder::new().name("the program's".into()).spawn(|| thread.run())?;
+            let name = thread.name().map(str::to_owned);
+            keep.lock().unwrap().push((thread.index(), name, thread.stack_size()));
+            let builder = thread::Builder::new().name("the program's".into());
+            let handle = builder.spawn(|| thread.run())?;
             keep_handle.lock().unwrap().push(handle);
             Ok(())
         };
@@ -141,36 +114,33 @@ fn threads_started_by_the_program_are_the_pool_s_threads() {
 
 #[test]
 fn a_spawn_handler_that_fails_is_an_error_and_ends_the_others() {
-    within(Duration::from_secs(60), || {
-        let mut handles = Vec::new();
-        let start = |thread: ThreadBuilder| {
-            if thread.index() == 2 {
-                return Err(io::Error::other("no more"));
-            }
-            handles.push(thread::spawn(|| thread.run()));
-            Ok(())
-        };
-        let error =
-            ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
-        assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
-        assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
-        handles.into_iter().for_each(|thread| thread.join().unwrap());
-    });
+    let _watchdog = watchdog(MINUTE);
+    let mut handles = Vec::new();
+    let start = |thread: ThreadBuilder| {
+        if thread.index() == 2 {
+            return Err(io::Error::other("no more"));
+        }
+        handles.push(thread::spawn(|| thread.run()));
+        Ok(())
+    };
+    let error = ThreadPoolBuilder::new().num_threads(4).spawn_handler(start).build().unwrap_err();
+    assert!(matches!(error, ThreadPoolBuildError::Thread { index: 2, .. }));
+    assert_eq!(error.to_string(), "cannot start thread 2 of the pool: no more");
+    handles.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 #[test]
 fn a_thread_that_the_program_does_not_run_is_not_waited_for() {
-    within(Duration::from_secs(60), || {
-        let start = |thread: ThreadBuilder| {
-            if thread.index() > 0 {
-                thread::spawn(|| thread.run());
-            }
-            Ok(())
-        };
-        let pool = ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build().unwrap();
-        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
-        pool.join_threads().unwrap();
-    });
+    let _watchdog = watchdog(MINUTE);
+    let start = |thread: ThreadBuilder| {
+        if thread.index() > 0 {
+            thread::spawn(|| thread.run());
+        }
+        Ok(())
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build().unwrap();
+    assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+    pool.join_threads().unwrap();
 }
 
 #[test]
@@ -195,15 +165,13 @@ fn a_scoped_pool_s_threads_may_borrow_and_have_ended_when_it_returns() {
 
 #[test]
 fn a_scoped_pool_ends_when_its_user_panics_and_refuses_bad_parameters() {
-    within(Duration::from_secs(60), || {
-        let run = |sigma: f64| {
-            let builder = ThreadPoolBuilder::new().num_threads(2).sigma(sigma);
-            builder.build_scoped(|thread| thread.run(), |_| panic_any("the user"))
-        };
-        let panic = catch_unwind(AssertUnwindSafe(|| run(0.5))).unwrap_err();
-        assert_eq!(panic.downcast_ref::<&str>(), Some(&"the user"));
-        assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let run = |sigma: f64| {
+        let builder = ThreadPoolBuilder::new().num_threads(2).sigma(sigma);
+        builder.build_scoped(|thread| thread.run(), |_| panic_any("the user"))
+    };
+    assert_eq!(panic_of::<&str, _>(|| run(0.5)), "the user");
+    assert!(matches!(run(7.0), Err(ThreadPoolBuildError::Option(_))));
 }
 
 /// Calls `test` with pools of which the calling thread, a new one as it cannot leave the pool, is
@@ -234,13 +202,6 @@ fn the_current_thread_can_be_thread_0_of_a_pool() {
         let count = AtomicUsize::new(0);
         scope(|s| (0..20).for_each(|_| s.spawn(|_| add(&count, 1))));
         assert_eq!(count.into_inner(), 20);
-        fn fib(n: u32) -> u32 {
-            if n < 2 {
-                return n;
-            }
-            let (a, b) = join(|| fib(n - 1), || fib(n - 2));
-            a + b
-        }
         assert_eq!(fib(15), 610);
     });
 }
@@ -261,9 +222,7 @@ fn an_adopted_thread_runs_tasks_when_it_yields_and_what_is_left_when_the_pool_en
         // Left to the end: only this thread can run its part.
         pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
         pool.join_threads().unwrap();
-        let mut indices: Vec<_> = receiver.try_iter().collect();
-        indices.sort_unstable();
-        assert!(indices.into_iter().eq(0..threads));
+        assert!(sorted(receiver.try_iter()).into_iter().eq(0..threads));
     });
 }
 
@@ -274,116 +233,111 @@ fn the_current_thread_can_be_thread_0_of_the_global_pool() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         return;
     }
-    within(Duration::from_secs(60), || {
-        assert_eq!(current_thread_index(), None);
-        ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
-        assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
-        assert_eq!(broadcast(|c| c.index()), [0, 1]);
-        // This thread only waits, so the other one must do.
-        let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
-        assert_eq!(elsewhere.join().unwrap(), Some(1));
-    });
+    let _watchdog = watchdog(MINUTE);
+    assert_eq!(current_thread_index(), None);
+    ThreadPoolBuilder::new().num_threads(2).use_current_thread().build_global().unwrap();
+    assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 2));
+    assert_eq!(broadcast(|c| c.index()), [0, 1]);
+    // This thread only waits, so the other one must do.
+    let elsewhere = thread::spawn(|| join(current_thread_index, || ()).0);
+    assert_eq!(elsewhere.join().unwrap(), Some(1));
 }
 
 #[test]
 fn a_thread_can_be_given_to_one_pool_only() {
-    within(Duration::from_secs(60), || {
-        let builder = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
-        let refused = |result| matches!(result, Err(ThreadPoolBuildError::CurrentThreadInPool));
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert!(pool.install(|| refused(builder().build())));
-        thread::spawn(move || {
-            let pool = builder().build().unwrap();
-            assert!(refused(builder().build()));
-            drop(pool);
-            assert_eq!(join(|| 1, || 2), (1, 2), "it works on, alone, when the pool has ended");
-        })
-        .join()
-        .unwrap();
-    });
+    let _watchdog = watchdog(MINUTE);
+    let builder = || ThreadPoolBuilder::new().num_threads(2).use_current_thread();
+    let refused = |result| matches!(result, Err(ThreadPoolBuildError::CurrentThreadInPool));
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert!(pool.install(|| refused(builder().build())));
+    thread::spawn(move || {
+        let pool = builder().build().unwrap();
+        assert!(refused(builder().build()));
+        drop(pool);
+        assert_eq!(join(|| 1, || 2), (1, 2), "it works on, alone, when the pool has ended");
+    })
+    .join()
+    .unwrap();
 }
 
 /// The threads that had been started were waited for, with those that had not.
 #[test]
 fn regression_a_name_that_panics_ends_the_threads_that_were_started() {
-    within(Duration::from_secs(60), || {
-        let ended = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&ended);
-        let builder = ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| {
-            counted.fetch_add(1, SeqCst);
-        });
-        let builder = builder
-            .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
-        assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
-        assert_eq!(ended.load(SeqCst), 3);
-    });
+    let _watchdog = watchdog(MINUTE);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ended);
+    let builder = ThreadPoolBuilder::new().num_threads(5);
+    let builder = builder
+        .exit_handler(move |_| add(&counted, 1))
+        .thread_name(|index| if index < 3 { index.to_string() } else { panic!("no name") });
+    assert_eq!(panic_of::<&str, _>(|| builder.build()), "no name");
+    assert_eq!(ended.load(SeqCst), 3);
 }
 
 #[test]
-fn joining_the_threads_waits_for_all_that_was_spawned() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for threads in [1, 2, 7] {
-                let count = Arc::new(AtomicUsize::new(0));
-                let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 pu:1", threads);
-                for _ in 0..50 {
-                    let count = Arc::clone(&count);
-                    pool.spawn(move || spawn(move || add(&count, 1)));
-                }
-                pool.join_threads().unwrap();
-                assert_eq!(Arc::try_unwrap(count).unwrap().into_inner(), 50);
+fn dropping_a_pool_and_joining_its_threads_wait_for_all_that_was_spawned() {
+    for_each_kind(|scheduler, threads| {
+        for end in ENDS {
+            let count = Arc::new(AtomicUsize::new(0));
+            let pool = pool(scheduler, "pack:2 l3:1(size=1MiB) core:4 pu:1", threads);
+            for _ in 0..50 {
+                let count = Arc::clone(&count);
+                pool.spawn(move || spawn(move || add(&count, 1)));
             }
+            end(pool);
+            assert_eq!(Arc::try_unwrap(count).unwrap().into_inner(), 50);
         }
     });
 }
 
+/// The two ways of ending a pool and waiting for it.
+const ENDS: [fn(ThreadPool); 2] = [drop, |pool| pool.join_threads().unwrap()];
+
 #[test]
 fn joining_the_threads_from_inside_is_refused_and_does_not_hang() {
-    within(Duration::from_secs(60), || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let (give, take) = mpsc::channel::<crate::ThreadPool>();
-        let (answer, answered) = mpsc::channel();
-        pool.spawn(move || {
-            answer
-                .send((take.recv().unwrap().join_threads(), crate::current_thread_index()))
-                .unwrap()
-        });
-        give.send(pool).unwrap();
-        let (result, index) = answered.recv().unwrap();
-        let error = result.unwrap_err();
-        assert_eq!(error, JoinThreadsError::InsidePool { index: index.unwrap() });
-        assert!(error.to_string().contains("cannot wait for that pool's end"));
-        assert!(answered.recv().is_err(), "the task has ended");
+    let _watchdog = watchdog(MINUTE);
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (give, take) = mpsc::channel::<ThreadPool>();
+    let (answer, answered) = mpsc::channel();
+    pool.spawn(move || {
+        let result = take.recv().unwrap().join_threads();
+        answer.send((result, current_thread_index())).unwrap();
     });
+    give.send(pool).unwrap();
+    let (result, index) = answered.recv().unwrap();
+    let error = result.unwrap_err();
+    assert_eq!(error, JoinThreadsError::InsidePool { index: index.unwrap() });
+    assert!(error.to_string().contains("cannot wait for that pool's end"));
+    assert!(answered.recv().is_err(), "the task has ended");
 }
 
 #[test]
-fn another_pool_s_thread_may_join_a_pool_that_needs_that_thread() {
-    within(Duration::from_secs(60), || {
+fn another_pool_s_only_thread_may_end_a_pool_that_needs_that_thread() {
+    let _watchdog = watchdog(MINUTE);
+    for (end, scheduler) in ENDS.into_iter().zip([SchedulerKind::Ws, SchedulerKind::Sb]) {
         let outer = Arc::new(pool(SchedulerKind::Ws, "pu:1", 1));
         let (again, count) = (Arc::clone(&outer), Arc::new(AtomicUsize::new(0)));
         let counted = Arc::clone(&count);
         outer.install(move || {
-            let inner = pool(SchedulerKind::Sb, "pu:1", 1);
+            let inner = pool(scheduler, "pu:1", 1);
             inner.spawn(move || add(&counted, again.install(|| 1)));
-            inner.join_threads().unwrap();
+            end(inner);
         });
         assert_eq!(count.load(SeqCst), 1);
-    });
+    }
 }
 
 #[test]
 fn a_detached_pool_runs_what_was_spawned_and_nobody_waits() {
-    within(Duration::from_secs(60), || {
-        let (go_on, wait) = mpsc::channel();
-        let (sender, receiver) = mpsc::channel();
-        let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        pool.spawn(move || {
-            wait.recv().unwrap();
-            spawn(move || sender.send(thread::current().id()).unwrap());
-        });
-        pool.detach();
-        go_on.send(()).unwrap();
-        assert_ne!(receiver.recv().unwrap(), thread::current().id());
+    let _watchdog = watchdog(MINUTE);
+    let (go_on, wait) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.spawn(move || {
+        wait.recv().unwrap();
+        spawn(move || sender.send(thread::current().id()).unwrap());
     });
+    pool.detach();
+    go_on.send(()).unwrap();
+    assert_ne!(receiver.recv().unwrap(), thread::current().id());
 }

@@ -1,53 +1,34 @@
 //! Tests of giving way.
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use crate::{
-    SchedulerKind, Yield, current_thread_has_pending_tasks, join, scope, spawn_broadcast,
-    threads::testing::{MACHINES, add, on_every_pool, pool, within},
-    yield_local, yield_now,
-};
+use crate::{threads::testing::*, *};
 
 #[test]
 fn nothing_can_be_yielded_to_outside_the_pool() {
-    within(Duration::from_secs(60), || {
-        assert_eq!(
-            (yield_now(), yield_local(), current_thread_has_pending_tasks()),
-            (None, None, None)
-        );
-        let (one, two) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Sb, "pu:1", 1));
-        let ask = || (two.yield_now(), two.yield_local(), two.current_thread_has_pending_tasks());
-        assert_eq!(one.install(ask), (None, None, None));
-        assert_eq!(two.install(ask), (Some(Yield::Idle), Some(Yield::Idle), Some(false)));
-    });
+    let _watchdog = watchdog(MINUTE);
+    let here = (yield_now(), yield_local(), current_thread_has_pending_tasks());
+    assert_eq!(here, (None, None, None));
+    let (one, two) = (pool(SchedulerKind::Ws, "pu:1", 1), pool(SchedulerKind::Sb, "pu:1", 1));
+    let ask = || (two.yield_now(), two.yield_local(), two.current_thread_has_pending_tasks());
+    assert_eq!(one.install(ask), (None, None, None));
+    assert_eq!(two.install(ask), (Some(Yield::Idle), Some(Yield::Idle), Some(false)));
 }
 
 /// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is
 /// there.
 fn beside_a_busy_thread(test: impl Fn() + Sync) {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            let pool = pool(scheduler, "l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2);
-            let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
-            let wait_for = |flag: &AtomicBool| {
-                while !flag.load(SeqCst) {
-                    thread::yield_now();
-                }
-            };
-            pool.in_place_scope(|s| {
-                s.spawn(|_| {
-                    busy.store(true, SeqCst);
-                    wait_for(&over);
-                });
-                wait_for(&busy);
-                pool.install(&test);
-                over.store(true, SeqCst);
+    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
+        let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        pool.in_place_scope(|s| {
+            s.spawn(|_| {
+                busy.store(true, SeqCst);
+                wait_for(&over);
             });
-        }
+            wait_for(&busy);
+            pool.install(&test);
+            over.store(true, SeqCst);
+        });
     });
 }
 
@@ -58,11 +39,7 @@ fn open_forks_run_when_their_thread_yields_until_they_have() {
             let done = AtomicBool::new(false);
             let wait = || {
                 while !done.load(SeqCst) {
-                    assert_eq!(
-                        yields(),
-                        Some(Yield::Executed),
-                        "there is something to do until it is done"
-                    );
+                    assert_eq!(yields(), Some(Yield::Executed), "something to do until it is done");
                 }
                 "first"
             };
@@ -91,26 +68,20 @@ fn spawned_tasks_run_when_their_spawner_yields() {
 
 #[test]
 fn on_one_thread_a_yield_runs_one_task_at_a_time_until_there_is_none() {
-    within(Duration::from_secs(60), || {
-        for scheduler in SchedulerKind::ALL {
-            for machine in MACHINES {
-                let pool = pool(scheduler, machine, 1);
-                pool.scope(|s| {
-                    assert_eq!(current_thread_has_pending_tasks(), Some(false));
-                    s.spawn(|_| ());
-                    s.spawn(|_| ());
-                    spawn_broadcast(|_| ());
-                    assert_eq!(current_thread_has_pending_tasks(), Some(true));
-                    assert_eq!(
-                        [yield_now(), yield_local(), yield_now()],
-                        [Some(Yield::Executed); 3]
-                    );
-                    assert_eq!(current_thread_has_pending_tasks(), Some(false));
-                    assert_eq!([yield_now(), yield_local()], [Some(Yield::Idle); 2]);
-                });
-            }
-        }
-    });
+    for machine in MACHINES {
+        on_each_scheduler(machine, 1, |pool| {
+            pool.scope(|s| {
+                assert_eq!(current_thread_has_pending_tasks(), Some(false));
+                s.spawn(|_| ());
+                s.spawn(|_| ());
+                spawn_broadcast(|_| ());
+                assert_eq!(current_thread_has_pending_tasks(), Some(true));
+                assert_eq!([yield_now(), yield_local(), yield_now()], [Some(Yield::Executed); 3]);
+                assert_eq!(current_thread_has_pending_tasks(), Some(false));
+                assert_eq!([yield_now(), yield_local()], [Some(Yield::Idle); 2]);
+            });
+        });
+    }
 }
 
 #[test]
@@ -123,32 +94,26 @@ fn an_open_fork_is_pending_while_its_first_half_runs() {
 
 #[test]
 fn a_local_yield_steals_nothing() {
-    within(Duration::from_secs(60), || {
-        let pool = pool(SchedulerKind::Ws, "pu:2", 2);
-        let (ready, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
-        let wait = |flag: &AtomicBool| {
-            while !flag.load(SeqCst) {
-                thread::yield_now();
-            }
-        };
-        let ran = AtomicBool::new(false);
-        scope(|_| ()); // the global pool plays no part
-        pool.in_place_scope(|s| {
-            s.spawn(|_| {
-                wait(&ready);
-                assert_eq!(yield_local(), Some(Yield::Idle));
-                assert!(!ran.load(SeqCst));
-                go_on.store(true, SeqCst);
-            });
-            s.spawn(|s| {
-                // On the other thread: both are busy, so what it spawns stays in its queue.
-                s.spawn(|_| ran.store(true, SeqCst));
-                ready.store(true, SeqCst);
-                wait(&go_on);
-            });
+    let _watchdog = watchdog(MINUTE);
+    let pool = pool(SchedulerKind::Ws, "pu:2", 2);
+    let (ready, go_on) = (AtomicBool::new(false), AtomicBool::new(false));
+    let ran = AtomicBool::new(false);
+    scope(|_| ()); // the global pool plays no part
+    pool.in_place_scope(|s| {
+        s.spawn(|_| {
+            wait_for(&ready);
+            assert_eq!(yield_local(), Some(Yield::Idle));
+            assert!(!ran.load(SeqCst));
+            go_on.store(true, SeqCst);
         });
-        assert!(ran.into_inner());
+        s.spawn(|s| {
+            // On the other thread: both are busy, so what it spawns stays in its queue.
+            s.spawn(|_| ran.store(true, SeqCst));
+            ready.store(true, SeqCst);
+            wait_for(&go_on);
+        });
     });
+    assert!(ran.into_inner());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::{
 impl Worker {
     /// A job that this worker must run, if there is one. To be [executed](Self::execute) next.
     pub(super) fn mail(&self) -> Option<Ready<JobRef>> {
-        let job = self.registry.mailbox(self.thread).take()?;
+        let job = self.registry.mailboxes[self.thread].take()?;
         Some(self.bypassing(job))
     }
 
@@ -26,7 +26,11 @@ impl Worker {
     /// only what it waits for (`awaited`) reads its mail at once.
     #[inline]
     pub(super) fn mail_after_own(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        if self.registry.mailbox(self.thread).has_mail() { self.own_or_mail(awaited) } else { None }
+        if self.registry.mailboxes[self.thread].has_mail() {
+            self.own_or_mail(awaited)
+        } else {
+            None
+        }
     }
 
     #[cold]
@@ -43,7 +47,7 @@ impl Worker {
     fn bypassing(&self, job: JobRef) -> Ready<JobRef> {
         self.counters().times.enter(Phase::Get);
         let task = self.bypassing_task();
-        self.engine().resume(self.id, &task, &mut self.env());
+        self.engine().policy.resume(self.id, &task, &mut self.env());
         Ready { job, task, stage: Stage::Continuation }
     }
 

@@ -49,7 +49,6 @@ const DEEP: usize = 4;
 
 /// One thread of a pool. Lives on that thread's stack (or for ever, if the thread was adopted);
 /// only that thread uses it.
-#[derive(Debug)]
 pub(crate) struct Worker {
     forks: ForkList,
     /// Others make this worker publish a fork by these.
@@ -92,7 +91,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(super) fn new(registry: Arc<Registry>, thread: usize) -> Self {
-        let engine = registry.engine();
+        let engine = &registry.engine;
         let id = engine.worker(thread);
         Self {
             forks: ForkList::default(),
@@ -102,7 +101,7 @@ impl Worker {
             published: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
-            counters: Arc::clone(registry.counters(thread)),
+            counters: Arc::clone(&registry.counters[thread]),
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
             held_credits: HeldCredits::none(),
@@ -112,9 +111,9 @@ impl Worker {
             id,
             // On the thread that it counts: workers are made on their own.
             meter: registry.meter(thread),
-            random: Random::new(registry.seed(), thread as u64),
+            random: Random::new(registry.seed, thread as u64),
             watched: engine.capabilities.follows_tasks
-                || registry.counters(thread).times.are_measured(),
+                || registry.counters[thread].times.are_measured(),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
             registry,
@@ -147,17 +146,13 @@ impl Worker {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
         self.requests().raise_inline_limit();
-        let handlers = self.registry.handlers();
-        if handlers.start.is_some() {
-            self.call(Handler::Start, || {
-                self.registry.call_handler(handlers.start.as_ref(), self.thread)
-            });
+        let handlers = &self.registry.handlers;
+        if let Some(start) = &handlers.start {
+            self.call(Handler::Start, || self.registry.call_handler(start, self.thread));
         }
         self.work_until(stop, None);
-        if handlers.exit.is_some() {
-            self.call(Handler::Exit, || {
-                self.registry.call_handler(handlers.exit.as_ref(), self.thread)
-            });
+        if let Some(exit) = &handlers.exit {
+            self.call(Handler::Exit, || self.registry.call_handler(exit, self.thread));
             self.work_off();
         }
         self.requests().raise_inline_limit();
@@ -242,7 +237,7 @@ impl Worker {
     }
 
     pub(crate) fn engine(&self) -> &Engine {
-        self.registry.engine()
+        &self.registry.engine
     }
 
     fn env(&self) -> ThreadEnv<'_> {
@@ -279,7 +274,6 @@ pub(crate) struct Running<'t> {
 }
 
 /// Keeps a task the running one; see [`Worker::enter`].
-#[derive(Debug)]
 pub(crate) struct Entered<'a> {
     worker: &'a Worker,
     running: &'a Running<'a>,

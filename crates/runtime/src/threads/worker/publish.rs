@@ -35,7 +35,7 @@ impl Worker {
     /// Whether the policy must see every fork that the running task makes.
     pub(crate) fn shows_forks(&self) -> bool {
         self.engine().capabilities.sees_forks
-            && self.engine().fork_order(self.task()) == ForkOrder::ParentFirst
+            && self.engine().policy.fork_order(self.task()) == ForkOrder::ParentFirst
             && self.may_share()
     }
 
@@ -48,7 +48,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.forks.push(fork);
         self.counters().forks.bump();
-        let early = self.inlined_regions.depth() <= self.engine().threads().ilog2() + 1;
+        let early = self.inlined_regions.depth() <= self.engine().threads.ilog2() + 1;
         self.serve(usize::from(early));
         no_unwind.over();
     }
@@ -131,7 +131,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.counters().spawned.bump();
         if self.handler.get() == Some(Handler::Exit) {
-            self.registry.mailbox(self.thread).post(job);
+            self.registry.mailboxes[self.thread].post(job);
             return no_unwind.over();
         }
         self.suspend();

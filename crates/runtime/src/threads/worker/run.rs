@@ -64,7 +64,7 @@ impl Worker {
         self.task.set(running);
         self.requests().set_requested(self.may_share());
         self.counters().times.begin();
-        self.engine().resume(self.id, &task, &mut self.env());
+        self.engine().policy.resume(self.id, &task, &mut self.env());
     }
 
     /// Whether the running user code is in no job.
@@ -124,7 +124,7 @@ impl Worker {
         if let Some(entry) = self.followed_entry() {
             entry.stage.set(Stage::Continuation);
             self.counters().times.enter(Phase::Get);
-            self.engine().resume(self.id, &entry.task, &mut self.env());
+            self.engine().policy.resume(self.id, &entry.task, &mut self.env());
         }
         self.counters().times.enter(Phase::Active);
     }

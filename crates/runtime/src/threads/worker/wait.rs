@@ -192,8 +192,8 @@ impl Worker {
     /// Whether there seems to be work that this worker would find without stealing.
     pub(crate) fn has_own_work(&self) -> bool {
         self.forks.has_private()
-            || self.registry.mailbox(self.thread).has_mail()
-            || self.engine().has_own(self.id)
+            || self.registry.mailboxes[self.thread].has_mail()
+            || self.engine().policy.has_own(self.id)
     }
 }
 
