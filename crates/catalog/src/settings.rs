@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_not_there_is_answered_with_those_that_are() {
+    fn the_error_for_an_unknown_setting_lists_the_known_ones() {
         for bad in [
             "array-abc:tasks",
             "array-abc:tasks=d",

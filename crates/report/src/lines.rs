@@ -33,7 +33,8 @@ fn section<A: AsRef<str>>(
     }
 }
 
-/// Describes `program`, whose file has `file_bytes` bytes, in a few lines. Walks the task tree once.
+/// Describes `program`, whose file has `file_bytes` bytes, in a few lines. It walks the task tree
+/// once.
 ///
 /// Work is the number of operations (loads, stores, basic blocks) of all strands. Span is that of
 /// the longest chain of strands that must run one after another. Parallelism is work divided by

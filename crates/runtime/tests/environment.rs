@@ -118,7 +118,7 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
             again(a_bad_value_fails_the_build_and_names_the_variable, &[(variable, value)]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains(&format!("error: {variable}: {said}")), "{stderr}");
-        // `join` cannot answer an error.
+        // `join` cannot return an error.
         assert!(!output.status.success());
         let global = format!("the global thread pool cannot be built: {variable}: ");
         assert!(stderr.contains(&global), "{stderr}");

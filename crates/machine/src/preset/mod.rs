@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn the_error_for_an_unknown_name_lists_the_known_ones() {
         let message = preset("xeon").unwrap_err().to_string();
         for (name, _) in presets() {
             assert!(message.contains(name), "{name} in {message}");

@@ -294,10 +294,11 @@ impl<S> ThreadPoolBuilder<S> {
     /// of the processor's counters: for machines that count nothing, and for tests of what a
     /// scheduler makes of its measurements.
     ///
-    /// `open` is called on each thread, with its index, when it starts; what it returns then
-    /// answers, on the same thread, how much the thread has done so far, or `None` if that is not
-    /// known. It is called some four times a task while the scheduler measures, and twice a task
-    /// afterwards: it should take no more than some ten nanoseconds. Other schedulers call neither.
+    /// `open` is called on each thread, with its index, when it starts. It returns a function that
+    /// the same thread calls, and that returns how much the thread has done so far, or `None` if
+    /// that is not known. The scheduler calls it some four times a task while it measures, and
+    /// twice a task afterwards, so it should take no more than some ten nanoseconds. Other
+    /// schedulers call neither.
     ///
     /// ```
     /// use befit::{SchedulerKind, ThreadPoolBuilder, WorkerCounts};
