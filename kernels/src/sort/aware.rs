@@ -24,7 +24,7 @@ const OVERSAMPLING: usize = 32;
 const LARGER: usize = 8;
 
 /// Sorts `input.n` random doubles.
-pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 

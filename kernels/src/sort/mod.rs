@@ -4,9 +4,9 @@
 //! analysis of space-bounded schedulers", SPAA 2014, section 5.1, with its sizes: 100M doubles,
 //! serial below 16 Ki elements. All three use a second array of n doubles.
 
-pub(crate) mod aware;
-pub(crate) mod quicksort;
-pub(crate) mod samplesort;
+pub mod aware;
+pub mod quicksort;
+pub mod samplesort;
 
 use std::cmp::Ordering;
 

@@ -13,7 +13,7 @@ use super::{SERIAL_BELOW, SortedIn, bytes, serially};
 use crate::{BOOKKEEPING, Input, KernelError, cut_off, distribute::Distribution};
 
 /// Sorts `input.n` random doubles.
-pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 

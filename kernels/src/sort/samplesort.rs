@@ -22,7 +22,7 @@ const PIECE: usize = 8;
 const OVERSAMPLING: usize = 8;
 
 /// Sorts `input.n` random doubles.
-pub(crate) fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
+pub fn run(pool: &ThreadPool, input: Input) -> Result<(), KernelError> {
     super::run(pool, input, whole)
 }
 

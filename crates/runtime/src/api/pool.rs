@@ -244,7 +244,7 @@ impl ThreadPool {
         self.pool().spawn_broadcast(work);
     }
 
-    /// [`yield_now`]; `None` if the caller is no thread of this pool.
+    /// [`yield_now`](crate::yield_now); `None` if the caller is no thread of this pool.
     ///
     /// ```
     /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -256,12 +256,13 @@ impl ThreadPool {
         self.own_worker(|worker| worker.run_one(false))
     }
 
-    /// [`yield_local`]; `None` if the caller is no thread of this pool.
+    /// [`yield_local`](crate::yield_local); `None` if the caller is no thread of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(true))
     }
 
-    /// [`current_thread_has_pending_tasks`]; `None` if the caller is no thread of this pool.
+    /// [`current_thread_has_pending_tasks`](crate::current_thread_has_pending_tasks); `None` if the
+    /// caller is no thread of this pool.
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.own_worker(Worker::has_own_work)
     }
