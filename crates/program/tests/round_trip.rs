@@ -7,7 +7,7 @@ use befit_program::{
     BuildError, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId, TaskId, TreeError,
     Work,
 };
-use common::{all, build, events, file, meta, sections, small};
+use common::{all, build, events, file, meta, sections, small, task};
 use proptest::prelude::*;
 
 proptest! {
@@ -48,11 +48,8 @@ fn touches_and_work_between_two_events_are_one_strand_and_nothing_is_none() {
     builder.work(1, 2, 3);
     builder.touch(70, true, false);
     builder.work(10, 20, 30);
-    builder.fork(ScopeId(5), Declared::default()).unwrap();
-    builder.end().unwrap();
-    builder.fork(ScopeId(5), Declared::default()).unwrap();
-    builder.touch(9, false, true);
-    builder.end().unwrap();
+    task(&mut builder, 5, |_| ());
+    task(&mut builder, 5, |b| b.touch(9, false, true));
     builder.sync(ScopeId(5)).unwrap();
     let program = builder.finish().unwrap();
     let fork = |child| Op::Fork { child: TaskId(child), scope: ScopeId(1) };
@@ -70,9 +67,9 @@ fn strands_that_touch_the_same_lines_are_stored_once() {
     let sized = |strands| {
         let mut builder = ProgramBuilder::new(meta());
         for _ in 0..strands {
-            builder.fork(ScopeId(1), Declared::default()).unwrap();
-            (0..1000u64).for_each(|i| builder.touch(i * i * 77 % 1_000_000, false, false));
-            builder.end().unwrap();
+            task(&mut builder, 1, |b| {
+                (0..1000u64).for_each(|i| b.touch(i * i * 77 % 1_000_000, false, false));
+            });
         }
         builder.sync(ScopeId(1)).unwrap();
         let program = builder.finish().unwrap();
@@ -88,13 +85,9 @@ fn work_span_and_depth_of_a_binary_tree() {
         builder.work(1, 1, 0);
         if depth > 0 {
             *scope += 1;
-            let own = ScopeId(*scope);
-            for _ in 0..2 {
-                builder.fork(own, Declared::default()).unwrap();
-                tree(builder, depth - 1, scope);
-                builder.end().unwrap();
-            }
-            builder.sync(own).unwrap();
+            let own = *scope;
+            (0..2).for_each(|_| task(builder, own, |b| tree(b, depth - 1, scope)));
+            builder.sync(ScopeId(own)).unwrap();
             builder.work(0, 0, 1);
         }
     }
@@ -109,14 +102,10 @@ fn work_span_and_depth_of_a_binary_tree() {
 #[test]
 fn a_sync_waits_for_a_spawn_from_a_grandchild_but_for_no_detached_task() {
     let mut builder = ProgramBuilder::new(meta());
-    builder.fork(ScopeId(2), Declared::default()).unwrap();
-    builder.fork(ScopeId(1), Declared::default()).unwrap();
-    builder.work(100, 0, 0);
-    builder.end().unwrap();
-    builder.fork(ScopeId(0), Declared::default()).unwrap();
-    builder.work(1000, 0, 0);
-    builder.end().unwrap();
-    builder.end().unwrap();
+    task(&mut builder, 2, |b| {
+        task(b, 1, |b| b.work(100, 0, 0));
+        task(b, 0, |b| b.work(1000, 0, 0));
+    });
     builder.sync(ScopeId(2)).unwrap();
     builder.work(1, 0, 0);
     builder.sync(ScopeId(1)).unwrap();

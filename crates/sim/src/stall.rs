@@ -63,38 +63,31 @@ impl Stall {
 mod tests {
     use super::*;
 
-    fn waits(window: Window, misses: &[(u64, u64)]) -> Vec<u64> {
-        let mut stall = Stall::default();
-        misses.iter().map(|&(at, latency)| stall.wait(window, at, Ticks(latency)).0).collect()
-    }
-
     #[test]
-    fn misses_of_a_window_are_waited_for_together() {
-        let window = Window::new(10, 8.0, 1);
-        assert_eq!(
-            waits(window, &[(0, 100), (4, 100), (9, 100), (10, 100), (12, 100)]),
-            [100, 0, 0, 100, 0]
-        );
-    }
-
-    #[test]
-    fn no_more_than_the_buffers_hold() {
-        let window = Window::new(100, 3.0, 1);
-        assert_eq!(
-            waits(window, &[(0, 50), (1, 50), (2, 50), (3, 50), (4, 50)]),
-            [50, 0, 0, 50, 0]
-        );
-    }
-
-    #[test]
-    fn a_longer_one_is_waited_for_until_it_comes() {
-        let window = Window::new(10, 8.0, 1);
-        assert_eq!(waits(window, &[(0, 30), (1, 100), (2, 40), (3, 0)]), [30, 70, 0, 0]);
-    }
-
-    #[test]
-    fn an_in_order_core_waits_for_each() {
-        assert_eq!(waits(Window::new(0, 10.0, 1), &[(0, 7), (0, 7), (1, 7)]), [7, 7, 7]);
-        assert_eq!(waits(Window::new(10, 1.0, 1), &[(0, 7), (0, 7), (1, 7)]), [7, 7, 7]);
+    fn misses_wait_for_one_another_as_window_and_buffers_allow() {
+        let each = [(0, 7), (0, 7), (1, 7)];
+        for (window, misses, expected) in [
+            // Those of a window are waited for together.
+            (
+                Window::new(10, 8.0, 1),
+                &[(0, 100), (4, 100), (9, 100), (10, 100), (12, 100)][..],
+                &[100, 0, 0, 100, 0][..],
+            ),
+            // No more than the buffers hold.
+            (
+                Window::new(100, 3.0, 1),
+                &[(0, 50), (1, 50), (2, 50), (3, 50), (4, 50)],
+                &[50, 0, 0, 50, 0],
+            ),
+            // A longer one is waited for until it comes.
+            (Window::new(10, 8.0, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], &[30, 70, 0, 0]),
+            // An in-order core waits for each.
+            (Window::new(0, 10.0, 1), &each, &[7, 7, 7]),
+            (Window::new(10, 1.0, 1), &each, &[7, 7, 7]),
+        ] {
+            let mut stall = Stall::default();
+            let wait = |&(at, latency): &(u64, u64)| stall.wait(window, at, Ticks(latency)).0;
+            assert_eq!(misses.iter().map(wait).collect::<Vec<_>>(), expected);
+        }
     }
 }

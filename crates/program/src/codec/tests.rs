@@ -142,33 +142,33 @@ fn decode_what_checks(blob: &[u8], spans: &Spans, stack_lines: u32) {
     }
 }
 
-/// Streaming touches of the first strand.
-fn streaming(done: &Done, touches: usize) -> usize {
-    decode(&done.blobs[0], touches, &done.spans).iter().filter(|touch| touch.streaming).count()
+/// Checks that a strand comes back from less than `most` bytes; returns its streaming touches.
+fn packed(strand: Vec<Raw>, most: usize) -> usize {
+    let touches = strand.len();
+    let Done { blobs, spans, .. } = round_trip(&[strand]);
+    assert!(blobs[0].len() < most, "{} bytes for {touches} touches", blobs[0].len());
+    decode(&blobs[0], touches, &spans).iter().filter(|touch| touch.streaming).count()
 }
 
 #[test]
 fn a_long_map_takes_a_few_bytes_and_streams() {
-    let map: Vec<Raw> = (0..100_000)
+    let map = (0..100_000)
         .flat_map(|i| [(5_000_000 + i, false, false), (9_000_000 + i, true, false)])
         .collect();
-    let done = round_trip(std::slice::from_ref(&map));
-    assert!(done.blobs[0].len() < 30, "{} bytes", done.blobs[0].len());
-    assert_eq!(streaming(&done, map.len()), map.len() - 2);
+    assert_eq!(packed(map, 30), 200_000 - 2);
 }
 
 #[test]
 fn a_stencil_takes_a_few_bytes_per_row() {
     let row = |i: u64, j: u64| 1_000_000 + i * 64 + j;
-    let stencil: Vec<Raw> = (1..100u64)
+    let stencil = (1..100u64)
         .flat_map(|i| {
             (0..64).flat_map(move |j| {
                 [-1i64, 0, 1, 8000].map(|d| (row(i.wrapping_add_signed(d), j), d == 8000, false))
             })
         })
         .collect();
-    let done = round_trip(&[stencil]);
-    assert!(done.blobs[0].len() < 99 * 20, "{} bytes", done.blobs[0].len());
+    packed(stencil, 99 * 20);
 }
 
 #[test]
@@ -176,12 +176,8 @@ fn a_walk_down_columns_takes_a_few_bytes_per_thousand_lines() {
     let columns: Vec<Raw> = (0..50_000)
         .flat_map(|i| [(i * 640, false, false), ((1 << 30) + i * 640, true, false)])
         .collect();
-    let done = round_trip(std::slice::from_ref(&columns));
-    assert!(
-        done.blobs[0].len() < 30 + columns.len() / STEPPED_LIMIT as usize * 5,
-        "{} bytes",
-        done.blobs[0].len()
-    );
+    let most = 30 + columns.len() / STEPPED_LIMIT as usize * 5;
+    packed(columns, most);
 }
 
 #[test]
@@ -197,14 +193,8 @@ fn a_gather_takes_three_bytes_a_touch_and_keeps_its_streams() {
         }
         gather.push((10_000_000 + random.u64(..1_250_000), false, false));
     }
-    let done = round_trip(std::slice::from_ref(&gather));
-    assert!(
-        done.blobs[0].len() < gather.len() * 31 / 10,
-        "{} bytes for {} touches",
-        done.blobs[0].len(),
-        gather.len()
-    );
-    let streaming = streaming(&done, gather.len());
+    let most = gather.len() * 31 / 10;
+    let streaming = packed(gather, most);
     assert!((29_900..30_100).contains(&streaming), "{streaming}");
 }
 

@@ -143,6 +143,17 @@ impl Recorder {
     }
 }
 
+/// A task of `scope` that does what `run` builds, and has ended.
+pub(crate) fn task(
+    builder: &mut ProgramBuilder,
+    scope: u32,
+    run: impl FnOnce(&mut ProgramBuilder),
+) {
+    builder.fork(ScopeId(scope), Declared::default()).unwrap();
+    run(builder);
+    builder.end().unwrap();
+}
+
 /// The program as a file.
 pub(crate) fn file(program: &Program) -> Vec<u8> {
     let mut file = Vec::new();

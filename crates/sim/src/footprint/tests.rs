@@ -2,23 +2,19 @@
 
 use befit_cache::footprint::Frames;
 use befit_machine::{Level, Machine, WorkerId};
-use befit_program::{Declared, ProgramBuilder, ScopeId};
+use befit_program::{ProgramBuilder, ScopeId};
 use befit_sched::footprint::{Order, Settings};
 
 use super::*;
-use crate::tests::program;
+use crate::tests::{program, task};
 
-/// Tasks that `task` fills, one after another.
+/// Tasks that `fill` fills, one after another.
 fn tasks<T>(
     of: impl IntoIterator<Item = T>,
-    mut task: impl FnMut(&mut ProgramBuilder, T),
+    mut fill: impl FnMut(&mut ProgramBuilder, T),
 ) -> Tasks {
     Tasks::of(&program(|b| {
-        for one in of {
-            b.fork(ScopeId(1), Declared::default()).unwrap();
-            task(b, one);
-            b.end().unwrap();
-        }
+        of.into_iter().for_each(|one| task(b, 1, None, |b| fill(b, one)));
         b.sync(ScopeId(1)).unwrap();
     }))
 }

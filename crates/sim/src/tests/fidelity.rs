@@ -1,10 +1,10 @@
 use std::cell::Cell;
 
 use befit_machine::{Bytes, ClusterId, Level};
-use befit_program::{Declared, ScopeId};
+use befit_program::ScopeId;
 use befit_sched::SchedulerKind;
 
-use super::{TWO_SOCKETS, forks, machine, program, reader, simulate};
+use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
 use crate::{Settings, run};
 
 #[test]
@@ -49,12 +49,13 @@ fn an_anchored_tasks_children_stay_on_its_socket() {
     // Two tasks of 400 KiB befit an L3 each; each forks four readers of its own data.
     let program = program(|b| {
         for half in 0..2u64 {
-            b.fork(ScopeId(1), Declared { size: Some(Bytes::kib(400)), strand: None }).unwrap();
-            for _ in 0..3 {
-                (0..4).for_each(|i| reader(b, 2 + half as u32, half * 6400 + i * 1600, 1600, 1));
-                b.sync(ScopeId(2 + half as u32)).unwrap();
-            }
-            b.end().unwrap();
+            let scope = 2 + half as u32;
+            task(b, 1, Some(Bytes::kib(400)), |b| {
+                for _ in 0..3 {
+                    (0..4).for_each(|i| reader(b, scope, half * 6400 + i * 1600, 1600, 1));
+                    b.sync(ScopeId(scope)).unwrap();
+                }
+            });
         }
         b.sync(ScopeId(1)).unwrap();
     });
@@ -109,19 +110,11 @@ fn progress_reports_every_touch_in_the_end() {
 fn tasks_of_outer_scopes_and_detached_ones_run_before_the_program_goes_on() {
     // The child's own child counts against the root's scope; the child does not wait for it.
     let outer = program(|b| {
-        b.fork(ScopeId(1), Declared::default()).unwrap();
-        b.fork(ScopeId(1), Declared::default()).unwrap();
-        b.work(100_000, 0, 0);
-        b.end().unwrap();
-        b.end().unwrap();
+        task(b, 1, None, |b| task(b, 1, None, |b| b.work(100_000, 0, 0)));
         b.sync(ScopeId(1)).unwrap();
         b.work(10, 0, 0);
     });
-    let detached = program(|b| {
-        b.fork(ScopeId(0), Declared::default()).unwrap();
-        b.work(50_000, 0, 0);
-        b.end().unwrap();
-    });
+    let detached = program(|b| task(b, 0, None, |b| b.work(50_000, 0, 0)));
     let machine = machine("core:2 l1:1(size=32768) pu:1");
     for (program, least) in [(outer, 100_010), (detached, 50_000)] {
         let outcome = simulate(&program, &machine, SchedulerKind::Ws, 1);

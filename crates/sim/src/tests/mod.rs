@@ -18,27 +18,34 @@ pub(crate) fn program(f: impl FnOnce(&mut ProgramBuilder)) -> Program {
     builder.finish().expect("a well-formed program")
 }
 
+/// A task of `scope` that declares `size`; `body` is what it does.
+pub(crate) fn task(
+    b: &mut ProgramBuilder,
+    scope: u32,
+    size: Option<Bytes>,
+    body: impl FnOnce(&mut ProgramBuilder),
+) {
+    b.fork(ScopeId(scope), Declared { size, strand: None }).expect("a fork");
+    body(b);
+    b.end().expect("an end");
+}
+
 /// So many tasks beside one another; `body` is what each does.
 fn forks(count: u32, body: impl Fn(&mut ProgramBuilder)) -> Program {
     program(|b| {
-        for _ in 0..count {
-            b.fork(ScopeId(1), Declared::default()).expect("a fork");
-            body(b);
-            b.end().expect("an end");
-        }
+        (0..count).for_each(|_| task(b, 1, None, &body));
         b.sync(ScopeId(1)).expect("a sync");
     })
 }
 
 /// A task of `size` bytes that reads `lines` lines from `from` on, at `operations` a line.
 fn reader(b: &mut ProgramBuilder, scope: u32, from: u64, lines: u64, operations: u64) {
-    let declared = Declared { size: Some(Bytes(lines * 64)), strand: None };
-    b.fork(ScopeId(scope), declared).expect("a fork");
-    for line in from..from + lines {
-        b.touch(line, false, false);
-        b.work(operations, 0, 0);
-    }
-    b.end().expect("an end");
+    task(b, scope, Some(Bytes(lines * 64)), |b| {
+        for line in from..from + lines {
+            b.touch(line, false, false);
+            b.work(operations, 0, 0);
+        }
+    });
 }
 
 /// Two sockets of two cores; L3 1 MiB, L2 64 KiB, L1 8 KiB.

@@ -1,28 +1,26 @@
 //! What policies make of a program: claims of caches under `sb`, two tiers under `cats`.
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Program, ScopeId};
+use befit_program::{Program, ScopeId};
 use befit_sched::{Counting, Options, SchedulerKind};
 
-use super::{TWO_SOCKETS, machine, program, reader};
+use super::{TWO_SOCKETS, machine, program, reader, task};
 use crate::{Outcome, Settings, run};
 
 /// Eight tasks of 4,000 lines, four of 500 in each, that all declare `size` bytes.
 fn declaring(size: u64) -> Program {
     program(|b| {
-        let declared = |size| Declared { size: Some(Bytes(size)), strand: None };
-        for task in 0..8 {
-            b.fork(ScopeId(1), declared(size)).unwrap();
-            for part in 0..4 {
-                b.fork(ScopeId(2 + task), declared(size / 4)).unwrap();
-                (0..500).for_each(|line| {
-                    b.touch(u64::from(task) * 4000 + part * 500 + line, line % 2 == 0, false)
-                });
-                b.work(5000, 0, 0);
-                b.end().unwrap();
-            }
-            b.sync(ScopeId(2 + task)).unwrap();
-            b.end().unwrap();
+        for whole in 0..8 {
+            task(b, 1, Some(Bytes(size)), |b| {
+                for part in 0..4 {
+                    let first = u64::from(whole) * 4000 + part * 500;
+                    task(b, 2 + whole, Some(Bytes(size / 4)), |b| {
+                        (0..500).for_each(|line| b.touch(first + line, line % 2 == 0, false));
+                        b.work(5000, 0, 0);
+                    });
+                }
+                b.sync(ScopeId(2 + whole)).unwrap();
+            });
         }
         b.sync(ScopeId(1)).unwrap();
     })
@@ -82,15 +80,15 @@ fn rounds(rounds: u32) -> Program {
     program(|b| {
         for round in 0..rounds {
             // A scope is over with its sync.
-            let of = |i: u32| ScopeId(3 * round + i + 1);
+            let whole = 3 * round + 1;
             for half in 0..2 {
-                b.fork(of(0), Declared::default()).unwrap();
-                (0..8)
-                    .for_each(|i| reader(b, of(1 + half).0, u64::from(8 * half + i) * 190, 190, 4));
-                b.sync(of(1 + half)).unwrap();
-                b.end().unwrap();
+                let scope = whole + 1 + half;
+                task(b, whole, None, |b| {
+                    (0..8).for_each(|i| reader(b, scope, u64::from(8 * half + i) * 190, 190, 4));
+                    b.sync(ScopeId(scope)).unwrap();
+                });
             }
-            b.sync(of(0)).unwrap();
+            b.sync(ScopeId(whole)).unwrap();
         }
     })
 }

@@ -92,17 +92,13 @@ fn a_good_stream_becomes_its_program() {
 }
 
 #[test]
-fn it_makes_no_difference_how_the_bytes_arrive() {
+fn however_the_bytes_arrive_progress_adds_up_to_all_touches() {
     let bytes = bytes_of(&good());
-    assert_eq!(read(Drops(&bytes), "by hand", &|_| {}).unwrap().program.total_touches(), 3);
-}
-
-#[test]
-fn progress_adds_up_to_all_touches() {
-    let bytes = bytes_of(&good());
-    let sum = std::cell::Cell::new(0);
-    read(&bytes[..], "by hand", &|n| sum.set(sum.get() + n)).unwrap();
-    assert_eq!(sum.get(), 3);
+    for input in [&mut &bytes[..] as &mut dyn io::Read, &mut Drops(&bytes)] {
+        let sum = std::cell::Cell::new(0);
+        let recording = read(input, "by hand", &|n| sum.set(sum.get() + n)).unwrap();
+        assert_eq!((recording.program.total_touches(), sum.get()), (3, 3));
+    }
 }
 
 #[test]
@@ -122,43 +118,31 @@ fn a_stream_cut_off_anywhere_is_an_error() {
 
 #[test]
 fn a_stream_of_something_else_is_an_error() {
-    assert!(matches!(
-        read(&b"hello world, this is not it"[..], "", &|_| {}),
-        Err(StreamError::NotARecording)
-    ));
-    assert!(matches!(
-        read_words(&[event(stream::HELLO, VERSION.into()), 0]),
-        Err(StreamError::NotARecording)
-    ));
-    assert!(matches!(
-        read_words(&[event(stream::HELLO, 99), MAGIC]),
-        Err(StreamError::Version(99))
-    ));
+    let text = read(&b"hello world, this is not it"[..], "", &|_| {});
+    assert!(matches!(text, Err(StreamError::NotARecording)));
+    let without_magic = read_words(&[event(stream::HELLO, VERSION.into()), 0]);
+    assert!(matches!(without_magic, Err(StreamError::NotARecording)));
+    let newer = read_words(&[event(stream::HELLO, 99), MAGIC]);
+    assert!(matches!(newer, Err(StreamError::Version(99))));
 }
 
 #[test]
 fn events_in_the_wrong_place_are_errors_that_say_where() {
-    let after_hello =
-        |words: &[u64]| read_words(&[&hello(), words].concat()).unwrap_err().to_string();
-    assert!(after_hello(&[END]).contains("an end without a task at word 2"));
-    assert!(after_hello(&[touch(1, true, false)]).contains("a touch outside a region"));
-    assert!(after_hello(&hello()).contains("a second beginning at word 2"));
-    assert!(after_hello(&[event(99, 0)]).contains("word 2 (0xe3"));
-    assert!(
-        after_hello(&fork(1 << 40, NOTHING, NOTHING)).contains("a scope beyond 32 bits at word 2")
-    );
-    assert!(after_hello(&[event(stream::FAILED, 1)]).contains("8 GiB"));
-    let of_sibling = [
-        &fork(1, NOTHING, NOTHING)[..],
-        &fork(2, NOTHING, NOTHING),
-        &[END, END],
-        &fork(1, NOTHING, NOTHING),
-        &[sync(2)],
-    ];
-    assert!(
-        after_hello(&of_sibling.concat()).contains("damaged at word 13"),
-        "a task cannot wait for another's children"
-    );
+    let fork = |scope| fork(scope, NOTHING, NOTHING);
+    // A task cannot wait for another's children.
+    let of_sibling = [&fork(1)[..], &fork(2), &[END, END], &fork(1), &[sync(2)]].concat();
+    for (words, expected) in [
+        (&[END][..], "an end without a task at word 2"),
+        (&[touch(1, true, false)], "a touch outside a region"),
+        (&hello(), "a second beginning at word 2"),
+        (&[event(99, 0)], "word 2 (0xe3"),
+        (&fork(1 << 40), "a scope beyond 32 bits at word 2"),
+        (&[event(stream::FAILED, 1)], "8 GiB"),
+        (&of_sibling, "damaged at word 13"),
+    ] {
+        let error = read_words(&[&hello(), words].concat()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]
