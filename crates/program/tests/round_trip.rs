@@ -53,10 +53,8 @@ fn touches_and_work_between_two_events_are_one_strand_and_nothing_is_none() {
     builder.sync(ScopeId(5)).unwrap();
     let program = builder.finish().unwrap();
     let fork = |child| Op::Fork { child: TaskId(child), scope: ScopeId(1) };
-    assert_eq!(
-        program.ops(TaskId(0)),
-        [Op::Strand(StrandId(0)), fork(1), fork(2), Op::Sync(ScopeId(1))]
-    );
+    let expected = [Op::Strand(StrandId(0)), fork(1), fork(2), Op::Sync(ScopeId(1))];
+    assert_eq!(program.ops(TaskId(0)), expected);
     assert_eq!(program.ops(TaskId(1)), []);
     assert_eq!(program.work(StrandId(0)), Work { loads: 11, stores: 22, blocks: 33, touches: 1 });
     assert_eq!(program.stack_lines(), 10);
@@ -136,10 +134,8 @@ fn what_makes_no_program_is_refused_with_a_reason() {
     assert_eq!(builder.finish().unwrap_err(), BuildError::TooManyLines);
     let name = "x".repeat(Meta::NAME_LIMIT + 1);
     let long = ProgramBuilder::new(Meta { name, ..meta() }).finish().unwrap_err();
-    assert_eq!(
-        long.to_string(),
-        "cannot record this program: its name is 4097 bytes long, more than 4096"
-    );
+    let expected = "cannot record this program: its name is 4097 bytes long, more than 4096";
+    assert_eq!(long.to_string(), expected);
 }
 
 #[test]

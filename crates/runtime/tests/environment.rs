@@ -26,6 +26,11 @@ fn again<T: Fn()>(test: T, variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
+/// As [`again`], which succeeds and writes statistics to `file`; what it says.
+fn with_stats<T: Fn()>(test: T, file: &Path) -> String {
+    succeeded(&again(test, &[("BEFIT_STATS", file.to_str().unwrap())]))
+}
+
 fn is_program() -> bool {
     std::env::var_os(PROGRAM).is_some()
 }
@@ -140,10 +145,7 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let said = succeeded(&again(
-        the_statistics_of_two_pools_and_the_global_one_are_written,
-        &[("BEFIT_STATS", file.to_str().unwrap())],
-    ));
+    let said = with_stats(the_statistics_of_two_pools_and_the_global_one_are_written, &file);
     assert!(!said.contains("befit:"), "{said}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
@@ -186,15 +188,10 @@ fn processes_that_run_at_once_do_not_lose_each_other_s_statistics() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
-    let run = || {
-        again(
-            processes_that_run_at_once_do_not_lose_each_other_s_statistics,
-            &[("BEFIT_STATS", file.to_str().unwrap())],
-        )
-    };
+    let run = || with_stats(processes_that_run_at_once_do_not_lose_each_other_s_statistics, &file);
     let said: Vec<String> = std::thread::scope(|scope| {
         let runs = [(); 3].map(|()| scope.spawn(run));
-        runs.into_iter().map(|run| succeeded(&run.join().unwrap())).collect()
+        runs.map(|run| run.join().unwrap()).to_vec()
     });
     let files: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
@@ -215,10 +212,7 @@ fn a_process_that_exits_early_has_its_statistics_written() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats-%p.json");
-    succeeded(&again(
-        a_process_that_exits_early_has_its_statistics_written,
-        &[("BEFIT_STATS", file.to_str().unwrap())],
-    ));
+    with_stats(a_process_that_exits_early_has_its_statistics_written, &file);
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     assert!(file.file_name().unwrap().to_str().unwrap().bytes().any(|b| b.is_ascii_digit()));
     assert_eq!(read(&file)["pools"][0]["ended"], false);

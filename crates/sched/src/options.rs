@@ -350,10 +350,8 @@ mod tests {
             for value in bad {
                 let mut options = Options::default();
                 let error = options.set(name, value).unwrap_err();
-                assert_eq!(
-                    error.to_string(),
-                    format!("{name}: '{value}' is not {}", option.range())
-                );
+                let expected = format!("{name}: '{value}' is not {}", option.range());
+                assert_eq!(error.to_string(), expected);
                 assert_eq!(options, Options::default());
             }
         }

@@ -86,10 +86,11 @@ fn tiers_of_memory_beside_the_same_cpus_are_one_controller() {
 }
 
 #[test]
-fn what_is_no_lstopo_file_is_refused() {
+fn what_is_no_lstopo_file_or_made_to_harm_is_refused() {
     let pu = |attributes: &str| format!(r#"<topology><object type="PU" {attributes}/></topology>"#);
     let twice = r#"<object type="PU" os_index="1"/>"#.repeat(2);
     let twice = format!("<topology>{twice}</topology>");
+    let deep = format!("<topology>{}", r#"<object type="Group">"#.repeat(100_000));
     for (text, expected) in [
         ("", "no <topology>"),
         ("<html></html>", "<html> where <topology> should stand"),
@@ -100,10 +101,15 @@ fn what_is_no_lstopo_file_is_refused() {
         (&pu(""), "type PU has no os_index"),
         (&pu(r#"os_index="-1""#), "no number in range"),
         (&twice, "cpu1: is listed twice"),
+        (&deep, "elements nest deeper than 256"),
     ] {
         assert!(message(text).contains(expected), "{expected}");
     }
     assert!(message("<topology></object></topology>").starts_with("XML, at byte 10: "));
+    // Entities do not expand.
+    let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
+        <topology version="&b;"/>"#;
+    assert!(message(bomb).starts_with("XML, at byte"));
 }
 
 #[test]
@@ -120,19 +126,6 @@ fn impossible_caches_are_named() {
     ] {
         assert!(message(&one_cache(attributes)).contains(expected), "{expected}");
     }
-}
-
-#[test]
-fn depth_is_bounded() {
-    let deep = format!("<topology>{}", r#"<object type="Group">"#.repeat(100_000));
-    assert!(message(&deep).contains("elements nest deeper than 256"));
-}
-
-#[test]
-fn entities_do_not_expand() {
-    let bomb = r#"<!DOCTYPE t [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>
-        <topology version="&b;"/>"#;
-    assert!(message(bomb).starts_with("XML, at byte"));
 }
 
 #[test]

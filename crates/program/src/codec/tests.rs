@@ -207,20 +207,16 @@ fn a_repeat_of_far_touches_that_is_too_long_is_refused() {
     // itself.
     blob.truncate(4);
     blob.extend([REPEAT, 1, 0x81, 0x08]);
-    assert_eq!(
-        check(&blob, 1027, &done.spans, 0).unwrap_err().what,
-        "a repeat with far touches is too long"
-    );
+    let fault = check(&blob, 1027, &done.spans, 0).unwrap_err();
+    assert_eq!(fault.what, "a repeat with far touches is too long");
 }
 
 #[test]
 fn a_touch_outside_is_named_with_its_place() {
     let done = encode(&[vec![(64, false, false)]]);
-    let fault =
-        check(&[done.blobs[0].clone(), vec![64 | 16]].concat(), 2, &done.spans, 0).unwrap_err();
-    assert_eq!(fault.at, done.blobs[0].len() + 1);
-    assert_eq!(
-        check(&done.blobs[0], 2, &done.spans, 0).unwrap_err().what,
-        "it holds fewer touches than announced"
-    );
+    let good = &done.blobs[0][..];
+    let fault = check(&[good, &[64 | 16]].concat(), 2, &done.spans, 0).unwrap_err();
+    assert_eq!(fault.at, good.len() + 1);
+    let fault = check(good, 2, &done.spans, 0).unwrap_err();
+    assert_eq!(fault.what, "it holds fewer touches than announced");
 }

@@ -314,14 +314,10 @@ mod tests {
     fn the_users_own_flags_stay_in_force() {
         let ours = FLAGS.join("\x1f");
         assert_eq!(joined_flags(None, None), ours);
-        assert_eq!(
-            joined_flags(None, Some(" -Ctarget-cpu=native  -g".into())),
-            format!("-Ctarget-cpu=native\x1f-g\x1f{ours}")
-        );
-        assert_eq!(
-            joined_flags(Some("-La b".into()), Some("-g".into())),
-            format!("-La b\x1f{ours}")
-        );
+        let plain = joined_flags(None, Some(" -Ctarget-cpu=native  -g".into()));
+        assert_eq!(plain, format!("-Ctarget-cpu=native\x1f-g\x1f{ours}"));
+        let encoded = joined_flags(Some("-La b".into()), Some("-g".into()));
+        assert_eq!(encoded, format!("-La b\x1f{ours}"));
     }
 
     #[test]

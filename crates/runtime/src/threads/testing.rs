@@ -61,6 +61,12 @@ pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&Th
     SchedulerKind::ALL.into_iter().for_each(|kind| test(&pool(kind, machine, threads)));
 }
 
+/// Calls `test` with a pool of one thread under each scheduler on each machine: there the order can
+/// be seen.
+pub(crate) fn on_one_thread(test: impl Fn(&ThreadPool)) {
+    MACHINES.into_iter().for_each(|machine| on_each_scheduler(machine, 1, &test));
+}
+
 /// Calls `test` with pools of 1, 2 and 7 threads whose waiting workers are held to descendants.
 pub(crate) fn with_descendants(test: impl Fn(&ThreadPool)) {
     let _watchdog = watchdog(MINUTE);

@@ -64,11 +64,8 @@ fn an_anchored_tasks_children_stay_on_its_socket() {
         let outcome = simulate(&program, &machine, kind, 1);
         let l3_misses = outcome.levels.iter().find(|l| l.level == Level(3)).unwrap().misses.0;
         assert_eq!(l3_misses, 12_800, "{kind}: each line is brought to one socket, once");
-        assert_eq!(
-            outcome.anchors.iter().sum::<u64>(),
-            2,
-            "{kind}: the readers do not befit an L2"
-        );
+        let anchored = outcome.anchors.iter().sum::<u64>();
+        assert_eq!(anchored, 2, "{kind}: the readers do not befit an L2");
         assert_eq!(outcome.anchors[ClusterId::ROOT.index()], 0);
     }
 }

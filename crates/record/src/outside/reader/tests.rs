@@ -75,14 +75,10 @@ impl io::Read for Drops<'_> {
 fn a_good_stream_becomes_its_program() {
     let Recording { program, skipped_regions } = read_words(&good()).unwrap();
     assert_eq!((program.tasks(), program.strands(), skipped_regions), (3, 1, 7));
-    assert_eq!(
-        (program.meta().name.as_str(), program.meta().filter, program.meta().line_size),
-        ("by hand", 8, Bytes(64))
-    );
-    assert_eq!(
-        program.declared(TaskId(2)),
-        Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) }
-    );
+    let meta = program.meta();
+    assert_eq!((meta.name.as_str(), meta.filter, meta.line_size), ("by hand", 8, Bytes(64)));
+    let declared = Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) };
+    assert_eq!(program.declared(TaskId(2)), declared);
     assert_eq!(program.declared(TaskId(1)), Declared::default());
     assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(0))]);
     let touches: Vec<_> = program.touches(StrandId(0)).map(|t| (t.write, t.stack)).collect();

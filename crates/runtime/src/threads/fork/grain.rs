@@ -187,13 +187,6 @@ mod tests {
     }
 
     #[test]
-    fn a_program_shorter_than_a_grain_is_inlined_from_its_start() {
-        let grain = Grain::new();
-        grain.learn(HERE, 0, Advice::Watch, SHORT);
-        assert_eq!(grain.advice(HERE, 0), Advice::Inline);
-    }
-
-    #[test]
     fn regions_that_are_too_short_begin_earlier_and_long_ones_later() {
         let grain = Grain::new();
         grain.learn(HERE, 20, Advice::Watch, GRAIN);
@@ -208,9 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn after_one_region_that_takes_far_too_long_all_is_forgotten() {
+    fn a_short_program_is_inlined_from_its_start_until_one_region_takes_far_too_long() {
         let grain = Grain::new();
         grain.learn(HERE, 0, Advice::Watch, SHORT);
+        assert_eq!(grain.advice(HERE, 0), Advice::Inline);
         grain.learn(HERE, 0, Advice::Inline, LONG);
         assert_eq!(grain.advice(HERE, 30), Advice::Watch);
     }

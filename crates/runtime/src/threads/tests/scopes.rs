@@ -5,7 +5,7 @@ use std::{
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
-        mpsc::{self, Receiver, Sender, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     thread,
     time::Duration,
@@ -122,7 +122,7 @@ fn a_scope_can_be_spawned_into_from_a_thread_of_no_pool() {
 #[test]
 fn detached_tasks_run_in_the_pool_they_were_spawned_in() {
     on_every_pool(|pool| {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = channel();
         let threads = pool.current_num_threads();
         pool.spawn(fit(100, move || {
             let again = sender.clone();
@@ -178,10 +178,6 @@ fn regression_who_waits_for_an_inner_scope_runs_its_own_queue_newest_first() {
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-fn signal() -> (Sender<()>, Receiver<()>) {
-    channel()
-}
-
 /// Whatever becomes of the others of a failed test, nobody waits for ever.
 fn wait(signal: &Receiver<()>) {
     signal.recv_timeout(LIMIT).expect("the signal comes");
@@ -208,9 +204,9 @@ impl Other {
 fn with_a_late_task(threads: usize, test: impl for<'s> FnOnce(&'s ThreadPool, &Scope<'s>, Other)) {
     let pool = pool(SchedulerKind::Ws, &format!("core:{threads} pu:1"), threads);
     let _watchdog = watchdog(2 * LIMIT);
-    let ((go, gone), (is_over, over), (done, is_done)) = (signal(), signal(), signal());
+    let ((go, gone), (is_over, over), (done, is_done)) = (channel(), channel(), channel());
     pool.in_place_scope(|s| {
-        let (began, has_begun) = signal();
+        let (began, has_begun) = channel();
         s.spawn(move |_| {
             began.send(()).unwrap();
             wait(&gone);
@@ -233,7 +229,7 @@ fn a_scope_does_not_wait_for_what_its_worker_runs_next() {
 #[test]
 fn a_scope_does_not_wait_for_a_task_that_ran_it_by_yielding() {
     with_a_late_task(2, |pool, s, other| {
-        let ((began, has_begun), (early, has_early)) = (signal(), signal());
+        let ((began, has_begun), (early, has_early)) = (channel(), channel());
         pool.spawn(move || {
             began.send(()).unwrap();
             wait(&has_early);
@@ -249,10 +245,10 @@ fn a_scope_does_not_wait_for_a_task_that_ran_it_by_yielding() {
 #[test]
 fn a_scope_does_not_wait_for_a_task_that_ran_it_while_it_waited() {
     with_a_late_task(3, |pool, s, other| {
-        let ((early, is_early), (waits, has_waited)) = (signal(), signal());
+        let ((early, is_early), (waits, has_waited)) = (channel(), channel());
         pool.spawn(move || {
             scope(|inner| {
-                let (began, has_begun) = signal();
+                let (began, has_begun) = channel();
                 // On the third worker; until the early task of the other scope has run here.
                 inner.spawn(move |_| {
                     began.send(()).unwrap();
@@ -287,11 +283,6 @@ fn a_worker_that_ends_the_last_task_of_the_scope_that_it_waits_for_goes_on_at_on
     assert_eq!(logged.iter().collect::<Vec<_>>(), ["over", "another"]);
 }
 
-/// Calls `test` with a pool of one thread under each scheduler: there the order can be seen.
-fn on_one_thread(test: impl Fn(&ThreadPool)) {
-    MACHINES.into_iter().for_each(|machine| on_each_scheduler(machine, 1, &test));
-}
-
 #[test]
 fn tasks_of_a_fifo_scope_start_in_the_order_in_which_they_were_spawned() {
     on_one_thread(|pool| {
@@ -312,7 +303,7 @@ fn tasks_of_a_fifo_scope_start_in_the_order_in_which_they_were_spawned() {
 #[test]
 fn detached_fifo_tasks_start_in_the_order_in_which_they_were_spawned() {
     on_one_thread(|pool| {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, receiver) = channel();
         let inside = sender.clone();
         pool.install(move || {
             (0..20).for_each(|i| {
@@ -322,7 +313,7 @@ fn detached_fifo_tasks_start_in_the_order_in_which_they_were_spawned() {
         });
         assert!(receiver.iter().take(20).eq(0..20));
         // From a thread outside, while the pool's is busy.
-        let (done, wait) = mpsc::channel();
+        let (done, wait) = channel();
         pool.spawn(move || wait.recv().unwrap());
         (0..20).for_each(|i| {
             let sender = sender.clone();

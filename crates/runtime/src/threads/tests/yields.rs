@@ -68,20 +68,18 @@ fn spawned_tasks_run_when_their_spawner_yields() {
 
 #[test]
 fn on_one_thread_a_yield_runs_one_task_at_a_time_until_there_is_none() {
-    for machine in MACHINES {
-        on_each_scheduler(machine, 1, |pool| {
-            pool.scope(|s| {
-                assert_eq!(current_thread_has_pending_tasks(), Some(false));
-                s.spawn(|_| ());
-                s.spawn(|_| ());
-                spawn_broadcast(|_| ());
-                assert_eq!(current_thread_has_pending_tasks(), Some(true));
-                assert_eq!([yield_now(), yield_local(), yield_now()], [Some(Yield::Executed); 3]);
-                assert_eq!(current_thread_has_pending_tasks(), Some(false));
-                assert_eq!([yield_now(), yield_local()], [Some(Yield::Idle); 2]);
-            });
+    on_one_thread(|pool| {
+        pool.scope(|s| {
+            assert_eq!(current_thread_has_pending_tasks(), Some(false));
+            s.spawn(|_| ());
+            s.spawn(|_| ());
+            spawn_broadcast(|_| ());
+            assert_eq!(current_thread_has_pending_tasks(), Some(true));
+            assert_eq!([yield_now(), yield_local(), yield_now()], [Some(Yield::Executed); 3]);
+            assert_eq!(current_thread_has_pending_tasks(), Some(false));
+            assert_eq!([yield_now(), yield_local()], [Some(Yield::Idle); 2]);
         });
-    }
+    });
 }
 
 #[test]

@@ -85,11 +85,8 @@ mod tests {
         move |slot| {
             let depth = slot.ilog2() + 1;
             let soid = size >> depth;
-            if depth > levels {
-                vec![]
-            } else {
-                [2 * slot, 2 * slot + 1].map(|slot| Part { slot, soid }).to_vec()
-            }
+            let children = if depth > levels { 0..0 } else { 2 * slot..2 * slot + 2 };
+            children.map(|slot| Part { slot, soid }).collect()
         }
     }
 
@@ -111,12 +108,8 @@ mod tests {
     #[test]
     fn twelve_sockets_get_enough_subtrees_to_be_about_even() {
         let parts = cut(Part { slot: 1, soid: 8 << 20 }, 12, 16 << 20, halves(8 << 20, 10));
-        assert!(
-            parts.len() <= 96 && excess(&parts, 12) < 0.5,
-            "{} {}",
-            parts.len(),
-            excess(&parts, 12)
-        );
+        let (count, excess) = (parts.len(), excess(&parts, 12));
+        assert!(count <= 96 && excess < 0.5, "{count} {excess}");
     }
 
     #[test]

@@ -77,9 +77,7 @@ fn names_and_kinds_match_one_to_one() {
         assert_eq!(kind.name().parse(), Ok(kind));
         assert_eq!(Play::of(kind).policy.name(), kind.name());
     }
-    let unknown = "cfs".parse::<SchedulerKind>().unwrap_err();
-    assert!(
-        unknown.to_string().starts_with("unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, "),
-        "{unknown}"
-    );
+    let unknown = "cfs".parse::<SchedulerKind>().unwrap_err().to_string();
+    let expected = "unknown scheduler 'cfs'; known: ws, pws, sb, sb-d, ";
+    assert!(unknown.starts_with(expected), "{unknown}");
 }
