@@ -6,20 +6,19 @@ use befit_sched::{
 };
 
 use super::{
-    Lab, Part,
+    Lab,
     measure::{MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, TIME_GIVE, of, time_change},
 };
 use crate::{
     LabError,
-    reproduce::{Axis, Figure, Plot, PlotKind, Range, Series},
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series},
 };
 
 /// Percent of the memory bandwidth.
 const BANDWIDTHS: [u32; 4] = [100, 75, 50, 25];
 
-pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
+pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
     let programs: &[&str] = if lab.quick { &["rrm", "rgm"] } else { &["rrm", "rgm", "samplesort"] };
-    let mut part = Part::default();
     let columns = &[TIME, TIME_GIVE, TIME_CHANGE, MISSES, MISS_CHANGE];
     let mut table = ResultTable::new("Bandwidth gap", &["program", "bandwidth, %"], columns);
     let mut series = Vec::new();
@@ -37,13 +36,13 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
         }
         series.push(line);
         let (full, quarter) = (gains[0], gains[gains.len() - 1]);
-        part.figures.push(quarter.figure(
+        to.figures.push(quarter.figure(
             format!("bandwidth/{program}/quarter"),
             format!("running time of {program} under sb on 25 % of the bandwidth, against ws"),
             "up to -50 %",
             Range::new(-55.0, -15.0),
         ));
-        part.figures.push(Figure::new(
+        to.figures.push(Figure::new(
             format!("bandwidth/{program}/growth"),
             format!(
                 "gain in time of sb on {program}: points that it is larger with 25 % of the \
@@ -55,9 +54,9 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
             "points",
         ));
     }
-    part.tables.push(table.table);
+    to.tables.push(table.table);
     let title = "Running time of sb against ws, by memory bandwidth";
     let x = Axis::linear("bandwidth, %");
-    part.plots.push(Plot::new(title, PlotKind::Lines, x, "change, %", series));
-    Ok(part)
+    to.plots.push(Plot::new(title, PlotKind::Lines, x, "change, %", series));
+    Ok(())
 }

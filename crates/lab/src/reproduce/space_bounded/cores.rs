@@ -7,21 +7,20 @@ use befit_sched::{
 };
 
 use super::{
-    Lab, Part,
+    Lab,
     measure::{
         MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, millions, miss_change, misses, of,
     },
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Series},
+    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Reproduction, Series},
 };
 
 /// Cores under each last-level cache.
 const CORES: [u32; 4] = [1, 2, 4, 8];
 
-pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
-    let mut part = Part::default();
+pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
     let columns = &[TIME, TIME_CHANGE, MISSES, MISS_CHANGE];
     let title = "Cores per socket, and sockets";
     let mut table = ResultTable::new(title, &["program", "machine"], columns);
@@ -45,13 +44,13 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
             let points = by_cores.iter().map(point).collect();
             series.push(Series { name: format!("{program}, {scheduler}"), points });
         }
-        part.figures.extend(figures(program, &by_cores));
+        to.figures.extend(figures(program, &by_cores));
     }
-    part.tables.push(table.table);
+    to.tables.push(table.table);
     let title = "Last-level misses by cores per socket";
     let x = Axis::linear("sockets x cores");
-    part.plots.push(Plot::new(title, PlotKind::Lines, x, "millions of lines", series));
-    Ok(part)
+    to.plots.push(Plot::new(title, PlotKind::Lines, x, "millions of lines", series));
+    Ok(())
 }
 
 fn sockets(machine: &Machine) -> usize {

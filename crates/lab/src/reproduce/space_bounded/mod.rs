@@ -29,7 +29,7 @@ use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
 use befit_sim::Costs;
 
-use super::{Figure, Plot, Reproduction, Request, Table};
+use super::{Reproduction, Request};
 use crate::{LabError, Progress, SimulationPlan, Source, Summary, record};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
@@ -133,14 +133,6 @@ impl Lab<'_> {
     }
 }
 
-/// The results of one comparison.
-#[derive(Default)]
-struct Part {
-    figures: Vec<Figure>,
-    tables: Vec<Table>,
-    plots: Vec<Plot>,
-}
-
 /// Repeats the study.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
     let machine = request.machine_or(MACHINE)?;
@@ -165,13 +157,10 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     }
     let machine = format!("{}, a model {SHRINK} times smaller", lab.machine.name);
     let mut all = request.reproduction(machine, notes(&lab));
-    for part in
-        [programs::run(&lab)?, bandwidth::run(&lab)?, options::run(&lab)?, cores::run(&lab)?]
-    {
-        all.figures.extend(part.figures);
-        all.tables.extend(part.tables);
-        all.plots.extend(part.plots);
-    }
+    programs::run(&lab, &mut all);
+    bandwidth::run(&lab, &mut all)?;
+    options::run(&lab, &mut all)?;
+    cores::run(&lab, &mut all)?;
     Ok(all)
 }
 
