@@ -1,8 +1,9 @@
 //! A file that appears whole or not at all.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, Permissions},
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -63,15 +64,10 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    // `tempfile` alone would make it private; the user's umask applies as to any file.
+    let permissions = Permissions::from_mode(0o666);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".befit-").suffix(".part");
-    #[cfg(unix)]
-    {
-        // `tempfile` alone would make it private; the user's umask applies as to any file.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
+    builder.prefix(".befit-").suffix(".part").permissions(permissions).tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -99,7 +95,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_symbolic_link_stays_a_link() {
         let folder = tempfile::tempdir().unwrap();
@@ -111,7 +106,6 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
         OutputFile::create(Path::new("/dev/null")).unwrap().commit(b"gone").unwrap();

@@ -1,9 +1,6 @@
 //! The bandwidth gap (section 5.3): the same programs with fewer memory controllers in use.
 
-use befit_sched::{
-    Options,
-    SchedulerKind::{Sb, Ws},
-};
+use befit_sched::SchedulerKind::{Sb, Ws};
 
 use super::{
     Lab,
@@ -27,8 +24,7 @@ pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> 
         let mut line = Series { name: format!("{program}, sb"), points: Vec::new() };
         for percent in BANDWIDTHS {
             let machine = lab.machine.clone().with_bandwidth(percent)?;
-            let results =
-                lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
+            let results = lab.compare(program, &machine)?;
             table.add(&[program, &percent.to_string()], &results);
             let change = time_change(of(&results, Ws), of(&results, Sb));
             line.points.push(change.point(percent));

@@ -1,10 +1,7 @@
 //! Cores per socket and sockets (section 5.4): who else uses a cache decides what stealing loses.
 
 use befit_machine::{ClusterId, Machine};
-use befit_sched::{
-    Options,
-    SchedulerKind::{Sb, Ws},
-};
+use befit_sched::SchedulerKind::{Sb, Ws};
 
 use super::{
     Lab,
@@ -14,7 +11,7 @@ use super::{
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Reproduction, Series},
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series},
 };
 
 /// Cores under each last-level cache.
@@ -29,8 +26,7 @@ pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> 
     for program in ["rrm", "rgm"] {
         let mut by_cores = Vec::new();
         for (name, machine) in machines(lab)? {
-            let results =
-                lab.simulate(program, &machine, lab.schedulers(&[Ws, Sb]), Options::default())?;
+            let results = lab.compare(program, &machine)?;
             table.add(&[program, &name], &results);
             if name.starts_with(&whole) {
                 by_cores.push((name, results));
@@ -38,8 +34,7 @@ pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> 
         }
         for scheduler in [Ws, Sb] {
             let point = |(name, results): &(String, Vec<Summary>)| {
-                let m = misses(of(results, scheduler)).map(|l| millions(l.0));
-                Point::with_range(name, m.median, m.min, m.max)
+                misses(of(results, scheduler)).map(|l| millions(l.0)).point(name)
             };
             let points = by_cores.iter().map(point).collect();
             series.push(Series { name: format!("{program}, {scheduler}"), points });

@@ -126,10 +126,12 @@ impl Lab<'_> {
         format!("{} seeds{but}", self.seeds)
     }
 
-    /// The schedulers that a comparison of the `essential` ones simulates: all of the study's where
-    /// there is time.
-    fn schedulers(&self, essential: &'static [SchedulerKind]) -> &'static [SchedulerKind] {
-        if self.quick { essential } else { &SCHEDULERS }
+    /// Simulates a program on a variation of the machine under ws and sb; under all of the study's
+    /// schedulers where there is time.
+    fn compare(&self, name: &str, machine: &Machine) -> Result<Vec<Summary>, LabError> {
+        let essential = &[SchedulerKind::Ws, SchedulerKind::Sb];
+        let schedulers = if self.quick { &essential[..] } else { &SCHEDULERS };
+        self.simulate(name, machine, schedulers, Options::default())
     }
 }
 
