@@ -1,12 +1,12 @@
 //! The space-bounded study: Simhadri, Blelloch, Fineman, Gibbons, Kyrola, *Experimental analysis of
 //! space-bounded schedulers* (SPAA 2014, TOPC 2016), section 5, on its machine or another.
 //!
-//! | module | the study's comparison |
+//! | module or function | the study's comparison |
 //! |---|---|
 //! | [`programs`] | time, overheads and misses of its seven programs under its four schedulers |
-//! | [`bandwidth`] | the *bandwidth gap*: the same programs on 100, 75, 50, 25 % of the memory bandwidth |
+//! | [`machines::bandwidth`] | the *bandwidth gap*: the same programs on 100, 75, 50, 25 % of the memory bandwidth |
 //! | [`options`] | the dilation σ, the share μ, and how strands are counted |
-//! | [`cores`] | 1 to 8 cores a socket, two hardware threads a core; 1 to 4 sockets |
+//! | [`machines::cores`] | 1 to 8 cores a socket, two hardware threads a core; 1 to 4 sockets |
 //!
 //! # A model of a large run
 //! The study's inputs have 160 MB to 3.2 GB, and simulating each of them some hundred times would
@@ -15,8 +15,7 @@
 //! each task befits the cache that it befits there, and misses are as many times fewer. Latencies,
 //! bandwidths and lines are not scaled, so a line is larger against a task than in the large run.
 
-mod bandwidth;
-mod cores;
+mod machines;
 mod measure;
 mod options;
 mod programs;
@@ -160,9 +159,9 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let machine = format!("{}, a model {SHRINK} times smaller", lab.machine.name);
     let mut all = request.reproduction(machine, notes(&lab));
     programs::run(&lab, &mut all);
-    bandwidth::run(&lab, &mut all)?;
+    machines::bandwidth(&lab, &mut all)?;
     options::run(&lab, &mut all)?;
-    cores::run(&lab, &mut all)?;
+    machines::cores(&lab, &mut all)?;
     Ok(all)
 }
 

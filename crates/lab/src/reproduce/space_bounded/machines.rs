@@ -1,4 +1,5 @@
-//! Cores per socket and sockets (section 5.4): who else uses a cache decides what stealing loses.
+//! Variations of the machine under ws and sb: fewer memory controllers in use (the bandwidth gap,
+//! section 5.3), other numbers of cores and sockets (section 5.4).
 
 use befit_machine::{ClusterId, Machine};
 use befit_sched::SchedulerKind::{Sb, Ws};
@@ -6,7 +7,8 @@ use befit_sched::SchedulerKind::{Sb, Ws};
 use super::{
     Lab,
     measure::{
-        MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, millions, miss_change, misses, of,
+        MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, TIME_GIVE, millions, miss_change,
+        misses, of, time_change,
     },
 };
 use crate::{
@@ -14,10 +16,59 @@ use crate::{
     reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series},
 };
 
+/// Percent of the memory bandwidth.
+const BANDWIDTHS: [u32; 4] = [100, 75, 50, 25];
+
+/// Adds the bandwidth gap.
+pub(super) fn bandwidth(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
+    let programs: &[&str] = if lab.quick { &["rrm", "rgm"] } else { &["rrm", "rgm", "samplesort"] };
+    let columns = &[TIME, TIME_GIVE, TIME_CHANGE, MISSES, MISS_CHANGE];
+    let mut table = ResultTable::new("Bandwidth gap", &["program", "bandwidth, %"], columns);
+    let mut series = Vec::new();
+    for program in programs {
+        let mut gains = Vec::new();
+        let mut line = Series { name: format!("{program}, sb"), points: Vec::new() };
+        for percent in BANDWIDTHS {
+            let machine = lab.machine.clone().with_bandwidth(percent)?;
+            let results = lab.compare(program, &machine)?;
+            table.add(&[program, &percent.to_string()], &results);
+            let change = time_change(of(&results, Ws), of(&results, Sb));
+            line.points.push(change.point(percent));
+            gains.push(change);
+        }
+        series.push(line);
+        let (full, quarter) = (gains[0], gains[gains.len() - 1]);
+        to.figures.push(quarter.figure(
+            format!("bandwidth/{program}/quarter"),
+            format!("running time of {program} under sb on 25 % of the bandwidth, against ws"),
+            "up to -50 %",
+            Range::new(-55.0, -15.0),
+        ));
+        to.figures.push(Figure::new(
+            format!("bandwidth/{program}/growth"),
+            format!(
+                "gain in time of sb on {program}: points that it is larger with 25 % of the \
+                 bandwidth than with all"
+            ),
+            "grows as bandwidth falls",
+            Range::at_least(0.0),
+            full.median - quarter.median,
+            "points",
+        ));
+    }
+    to.tables.push(table.table);
+    let title = "Running time of sb against ws, by memory bandwidth";
+    let x = Axis::linear("bandwidth, %");
+    to.plots.push(Plot::new(title, PlotKind::Lines, x, "change, %", series));
+    Ok(())
+}
+
 /// Cores under each last-level cache.
 const CORES: [u32; 4] = [1, 2, 4, 8];
 
-pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
+/// Adds the comparison by cores per socket, and by sockets: who else uses a cache decides what
+/// stealing loses.
+pub(super) fn cores(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
     let columns = &[TIME, TIME_CHANGE, MISSES, MISS_CHANGE];
     let title = "Cores per socket, and sockets";
     let mut table = ResultTable::new(title, &["program", "machine"], columns);
@@ -39,7 +90,7 @@ pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> 
             let points = by_cores.iter().map(point).collect();
             series.push(Series { name: format!("{program}, {scheduler}"), points });
         }
-        to.figures.extend(figures(program, &by_cores));
+        to.figures.extend(cores_figures(program, &by_cores));
     }
     to.tables.push(table.table);
     let title = "Last-level misses by cores per socket";
@@ -76,7 +127,7 @@ fn machines(lab: &Lab<'_>) -> Result<Vec<(String, Machine)>, LabError> {
 }
 
 /// Simhadri et al.: ws misses more the more cores share a cache; sb does not.
-fn figures(program: &str, by_cores: &[(String, Vec<Summary>)]) -> Vec<Figure> {
+fn cores_figures(program: &str, by_cores: &[(String, Vec<Summary>)]) -> Vec<Figure> {
     let unthreaded: Vec<_> =
         by_cores.iter().filter(|(name, _)| !name.contains("threads")).collect();
     let (Some((few, fewest)), Some((many, most))) = (unthreaded.first(), unthreaded.last()) else {
