@@ -16,14 +16,11 @@ use tempfile::NamedTempFile;
 /// A target that exists and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
 /// no other file could take its place.
 #[derive(Debug)]
-pub struct OutputFile {
-    target: PathBuf,
-    inner: Inner,
-}
+pub struct OutputFile(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    Whole(NamedTempFile),
+    Whole(NamedTempFile, PathBuf),
     Direct(File),
 }
 
@@ -35,13 +32,12 @@ impl OutputFile {
     pub fn create(path: &Path) -> io::Result<Self> {
         // Through symbolic links, so that the link stays and the file that it names is replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let inner = match target.metadata() {
+        Ok(Self(match target.metadata() {
             Ok(meta) if !meta.is_file() => {
                 Inner::Direct(OpenOptions::new().write(true).open(&target)?)
             }
-            _ => Inner::Whole(temporary_beside(&target)?),
-        };
-        Ok(Self { target, inner })
+            _ => Inner::Whole(temporary_beside(&target)?, target),
+        }))
     }
 
     /// Writes the content and makes it appear under its name.
@@ -49,10 +45,10 @@ impl OutputFile {
     /// # Errors
     /// When it cannot be written, or the file cannot be renamed.
     pub fn commit(self, content: &[u8]) -> io::Result<()> {
-        match self.inner {
-            Inner::Whole(mut file) => {
+        match self.0 {
+            Inner::Whole(mut file, target) => {
                 file.write_all(content)?;
-                file.persist(&self.target).map(drop).map_err(|e| e.error)
+                file.persist(target).map(drop).map_err(|e| e.error)
             }
             Inner::Direct(mut file) => file.write_all(content),
         }

@@ -21,7 +21,8 @@ const BANDWIDTHS: [u32; 4] = [100, 75, 50, 25];
 
 /// Adds the bandwidth gap.
 pub(super) fn bandwidth(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
-    let programs: &[&str] = if lab.quick { &["rrm", "rgm"] } else { &["rrm", "rgm", "samplesort"] };
+    let programs: &[&str] =
+        if lab.request.quick { &["rrm", "rgm"] } else { &["rrm", "rgm", "samplesort"] };
     let columns = &[TIME, TIME_GIVE, TIME_CHANGE, MISSES, MISS_CHANGE];
     let mut table = ResultTable::new("Bandwidth gap", &["program", "bandwidth, %"], columns);
     let mut series = Vec::new();
@@ -117,7 +118,7 @@ fn machines(lab: &Lab<'_>) -> Result<Vec<(String, Machine)>, LabError> {
     if let Some(threaded) = &lab.threaded {
         machines.push((format!("{all} x 8 x 2 threads"), threaded.clone()));
     }
-    if !lab.quick && all <= 4 {
+    if !lab.request.quick && all <= 4 {
         for count in 1..all as u32 {
             let machine = lab.machine.clone().with_sockets(count)?;
             machines.push((format!("{count} x all cores"), machine));

@@ -51,14 +51,12 @@ const LONG: u64 = 10_000_000;
 
 /// The parts that all comparisons share.
 struct Lab<'a> {
+    request: &'a Request,
     /// The machine in its full size.
     machine: Machine,
     /// The same with two hardware threads a core, if there is such a preset.
     threaded: Option<Machine>,
-    quick: bool,
     seeds: NonZeroU32,
-    /// The user said how many.
-    seeds_asked: bool,
     programs: Vec<(&'static str, Program)>,
     /// The programs' results on the machine itself under all of the study's schedulers with the
     /// options' defaults: several comparisons begin from there.
@@ -113,8 +111,9 @@ impl Lab<'_> {
 
     /// The quick form simulates long programs once only: their spread is small.
     fn seeds_of(&self, program: &Program) -> NonZeroU32 {
-        let long = program.stats().work.touches > LONG;
-        if self.quick && !self.seeds_asked && long { NonZeroU32::MIN } else { self.seeds }
+        let Request { quick, seeds, .. } = self.request;
+        let once = *quick && seeds.is_none() && program.stats().work.touches > LONG;
+        if once { NonZeroU32::MIN } else { self.seeds }
     }
 
     fn seeds_in_words(&self) -> String {
@@ -129,7 +128,7 @@ impl Lab<'_> {
     /// schedulers where there is time.
     fn compare(&self, name: &str, machine: &Machine) -> Result<Vec<Summary>, LabError> {
         let essential = &[SchedulerKind::Ws, SchedulerKind::Sb];
-        let schedulers = if self.quick { &essential[..] } else { &SCHEDULERS };
+        let schedulers = if self.request.quick { &essential[..] } else { &SCHEDULERS };
         self.simulate(name, machine, schedulers, Options::default())
     }
 }
@@ -144,11 +143,10 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         programs.push((name, record(&source, false, progress)?));
     }
     let mut lab = Lab {
+        request,
         machine,
         threaded,
-        quick: request.quick,
         seeds: request.seeds_or(3, 10),
-        seeds_asked: request.seeds.is_some(),
         programs,
         plain: Vec::new(),
         progress,

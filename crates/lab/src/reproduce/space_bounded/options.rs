@@ -65,7 +65,7 @@ impl Sweep {
     ) -> Result<Vec<Summary>, LabError> {
         let mut all = Vec::new();
         for (name, options) in options {
-            let schedulers: &[_] = if lab.quick { &[Sb] } else { &[Sb, SbD] };
+            let schedulers: &[_] = if lab.request.quick { &[Sb] } else { &[Sb, SbD] };
             let results = lab.simulate(program, &lab.machine, schedulers, *options)?;
             self.table.add(&[program, name], &results);
             all.extend(results.into_iter().next());
