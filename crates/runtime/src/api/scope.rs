@@ -123,6 +123,7 @@ impl<'s> Scope<'s> {
     /// });
     /// assert_eq!(count.into_inner(), 2);
     /// ```
+    #[inline]
     pub fn spawn<F>(&self, work: F)
     where
         F: FnOnce(&Scope<'s>) + Send + 's,
@@ -145,6 +146,7 @@ impl<'s> Scope<'s> {
     /// });
     /// assert!(v.iter().all(|b| *b == 2));
     /// ```
+    #[inline]
     pub fn spawn_fit<F>(&self, bytes: usize, work: F)
     where
         F: FnOnce(&Scope<'s>) + Send + 's,
@@ -152,6 +154,7 @@ impl<'s> Scope<'s> {
         self.spawn_sized(Some(bytes), work);
     }
 
+    #[inline]
     fn spawn_sized<F>(&self, size: Option<usize>, work: F)
     where
         F: FnOnce(&Scope<'s>) + Send + 's,
@@ -286,6 +289,7 @@ impl<'s> ScopeFifo<'s> {
     ///     s.spawn_fifo(|_| assert_eq!(local, 1));
     /// });
     /// ```
+    #[inline]
     pub fn spawn_fifo<F>(&self, work: F)
     where
         F: FnOnce(&ScopeFifo<'s>) + Send + 's,
