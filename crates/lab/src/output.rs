@@ -1,8 +1,9 @@
 //! A file that appears whole or not at all.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, Permissions},
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -15,14 +16,11 @@ use tempfile::NamedTempFile;
 /// A target that exists and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
 /// no other file could take its place.
 #[derive(Debug)]
-pub struct OutputFile {
-    target: PathBuf,
-    inner: Inner,
-}
+pub struct OutputFile(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    Whole(NamedTempFile),
+    Whole(NamedTempFile, PathBuf),
     Direct(File),
 }
 
@@ -34,13 +32,12 @@ impl OutputFile {
     pub fn create(path: &Path) -> io::Result<Self> {
         // Through symbolic links, so that the link stays and the file that it names is replaced.
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let inner = match target.metadata() {
+        Ok(Self(match target.metadata() {
             Ok(meta) if !meta.is_file() => {
                 Inner::Direct(OpenOptions::new().write(true).open(&target)?)
             }
-            _ => Inner::Whole(temporary_beside(&target)?),
-        };
-        Ok(Self { target, inner })
+            _ => Inner::Whole(temporary_beside(&target)?, target),
+        }))
     }
 
     /// Writes the content and makes it appear under its name.
@@ -48,10 +45,10 @@ impl OutputFile {
     /// # Errors
     /// When it cannot be written, or the file cannot be renamed.
     pub fn commit(self, content: &[u8]) -> io::Result<()> {
-        match self.inner {
-            Inner::Whole(mut file) => {
+        match self.0 {
+            Inner::Whole(mut file, target) => {
                 file.write_all(content)?;
-                file.persist(&self.target).map(drop).map_err(|e| e.error)
+                file.persist(target).map(drop).map_err(|e| e.error)
             }
             Inner::Direct(mut file) => file.write_all(content),
         }
@@ -63,15 +60,10 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    // `tempfile` alone would make it private; the user's umask applies as to any file.
+    let permissions = Permissions::from_mode(0o666);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".befit-").suffix(".part");
-    #[cfg(unix)]
-    {
-        // `tempfile` alone would make it private; the user's umask applies as to any file.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
+    builder.prefix(".befit-").suffix(".part").permissions(permissions).tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -99,7 +91,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_symbolic_link_stays_a_link() {
         let folder = tempfile::tempdir().unwrap();
@@ -111,7 +102,6 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_device_is_written_to_and_not_replaced() {
         OutputFile::create(Path::new("/dev/null")).unwrap().commit(b"gone").unwrap();

@@ -68,9 +68,10 @@ mod tests {
 
     #[test]
     fn results_come_in_the_order_of_the_jobs() {
-        let jobs: Vec<u64> = (0..100).collect();
-        let results = map(&jobs, TWO, |j| j % 7, |j| Ok::<_, ()>(j * 2));
-        assert_eq!(results, Ok(jobs.iter().map(|j| j * 2).collect()));
+        for jobs in [(0..100).collect(), Vec::<u64>::new()] {
+            let results = map(&jobs, TWO, |j| j % 7, |j| Ok::<_, ()>(j * 2));
+            assert_eq!(results, Ok(jobs.iter().map(|j| j * 2).collect()));
+        }
     }
 
     #[test]
@@ -94,10 +95,5 @@ mod tests {
         };
         assert_eq!(map(&[0, 1, 2, 3], NonZeroUsize::MIN, |_| 1, run), Err("one"));
         assert_eq!(count.into_inner(), 2);
-    }
-
-    #[test]
-    fn no_jobs_give_no_results() {
-        assert_eq!(map(&[] as &[u64], TWO, |_| 1, |_| Ok::<u64, ()>(0)), Ok(vec![]));
     }
 }

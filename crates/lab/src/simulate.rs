@@ -41,23 +41,46 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let simulations = self.simulations();
-        let touches = program.total_touches() * simulations.len() as u64;
-        progress.simulating(&title(program, &self.machines), simulations.len(), touches);
-        // A touch costs about as much on every machine with as many levels to look into.
-        let weight = |(machine, _): &(&Machine, Settings)| machine.levels().len() as u64;
-        let run = |(machine, settings): &(&Machine, Settings)| {
-            simulate_once(program, machine, settings, progress)
-        };
-        let outcomes = parallel::map(&simulations, threads(), weight, run)?;
-        progress.finished();
+        let outcomes = self.outcomes(program, progress, |_, outcome| outcome)?;
         let seeds = self.seeds.get() as usize;
+        let simulations = self.simulations();
         let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
         let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {
             let (machine, settings) = &simulations[0];
             Summary::of(&program.meta().name, machine, settings, outcomes)
         });
         Ok(summaries.collect())
+    }
+
+    /// What `take` takes of each outcome, in the order of [`Self::simulate`], the seeds of one
+    /// experiment together.
+    pub(crate) fn outcomes<R: Send>(
+        &self,
+        program: &Program,
+        progress: &dyn Progress,
+        take: impl Fn(&Settings, Outcome) -> R + Sync,
+    ) -> Result<Vec<R>, LabError> {
+        let simulations = self.simulations();
+        let machines = match &self.machines[..] {
+            [machine] => machine.name.clone(),
+            machines => format!("{} machines", machines.len()),
+        };
+        let title = format!("{} on {machines}", program.meta().name);
+        let touches = program.total_touches() * simulations.len() as u64;
+        progress.simulating(&title, simulations.len(), touches);
+        // A touch costs about as much on every machine with as many levels to look into.
+        let weight = |(machine, _): &(&Machine, Settings)| machine.levels().len() as u64;
+        let run = |(machine, settings): &(&Machine, Settings)| {
+            let advance = |touches| progress.advance(touches);
+            let outcome = befit_sim::run(program, machine, settings, &advance).map_err(|why| {
+                let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
+                LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
+            })?;
+            Ok::<_, LabError>(take(settings, outcome))
+        };
+        let outcomes = parallel::map(&simulations, threads(), weight, run)?;
+        progress.finished();
+        Ok(outcomes)
     }
 
     /// Every simulation, the seeds of one experiment together.
@@ -74,29 +97,6 @@ impl SimulationPlan {
         }
         simulations
     }
-}
-
-/// Runs one simulation.
-pub(crate) fn simulate_once(
-    program: &Program,
-    machine: &Machine,
-    settings: &Settings,
-    progress: &dyn Progress,
-) -> Result<Outcome, LabError> {
-    let outcome = befit_sim::run(program, machine, settings, &|touches| progress.advance(touches));
-    outcome.map_err(|why| {
-        let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
-        LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
-    })
-}
-
-/// A title of a simulation, for people.
-pub(crate) fn title(program: &Program, machines: &[Machine]) -> String {
-    let machines = match machines {
-        [machine] => machine.name.clone(),
-        machines => format!("{} machines", machines.len()),
-    };
-    format!("{} on {machines}", program.meta().name)
 }
 
 #[cfg(test)]

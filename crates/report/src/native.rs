@@ -99,27 +99,18 @@ fn titles(first: &str) -> [String; 5] {
     titles
 }
 
-/// One worker under one scheduler.
-struct WorkerRow<'a> {
-    scheduler: String,
-    worker: String,
-    did: &'a WorkerSummary,
-}
+/// The scheduler, named at its first worker only; the worker's number, and what it did.
+type WorkerRow<'a> = (&'static str, usize, &'a WorkerSummary);
 
 fn rows(block: &[NativeSummary]) -> Vec<WorkerRow<'_>> {
-    let mut rows = Vec::new();
-    for summary in block {
-        for (at, did) in summary.workers.iter().enumerate() {
-            let scheduler = if at == 0 { summary.scheduler.to_string() } else { String::new() };
-            rows.push(WorkerRow { scheduler, worker: at.to_string(), did });
-        }
-    }
-    rows
+    let workers = block.iter().flat_map(|s| s.workers.iter().enumerate().map(move |w| (s, w)));
+    let name = |s: &NativeSummary, at| if at == 0 { s.scheduler.name() } else { "" };
+    workers.map(|(s, (at, did))| (name(s, at), at, did)).collect()
 }
 
 fn named<'a>(rows: &'a [WorkerRow<'a>]) -> Columns<'a, WorkerRow<'a>> {
-    let mut columns = Columns::new(rows, "\nscheduler", |row| row.scheduler.clone());
-    columns.name("\nworker", |row| row.worker.clone());
+    let mut columns = Columns::new(rows, "\nscheduler", |(scheduler, ..)| scheduler.to_string());
+    columns.name("\nworker", |(_, at, _)| at.to_string());
     columns
 }
 
@@ -130,9 +121,9 @@ fn times(block: &[NativeSummary]) -> String {
     // Calls into the scheduler are short.
     let unit = Unit::of(block.iter().map(|s| s.pools_time.max)).finer();
     for (part, title) in titles(&format!("active,\n{}", unit.name)).iter().enumerate() {
-        columns.add(title, |row| unit.show(row.did.time.parts()[part].median));
+        columns.add(title, |(.., did)| unit.show(did.time.parts()[part].median));
     }
-    columns.add("\nsleeps", |row| row.did.sleeps.median.to_string());
+    columns.add("\nsleeps", |(.., did)| did.sleeps.median.to_string());
     columns.table()
 }
 
@@ -143,7 +134,7 @@ fn counts(block: &[NativeSummary]) -> String {
     type Of = fn(&WorkerSummary) -> Spread<u64>;
     let mut count = |title: &str, of: Of, always: bool| {
         if always || block.iter().any(|s| of(&s.total).max > 0) {
-            columns.add(title, |row| of(row.did).median.to_string());
+            columns.add(title, |(.., did)| of(did).median.to_string());
         }
     };
     count("\nforks", |w| w.forks, true);
@@ -158,12 +149,12 @@ fn counts(block: &[NativeSummary]) -> String {
             "memory" => "stolen from\nother socket".to_owned(),
             level => format!("stolen\nin {level}"),
         };
-        columns.add(&title, |row| {
-            row.did.steals.get(level).map_or(0, |steals| steals.median).to_string()
+        columns.add(&title, |(.., did)| {
+            did.steals.get(level).map_or(0, |steals| steals.median).to_string()
         });
     }
     if block.iter().any(|s| s.total.failed_steals.max > 0) {
-        columns.add("looked\nin vain", |row| row.did.failed_steals.median.to_string());
+        columns.add("looked\nin vain", |(.., did)| did.failed_steals.median.to_string());
     }
     columns.table()
 }

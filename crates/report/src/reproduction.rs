@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use befit_lab::reproduce::{Figure, Reproduction, Table, Verdict};
+use befit_lab::reproduce::{Figure, Reproduction, Table};
 use befit_page::{Page, Part};
 
 use crate::{Format, ReportError, columns::Columns, csv, json};
@@ -46,7 +46,7 @@ fn form(r: &Reproduction) -> &'static str {
 }
 
 fn in_range(r: &Reproduction) -> usize {
-    r.figures.iter().filter(|figure| figure.verdict() == Verdict::InRange).count()
+    r.figures.iter().filter(|figure| figure.in_range()).count()
 }
 
 fn figures(figures: &[Figure]) -> String {
@@ -54,7 +54,7 @@ fn figures(figures: &[Figure]) -> String {
     columns.name("what", |f| f.what.clone());
     columns.add("reported", |f| f.reported.clone());
     columns.add("measured", Figure::measured);
-    columns.add("verdict", |f| f.verdict().to_string());
+    columns.add("verdict", |f| f.verdict().to_owned());
     columns.table()
 }
 
@@ -89,10 +89,10 @@ pub fn page(r: &Reproduction) -> Page {
     page.push_str("</ul>\n");
     let columns = ["figure", "what", "reported", "measured", "verdict", "why"];
     let figures = r.figures.iter().map(|f| {
-        let class = if f.verdict() == Verdict::OutOfRange { " class=\"out\"" } else { "" };
+        let class = if f.in_range() { "" } else { " class=\"out\"" };
         let why = f.why().unwrap_or_default().to_owned();
         let [id, what, reported] = [&f.id, &f.what, &f.reported].map(String::clone);
-        (class, vec![id, what, reported, f.measured(), f.verdict().to_string(), why])
+        (class, vec![id, what, reported, f.measured(), f.verdict().to_owned(), why])
     });
     let mut tables = table("Figures", columns, figures);
     for from in &r.tables {

@@ -105,19 +105,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_has_its_own_size_unless_another_is_given() {
-        assert_eq!(find("rrm", None, 1).unwrap().n, 10_000_000);
-        assert_eq!(find("rrm", Some(5), 1).unwrap().n, 5);
-    }
-
-    #[test]
     fn an_unknown_kernel_gives_the_known_ones() {
-        let error = find("rmm", None, 1).unwrap_err();
-        assert!(
-            error.to_string().starts_with("unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf"),
-            "{error}"
-        );
-        assert!(error.is_usage());
+        for shrink in [1, 16] {
+            let error = find("rmm", None, shrink).unwrap_err();
+            let known = "unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf";
+            assert!(error.is_usage() && error.to_string().starts_with(known), "{error}");
+        }
     }
 
     #[test]
@@ -128,12 +121,13 @@ mod tests {
     }
 
     #[test]
-    fn a_model_has_a_part_of_the_size_and_smaller_cut_offs() {
-        let arguments = |name, n| find(name, n, 16).unwrap().arguments().join(" ");
-        assert_eq!(arguments("rrm", None), "rrm --n 625000 --shrink 16");
-        assert_eq!(arguments("rrm", Some(5)), "rrm --n 5 --shrink 16");
-        assert_eq!(arguments("matmul", None), "matmul --n 1280 --shrink 16");
-        assert!(find("rmm", None, 16).unwrap_err().is_usage());
+    fn a_kernel_has_its_own_size_or_the_given_one_and_a_model_a_part_and_smaller_cut_offs() {
+        let arguments = |name, n, shrink| find(name, n, shrink).unwrap().arguments().join(" ");
+        assert_eq!(arguments("rrm", None, 1), "rrm --n 10000000");
+        assert_eq!(arguments("rrm", Some(5), 1), "rrm --n 5");
+        assert_eq!(arguments("rrm", None, 16), "rrm --n 625000 --shrink 16");
+        assert_eq!(arguments("rrm", Some(5), 16), "rrm --n 5 --shrink 16");
+        assert_eq!(arguments("matmul", None, 16), "matmul --n 1280 --shrink 16");
     }
 
     #[test]

@@ -14,7 +14,6 @@ use befit_program::Program;
 use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
-use store::Store;
 
 pub use kernels::{kernels, usual_shrink};
 
@@ -149,8 +148,8 @@ fn record_filtered(
     options.filter = filter;
     let key =
         key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
-    let store = Store::new(cache_folder(&binary));
-    if !fresh && let Some(program) = store.load(&name, &key, progress) {
+    let file = store::file(&cache_folder(&binary), &name, &key);
+    if !fresh && let Some(program) = store::load(&file, &name, progress) {
         return Ok(program);
     }
     progress.recording(&name, shown);
@@ -171,7 +170,7 @@ fn record_filtered(
             recording.skipped_regions
         ));
     } else {
-        store.keep(&name, &key, &recording.program, progress);
+        store::keep(&file, &recording.program, progress);
     }
     Ok(recording.program)
 }

@@ -1,4 +1,5 @@
-//! A folder of recordings, each named after all that it depends on.
+//! A folder of recordings, each named after all that it depends on. It is a cache: losing it costs
+//! time, and nothing in it is trusted.
 
 use std::{
     fs,
@@ -12,7 +13,7 @@ use crate::Progress;
 
 /// A hash of all that a recording depends on, as 32 digits. The length of each part goes in too, so
 /// that `ab`, `c` and `a`, `bc` differ.
-pub(crate) fn key(parts: &[&[u8]]) -> String {
+pub(super) fn key(parts: &[&[u8]]) -> String {
     let mut hash = Xxh3::new();
     for part in parts {
         hash.update(&(part.len() as u64).to_le_bytes());
@@ -21,59 +22,38 @@ pub(crate) fn key(parts: &[&[u8]]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
-/// A folder of recordings made before. It is a cache: losing it costs time, and nothing in it is
-/// trusted.
-#[derive(Clone, Debug)]
-pub(crate) struct Store {
-    folder: PathBuf,
+/// The file in `folder` that a recording of `what` under `key` is kept in.
+pub(super) fn file(folder: &Path, what: &str, key: &str) -> PathBuf {
+    let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = words.collect::<Vec<_>>().join("-");
+    name.truncate(40); // ASCII alone is left
+    folder.join(format!("{name}-{key}.befit"))
 }
 
-impl Store {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+/// The recording of `what` in `file`. A damaged file counts as none, with a note.
+pub(super) fn load(file: &Path, what: &str, progress: &dyn Progress) -> Option<Program> {
+    if !file.exists() {
+        return None;
     }
-
-    /// The file that a recording of `what` under `key` is kept in.
-    fn file(&self, what: &str, key: &str) -> PathBuf {
-        let words =
-            what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        let mut name = words.collect::<Vec<_>>().join("-");
-        name.truncate(40); // ASCII alone is left
-        self.folder.join(format!("{name}-{key}.befit"))
-    }
-
-    /// The recording of `what` under `key`. A damaged file counts as none, with a note.
-    pub(crate) fn load(&self, what: &str, key: &str, progress: &dyn Progress) -> Option<Program> {
-        let file = self.file(what, key);
-        if !file.exists() {
-            return None;
+    match Program::load(file) {
+        Ok(program) => {
+            progress.recorded_before(what, file);
+            Some(program)
         }
-        match Program::load(&file) {
-            Ok(program) => {
-                progress.recorded_before(what, &file);
-                Some(program)
-            }
-            Err(error) => {
-                progress.note(&format!("{}: {error}; recording again", file.display()));
-                None
-            }
-        }
-    }
-
-    /// Keeps a recording for the next time. A failure stops nothing, and gives a note.
-    pub(crate) fn keep(&self, what: &str, key: &str, program: &Program, progress: &dyn Progress) {
-        let file = self.file(what, key);
-        if let Err(why) = save(program, &file) {
-            progress.note(&format!("cannot keep the recording in {}: {why}", file.display()));
+        Err(error) => {
+            progress.note(&format!("{}: {error}; recording again", file.display()));
+            None
         }
     }
 }
 
-fn save(program: &Program, file: &Path) -> Result<(), String> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(|e| e.to_string())?;
+/// Keeps a recording for the next time. A failure stops nothing, and gives a note.
+pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
+    let folder = file.parent().map_or(Ok(()), fs::create_dir_all).map_err(|e| e.to_string());
+    let saved = folder.and_then(|()| program.save(file).map_err(|e| e.to_string()));
+    if let Err(why) = saved {
+        progress.note(&format!("cannot keep the recording in {}: {why}", file.display()));
     }
-    program.save(file).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
@@ -99,43 +79,41 @@ mod tests {
     #[test]
     fn a_recording_is_found_under_its_key_and_no_other() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path().join("not/there/yet"));
-        assert!(store.load("rrm", ONE, &Silent).is_none());
-        store.keep("rrm", ONE, &testing::program(), &Silent);
-        let found = store.load("rrm", ONE, &Silent).unwrap();
+        let [one, two] = [ONE, TWO].map(|key| file(&folder.path().join("not/there"), "rrm", key));
+        assert!(load(&one, "rrm", &Silent).is_none());
+        keep(&one, &testing::program(), &Silent);
+        let found = load(&one, "rrm", &Silent).unwrap();
         assert_eq!(found.total_touches(), testing::program().total_touches());
-        assert!(store.load("rrm", TWO, &Silent).is_none());
+        assert!(load(&two, "rrm", &Silent).is_none());
     }
 
     #[test]
     fn a_damaged_file_counts_as_none_and_gives_a_note() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path().to_owned());
-        store.keep("rrm", ONE, &testing::program(), &Silent);
-        let file = store.file("rrm", ONE);
+        let file = file(folder.path(), "rrm", ONE);
+        keep(&file, &testing::program(), &Silent);
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
         let notes = Notes::default();
-        assert!(store.load("rrm", ONE, &notes).is_none());
+        assert!(load(&file, "rrm", &notes).is_none());
         assert!(notes.0.lock().unwrap()[0].contains("recording again"));
-        store.keep("rrm", ONE, &testing::program(), &Silent);
-        assert!(store.load("rrm", ONE, &Silent).is_some());
+        keep(&file, &testing::program(), &Silent);
+        assert!(load(&file, "rrm", &Silent).is_some());
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_stops_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        fs::write(&file, "in the way").unwrap();
+        let in_the_way = folder.path().join("file");
+        fs::write(&in_the_way, "in the way").unwrap();
         let notes = Notes::default();
-        Store::new(file).keep("rrm", ONE, &testing::program(), &notes);
+        keep(&file(&in_the_way, "rrm", ONE), &testing::program(), &notes);
         assert!(notes.0.lock().unwrap()[0].contains("cannot keep"));
     }
 
     #[test]
     fn names_of_programs_cannot_leave_the_folder() {
-        let store = Store::new(PathBuf::from("/cache"));
-        let file = store.file("../etc/passwd", ONE);
+        let file = file(Path::new("/cache"), "../etc/passwd", ONE);
         assert_eq!(file.parent(), Some(Path::new("/cache")));
     }
 

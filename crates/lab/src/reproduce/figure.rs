@@ -1,7 +1,5 @@
 //! A claim of a paper with what is measured of it here, and tables of all that was measured.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::Spread;
@@ -40,24 +38,6 @@ impl Range {
     /// True if `value` lies in it.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
-    }
-}
-
-/// The agreement of a measured value with the paper.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It lies in the range.
-    InRange,
-    /// It does not.
-    OutOfRange,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::InRange => "in range",
-            Self::OutOfRange => "out of range",
-        })
     }
 }
 
@@ -122,7 +102,7 @@ impl Figure {
     /// reason is known yet.
     #[must_use]
     pub fn if_out(self, why: impl FnOnce() -> Option<String>) -> Self {
-        let is_open = self.verdict() == Verdict::OutOfRange && self.why.is_none();
+        let is_open = !self.in_range() && self.why.is_none();
         match is_open.then(why).flatten() {
             Some(why) => self.because(why),
             None => self,
@@ -149,16 +129,20 @@ impl Figure {
         }
     }
 
-    /// The verdict, which follows from value and range.
-    pub fn verdict(&self) -> Verdict {
-        if self.range.contains(self.value) { Verdict::InRange } else { Verdict::OutOfRange }
+    /// True if the value agrees with the paper.
+    pub fn in_range(&self) -> bool {
+        self.range.contains(self.value)
+    }
+
+    /// The same in words.
+    pub fn verdict(&self) -> &'static str {
+        if self.in_range() { "in range" } else { "out of range" }
     }
 
     /// The reason for its value, or that it is not explained. A figure that is out of range always
     /// has one of them.
     pub fn why(&self) -> Option<&str> {
-        let needed = self.verdict() == Verdict::OutOfRange;
-        self.why.as_deref().or(needed.then_some(UNEXPLAINED))
+        self.why.as_deref().or((!self.in_range()).then_some(UNEXPLAINED))
     }
 }
 
@@ -170,7 +154,7 @@ impl Serialize for Figure {
         fields.serialize_field("what", &self.what)?;
         fields.serialize_field("reported", &self.reported)?;
         fields.serialize_field("measured", &self.measured())?;
-        fields.serialize_field("verdict", &self.verdict().to_string())?;
+        fields.serialize_field("verdict", self.verdict())?;
         fields.serialize_field("why", &self.why())?;
         fields.serialize_field("value", &self.value)?;
         fields.serialize_field("unit", self.unit)?;
@@ -226,10 +210,10 @@ mod tests {
     #[test]
     fn the_verdict_follows_from_range_and_value_and_both_ends_are_in() {
         for value in [-65.0, -38.7, -25.0] {
-            assert_eq!(figure(value).verdict(), Verdict::InRange, "{value}");
+            assert_eq!(figure(value).verdict(), "in range", "{value}");
         }
         for value in [-65.1, 0.0, f64::NAN] {
-            assert_eq!(figure(value).verdict(), Verdict::OutOfRange, "{value}");
+            assert_eq!(figure(value).verdict(), "out of range", "{value}");
         }
     }
 

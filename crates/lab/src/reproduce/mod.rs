@@ -23,7 +23,7 @@ use befit_machine::Machine;
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
 use serde::Serialize;
 
-pub use self::figure::{Figure, Range, Table, Verdict};
+pub use self::figure::{Figure, Range, Table};
 use crate::{LabError, Progress, summary::text};
 
 /// A paper whose experiments can be repeated.

@@ -51,68 +51,44 @@ pub(super) fn change((from, to): (f64, f64)) -> f64 {
 /// Percentage points by which a change may differ from the paper's and still agree with it.
 const GIVE: f64 = 15.0;
 
-/// The claims about one memory-bound program at 1024 rows: time and misses under `cats` and
+/// The claims about one memory-bound program with so many rows: time and misses under `cats` and
 /// `cats-s` against the baseline, which is first in `measured`.
 pub(super) fn memory_bound(
     reported: &Reported,
+    rows: u64,
     machine: &Machine,
     measured: &[Measured],
     figures: &mut Vec<Figure>,
 ) {
     let (base, name) = (&measured[0], reported.name);
+    let said = |change: f64| (format!("{change:+.1} %"), around(change));
     for of in &measured[1..] {
         let scheduler = of.scheduler;
-        let why = || Some(why(machine, base, of));
-        let range = reported.time.map_or(TIMES, around);
-        let said = reported
-            .time
-            .map_or("-74.4 to -35.3 % over all six".to_owned(), |time| format!("{time:+.1} %"));
+        let last = of.misses.len() - 1;
         let time = change((base.time, of.time));
-        let (id, what) = (
-            format!("time/{name}/{scheduler}"),
-            format!("time of {name}, {scheduler} against cilk-a"),
-        );
-        figures.push(Figure::new(id, what, said, range, time, "%").if_out(why));
-        let ([l2, l3], last) = (reported.misses, of.misses.len() - 1);
-        for (level, counts, index) in [("l3", l3, last), ("l2", l2, last.saturating_sub(1))] {
-            let said = change(counts);
-            let figure = Figure::new(
-                format!("{level}-misses/{name}/{scheduler}"),
-                format!("{} misses of {name}, {scheduler} against cilk-a", level.to_uppercase()),
-                format!("{said:+.1} %"),
-                around(said),
-                change((base.misses[index], of.misses[index])),
-                "%",
-            );
-            figures.push(figure.if_out(why));
-        }
-    }
-}
-
-/// The claims about one memory-bound program at 8192 rows.
-pub(super) fn large(
-    reported: &Reported,
-    machine: &Machine,
-    measured: &[Measured],
-    figures: &mut Vec<Figure>,
-) {
-    let (base, name) = (&measured[0], reported.name);
-    for of in &measured[1..] {
-        let scheduler = of.scheduler;
-        let claims = [
-            ("time", reported.large[0], change((base.time, of.time))),
-            ("l3-misses", reported.large[1], change((base.last(), of.last()))),
-        ];
-        for (what, said, value) in claims {
-            let Some(said) = said else { continue };
-            let figure = Figure::new(
-                format!("{what}-8192/{name}/{scheduler}"),
-                format!("{what} of {name} with 8192 rows, {scheduler} against cilk-a"),
-                format!("{said:+.1} %"),
-                around(said),
-                value,
-                "%",
-            );
+        let misses = |index: usize| change((base.misses[index], of.misses[index]));
+        let claims = if rows == 1024 {
+            let over_all = || ("-74.4 to -35.3 % over all six".to_owned(), TIMES);
+            let of_time = reported.time.map_or_else(over_all, said);
+            let [l2, l3] = reported.misses.map(|counts| Some(said(change(counts))));
+            vec![
+                ("time", format!("time of {name}"), Some(of_time), time),
+                ("l3-misses", format!("L3 misses of {name}"), l3, misses(last)),
+                ("l2-misses", format!("L2 misses of {name}"), l2, misses(last.saturating_sub(1))),
+            ]
+        } else {
+            let [of_time, l3] = reported.large.map(|change| change.map(said));
+            let rows = format!("{name} with 8192 rows");
+            vec![
+                ("time-8192", format!("time of {rows}"), of_time, time),
+                ("l3-misses-8192", format!("l3-misses of {rows}"), l3, misses(last)),
+            ]
+        };
+        for (id, what, claim, value) in claims {
+            let Some((said, range)) = claim else { continue };
+            let (id, what) =
+                (format!("{id}/{name}/{scheduler}"), format!("{what}, {scheduler} against cilk-a"));
+            let figure = Figure::new(id, what, said, range, value, "%");
             figures.push(figure.if_out(|| Some(why(machine, base, of))));
         }
     }

@@ -1,18 +1,14 @@
 //! Simulating one program under the schedulers that are compared.
 
-use std::{num::NonZeroU32, slice::from_ref};
+use std::num::NonZeroU32;
 
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind, Tiers};
-use befit_sim::{Costs, Settings};
+use befit_sim::Costs;
 
 use super::identity::Leaves;
-use crate::{
-    LabError, Progress,
-    parallel::{self, threads},
-    simulate::{simulate_once, title},
-};
+use crate::{LabError, Progress, SimulationPlan};
 
 /// The baseline first.
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =
@@ -44,16 +40,14 @@ pub(super) fn measure(
     progress: &dyn Progress,
 ) -> Result<Vec<Measured>, LabError> {
     let leaves = Leaves::of(program);
-    let (options, costs) = (Options::default(), Costs::default());
-    let seeds = seeds.get();
-    let all = SCHEDULERS.into_iter().flat_map(|scheduler| {
-        (1..=u64::from(seeds)).map(move |seed| Settings { scheduler, options, seed, costs })
-    });
-    let all: Vec<_> = all.collect();
-    let touches = program.total_touches() * all.len() as u64;
-    progress.simulating(&title(program, from_ref(machine)), all.len(), touches);
-    let run = |settings: &Settings| {
-        let outcome = simulate_once(program, machine, settings, progress)?;
+    let plan = SimulationPlan {
+        machines: vec![machine.clone()],
+        schedulers: SCHEDULERS.to_vec(),
+        seeds,
+        options: Options::default(),
+        costs: Costs::default(),
+    };
+    let measured = plan.outcomes(program, progress, |settings, outcome| {
         let siblings = outcome.sibling_hits.0 as f64;
         let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();
         if let Some(last) = misses.last_mut() {
@@ -61,7 +55,7 @@ pub(super) fn measure(
         }
         let idle: u64 = outcome.workers.iter().map(|worker| worker.idle.0).sum();
         let whole = (outcome.time.0 * outcome.workers.len() as u64).max(1);
-        Ok::<_, LabError>(Measured {
+        Measured {
             scheduler: settings.scheduler,
             time: outcome.time.0 as f64,
             misses,
@@ -69,11 +63,9 @@ pub(super) fn measure(
             stayed: leaves.stayed(machine, &outcome.started_on),
             idle: idle as f64 / whole as f64,
             tiers: outcome.tiers,
-        })
-    };
-    let measured = parallel::map(&all, threads(), |_| 1, run)?;
-    progress.finished();
-    Ok(measured.chunks(seeds as usize).map(middle).collect())
+        }
+    })?;
+    Ok(measured.chunks(seeds.get() as usize).map(middle).collect())
 }
 
 /// The median of each number.

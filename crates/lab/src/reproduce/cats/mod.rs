@@ -62,7 +62,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let mut changes = Vec::new();
     for reported in &figures::MEMORY_BOUND {
         let measured = study.at(reported.name, 1024, 8, study.seeds)?;
-        figures::memory_bound(reported, &study.machine, &measured, &mut study.figures);
+        figures::memory_bound(reported, 1024, &study.machine, &measured, &mut study.figures);
         changes.push((reported.name, measured));
     }
     let mut by_rows = Vec::new();
@@ -70,7 +70,13 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         for reported in &figures::MEMORY_BOUND {
             let measured = study.at(reported.name, rows, element, NonZeroU32::MIN)?;
             if (element, rows) == (8, 8192) {
-                figures::large(reported, &study.machine, &measured, &mut study.figures);
+                figures::memory_bound(
+                    reported,
+                    rows,
+                    &study.machine,
+                    &measured,
+                    &mut study.figures,
+                );
             }
             if element == 8 {
                 let change = figures::change((measured[0].time, measured[2].time));

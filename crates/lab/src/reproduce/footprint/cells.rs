@@ -75,8 +75,8 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
     let mut jobs = Vec::new();
     for tree in trees {
         let orders = [
-            ((0..tree.tasks.len() as u32).collect(), "sorted"),
-            (tree.arrivals[0].clone(), "random"),
+            ((0..tree.lookups.tasks.len() as u32).collect(), "sorted"),
+            (tree.lookups.arrivals[0].clone(), "random"),
         ];
         for (order, name) in orders {
             jobs.extend(
@@ -86,13 +86,14 @@ pub(super) fn run(setup: &Setup, trees: &[Tree], to: &mut Reproduction) -> Resul
         }
     }
     let mean = |(tree, order, _, cluster): &(&Tree, Vec<u32>, &str, ClusterId)| {
-        let mut core = setup.core(&tree.tasks, tree.instructions, Latencies::Exclusive)?;
+        let tasks = &tree.lookups.tasks;
+        let mut core = setup.core(tasks, tree.instructions, Latencies::Exclusive)?;
         let Some(mut frames) = Frames::new(core.caches(), &setup.machine, *cluster) else {
             return Ok(None);
         };
         let mut sum = Cells::default();
         for (at, task) in order.iter().take(2 * LOOKUPS).enumerate() {
-            core.run(&tree.tasks, *task as usize, Some(&mut frames));
+            core.run(tasks, *task as usize, Some(&mut frames));
             let cells = frames.end_task();
             if at >= LOOKUPS {
                 sum += cells;

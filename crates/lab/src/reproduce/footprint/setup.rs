@@ -55,11 +55,6 @@ impl Setup<'_> {
         caches.get(1).or(caches.first()).copied().unwrap_or(ClusterId::ROOT)
     }
 
-    /// One random order of arrival of `n` tasks per seed.
-    pub(super) fn arrivals(&self, n: usize) -> Vec<Vec<u32>> {
-        (1..=self.seeds).map(|seed| shuffled(n, seed)).collect()
-    }
-
     /// The cost of deciding.
     pub(super) fn charge(&self) -> Charge {
         Charge::on(&self.machine, self.width)
@@ -67,23 +62,27 @@ impl Setup<'_> {
 }
 
 /// Task numbers 0..n with their bits reversed: neighbours are as far apart as can be.
-pub(super) fn bit_reversed(n: usize) -> Vec<u32> {
+fn bit_reversed(n: usize) -> Vec<u32> {
     let bits = n.next_power_of_two().trailing_zeros();
     let reversed = |i: u32| i.reverse_bits().checked_shr(u32::BITS - bits).unwrap_or(0);
     (0..n.next_power_of_two() as u32).map(reversed).filter(|task| (*task as usize) < n).collect()
 }
 
 /// Task numbers 0..n at random; `seed` draws them.
-pub(super) fn shuffled(n: usize, seed: u64) -> Vec<u32> {
+fn shuffled(n: usize, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n as u32).collect();
     fastrand::Rng::with_seed(seed).shuffle(&mut order);
     order
 }
 
-/// Cycles of all tasks.
-#[derive(Clone, Debug)]
-pub(super) struct Cost {
-    /// In the order of their numbers.
+/// Tasks to order, and the cycles of all of them in orders that decide nothing.
+pub(super) struct Workload {
+    pub(super) tasks: Tasks,
+    /// Its caches warmed by one pass.
+    pub(super) core: Core,
+    /// One random order of arrival per seed.
+    pub(super) arrivals: Vec<Vec<u32>>,
+    /// Cycles in the order of their numbers.
     pub(super) sorted: f64,
     /// In each order of arrival.
     pub(super) random: Vec<f64>,
@@ -91,22 +90,20 @@ pub(super) struct Cost {
     pub(super) worst: f64,
 }
 
-impl Cost {
-    /// Runs all orders, in parallel, each on caches like those of `core`.
-    pub(super) fn measure(
-        core: &Core,
-        tasks: &Tasks,
-        arrivals: &[Vec<u32>],
-    ) -> Result<Self, LabError> {
+impl Workload {
+    /// Warms `core`, then runs all orders, in parallel, each on caches like its own.
+    pub(super) fn measure(setup: &Setup, mut core: Core, tasks: Tasks) -> Result<Self, LabError> {
         let n = tasks.len();
+        in_order(&mut core, &tasks, 0..n as u32);
+        let arrivals: Vec<_> = (1..=setup.seeds).map(|seed| shuffled(n, seed)).collect();
         let mut orders = vec![(0..n as u32).collect(), bit_reversed(n)];
-        orders.extend_from_slice(arrivals);
+        orders.extend_from_slice(&arrivals);
         let cost = |order: &Vec<u32>| {
-            Ok::<_, LabError>(in_order(&mut core.clone(), tasks, order.iter().copied()).cycles)
+            Ok::<_, LabError>(in_order(&mut core.clone(), &tasks, order.iter().copied()).cycles)
         };
         let mut cycles = parallel::map(&orders, threads(), |_| 1, cost)?;
         let random = cycles.split_off(2);
-        Ok(Self { sorted: cycles[0], worst: cycles[1], random })
+        Ok(Self { sorted: cycles[0], worst: cycles[1], tasks, core, arrivals, random })
     }
 
     /// The share of the way from random order (the arrivals of number `seed`) to sorted order, in

@@ -1,9 +1,9 @@
 //! Look-ups in a binary search tree, in a good, a random and a bad order (the study's second
 //! experiment).
 
-use befit_sim::footprint::{Core, Latencies, Tasks, in_order};
+use befit_sim::footprint::Latencies;
 
-use super::setup::{Cost, NODE_INSTRUCTIONS, Setup, spread};
+use super::setup::{NODE_INSTRUCTIONS, Setup, Workload, spread};
 use crate::{
     LabError, Spread,
     reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series, Table},
@@ -16,14 +16,9 @@ const LAYOUTS: [&str; 4] = ["random", "sorted", "preorder", "level"];
 /// A recorded tree, and what its look-ups cost.
 pub(super) struct Tree {
     pub(super) layout: &'static str,
-    pub(super) tasks: Tasks,
     /// Instructions for each load.
     pub(super) instructions: f64,
-    /// Its caches warmed by one pass.
-    pub(super) core: Core,
-    /// One per seed.
-    pub(super) arrivals: Vec<Vec<u32>>,
-    pub(super) cost: Cost,
+    pub(super) lookups: Workload,
 }
 
 /// Node visits of looking up each of `n` words once in a balanced tree.
@@ -39,12 +34,9 @@ fn measure(setup: &Setup, node: &str, layout: &'static str) -> Result<Tree, LabE
     let tasks = setup.record(&format!("bst:node={node},layout={layout}"), NODES)?;
     let accesses: u64 = (0..tasks.len()).map(|task| tasks.accesses(task)).sum();
     let instructions = NODE_INSTRUCTIONS * visits(NODES) as f64 / accesses as f64;
-    let mut core = setup.core(&tasks, instructions, Latencies::Exclusive)?;
+    let core = setup.core(&tasks, instructions, Latencies::Exclusive)?;
     let tasks = tasks.condensed(&core, &setup.machine);
-    in_order(&mut core, &tasks, 0..tasks.len() as u32);
-    let arrivals = setup.arrivals(tasks.len());
-    let cost = Cost::measure(&core, &tasks, &arrivals)?;
-    Ok(Tree { layout, tasks, instructions, core, arrivals, cost })
+    Ok(Tree { layout, instructions, lookups: Workload::measure(setup, core, tasks)? })
 }
 
 /// Adds what the trees show. Returns those with nodes of 20 bytes.
@@ -68,12 +60,11 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<Vec<Tree>, Lab
         for &layout in layouts {
             let tree = measure(setup, node, layout)?;
             let per_node = |cycles: f64| cycles / visits(NODES) as f64;
-            let (best, worst) = (per_node(tree.cost.sorted), per_node(tree.cost.worst));
-            let random = spread(tree.cost.random.iter().map(|cycles| per_node(*cycles))).median;
-            let ratio = worst / best;
-            let place = spread(
-                tree.cost.random.iter().map(|cycles| (per_node(*cycles) - best) / (worst - best)),
-            );
+            let Workload { sorted, random, worst, .. } = &tree.lookups;
+            let (best, worst) = (per_node(*sorted), per_node(*worst));
+            let random = random.iter().map(|cycles| per_node(*cycles));
+            let place = spread(random.clone().map(|cycles| (cycles - best) / (worst - best)));
+            let (random, ratio) = (spread(random).median, worst / best);
             let shown = |c: f64| format!("{c:.1} ({:.2})", c / NODE_INSTRUCTIONS);
             table.row([
                 format!("{node} B, {layout}"),

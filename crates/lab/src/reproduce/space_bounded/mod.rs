@@ -1,12 +1,12 @@
 //! The space-bounded study: Simhadri, Blelloch, Fineman, Gibbons, Kyrola, *Experimental analysis of
 //! space-bounded schedulers* (SPAA 2014, TOPC 2016), section 5, on its machine or another.
 //!
-//! | module | the study's comparison |
+//! | module or function | the study's comparison |
 //! |---|---|
 //! | [`programs`] | time, overheads and misses of its seven programs under its four schedulers |
-//! | [`bandwidth`] | the *bandwidth gap*: the same programs on 100, 75, 50, 25 % of the memory bandwidth |
+//! | [`machines::bandwidth`] | the *bandwidth gap*: the same programs on 100, 75, 50, 25 % of the memory bandwidth |
 //! | [`options`] | the dilation σ, the share μ, and how strands are counted |
-//! | [`cores`] | 1 to 8 cores a socket, two hardware threads a core; 1 to 4 sockets |
+//! | [`machines::cores`] | 1 to 8 cores a socket, two hardware threads a core; 1 to 4 sockets |
 //!
 //! # A model of a large run
 //! The study's inputs have 160 MB to 3.2 GB, and simulating each of them some hundred times would
@@ -15,8 +15,7 @@
 //! each task befits the cache that it befits there, and misses are as many times fewer. Latencies,
 //! bandwidths and lines are not scaled, so a line is larger against a task than in the large run.
 
-mod bandwidth;
-mod cores;
+mod machines;
 mod measure;
 mod options;
 mod programs;
@@ -29,7 +28,7 @@ use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
 use befit_sim::Costs;
 
-use super::{Figure, Plot, Reproduction, Request, Table};
+use super::{Reproduction, Request};
 use crate::{LabError, Progress, SimulationPlan, Source, Summary, record};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
@@ -52,14 +51,12 @@ const LONG: u64 = 10_000_000;
 
 /// The parts that all comparisons share.
 struct Lab<'a> {
+    request: &'a Request,
     /// The machine in its full size.
     machine: Machine,
     /// The same with two hardware threads a core, if there is such a preset.
     threaded: Option<Machine>,
-    quick: bool,
     seeds: NonZeroU32,
-    /// The user said how many.
-    seeds_asked: bool,
     programs: Vec<(&'static str, Program)>,
     /// The programs' results on the machine itself under all of the study's schedulers with the
     /// options' defaults: several comparisons begin from there.
@@ -114,8 +111,9 @@ impl Lab<'_> {
 
     /// The quick form simulates long programs once only: their spread is small.
     fn seeds_of(&self, program: &Program) -> NonZeroU32 {
-        let long = program.stats().work.touches > LONG;
-        if self.quick && !self.seeds_asked && long { NonZeroU32::MIN } else { self.seeds }
+        let Request { quick, seeds, .. } = self.request;
+        let once = *quick && seeds.is_none() && program.stats().work.touches > LONG;
+        if once { NonZeroU32::MIN } else { self.seeds }
     }
 
     fn seeds_in_words(&self) -> String {
@@ -126,19 +124,13 @@ impl Lab<'_> {
         format!("{} seeds{but}", self.seeds)
     }
 
-    /// The schedulers that a comparison of the `essential` ones simulates: all of the study's where
-    /// there is time.
-    fn schedulers(&self, essential: &'static [SchedulerKind]) -> &'static [SchedulerKind] {
-        if self.quick { essential } else { &SCHEDULERS }
+    /// Simulates a program on a variation of the machine under ws and sb; under all of the study's
+    /// schedulers where there is time.
+    fn compare(&self, name: &str, machine: &Machine) -> Result<Vec<Summary>, LabError> {
+        let essential = &[SchedulerKind::Ws, SchedulerKind::Sb];
+        let schedulers = if self.request.quick { &essential[..] } else { &SCHEDULERS };
+        self.simulate(name, machine, schedulers, Options::default())
     }
-}
-
-/// The results of one comparison.
-#[derive(Default)]
-struct Part {
-    figures: Vec<Figure>,
-    tables: Vec<Table>,
-    plots: Vec<Plot>,
 }
 
 /// Repeats the study.
@@ -151,11 +143,10 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         programs.push((name, record(&source, false, progress)?));
     }
     let mut lab = Lab {
+        request,
         machine,
         threaded,
-        quick: request.quick,
         seeds: request.seeds_or(3, 10),
-        seeds_asked: request.seeds.is_some(),
         programs,
         plain: Vec::new(),
         progress,
@@ -165,13 +156,10 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     }
     let machine = format!("{}, a model {SHRINK} times smaller", lab.machine.name);
     let mut all = request.reproduction(machine, notes(&lab));
-    for part in
-        [programs::run(&lab)?, bandwidth::run(&lab)?, options::run(&lab)?, cores::run(&lab)?]
-    {
-        all.figures.extend(part.figures);
-        all.tables.extend(part.tables);
-        all.plots.extend(part.plots);
-    }
+    programs::run(&lab, &mut all);
+    machines::bandwidth(&lab, &mut all)?;
+    options::run(&lab, &mut all)?;
+    machines::cores(&lab, &mut all)?;
     Ok(all)
 }
 

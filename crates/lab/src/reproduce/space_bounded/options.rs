@@ -6,7 +6,7 @@ use befit_sched::{
 };
 
 use super::{
-    Lab, Part,
+    Lab,
     measure::{
         GIVEN_OUT, IDLE, MISSES, MISSES_GIVE, ResultTable, TIME, TIME_GIVE, miss_change, occupancy,
         time_change,
@@ -14,14 +14,13 @@ use super::{
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, Plot, PlotKind, Range, Series},
+    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series},
 };
 
 const SIGMAS: [f64; 6] = [0.2, 0.4, 0.5, 0.6, 0.8, 1.0];
 const MUS: [f64; 5] = [0.05, 0.1, 0.2, 0.5, 1.0];
 
-pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
-    let mut part = Part::default();
+pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
     let defaults = Options::default();
     let sigmas = SIGMAS.map(|sigma| (sigma.to_string(), Options { sigma, ..defaults }));
     let mut mus: Vec<_> =
@@ -30,17 +29,17 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
     let mut by_sigma = Sweep::new("Dilation", "sigma");
     let mut by_mu = Sweep::new("What a passing strand claims", "mu");
     for program in ["rrm", "rgm"] {
-        part.figures.extend(sigma_figures(program, &by_sigma.run(lab, program, &sigmas)?));
-        part.figures.push(mu_figure(program, &by_mu.run(lab, program, &mus)?));
+        to.figures.extend(sigma_figures(program, &by_sigma.run(lab, program, &sigmas)?));
+        to.figures.push(mu_figure(program, &by_mu.run(lab, program, &mus)?));
     }
     let plot =
         |title, x, lines| Plot::new(title, PlotKind::Lines, Axis::linear(x), "change, %", lines);
-    part.plots = vec![
+    to.plots.extend([
         plot("Last-level misses by dilation, against sigma = 0.5", "sigma", by_sigma.lines),
         plot("Last-level misses by mu, against mu = 0.2", "mu", by_mu.lines),
-    ];
-    part.tables = vec![by_sigma.table.table, by_mu.table.table];
-    Ok(part)
+    ]);
+    to.tables.extend([by_sigma.table.table, by_mu.table.table]);
+    Ok(())
 }
 
 /// The results of varying one option.
@@ -66,7 +65,7 @@ impl Sweep {
     ) -> Result<Vec<Summary>, LabError> {
         let mut all = Vec::new();
         for (name, options) in options {
-            let schedulers: &[_] = if lab.quick { &[Sb] } else { &[Sb, SbD] };
+            let schedulers: &[_] = if lab.request.quick { &[Sb] } else { &[Sb, SbD] };
             let results = lab.simulate(program, &lab.machine, schedulers, *options)?;
             self.table.add(&[program, name], &results);
             all.extend(results.into_iter().next());

@@ -7,7 +7,7 @@ use befit_sched::{
 };
 
 use super::{
-    Lab, PROGRAMS, Part, SCHEDULERS,
+    Lab, PROGRAMS, SCHEDULERS,
     measure::{
         Column, GIVEN_OUT, IDLE, MISS_CHANGE, MISSES, MISSES_GIVE, ResultTable, TIME, TIME_CHANGE,
         TIME_GIVE, miss_change, of, overhead, time_change,
@@ -15,8 +15,8 @@ use super::{
     reasons,
 };
 use crate::{
-    LabError, Summary,
-    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Series},
+    Summary,
+    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Reproduction, Series},
 };
 
 /// The changes against ws that Simhadri et al. report of a program, each with the range that agrees
@@ -56,8 +56,7 @@ const COLUMNS: [Column; 12] = [
     GIVEN_OUT,
 ];
 
-pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
-    let mut part = Part::default();
+pub(super) fn run(lab: &Lab<'_>, to: &mut Reproduction) {
     let mut table = ResultTable::new("The programs under the schedulers", &["program"], &COLUMNS);
     let series = || SCHEDULERS.map(|s| Series { name: s.name().to_owned(), points: Vec::new() });
     let (mut time, mut miss, mut beside) = (series(), series(), series());
@@ -71,18 +70,17 @@ pub(super) fn run(lab: &Lab<'_>) -> Result<Part, LabError> {
             let overhead = shares.add + shares.get + shares.done + shares.idle;
             beside[i].points.push(Point::new(program, 100.0 * overhead));
         }
-        part.figures.extend(figures(lab, program, results));
+        to.figures.extend(figures(lab, program, results));
     }
     let plot =
         |title, y, series| Plot::new(title, PlotKind::Bars, Axis::linear("program"), y, series);
     let overheads = "Overheads: in the scheduler or without work";
-    part.plots = vec![
+    to.plots.extend([
         plot("Last-level misses against ws", "change, %", miss),
         plot("Running time against ws", "change, %", time),
         plot(overheads, "share of the workers' time, %", beside),
-    ];
-    part.tables.push(table.table);
-    Ok(part)
+    ]);
+    to.tables.push(table.table);
 }
 
 fn figures(lab: &Lab<'_>, program: &'static str, results: &[Summary]) -> [Figure; 5] {

@@ -7,10 +7,10 @@ mod sweep;
 use std::iter::zip;
 
 use befit_sched::footprint::{Learned, Settings};
-use befit_sim::footprint::{Core, Fbs, How, Latencies, Oracle, Ran, Tasks, in_order};
+use befit_sim::footprint::{Fbs, How, Latencies, Oracle, Ran, in_order};
 
 use super::{
-    setup::{ARRAY_INSTRUCTIONS, Cost, Setup},
+    setup::{ARRAY_INSTRUCTIONS, Setup, Workload},
     tree::Tree,
 };
 use crate::{
@@ -58,21 +58,15 @@ struct Case {
     id: String,
     /// For people.
     name: String,
-    tasks: Tasks,
+    load: Workload,
     /// Affinities in the innermost cache.
     oracle: Oracle,
     /// Affinities in the cache behind it, where that may tell more: the tree's.
     outer: Option<Oracle>,
+    /// The class of each task.
     classes: Vec<u32>,
+    /// Affinities of pairs of classes, known beforehand.
     given: Learned,
-    /// One per seed.
-    arrivals: Vec<Vec<u32>>,
-    /// True if the tasks are look-ups.
-    is_tree: bool,
-    /// Warmed by one pass.
-    core: Core,
-    /// The cost of orders that decide nothing.
-    cost: Cost,
 }
 
 impl Case {
@@ -86,34 +80,29 @@ impl Case {
     ) -> Result<Self, LabError> {
         let tasks = setup.record(&format!("array-windows:{settings}"), count)?;
         let name = format!("{} {what}", tasks.len());
-        let mut core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
-        in_order(&mut core, &tasks, 0..tasks.len() as u32);
-        let arrivals = setup.arrivals(tasks.len());
-        let cost = Cost::measure(&core, &tasks, &arrivals)?;
-        let (oracle, classes, given) = statistics(setup, &core, &tasks);
-        Ok(Self {
-            id,
-            name,
-            tasks,
-            oracle,
-            outer: None,
-            classes,
-            given,
-            arrivals,
-            is_tree: false,
-            core,
-            cost,
-        })
+        let core = setup.core(&tasks, ARRAY_INSTRUCTIONS, Latencies::Exclusive)?;
+        Ok(Self::new(setup, id, name, Workload::measure(setup, core, tasks)?))
     }
 
     /// The look-ups of a tree.
     fn tree(setup: &Setup, tree: Tree) -> Self {
-        let Tree { layout, tasks, core, arrivals, cost, .. } = tree;
-        let name = format!("{} look-ups in the tree, layout {layout}", tasks.len());
-        let (oracle, classes, given) = statistics(setup, &core, &tasks);
-        let outer = Some(Oracle::new(&core, &tasks, setup.second()));
-        let id = format!("tree-{layout}");
-        Self { id, name, tasks, oracle, outer, classes, given, arrivals, is_tree: true, core, cost }
+        let Tree { layout, lookups, .. } = tree;
+        let name = format!("{} look-ups in the tree, layout {layout}", lookups.tasks.len());
+        let outer = Some(Oracle::new(&lookups.core, &lookups.tasks, setup.second()));
+        Self { outer, ..Self::new(setup, format!("tree-{layout}"), name, lookups) }
+    }
+
+    fn new(setup: &Setup, id: String, name: String, load: Workload) -> Self {
+        let count = load.tasks.len();
+        let oracle = Oracle::new(&load.core, &load.tasks, setup.innermost());
+        let classes: Vec<u32> = (0..count).map(|task| (task * CLASSES / count) as u32).collect();
+        let given = given(&oracle, &classes);
+        Self { id, name, load, oracle, outer: None, classes, given }
+    }
+
+    /// True if the tasks are look-ups.
+    fn is_tree(&self) -> bool {
+        self.outer.is_some()
     }
 
     /// Runs the trials, in parallel. Looks weigh most.
@@ -129,8 +118,8 @@ impl Case {
         let run = |trial: &Trial<'_>| {
             let Trial { settings, budget, seed, .. } = *trial;
             let fbs = Fbs { settings, how: trial.how.clone(), charge: setup.charge(), budget };
-            let core = &mut self.core.clone();
-            Ok::<_, LabError>(fbs.run(&setup.machine, core, &self.tasks, &self.arrivals[seed]))
+            let Workload { tasks, core, arrivals, .. } = &self.load;
+            Ok::<_, LabError>(fbs.run(&setup.machine, &mut core.clone(), tasks, &arrivals[seed]))
         };
         Ok(zip(trials, parallel::map(trials, threads(), weight, run)?).collect())
     }
@@ -138,24 +127,15 @@ impl Case {
     /// By how many percent a trial, with what deciding costs, takes longer than first in, first
     /// out.
     fn against_fifo(&self, (trial, ran): &(&Trial<'_>, Ran)) -> f64 {
-        100.0 * (ran.total() / self.cost.random[trial.seed] - 1.0)
+        100.0 * (ran.total() / self.load.random[trial.seed] - 1.0)
     }
 
     /// Runs them newest first, so many at a time.
     fn lifo(&self, batch: usize) -> f64 {
-        let order = self.arrivals[0].chunks(batch).flat_map(|batch| batch.iter().rev().copied());
-        in_order(&mut self.core.clone(), &self.tasks, order).cycles
+        let Workload { tasks, core, arrivals, .. } = &self.load;
+        let order = arrivals[0].chunks(batch).flat_map(|batch| batch.iter().rev().copied());
+        in_order(&mut core.clone(), tasks, order).cycles
     }
-}
-
-/// The statistics that are known beforehand: affinities of all pairs of tasks, the tasks' classes,
-/// and affinities of pairs of classes.
-fn statistics(setup: &Setup, core: &Core, tasks: &Tasks) -> (Oracle, Vec<u32>, Learned) {
-    let count = tasks.len();
-    let oracle = Oracle::new(core, tasks, setup.innermost());
-    let classes: Vec<u32> = (0..count).map(|task| (task * CLASSES / count) as u32).collect();
-    let given = given(&oracle, &classes);
-    (oracle, classes, given)
 }
 
 /// The mean affinity of each ordered pair of classes, over some pairs of tasks.

@@ -33,7 +33,7 @@ pub(super) fn run(setup: &Setup, to: &mut Reproduction) -> Result<(), LabError> 
         let oracle = How::Oracle(&case.oracle, Order::Greedy);
         let learned = How::Learned(&case.classes, setup.innermost(), Order::Greedy);
         let mut trials = Vec::new();
-        for seed in 0..case.arrivals.len() {
+        for seed in 0..case.load.arrivals.len() {
             let ways = [
                 (oracle.clone(), true),
                 (learned.clone(), true),

@@ -19,7 +19,7 @@ const DECIDE: [usize; 8] = [8, 16, 64, 256, 1024, 4096, 16_384, 65_536];
 
 /// Above this affinities of all pairs take too long.
 fn greedy_up_to(setup: &Setup, case: &Case) -> usize {
-    match (setup.quick, case.is_tree) {
+    match (setup.quick, case.is_tree()) {
         (false, false) => 1024,
         (false, true) | (true, false) => 256,
         (true, true) => usual().decide,
@@ -28,7 +28,7 @@ fn greedy_up_to(setup: &Setup, case: &Case) -> usize {
 
 /// Above this a look into the caches for each task that waits takes too long.
 fn contents_up_to(setup: &Setup, case: &Case) -> usize {
-    if setup.quick && case.is_tree { 8 } else { usual().decide }
+    if setup.quick && case.is_tree() { 8 } else { usual().decide }
 }
 
 /// The settings that are not varied.
@@ -44,12 +44,12 @@ fn trials<'a>(setup: &Setup, case: &'a Case) -> Vec<Trial<'a>> {
     let most = greedy_up_to(setup, case);
     let oracle = How::Oracle(&case.oracle, Order::Greedy);
     // A tree has hundreds of thousands of look-ups.
-    let brief = setup.quick && case.is_tree;
+    let brief = setup.quick && case.is_tree();
     let mut trials = Vec::new();
     let mut add = |series, settings, how, budget, seed| {
         trials.push(Trial { series, settings, how, budget, seed })
     };
-    for decide in DECIDE.into_iter().filter(|decide| *decide <= case.tasks.len()) {
+    for decide in DECIDE.into_iter().filter(|decide| *decide <= case.load.tasks.len()) {
         let settings = half(decide);
         add("key", settings, How::Key, false, 0);
         if decide <= most && (!brief || decide == 8 || decide == usual().decide) {
@@ -73,7 +73,7 @@ fn trials<'a>(setup: &Setup, case: &'a Case) -> Vec<Trial<'a>> {
             add("contents", settings, How::Contents, false, 0);
         }
     }
-    for seed in 1..case.arrivals.len() {
+    for seed in 1..case.load.arrivals.len() {
         add("seed", usual(), oracle.clone(), true, seed);
     }
     if brief {
@@ -104,19 +104,19 @@ fn baselines(case: &Case, to: &mut Reproduction) {
         format!("{}: orders that decide nothing", case.name),
         ["order", "cycles a task", "recovered, %"],
     );
-    let tasks = case.tasks.len() as f64;
+    let tasks = case.load.tasks.len() as f64;
     let mut add = |name: &str, cycles: f64| {
         table.row([
             name.to_owned(),
             format!("{:.0}", cycles / tasks),
-            format!("{:.1}", case.cost.recovered(0, cycles)),
+            format!("{:.1}", case.load.recovered(0, cycles)),
         ]);
     };
-    add("sorted", case.cost.sorted);
-    add("FIFO (random)", case.cost.random[0]);
+    add("sorted", case.load.sorted);
+    add("FIFO (random)", case.load.random[0]);
     add("LIFO of 64", case.lifo(64));
-    add("LIFO of all", case.lifo(case.tasks.len()));
-    add("worst (bit-reversed ranks)", case.cost.worst);
+    add("LIFO of all", case.lifo(case.load.tasks.len()));
+    add("worst (bit-reversed ranks)", case.load.worst);
     to.tables.push(table);
 }
 
@@ -141,7 +141,7 @@ fn by_decide(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
         let shown = |name: &&str| match find(results, name, decide) {
             Some(ran) => {
                 let recovered =
-                    [ran.cycles, ran.total()].map(|cycles| case.cost.recovered(0, cycles));
+                    [ran.cycles, ran.total()].map(|cycles| case.load.recovered(0, cycles));
                 format!("{:.1} ({:.1})", recovered[0], recovered[1])
             }
             None => "–".to_owned(),
@@ -154,7 +154,7 @@ fn by_decide(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
     let lines = names.iter().map(|name| {
         let own = results.iter().filter(|(trial, _)| trial.series == *name);
         let point = |(trial, ran): &(&Trial<'_>, Ran)| {
-            (trial.settings.decide, case.cost.recovered(0, ran.cycles))
+            (trial.settings.decide, case.load.recovered(0, ran.cycles))
         };
         Series::new(*name, own.map(point))
     });
@@ -192,9 +192,9 @@ fn by_execute_and_age(case: &Case, results: &Results<'_>, to: &mut Reproduction)
         table.row([
             settings.execute.to_string(),
             bounded(settings.age.to_string()),
-            format!("{:.1}", case.cost.recovered(0, ran.cycles)),
-            format!("{:.1}", case.cost.recovered(0, ran.total())),
-            format!("{:.0}", ran.looks as f64 / case.tasks.len() as f64),
+            format!("{:.1}", case.load.recovered(0, ran.cycles)),
+            format!("{:.1}", case.load.recovered(0, ran.total())),
+            format!("{:.0}", ran.looks as f64 / case.load.tasks.len() as f64),
             ran.latest.to_string(),
             bounded(((settings.age as usize + 1) * settings.execute - 1).to_string()),
         ]);
@@ -208,7 +208,7 @@ fn figures(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
         .filter(|(trial, _)| matches!(trial.series, "oracle" | "seed") && trial.settings == usual())
         .collect();
     let recovered = |cycles: fn(&Ran) -> f64| {
-        spread(usual.iter().map(|(trial, ran)| case.cost.recovered(trial.seed, cycles(ran))))
+        spread(usual.iter().map(|(trial, ran)| case.load.recovered(trial.seed, cycles(ran))))
     };
     let (alone, net) = (recovered(|ran| ran.cycles), recovered(Ran::total));
     let least = match case.id.as_str() {
@@ -226,7 +226,7 @@ fn figures(case: &Case, results: &Results<'_>, to: &mut Reproduction) {
     let by_key: Vec<_> = DECIDE
         .iter()
         .filter_map(|decide| {
-            let recovered = case.cost.recovered(0, find(results, "key", *decide)?.cycles);
+            let recovered = case.load.recovered(0, find(results, "key", *decide)?.cycles);
             Some(format!("{recovered:.1} % in windows of {decide}"))
         })
         .collect();
