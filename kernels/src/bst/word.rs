@@ -32,9 +32,11 @@ impl<const FOURS: usize> Word<FOURS> {
     }
 
     /// Which comes first, four letters at a time.
+    // By index, not by iterators: the instrumented build may call an iterator's functions instead of
+    // inlining them, and then touches memory several times more for each node.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
-        for (a, b) in self.0.iter().zip(&other.0) {
-            match a.cmp(b) {
+        for four in 0..FOURS {
+            match self.0[four].cmp(&other.0[four]) {
                 Ordering::Equal => {}
                 decided => return decided,
             }
