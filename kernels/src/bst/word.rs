@@ -32,8 +32,8 @@ impl<const FOURS: usize> Word<FOURS> {
     }
 
     /// Which comes first, four letters at a time.
-    // By index, not by iterators: the instrumented build may call an iterator's functions instead of
-    // inlining them, and then touches memory several times more for each node.
+    // By index, not by iterators: the instrumented build may call an iterator's functions instead
+    // of inlining them. It then touches memory several times more for each node.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         for four in 0..FOURS {
             match self.0[four].cmp(&other.0[four]) {
