@@ -166,6 +166,13 @@ impl ThreadPool {
     }
 
     /// [`scope_fifo`](crate::scope_fifo()) in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut squares = [1, 2, 3];
+    /// pool.scope_fifo(|s| squares.iter_mut().for_each(|x| s.spawn_fifo(|_| *x *= *x)));
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// ```
     pub fn scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R + Send,
@@ -193,6 +200,13 @@ impl ThreadPool {
     }
 
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()) whose tasks run in this pool.
+    ///
+    /// ```
+    /// let pool = befit::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let mut place = None;
+    /// pool.in_place_scope_fifo(|s| s.spawn_fifo(|_| place = pool.current_thread_index()));
+    /// assert!(place.is_some());
+    /// ```
     pub fn in_place_scope_fifo<'s, F, R>(&self, body: F) -> R
     where
         F: FnOnce(&ScopeFifo<'s>) -> R,
@@ -251,6 +265,7 @@ impl ThreadPool {
     /// assert_eq!((pool.yield_now(), pool.current_thread_has_pending_tasks()), (None, None));
     /// let inside = pool.install(|| (pool.yield_now(), pool.current_thread_has_pending_tasks()));
     /// assert_eq!(inside, (Some(befit::Yield::Idle), Some(false)));
+    /// assert_eq!((pool.yield_local(), pool.install(|| pool.yield_local())), (None, inside.0));
     /// ```
     pub fn yield_now(&self) -> Option<Yield> {
         self.own_worker(|worker| worker.run_one(false))

@@ -133,6 +133,20 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// Name and stack size are for `spawn` to heed: [`ThreadBuilder`] shows how. Dropping the pool
     /// waits for all of these threads, so none of them may be kept back until then.
+    ///
+    /// ```
+    /// use std::{io, thread};
+    ///
+    /// fn start(thread: befit::ThreadBuilder) -> io::Result<()> {
+    ///     let name = format!("mine-{}", thread.index());
+    ///     thread::Builder::new().name(name).spawn(|| thread.run()).map(drop)
+    /// }
+    ///
+    /// let builder = befit::ThreadPoolBuilder::new().num_threads(1);
+    /// let pool = builder.spawn_handler(start).build().unwrap();
+    /// let name = pool.install(|| thread::current().name().map(str::to_owned));
+    /// assert_eq!(name.as_deref(), Some("mine-0"));
+    /// ```
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
