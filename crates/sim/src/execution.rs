@@ -10,7 +10,7 @@ use crate::{
     clock::Ticks,
     latency, line_size,
     memory::Memory,
-    stall::{Stall, Window},
+    waits::{InFlight, Now, Waits},
 };
 
 /// Touches decoded ahead.
@@ -35,10 +35,10 @@ pub(crate) struct Hardware {
     reach: Vec<Ticks>,
     /// The same for a line in another socket's cache.
     remote: Ticks,
-    /// How many misses of a streaming run overlap.
-    parallelism: f64,
-    /// Which other misses overlap.
-    window: Window,
+    /// Which misses overlap.
+    flight: InFlight,
+    /// Per worker: what it has in flight, and the operations behind it.
+    waits: Vec<(Waits, u64)>,
     cycles_per_operation: f64,
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
@@ -83,8 +83,13 @@ impl Hardware {
                 .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
-            parallelism: machine.memory.parallelism.max(1.0),
-            window: Window::new(machine.memory.window, machine.memory.parallelism, OPERATION),
+            flight: InFlight::new(
+                machine.memory.window,
+                machine.memory.parallelism,
+                machine.memory.parallelism,
+                OPERATION,
+            ),
+            waits: vec![Default::default(); workers as usize],
             cycles_per_operation: machine.cycles_per_operation,
             shared_lines,
             stack_lines,
@@ -110,8 +115,11 @@ impl Hardware {
         self.busy[self.cores[worker.index()].0 as usize] += 1;
     }
 
-    pub(crate) fn leave(&mut self, worker: WorkerId) {
+    /// Worker `worker` stops running strands at `now`. Returns how long it waits for what is in
+    /// flight.
+    pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
+        self.waits[worker.index()].0.all(now)
     }
 
     /// Counts a line that did not come from a private cache.
@@ -127,8 +135,8 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`. Returns how long the worker waits for the bus, and how long
-    /// the line then takes.
+    /// One touch, as planned, at `now`. Returns when the bus has the line, and how long it takes
+    /// from then on.
     fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
@@ -139,11 +147,11 @@ impl Hardware {
         self.count(worker, access.found);
         match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => {
-                (Ticks::default(), self.reach[cluster.index()])
+                (now, self.reach[cluster.index()])
             }
-            Found::Remote => (Ticks::default(), self.remote),
+            Found::Remote => (now, self.remote),
             Found::Memory => (
-                self.memory.transfer(worker, line, now).since(now),
+                self.memory.transfer(worker, line, now),
                 self.reach[ClusterId::ROOT.index()],
             ),
         }
@@ -170,7 +178,6 @@ pub(crate) struct Execution<'a> {
     stride: u64,
     /// The strand's operations that are left, in the same unit.
     left: u64,
-    stall: Stall,
     /// All of the strand's operations.
     operations: u64,
 }
@@ -188,7 +195,6 @@ impl<'a> Execution<'a> {
             filled: 0,
             stride: left.checked_div(work.touches).unwrap_or(0),
             left,
-            stall: Stall::default(),
             operations,
         }
     }
@@ -204,7 +210,7 @@ impl<'a> Execution<'a> {
     ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
         let sharers = hardware.busy[core as usize].max(1);
-        let window = hardware.window.shared_by(sharers);
+        let flight = hardware.flight.shared_by(sharers);
         let cycles_per_op = hardware.cycles_per_operation * slowness * f64::from(sharers);
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
@@ -215,6 +221,7 @@ impl<'a> Execution<'a> {
                 if self.at == self.filled {
                     let (clock, ended) = self.tail(clock, until, ticks_per_op);
                     if ended {
+                        hardware.waits[worker.index()].1 += self.operations * OPERATION;
                         hardware.counts[worker.index()].instructions += self.operations;
                     }
                     return (clock, ended, made);
@@ -228,13 +235,17 @@ impl<'a> Execution<'a> {
             made += 1;
             self.left -= self.stride;
             clock += step;
-            let (queued, latency) = hardware.touch(worker, &plan, clock);
-            clock += queued;
+            let (mut waits, behind) = hardware.waits[worker.index()];
+            let mut now = Now { clock, position: behind + self.done(), pace: ticks_per_op };
+            now.clock += waits.before(now);
+            let (bus, latency) = hardware.touch(worker, &plan, now.clock);
+            clock = now.clock;
             clock += if streaming {
-                Ticks((latency.0 as f64 / hardware.parallelism) as u64)
+                waits.stream(flight, clock, latency, bus)
             } else {
-                self.stall.wait(window, self.done(), latency)
+                waits.miss(flight, now, latency + bus.since(now.clock))
             };
+            hardware.waits[worker.index()].0 = waits;
         }
         (clock, false, made)
     }

@@ -21,10 +21,10 @@ mod memory;
 mod occupancy;
 mod outcome;
 mod settings;
-mod stall;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
