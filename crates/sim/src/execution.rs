@@ -86,7 +86,7 @@ impl Hardware {
             flight: InFlight::new(
                 machine.memory.window,
                 machine.memory.parallelism,
-                machine.memory.parallelism,
+                machine.memory.streams(),
                 OPERATION,
             ),
             waits: vec![Default::default(); workers as usize],
