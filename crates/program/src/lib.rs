@@ -35,6 +35,7 @@
 //! ```
 
 mod builder;
+mod class;
 mod codec;
 mod file;
 mod footprints;
@@ -47,6 +48,7 @@ mod tree;
 mod varint;
 
 pub use builder::{BuildError, ProgramBuilder};
+pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, WorkRun};
 pub use codec::Touches;
 pub use file::{ReadError, WriteError};
 pub use footprints::Footprint;
