@@ -11,6 +11,7 @@ use crate::{
     latency, line_size,
     memory::Memory,
     waits::{InFlight, Now, Waits},
+    work,
 };
 
 /// Touches decoded ahead.
@@ -22,7 +23,7 @@ const FAR: usize = 16;
 const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
 /// the strand's.
-const OPERATION: u64 = 1 << 16;
+pub(crate) const OPERATION: u64 = 1 << 16;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -32,14 +33,15 @@ pub(crate) struct Hardware {
     memory: Memory,
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
-    reach: Vec<Ticks>,
+    pub(crate) reach: Vec<Ticks>,
     /// The same for a line in another socket's cache.
     remote: Ticks,
     /// Which misses overlap.
-    flight: InFlight,
+    pub(crate) flight: InFlight,
     /// Per worker: what it has in flight, and the operations behind it.
     waits: Vec<(Waits, u64)>,
-    cycles_per_operation: f64,
+    /// By class of strands.
+    cycles_per_operation: Vec<f64>,
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
     stack_lines: u32,
@@ -90,7 +92,7 @@ impl Hardware {
                 OPERATION,
             ),
             waits: vec![Default::default(); workers as usize],
-            cycles_per_operation: machine.cycles_per_operation,
+            cycles_per_operation: work::cycles_per_operation(program, machine),
             shared_lines,
             stack_lines,
             coarser,
@@ -106,7 +108,7 @@ impl Hardware {
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
-    fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
+    pub(crate) fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
         let line = touch.line >> self.coarser;
         if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
     }
@@ -146,14 +148,11 @@ impl Hardware {
         }
         self.count(worker, access.found);
         match access.found {
-            Found::Own(cluster) | Found::Sibling(cluster) => {
-                (now, self.reach[cluster.index()])
-            }
+            Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
             Found::Remote => (now, self.remote),
-            Found::Memory => (
-                self.memory.transfer(worker, line, now),
-                self.reach[ClusterId::ROOT.index()],
-            ),
+            Found::Memory => {
+                (self.memory.transfer(worker, line, now), self.reach[ClusterId::ROOT.index()])
+            }
         }
     }
 }
@@ -180,12 +179,13 @@ pub(crate) struct Execution<'a> {
     left: u64,
     /// All of the strand's operations.
     operations: u64,
+    class: usize,
 }
 
 impl<'a> Execution<'a> {
     pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
-        let work = program.work(strand);
-        let operations = work.loads + work.stores + work.blocks;
+        let cost = program.work(strand);
+        let operations = cost.loads + cost.stores + cost.blocks;
         let left = operations * OPERATION;
         Self {
             touches: program.touches(strand),
@@ -193,9 +193,10 @@ impl<'a> Execution<'a> {
             plans: [PrefetchPlan::default(); AHEAD],
             at: 0,
             filled: 0,
-            stride: left.checked_div(work.touches).unwrap_or(0),
+            stride: left.checked_div(cost.touches).unwrap_or(0),
             left,
             operations,
+            class: work::class(program, strand),
         }
     }
 
@@ -211,7 +212,8 @@ impl<'a> Execution<'a> {
         let (core, slowness) = hardware.cores[worker.index()];
         let sharers = hardware.busy[core as usize].max(1);
         let flight = hardware.flight.shared_by(sharers);
-        let cycles_per_op = hardware.cycles_per_operation * slowness * f64::from(sharers);
+        let cycles_per_op =
+            hardware.cycles_per_operation[self.class] * slowness * f64::from(sharers);
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
         let (mut clock, mut made) = (now, 0);

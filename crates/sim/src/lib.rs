@@ -25,6 +25,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod waits;
+pub mod work;
 
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
