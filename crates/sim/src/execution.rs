@@ -24,6 +24,10 @@ const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
 /// the strand's.
 pub(crate) const OPERATION: u64 = 1 << 16;
+/// Recorded lines of a page.
+const PAGE_LINES: u32 = 64;
+/// Cycles of a page fault.
+const FAULT: f64 = 2500.0;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -36,6 +40,10 @@ pub(crate) struct Hardware {
     pub(crate) reach: Vec<Ticks>,
     /// The same for a line in another socket's cache.
     remote: Ticks,
+    /// The price of a page's first touch: a share of the pages faulted in the plain run.
+    fault: Ticks,
+    /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
+    touched: Vec<u64>,
     /// Which misses overlap.
     pub(crate) flight: InFlight,
     /// Per worker: what it has in flight, and the operations behind it.
@@ -76,6 +84,8 @@ impl Hardware {
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
+        let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
+        let fault = Ticks::fractional(faults * FAULT);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed)
@@ -85,6 +95,12 @@ impl Hardware {
                 .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
+            fault,
+            touched: if fault == Ticks::default() {
+                Vec::new()
+            } else {
+                vec![0; (shared_lines / PAGE_LINES / 64) as usize + 1]
+            },
             flight: InFlight::new(
                 machine.memory.window,
                 machine.memory.parallelism,
@@ -134,6 +150,18 @@ impl Hardware {
                 counts.private_misses += 1;
                 counts.llc_misses += 1;
             }
+        }
+    }
+
+    /// What it costs that `line`, of this machine, comes from memory for the first time.
+    fn first_touch(&mut self, line: u32) -> Ticks {
+        let page = (line << self.coarser) / PAGE_LINES;
+        match self.touched.get_mut(page as usize / 64) {
+            Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
+                *pages |= 1 << (page % 64);
+                self.fault
+            }
+            _ => Ticks::default(),
         }
     }
 
