@@ -55,4 +55,4 @@ pub use footprints::Footprint;
 pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use stats::Stats;
-pub use tree::TreeError;
+pub use tree::{Step, TreeError};

@@ -3,7 +3,7 @@
 use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::tables::Blobs;
-use crate::tree::Tree;
+use crate::tree::{Step, Tree};
 use crate::{Class, ClassId, Declared, Meta, Op, PlaceId, StrandId, TaskId, Work, WorkRun};
 
 /// A strand, by the index of what it shares with strands like it.
@@ -70,6 +70,11 @@ impl Program {
     /// The operations of a task, in order. Constant time.
     pub fn ops(&self, task: TaskId) -> &[Op] {
         self.tree.ops(task)
+    }
+
+    /// The steps of the serial execution, the root's end the last.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        self.tree.serial()
     }
 
     /// The sizes that a task declares. Constant time.
