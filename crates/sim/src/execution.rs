@@ -178,9 +178,10 @@ impl Hardware {
         match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
             Found::Remote => (now, self.remote),
-            Found::Memory => {
-                (self.memory.transfer(worker, line, now), self.reach[ClusterId::ROOT.index()])
-            }
+            Found::Memory => (
+                self.memory.transfer(worker, line, now),
+                self.reach[ClusterId::ROOT.index()] + self.first_touch(line),
+            ),
         }
     }
 }
