@@ -135,8 +135,8 @@ pub fn record_uncalibrated(
     record_filtered(source, RecordOptions::default().filter, false, fresh, progress)
 }
 
-/// As [`record_uncalibrated`], of accesses to all lines but the one touched last: for caches of few ways, where
-/// an access to one of the last eight lines may miss. Longer recordings.
+/// As [`record_uncalibrated`], of accesses to all lines but the one touched last: for caches of few
+/// ways, where an access to one of the last eight lines may miss. Longer recordings.
 ///
 /// # Errors
 /// As [`record`].
