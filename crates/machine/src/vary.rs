@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn last_level_caches_grow_and_shrink_but_not_below_the_caches_under_them() {
-        for (factor, size) in [(0.5, "12 MiB"), (2.0, "48 MiB"), (1e-6, "384 KiB")] {
+        for (factor, size) in [(0.5, "12 MiB"), (2.0, "48 MiB"), (1e-6, "262656 B")] {
             let machine = xeon("").with_last_level(factor);
             invariants::check(&machine);
             let last = machine.cluster(machine.last_level(WorkerId(0)));
