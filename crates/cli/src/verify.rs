@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{Interrupt, Source, VerifyPlan, VerifyProgram, kernels, verified_n};
+use befit_lab::{Interrupt, Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
 use befit_machine::Machine;
 use befit_report::render_verified;
 use befit_sched::SchedulerKind;
@@ -39,6 +39,9 @@ pub(crate) struct VerifyArgs {
     /// The kernels' size, as each counts it; by default one that runs in about a second at most
     #[arg(long, value_name = "N", requires = "kernels", value_parser = count::<NonZeroU64>)]
     n: Option<NonZeroU64>,
+    /// The size of the run that the kernels' work is learnt from; by default a smaller one
+    #[arg(long, value_name = "N", requires = "kernels", value_parser = count::<NonZeroU64>)]
+    learn_n: Option<NonZeroU64>,
     /// Verify a crate of yours that uses befit, or rayon with befit's rayon-core: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
@@ -51,6 +54,10 @@ pub(crate) struct VerifyArgs {
     /// An example instead of a binary
     #[arg(long, value_name = "NAME", requires = "manifest_path")]
     example: Option<String>,
+    /// What to start your program with for the run that its work is learnt from, separated by
+    /// spaces; by default the same as for the run that is verified
+    #[arg(long, value_name = "ARGS", requires = "manifest_path", allow_hyphen_values = true)]
+    learn_args: Option<String>,
     /// Numbers of threads, separated by commas; speed-ups refer to the first
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2")]
     #[arg(value_parser = count::<NonZeroU32>)]
@@ -130,20 +137,26 @@ impl VerifyArgs {
 
     fn programs(&self) -> Vec<VerifyProgram> {
         if let Some(manifest) = &self.manifest_path {
-            let source = Source::Crate {
+            let source = |arguments| Source::Crate {
                 manifest: manifest.clone(),
                 package: self.package.clone(),
                 bin: self.bin.clone(),
                 example: self.example.clone(),
-                arguments: self.arguments.clone(),
+                arguments,
             };
-            return vec![VerifyProgram { source }];
+            let words = |line: &String| line.split_whitespace().map(str::to_owned).collect();
+            let learn = self.learn_args.as_ref().map_or_else(|| self.arguments.clone(), words);
+            let (source, learn) = (source(self.arguments.clone()), source(learn));
+            return vec![VerifyProgram { source, learn }];
         }
         let all = || kernels().into_iter().map(|(name, _)| name.to_owned()).collect();
         let names = if self.kernels.is_empty() { all() } else { self.kernels.clone() };
         let program = |name: String| {
             let n = self.n.map(NonZeroU64::get).or_else(|| verified_n(&name));
-            VerifyProgram { source: Source::Kernel { name, n, shrink: 1 } }
+            let smaller = || n.map(|n| learning_n(&name, n));
+            let learn = self.learn_n.map(NonZeroU64::get).or_else(smaller);
+            let source = |n| Source::Kernel { name: name.clone(), n, shrink: 1 };
+            VerifyProgram { source: source(n), learn: source(learn) }
         };
         names.into_iter().map(program).collect()
     }
@@ -168,13 +181,13 @@ mod tests {
     fn without_a_name_all_kernels_are_verified_at_their_verified_size() {
         let programs = parsed("").unwrap().programs();
         assert_eq!(programs.len(), kernels().len());
-        let quicksort = |n| {
-            let source = Source::Kernel { name: "quicksort".to_owned(), n: Some(n), shrink: 1 };
-            VerifyProgram { source }
+        let quicksort = |n, learn| {
+            let of = |n| Source::Kernel { name: "quicksort".to_owned(), n: Some(n), shrink: 1 };
+            VerifyProgram { source: of(n), learn: of(learn) }
         };
-        assert!(programs.contains(&quicksort(4_000_000)));
-        let programs = parsed("quicksort --n 5_000").unwrap().programs();
-        assert_eq!(programs, [quicksort(5_000)]);
+        assert!(programs.contains(&quicksort(4_000_000, 1_000_000)));
+        let programs = parsed("quicksort --n 5_000 --learn-n 70").unwrap().programs();
+        assert_eq!(programs, [quicksort(5_000, 70)]);
     }
 
     #[test]

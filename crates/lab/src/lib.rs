@@ -55,10 +55,14 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, kernels, record, record_all_lines, usual_shrink, verified_n};
+pub use recording::{
+    Source, kernels, learning_n, record, record_all_lines, record_uncalibrated, usual_shrink,
+    verified_n,
+};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
 pub use summary::{CacheUse, LevelSummary, Seconds, Spread, Summary, WorkerTime};
 pub use verify::{
-    Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan, VerifyProgram, VerifyResult,
+    LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan, VerifyProgram,
+    VerifyResult,
 };

@@ -88,9 +88,12 @@ fn verdict(results: &[VerifyResult]) -> String {
             result.threads, result.scheduler
         );
     }
-    if !results.iter().all(|result| result.calibrated) {
-        line += "; its work is not measured but assumed";
-    }
+    let work = &worst.work;
+    let _ = match work.share {
+        0.0 => write!(line, "; its work is not measured but assumed"),
+        _ if work.same => write!(line, "; its work was measured in the run that is verified"),
+        share => write!(line, "; {:.0}% of its work was learnt from {}", share * 100.0, work.from),
+    };
     line
 }
 

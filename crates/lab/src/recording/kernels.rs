@@ -55,6 +55,12 @@ pub fn verified_n(name: &str) -> Option<u64> {
     Variant::find(name).ok().map(|variant| variant.kernel.verified_n() as u64)
 }
 
+/// The n of a smaller run of the kernel `name`, from which the work of a run at `n` is learnt; `n`
+/// for an unknown one.
+pub fn learning_n(name: &str, n: u64) -> u64 {
+    Variant::find(name).map_or(n, |variant| variant.kernel.learning_n(n as usize) as u64)
+}
+
 impl Chosen {
     /// The build without instrumentation, on as many threads as the program likes and able to read
     /// lstopo's files, and the arguments.

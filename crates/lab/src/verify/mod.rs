@@ -21,14 +21,14 @@ use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
 use befit_sim::Settings;
 
-pub use result::{Millis, Verdict, Verified, VerifyMachine, VerifyResult};
+pub use result::{LearntWork, Millis, Verdict, Verified, VerifyMachine, VerifyResult};
 pub use suspect::Suspect;
 
 use crate::{
     Interrupt, LabError, NativePlan, Progress, Source, Spread,
     native::NativeProgram,
     parallel::{self, threads},
-    recording::record,
+    recording::{record, record_uncalibrated},
     summary::first_word,
 };
 
@@ -60,6 +60,29 @@ pub struct VerifyPlan {
 pub struct VerifyProgram {
     /// The program.
     pub source: Source,
+    /// Another run of the same program, from which the work of its strands is learnt. What is
+    /// verified then has no part in the prediction but its task tree and its accesses.
+    pub learn: Source,
+}
+
+impl VerifyProgram {
+    /// The recording with the work learnt from the other run, and how much of it that covers.
+    fn recording(
+        &self,
+        fresh: bool,
+        progress: &dyn Progress,
+    ) -> Result<(Program, LearntWork), LabError> {
+        let same = self.learn == self.source;
+        let learnt = record(&self.learn, fresh, progress)?;
+        let (from, calibrated) = (learnt.meta().name.clone(), learnt.work_run().is_some());
+        if same {
+            let share = if calibrated { 1.0 } else { 0.0 };
+            return Ok((learnt, LearntWork { from, share, same }));
+        }
+        let recording = record_uncalibrated(&self.source, fresh, progress)?;
+        let (recording, share) = recording.with_work_of(&learnt);
+        Ok((recording, LearntWork { from, share, same }))
+    }
 }
 
 /// The prediction of one program with one number of threads under one scheduler.
@@ -105,8 +128,8 @@ impl VerifyPlan {
         progress: &dyn Progress,
     ) -> Result<Vec<VerifyResult>, LabError> {
         let native = unless_raised(interrupt, NativeProgram::build(&program.source, progress))?;
-        let recording = record(&program.source, self.fresh, progress);
-        let recording = unless_raised(interrupt, recording)?;
+        let recording = program.recording(self.fresh, progress);
+        let (recording, work) = unless_raised(interrupt, recording)?;
         let predictions = self.predict(&recording, &self.machine, progress)?;
         let plan = |threads: &NonZeroU32| NativePlan {
             schedulers: self.schedulers.clone(),
@@ -131,6 +154,7 @@ impl VerifyPlan {
                 prediction.scheduler,
                 prediction.time.map(millis),
                 measured.map(|time| time.number() * 1e3),
+                work.clone(),
             ));
         }
         result::speed_up(&mut results);
@@ -187,8 +211,8 @@ impl VerifyPlan {
         for (program, results) in self.programs.iter().zip(results.chunks(each)) {
             // It was recorded before: this reads it. Recordings of all programs at once may not fit
             // in memory.
-            let recording = record(&program.source, false, &crate::Silent);
-            let recording = unless_raised(interrupt, recording)?;
+            let recording = program.recording(false, &crate::Silent);
+            let (recording, _) = unless_raised(interrupt, recording)?;
             let of = |machine: &Machine| {
                 let machine = machine.clone().with_workers(threads.get())?;
                 simulate(&recording, &machine, *scheduler, 1, &self.options, progress)

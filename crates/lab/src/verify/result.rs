@@ -84,8 +84,20 @@ pub struct VerifyResult {
     pub predicted_speed_up: f64,
     /// The same, measured.
     pub measured_speed_up: f64,
-    /// Whether the work of the strands was measured on this machine.
-    pub calibrated: bool,
+    /// Where the work of the strands comes from.
+    pub work: LearntWork,
+}
+
+/// Where the work of the strands of a program comes from.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LearntWork {
+    /// The command of the run that was timed, for people.
+    pub from: String,
+    /// The share of the verified program's operations that the timed run has the like of. 0: the
+    /// work was not measured but is assumed.
+    pub share: f64,
+    /// The timed run has the arguments of the verified one.
+    pub same: bool,
 }
 
 impl VerifyMachine {
@@ -135,6 +147,7 @@ impl VerifyResult {
         scheduler: SchedulerKind,
         predicted: Spread<Millis>,
         measured: Spread<Millis>,
+        work: LearntWork,
     ) -> Self {
         // JSON has no infinity: nothing is compared with no time.
         let ratio = if measured.median > 0.0 { predicted.median / measured.median } else { 0.0 };
@@ -150,7 +163,7 @@ impl VerifyResult {
             verdict: Verdict::of(ratio),
             predicted_speed_up: 1.0,
             measured_speed_up: 1.0,
-            calibrated: false,
+            work,
         }
     }
 
