@@ -87,7 +87,12 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     output: OutputArgs,
     /// What to start your program with
-    #[arg(last = true, value_name = "ARGS", requires = "manifest_path")]
+    #[arg(
+        last = true,
+        value_name = "ARGS",
+        requires = "manifest_path",
+        conflicts_with = "kernels"
+    )]
     arguments: Vec<String>,
 }
 
