@@ -333,9 +333,9 @@ impl<'a> Engine<'a> {
         Outcome {
             time: time.whole(),
             levels: levels.collect(),
-            memory_reads: caches.memory_reads(),
+            memory_reads: self.hardware.memory_reads(),
             memory_writes: caches.memory_writes(),
-            remote_hits: caches.remote_hits(),
+            remote_hits: self.hardware.remote_hits(),
             sibling_hits: caches.sibling_hits(),
             workers: workers.collect(),
             steals: steals.near + steals.far,
