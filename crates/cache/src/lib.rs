@@ -43,8 +43,14 @@ pub enum Found {
     /// private cache, for example). Only where the common cluster's cache does not hold the line
     /// itself (non-inclusive and exclusive caches).
     Sibling(ClusterId),
-    /// In a cache under another child of the root: another socket's.
-    Remote,
+    /// In a cache under another child of the root: under another last-level cache.
+    Remote {
+        /// That child. Where several have the line, one of the worker's own package before others,
+        /// and of those the next to the right, the leftmost following the rightmost.
+        from: ClusterId,
+        /// Its copy was newer than memory; no other had one then.
+        modified: bool,
+    },
     /// Nowhere: memory supplied it.
     Memory,
 }

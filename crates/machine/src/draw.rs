@@ -21,7 +21,7 @@ impl Machine {
     ///
     /// ```text
     /// xeon-7560: 32 workers on 32 cores, 2266 MHz
-    /// memory                         363 cycles  4 controllers of 8 bytes/cycle
+    /// memory                         363 cycles  4 controllers of 8 bytes/cycle, package links of 15
     /// └─ 4 × L3       24 MiB  24-way   63 cycles  inclusive
     ///    └─ 8 × L2   256 KiB   8-way    9 cycles
     ///       └─ L1     32 KiB   8-way    4 cycles
@@ -80,6 +80,12 @@ impl Machine {
         let s = if memory.controllers == 1 { "" } else { "s" };
         line.rest =
             format!("{} controller{s} of {} bytes/cycle", memory.controllers, memory.bandwidth);
+        let wires = [("fabric", memory.fabric), ("package links", memory.package_link)];
+        for (name, width) in wires {
+            if let Some(width) = width {
+                line.rest += &format!(", {name} of {width}");
+            }
+        }
         match memory.placement {
             Placement::Interleaved => {}
             Placement::FirstTouch => line.rest += ", first touch",
@@ -131,7 +137,9 @@ fn cache_line(cache: &Cache) -> Line {
         Replacement::Random => Some("random replacement"),
     };
     let line = (cache.line != crate::assumed::LINE).then(|| format!("lines of {}", cache.line));
-    let rest: Vec<&str> = [inclusion, replacement, line.as_deref()].into_iter().flatten().collect();
+    let link = cache.link.map(|l| format!("link of {} in, {} out bytes/cycle", l.read, l.write));
+    let rest: Vec<&str> =
+        [inclusion, replacement, line.as_deref(), link.as_deref()].into_iter().flatten().collect();
     let columns = [cache.size.to_string(), ways, format!("{} cycles", cache.latency.0)];
     Line { tree: cache.level.to_string(), columns, rest: rest.join(", ") }
 }
@@ -145,7 +153,7 @@ mod tests {
     fn equal_neighbours_are_drawn_once() {
         let expected = "\
 xeon-7560-ht: 64 workers on 32 cores, 2266 MHz
-memory                         363 cycles  4 controllers of 8 bytes/cycle
+memory                         363 cycles  4 controllers of 8 bytes/cycle, package links of 15
 └─ 4 × L3      24 MiB  24-way   63 cycles  inclusive
    └─ 8 × L2  256 KiB   8-way    9 cycles
       └─ L1    32 KiB   8-way    4 cycles
@@ -181,13 +189,15 @@ memory                           250 cycles  1 controller of 40 bytes/cycle
 
     #[test]
     fn whatever_is_unusual_is_written_out() {
-        let text = "(placement=firsttouch)
-                l2:1(size=1MiB line=128 ways=full replacement=plru inclusion=exclusive)
+        let text = "(placement=firsttouch fabric=9)
+                l2:1(link=7 link-write=3.5 size=1MiB line=128 ways=full replacement=plru inclusion=exclusive)
                     l1:1(size=32KiB ways=1 replacement=random) pu:1";
         let drawing = text.parse::<Machine>().unwrap().draw();
         let cache = "exclusive, tree-PLRU, lines of 128 B";
         let random = "random replacement";
-        for what in ["full", "direct", cache, random, "first touch", "1 worker on 1 core"] {
+        let wires = ["fabric of 9", "link of 7 in, 3.5 out bytes/cycle"];
+        let others = ["full", "direct", cache, random, "first touch", "1 worker on 1 core"];
+        for what in others.into_iter().chain(wires) {
             assert!(drawing.contains(what), "{what} in {drawing}");
         }
         let bound: Machine = "(controllers=4 placement=2) pu:1".parse().unwrap();

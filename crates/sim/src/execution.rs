@@ -1,7 +1,7 @@
 //! A strand on its way through the caches.
 
 use befit_cache::{Found, Hierarchy, LineAccess, PrefetchPlan};
-use befit_machine::{Cluster, ClusterId, Machine, Worker, WorkerId};
+use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
 use befit_program::{Program, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
 
@@ -36,8 +36,13 @@ pub(crate) struct Hardware {
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
     pub(crate) reach: Vec<Ticks>,
-    /// The same for a line in another socket's cache.
+    /// The same for a line in another last-level cache, of the same package and of another.
     remote: Ticks,
+    far: Ticks,
+    /// Whether clean lines that another last-level cache holds come from memory all the same.
+    clean_from_memory: bool,
+    /// How many did.
+    clean_lines: u64,
     /// The price of a page's first touch: a share of the pages faulted in the plain run.
     fault: Ticks,
     /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
@@ -93,6 +98,9 @@ impl Hardware {
                 .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
+            far: beyond(machine.memory.far_latency.0),
+            clean_from_memory: machine.memory.clean == CleanSource::Memory,
+            clean_lines: 0,
             fault,
             touched: if fault == Ticks::default() {
                 Vec::new()
@@ -144,7 +152,7 @@ impl Hardware {
         match found {
             Found::Own(cluster) if self.private[cluster.index()] => {}
             Found::Own(_) | Found::Sibling(_) => counts.private_misses += 1,
-            Found::Remote | Found::Memory => {
+            Found::Remote { .. } | Found::Memory => {
                 counts.private_misses += 1;
                 counts.llc_misses += 1;
             }
@@ -163,24 +171,49 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`. Returns when the bus has the line, and how long it takes
-    /// from then on.
+    /// One touch, as planned, at `now`. Returns when the wires have passed the line on, and how
+    /// long it takes from then on.
     fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
-        // Lines that go out take their place on the bus; no worker waits for them.
-        for _ in 0..access.written_back {
-            self.memory.transfer(worker, line, now);
+        let mut victims = access.written_back;
+        if let Found::Remote { from, modified: true } = access.found
+            && !access.invalidated
+        {
+            // Both have it from now on, and memory has it, too.
+            victims -= 1;
+            self.memory.write_shared(worker, from, line, now);
+        }
+        for _ in 0..victims {
+            self.memory.write_back(worker, line, now);
         }
         self.count(worker, access.found);
         match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
-            Found::Remote => (now, self.remote),
+            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
+                let far = self.memory.is_far(worker, from);
+                let latency = if far { self.far } else { self.remote };
+                (self.memory.supply(worker, from, now), latency)
+            }
+            Found::Remote { .. } => {
+                self.clean_lines += 1;
+                (self.memory.read(worker, line, now), self.reach[ClusterId::ROOT.index()])
+            }
             Found::Memory => (
-                self.memory.transfer(worker, line, now),
+                self.memory.read(worker, line, now),
                 self.reach[ClusterId::ROOT.index()] + self.first_touch(line),
             ),
         }
+    }
+
+    /// Lines that came from memory.
+    pub(crate) fn memory_reads(&self) -> Lines {
+        self.caches.memory_reads() + Lines(self.clean_lines)
+    }
+
+    /// Lines that came from another last-level cache.
+    pub(crate) fn remote_hits(&self) -> Lines {
+        self.caches.remote_hits() - Lines(self.clean_lines)
     }
 }
 

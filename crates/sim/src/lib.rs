@@ -26,6 +26,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod waits;
+mod wire;
 pub mod work;
 
 pub use outcome::{LevelCounts, Occupancy, Outcome};

@@ -1,73 +1,68 @@
-//! Main memory: controllers that pass a line at a time.
+//! Main memory and the wires to it: what a line passes on its way, and where pages lie.
 //!
-//! Workers are simulated a slice at a time, so their requests do not come in the order of virtual
-//! time. A queue that only knew when its last request ends would make every worker wait for all
-//! that another did later in its slice. So a controller's time is divided into *periods*, each with
-//! a count of how much of it is taken. A request takes from the first period with room, from its
-//! own on.
+//! ```text
+//!  last-level cache ══ link ══╗                            ╔══ link ══ last-level cache
+//!  last-level cache ══ link ══╬═ fabric ══ packages' links ═ fabric ══╬══ …
+//!                controller ══╝                            ╚══ controller
+//! ```
+//!
+//! Each is a [`Wire`], and those that a machine does not tell of never bind. A line takes its turn
+//! on all that it passes at once: it is there when the latest of them has it.
 
-use befit_machine::{Machine, Placement, WorkerId};
+use befit_machine::{ClusterId, Machine, Placement, WorkerId};
 
-use crate::{SimError, clock::Ticks};
+use crate::{SimError, clock::Ticks, wire::Wire};
 
-/// Lines of 64 bytes in a page of 4 KiB: what the placement of pages goes by.
+/// Bytes of a page: what the placement goes by.
 const PAGE: u64 = 4096;
 const UNPLACED: u8 = u8::MAX;
 
-/// Periods that a controller remembers. Requests further apart in time than these do not see each
-/// other.
-const PERIODS: usize = 1024;
-/// A period's length in cycles, where slots are not longer still.
-const PERIOD: u64 = 128;
-
-/// One controller's recent periods, as a ring.
-#[derive(Clone, Debug)]
-struct Controller(Vec<Period>);
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Period {
-    number: u64,
-    /// Ticks of it that are taken.
-    taken: u64,
-}
-
-impl Controller {
-    /// Takes `slot` ticks from the first period at or after `now` that has room. Returns when they
-    /// begin.
-    fn reserve(&mut self, now: Ticks, slot: u64, length: u64) -> Ticks {
-        let mut number = now.0 / length;
-        loop {
-            let period = &mut self.0[number as usize % PERIODS];
-            if period.number > number {
-                return now;
-            }
-            if period.number < number {
-                *period = Period { number, taken: 0 };
-            }
-            if period.taken + slot <= length {
-                let start = Ticks(number * length + period.taken);
-                period.taken += slot;
-                return now.max(start);
-            }
-            number += 1;
-        }
-    }
-}
-
-/// The controllers and where pages lie.
+/// The controllers, the wires between them and the last-level caches, and where pages lie.
 #[derive(Debug)]
 pub(crate) struct Memory {
     controllers: Vec<Controller>,
-    /// Length of a period: several slots.
-    period: u64,
-    /// How long a controller is busy with one line.
-    slot: Ticks,
+    /// Per package.
+    packages: Vec<Package>,
+    /// Per last-level cache.
+    links: Vec<Link>,
+    /// Per cluster directly under memory, which of `links`.
+    link_of: Vec<Option<u32>>,
+    /// Per worker: its package and its last-level cache.
+    workers: Vec<(u32, Option<u32>)>,
     lines_per_page: u32,
     placement: Placement,
     /// First touch: each page's controller, once touched.
     home: Vec<u8>,
     /// First touch: each worker's nearest controller.
     nearest: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Controller {
+    wire: Wire,
+    package: u32,
+}
+
+/// One package's wires.
+#[derive(Debug)]
+struct Package {
+    fabric: Option<Wire>,
+    /// Its link to the others, in each direction.
+    outward: Option<Wire>,
+    inward: Option<Wire>,
+}
+
+/// One last-level cache's wires.
+#[derive(Debug)]
+struct Link {
+    package: u32,
+    inward: Option<Wire>,
+    outward: Option<Wire>,
+}
+
+/// When the wire has the line; a wire that is not told of has it at once.
+fn pass(wire: &mut Option<Wire>, now: Ticks) -> Ticks {
+    wire.as_mut().map_or(now, |wire| wire.pass(now))
 }
 
 impl Memory {
@@ -86,14 +81,46 @@ impl Memory {
                 memory.bandwidth
             )));
         }
-        let slot = Ticks::fractional(line as f64 / memory.bandwidth);
+        let wire = |width: f64| Wire::new(line, width);
+        let packages = machine.workers().iter().map(|w| w.package + 1).max().unwrap_or(1);
+        let clusters = &machine.cluster(ClusterId::ROOT).children;
+        let links = clusters.iter().zip(machine.packages()).map(|(cluster, package)| {
+            let link = machine.cluster(*cluster).cache.and_then(|cache| cache.link);
+            Link {
+                package,
+                inward: link.map(|link| wire(link.read)),
+                outward: link.map(|link| wire(link.write)),
+            }
+        });
+        let mut link_of = vec![None; machine.clusters().len()];
+        for (link, cluster) in (0..).zip(clusters) {
+            link_of[cluster.index()] = Some(link);
+        }
         let lines_per_page = (PAGE / line).max(1) as u32;
         let first_touch = memory.placement == Placement::FirstTouch;
         let workers = machine.workers().len() as u64;
+        // A package's controllers stand together.
+        let package = |controller: u32| {
+            (u64::from(controller) * u64::from(packages) / u64::from(memory.controllers)) as u32
+        };
+        let controller = |c| Controller { wire: wire(memory.bandwidth), package: package(c) };
         Ok(Self {
-            controllers: vec![Controller(vec![Period::default(); PERIODS]); count as usize],
-            period: Ticks::cycles(PERIOD).0.max(4 * slot.0),
-            slot,
+            controllers: (0..count).map(controller).collect(),
+            packages: (0..packages)
+                .map(|_| Package {
+                    fabric: memory.fabric.map(wire),
+                    outward: memory.package_link.map(wire),
+                    inward: memory.package_link.map(wire),
+                })
+                .collect(),
+            links: links.collect(),
+            workers: (0..)
+                .zip(machine.workers())
+                .map(|(w, worker)| {
+                    (worker.package, link_of[machine.last_level(WorkerId(w)).index()])
+                })
+                .collect(),
+            link_of,
             lines_per_page,
             placement: memory.placement,
             home: if first_touch {
@@ -105,10 +132,76 @@ impl Memory {
         })
     }
 
-    /// Sends `line` over its controller's bus at `now`. Returns when the bus has it.
-    pub(crate) fn transfer(&mut self, worker: WorkerId, line: u32, now: Ticks) -> Ticks {
+    /// `worker` reads `line` from memory at `now`. Returns when all wires have passed it on.
+    pub(crate) fn read(&mut self, worker: WorkerId, line: u32, now: Ticks) -> Ticks {
         let controller = self.controller(worker, line);
-        self.controllers[controller].reserve(now, self.slot.0, self.period)
+        let (package, link) = self.workers[worker.index()];
+        let Controller { wire, package: home } = &mut self.controllers[controller];
+        let (home, arrives) = (*home, wire.pass(now));
+        arrives.max(self.between(home, package, now)).max(self.enter(link, now))
+    }
+
+    /// `worker` reads a line from the last-level cache of cluster `from`. Returns when all wires
+    /// have passed it on.
+    pub(crate) fn supply(&mut self, worker: WorkerId, from: ClusterId, now: Ticks) -> Ticks {
+        let (package, link) = self.workers[worker.index()];
+        let Some(supplier) = self.link_of[from.index()] else { return now };
+        let Link { package: home, outward, .. } = &mut self.links[supplier as usize];
+        let (home, leaves) = (*home, pass(outward, now));
+        leaves.max(self.between(home, package, now)).max(self.enter(link, now))
+    }
+
+    /// A line leaves the last-level cache of `worker`, which had it modified. No worker waits.
+    pub(crate) fn write_back(&mut self, worker: WorkerId, line: u32, now: Ticks) {
+        let (package, link) = self.workers[worker.index()];
+        if let Some(link) = link {
+            pass(&mut self.links[link as usize].outward, now);
+        }
+        self.write(worker, package, line, now);
+    }
+
+    /// A modified line that the cache of cluster `from` has just supplied to `worker` goes to
+    /// memory as well. It has left that cache already.
+    pub(crate) fn write_shared(
+        &mut self,
+        worker: WorkerId,
+        from: ClusterId,
+        line: u32,
+        now: Ticks,
+    ) {
+        let supplier = self.link_of[from.index()].map(|link| self.links[link as usize].package);
+        self.write(worker, supplier.unwrap_or(0), line, now);
+    }
+
+    /// Whether the cluster directly under memory is of another package than `worker`.
+    pub(crate) fn is_far(&self, worker: WorkerId, from: ClusterId) -> bool {
+        let link = self.link_of[from.index()].map(|link| &self.links[link as usize]);
+        link.is_some_and(|link| link.package != self.workers[worker.index()].0)
+    }
+
+    /// From a package to the controller of `line`.
+    fn write(&mut self, worker: WorkerId, package: u32, line: u32, now: Ticks) {
+        let controller = self.controller(worker, line);
+        self.between(package, self.controllers[controller].package, now);
+        self.controllers[controller].wire.pass(now);
+    }
+
+    /// Through the fabric of a package and, where it is another, over both links and through its
+    /// fabric.
+    fn between(&mut self, from: u32, to: u32, now: Ticks) -> Ticks {
+        let mut arrives = pass(&mut self.packages[from as usize].fabric, now);
+        if from != to {
+            arrives = arrives.max(pass(&mut self.packages[from as usize].outward, now));
+            let package = &mut self.packages[to as usize];
+            arrives = arrives.max(pass(&mut package.inward, now));
+            arrives = arrives.max(pass(&mut package.fabric, now));
+        }
+        arrives
+    }
+
+    /// Into a last-level cache.
+    fn enter(&mut self, link: Option<u32>, now: Ticks) -> Ticks {
+        link.map_or(now, |link| pass(&mut self.links[link as usize].inward, now))
     }
 
     fn controller(&mut self, worker: WorkerId, line: u32) -> usize {
@@ -123,28 +216,5 @@ impl Memory {
                 usize::from(*home)
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_waits_only_for_what_comes_before_it_in_time() {
-        let mut controller = Controller(vec![Period::default(); PERIODS]);
-        // Another worker's slice reserved 10 of every 100 ticks, up to far ahead.
-        for i in 0..40 {
-            assert_eq!(controller.reserve(Ticks(i * 100), 10, 400), Ticks(i * 100));
-        }
-        let start = controller.reserve(Ticks(50), 10, 400);
-        assert!(start <= Ticks(50), "{start:?}");
-    }
-
-    #[test]
-    fn a_full_period_sends_requests_to_the_next() {
-        let mut controller = Controller(vec![Period::default(); PERIODS]);
-        let starts: Vec<_> = (0..9).map(|_| controller.reserve(Ticks(0), 100, 400).0).collect();
-        assert_eq!(starts, [0, 100, 200, 300, 400, 500, 600, 700, 800]);
     }
 }

@@ -19,7 +19,8 @@ pub struct Outcome {
     pub memory_reads: Lines,
     /// Lines written back to memory.
     pub memory_writes: Lines,
-    /// Last-level misses served by a cache under another child of the root: another socket's.
+    /// Last-level misses served by another last-level cache. Clean lines that one holds are not
+    /// among them where the machine takes those from memory.
     pub remote_hits: Lines,
     /// Misses served by another worker's cache below a common cache that did not hold the line.
     pub sibling_hits: Lines,

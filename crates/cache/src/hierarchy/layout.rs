@@ -4,7 +4,7 @@
 //! private L1 and L2, say. The directory has one bit per chain, not per cache: half as many on most
 //! machines.
 
-use befit_machine::{Cache, Cluster, Inclusion, Machine, Worker};
+use befit_machine::{Cache, Cluster, ClusterId, Inclusion, Machine, Worker};
 
 use crate::{
     CacheError,
@@ -121,6 +121,48 @@ pub(super) struct Layout {
     /// Per step, `words` words: the chains that have the line once an access filled the path up to
     /// here.
     pub(super) filled: Vec<u64>,
+    /// Per chain, which child of the root it is under.
+    pub(super) roots: Vec<u32>,
+    /// The children of the root.
+    pub(super) outermost: Outermost,
+}
+
+/// The children of the root, from left to right.
+#[derive(Clone, Debug)]
+pub(super) struct Outermost {
+    clusters: Vec<ClusterId>,
+    packages: Vec<u32>,
+    /// Per worker: its package, and the child that it stands under, or the next to the right.
+    workers: Vec<(u32, u32)>,
+}
+
+impl Outermost {
+    fn new(machine: &Machine) -> Self {
+        let clusters = machine.cluster(ClusterId::ROOT).children.clone();
+        let end = |c: &ClusterId| machine.cluster(*c).workers.end;
+        let place = |w: u32| clusters.iter().filter(|c| end(c) <= w).count() as u32;
+        let of = |(w, worker): (u32, &Worker)| (worker.package, place(w));
+        let workers = (0..).zip(machine.workers()).map(of).collect();
+        Self { clusters, packages: machine.packages(), workers }
+    }
+
+    /// Whether these two are of one package.
+    pub(super) fn are_near(&self, one: u32, other: u32) -> bool {
+        self.packages[one as usize] == self.packages[other as usize]
+    }
+
+    /// The cluster of child number `child`.
+    pub(super) fn cluster(&self, child: u32) -> ClusterId {
+        self.clusters[child as usize]
+    }
+
+    /// How far `child` is from `worker`: among those that have a line, the nearest supplies it.
+    #[inline(always)]
+    pub(super) fn distance(&self, worker: usize, child: u32) -> u32 {
+        let ((package, own), count) = (self.workers[worker], self.clusters.len() as u32);
+        let right = (child + count - own) % count;
+        right + if self.packages[child as usize] == package { 0 } else { count }
+    }
 }
 
 /// How error messages name the cache of cluster number `cluster`.
@@ -200,7 +242,10 @@ impl Layout {
             others: Vec::new(),
             filled: Vec::new(),
             below_step: Vec::new(),
+            roots: Vec::new(),
+            outermost: Outermost::new(machine),
         };
+        layout.roots = layout.chains.iter().map(|chain| layout.root(chain)).collect();
         layout.mark_below();
         for (i, worker) in workers.iter().enumerate() {
             layout.add_path(i, worker)?;
@@ -218,6 +263,14 @@ impl Layout {
             filled: &self.filled[start * H..end * H],
             others: &self.others[worker * H..][..H],
         }
+    }
+
+    /// Which child of the root the chain is under.
+    fn root(&self, chain: &Chain) -> u32 {
+        let outer = chain.caches[chain.caches.len() - 1];
+        let top = above(&self.caches, outer).last().unwrap_or(outer);
+        let clusters = self.outermost.clusters.iter();
+        clusters.take_while(|cluster| cluster.0 != top + 1).count() as u32
     }
 
     fn mark_below(&mut self) {

@@ -45,7 +45,9 @@ use layout::Layout;
 /// assert_eq!(caches.access(near, 42, true).found, Found::Own(machine.workers()[0].leaf));
 /// // Another socket reads it: the modified copy is written back and both share the line.
 /// let access = caches.access(far, 42, false);
-/// assert_eq!((access.found, access.written_back), (Found::Remote, 1));
+/// let from = machine.last_level(near);
+/// let expected = Found::Remote { from, modified: true };
+/// assert_eq!((access.found, access.written_back), (expected, 1));
 /// // A write takes the line away from the others.
 /// assert!(caches.access(far, 42, true).invalidated);
 /// ```

@@ -5,8 +5,8 @@ use super::Preset;
 macro_rules! text {
     ($threads:literal) => {
         concat!(
-            "(mhz=2266 latency=363 remote=363 controllers=4 bandwidth=8 parallelism=10 window=64
-            operation=1) pack:4
+            "(mhz=2266 latency=363 remote=363 clean=cache controllers=4 bandwidth=8 package-link=15
+            parallelism=10 streams=12.5 window=64 operation=1) pack:4
              l3:1(size=24MiB ways=24 latency=63 inclusion=inclusive) core:8
              l2:1(size=256KiB ways=8 latency=9) l1:1(size=32KiB ways=8 latency=4) pu:",
             $threads
@@ -23,6 +23,10 @@ macro_rules! text {
 /// | memory latency | 160 ns = 363 cycles | the same table |
 /// | bandwidth | 18 GB/s a socket = 8 bytes a cycle | the same page: Intel expected 36 GB/s of STREAM from two sockets; 25 to 29 were measured with plain builds |
 /// | remote latency | 363 cycles | estimate: on the two-socket Nehalem, a clean line in the other socket's L3 takes as long as local memory (63 against 65 ns; Molka et al., PACT 2009) |
+/// | streams | 12.5 | 160 ns × the 5 GB/s that one thread gets (same page) / 64 bytes |
+/// | package link | 34 GB/s = 15 bytes a cycle | three QPI links to the three other sockets at 6.4 GT/s × 2 bytes = 12.8 GB/s in each direction (Intel, "An Introduction to the Intel QuickPath Interconnect", 2009); of nine flits eight carry a line |
+/// | clean lines | from the other cache | MESIF's forward state (the same introduction) |
+/// | link, fabric | none | not known: the ring of an L3 passes far more than its memory and links |
 /// | parallelism | 10 | the core's ten line-fill buffers; 10 × 64 bytes in 160 ns are 4 GB/s, against 5 GB/s measured on one thread (same page) |
 /// | window | 64 operations | 128 instructions in flight (the manual), at about two an operation |
 ///
@@ -49,6 +53,10 @@ pub(super) const XEON_7560_HT: Preset = Preset {
 /// | bandwidth | 10 GB/s a socket = 4 bytes a cycle | estimate: the AnandTech page puts the 2435, which has the same two DDR2-800 channels, at 21 GB/s of STREAM for two sockets; peak 12.8 a socket |
 /// | remote latency | 300 cycles | estimate: memory's, and a hop of 20 ns |
 /// | parallelism | 8 | estimate: eight misses of a core in flight |
+/// | streams | 8 | not known: taken as the parallelism, with which one thread gets 5 GB/s |
+/// | package link | 7.1 GB/s = 2.8 bytes a cycle | estimate: two coherent HyperTransport links a socket (four in a square) at 2 GT/s × 2 bytes = 4 GB/s in each direction; eight bytes of header a line |
+/// | clean lines | from memory | in AMD's MOESI only an owner, whose copy is modified, supplies a line (AMD64 Architecture Programmer's Manual 2, 24593, section 7.3) |
+/// | link, fabric | none | not known: the crossbar passes more than memory and links |
 /// | window | 36 operations | 72 macro-ops in flight (the guide), at about two an operation |
 ///
 /// Operations cost 1.2 cycles: a 3-wide core, against the assumed 1 cycle of 4-wide ones
@@ -62,8 +70,8 @@ pub(super) const XEON_7560_HT: Preset = Preset {
 pub(super) const OPTERON_8380: Preset = Preset {
     name: "opteron-8380",
     about: "4 sockets × 4 cores, L3 6 MiB a socket (CATS's machine)",
-    text: "(mhz=2500 latency=250 remote=300 controllers=4 bandwidth=4 parallelism=8 window=36
-            operation=1.2) pack:4
+    text: "(mhz=2500 latency=250 remote=300 clean=memory controllers=4 bandwidth=4 package-link=2.8
+            parallelism=8 streams=8 window=36 operation=1.2) pack:4
            l3:1(size=6MiB ways=48 latency=56 inclusion=noninclusive) core:4
            l2:1(size=512KiB ways=16 latency=16) l1:1(size=64KiB ways=2 latency=3) pu:1",
 };
@@ -96,7 +104,12 @@ pub(super) const GEMS_SPARC: Preset = Preset {
 /// | L3 latency | 34 cycles | 50 cycles | the same table; the guide's average |
 /// | memory latency | 122 ns = 275 cycles | 120 ns = 288 cycles | the same table (one NUMA node a socket); 9654: estimate, Rome's with DDR5 |
 /// | bandwidth a socket | 154 GB/s = 68 bytes a cycle | 345 GB/s = 144 bytes a cycle | estimates: three quarters of the peak of 8 channels DDR4-3200 (204.8) and 12 channels DDR5-4800 (460.8), as STREAM usually attains |
-/// | remote latency | as memory | as memory; 480 cycles with two sockets | estimates: another chiplet's answer passes the I/O die as memory's does; across sockets some 200 ns |
+/// | remote latency | as memory | as memory; 480 cycles from the other socket | estimates: another chiplet's data passes the I/O die as memory's does; across sockets some 200 ns |
+/// | link of an L3 | 23.5 GB/s in, 11.7 out = 10.4 and 5.2 bytes a cycle | 57.6 GB/s in, 28.8 out = 24 and 12 bytes a cycle | 32 bytes in and 16 out per cycle of the fabric's clock for each chiplet (AMD's Zen 2 presentation at Hot Chips 31, 2019; Zen 4's narrow mode, from memory), which is 1467 MHz on Rome and 1800 on Genoa. Two L3s of Rome share a chiplet's: each is given half, which is too little for one alone |
+/// | fabric | none | none | not known: the I/O die is not told to pass less than memory and links |
+/// | package link | | 192 GB/s = 80 bytes a cycle | estimate: three of the at most four xGMI links, 16 lanes at 32 GT/s = 64 GB/s in each direction |
+/// | clean lines | from memory | from memory | the probe filter knows owners, and only a modified copy is asked for (AMD's MOESI, as at `opteron-8380`); estimate for Zen 4 |
+/// | streams | 40 | 50 | estimates: 122 ns × 21 GB/s and 120 ns × 27 GB/s of one core / 64 bytes |
 /// | parallelism | 22 | 24 | the cores' miss buffers (the guides) |
 /// | window | 112 operations | 160 operations | 224 and 320 macro-ops in flight (the guides), at about two an operation |
 ///
@@ -110,26 +123,26 @@ pub(super) const GEMS_SPARC: Preset = Preset {
 pub(super) const EPYC_7742: Preset = Preset {
     name: "epyc-7742",
     about: "16 chiplet halves × 4 cores, L3 16 MiB each",
-    text: "(mhz=2250 latency=275 remote=275 controllers=1 bandwidth=68 parallelism=22 window=112
-            operation=1)
-           l3:16(size=16MiB ways=16 latency=34) core:4
+    text: "(mhz=2250 latency=275 remote=275 clean=memory controllers=1 bandwidth=68 parallelism=22
+            streams=40 window=112 operation=1)
+           l3:16(size=16MiB ways=16 latency=34 link=10.4 link-write=5.2) core:4
            l2:1(size=512KiB ways=8 latency=13) l1:1(size=32KiB ways=8 latency=4) pu:1",
 };
 
 pub(super) const EPYC_9654: Preset = Preset {
     name: "epyc-9654",
     about: "12 chiplets × 8 cores, L3 32 MiB each",
-    text: "(mhz=2400 latency=288 remote=288 controllers=1 bandwidth=144 parallelism=24 window=160
-            operation=0.8)
-           l3:12(size=32MiB ways=16 latency=50) core:8
+    text: "(mhz=2400 latency=288 remote=288 clean=memory controllers=1 bandwidth=144 parallelism=24
+            streams=50 window=160 operation=0.8)
+           l3:12(size=32MiB ways=16 latency=50 link=24 link-write=12) core:8
            l2:1(size=1MiB ways=8 latency=14) l1:1(size=32KiB ways=8 latency=4) pu:1",
 };
 
 pub(super) const EPYC_9654_2P: Preset = Preset {
     name: "epyc-9654-2p",
     about: "2 sockets of epyc-9654",
-    text: "(mhz=2400 latency=288 remote=480 controllers=2 bandwidth=144 parallelism=24 window=160
-            operation=0.8) pack:2
-           l3:12(size=32MiB ways=16 latency=50) core:8
+    text: "(mhz=2400 latency=288 remote=288 far=480 clean=memory controllers=2 bandwidth=144
+            package-link=80 parallelism=24 streams=50 window=160 operation=0.8) pack:2
+           l3:12(size=32MiB ways=16 latency=50 link=24 link-write=12) core:8
            l2:1(size=1MiB ways=8 latency=14) l1:1(size=32KiB ways=8 latency=4) pu:1",
 };

@@ -17,12 +17,20 @@ impl Attributes {
         self.text(key).map(parse).transpose()
     }
 
+    fn set(&self, key: &str) -> Option<Bitmap> {
+        self.text(key).and_then(Bitmap::parse)
+    }
+
     fn needed<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
         self.number(key)?.ok_or_else(|| {
             format!("an object of type {} has no {key}", self.text("type").unwrap_or("?"))
         })
     }
 }
+
+/// Sets of the PUs that are online (hwloc 1), and that processes are allowed to use: hwloc leaves
+/// the others in the tree where it is asked to.
+const USABLE: [&str; 2] = ["online_cpuset", "allowed_cpuset"];
 
 struct Open {
     kind: Kind,
@@ -60,11 +68,13 @@ pub(super) struct Reading {
     open: Vec<Open>,
     kinds: Vec<CpuKind>,
     model_mhz: Option<u32>,
-    /// The CPUs that the program that wrote the file might use, as the outermost object tells.
-    allowed: Option<Bitmap>,
     nodes: u32,
     objects: usize,
     seen_topology: bool,
+    /// The machine's PUs that may be used: those of each of these sets.
+    usable: Vec<Bitmap>,
+    /// The NUMA nodes whose memory may be used, where told.
+    usable_nodes: Option<Bitmap>,
 }
 
 impl Reading {
@@ -74,10 +84,11 @@ impl Reading {
             open: Vec::new(),
             kinds: Vec::new(),
             model_mhz: None,
-            allowed: None,
             nodes: 0,
             objects: 0,
             seen_topology: false,
+            usable: Vec::new(),
+            usable_nodes: None,
         }
     }
 
@@ -127,24 +138,30 @@ impl Reading {
             return Err(format!("more than {} objects", 8 * MOST_OBJECTS));
         }
         let kind = attributes.text("type").ok_or("an object has no type")?;
-        let allowed = attributes.text("allowed_cpuset").and_then(Bitmap::parse);
-        if self.allowed.is_none() {
-            self.allowed.clone_from(&allowed);
-        }
         Ok(match kind {
             "PU" => {
-                // hwloc 1.x tells of each PU whether it is online and allowed, 2.x and 3.x of the
-                // machine which are allowed.
-                let online = attributes.text("online_cpuset").and_then(Bitmap::parse);
-                let os_index = attributes.needed("os_index")?;
-                let left_out = online.is_some_and(|set| set.is_empty())
-                    || allowed.is_some_and(|set| !set.contains(os_index))
-                    || self.allowed.as_ref().is_some_and(|set| !set.contains(os_index));
-                if left_out { Kind::Ignored } else { Kind::Worker(os_index) }
+                let number = attributes.needed("os_index")?;
+                // Of hwloc 1 each PU tells it, too.
+                let own = USABLE.iter().filter_map(|key| attributes.set(key));
+                let told = own.into_iter().all(|set| !set.is_empty());
+                let usable = told && self.usable.iter().all(|set| set.contains(number));
+                if usable { Kind::Worker(number) } else { Kind::Ignored }
+            }
+            "Machine" => {
+                self.usable.extend(USABLE.iter().filter_map(|key| attributes.set(key)));
+                self.usable_nodes = attributes.set("allowed_nodeset");
+                Kind::Group
             }
             "Core" => Kind::Core,
             "Package" | "Socket" => Kind::Package,
-            "NUMANode" | "Node" => Kind::Node,
+            "NUMANode" | "Node" => {
+                let number = attributes.number("os_index")?;
+                let usable = self.usable_nodes.as_ref().zip(number);
+                match usable.is_none_or(|(nodes, number)| nodes.contains(number)) {
+                    true => Kind::Node,
+                    false => Kind::Group,
+                }
+            }
             "Bridge" | "PCIDev" | "OSDev" | "Misc" => Kind::Ignored,
             // 1.x has one type for all caches.
             _ if kind == "Cache" || is_cache(kind) => self.cache(attributes)?,

@@ -51,6 +51,42 @@ fn a_file_of_hwloc_1_is_read() {
     assert_eq!(m.clusters().len(), 1 + 3 + 2);
 }
 
+/// Two packages of two cores with an L2 each; the machine has these attributes.
+fn two_packages(machine: &str, pu: &str) -> String {
+    let core = |cpu: u32| {
+        let pu = format!(r#"<object type="PU" os_index="{cpu}" {pu}/>"#);
+        let l2 = r#"type="L2Cache" cache_size="262144" depth="2""#;
+        format!(r#"<object {l2}><object type="Core">{pu}</object></object>"#)
+    };
+    let package = |n: u32| {
+        let node = format!(r#"<object type="NUMANode" os_index="{n}"/>"#);
+        let cores = core(2 * n) + &core(2 * n + 1);
+        format!(r#"<object type="Package" os_index="{n}">{node}{cores}</object>"#)
+    };
+    let packages = package(0) + &package(1);
+    format!(
+        r#"<topology version="3.0"><object type="Machine" {machine}>{packages}</object></topology>"#
+    )
+}
+
+#[test]
+fn pus_that_are_not_allowed_or_offline_are_left_out_with_their_caches_and_nodes() {
+    for (machine, pu, left, nodes) in [
+        ("", "", &[0, 1, 2, 3][..], 2),
+        (r#"allowed_cpuset="0x3" allowed_nodeset="0x1""#, "", &[0, 1], 1),
+        (r#"allowed_cpuset="0x6" allowed_nodeset="0x3""#, "", &[1, 2], 2),
+        (r#"allowed_cpuset="0xf" online_cpuset="0x7""#, "", &[0, 1, 2], 2),
+        (r#"allowed_cpuset="0xf...f""#, "", &[0, 1, 2, 3], 2),
+    ] {
+        let m = read(&two_packages(machine, pu));
+        assert_eq!(cpus(&m), left, "{machine}");
+        assert_eq!((m.clusters().len(), m.memory.controllers), (1 + left.len(), nodes));
+    }
+    assert_eq!(read(&two_packages("", "")).packages(), [0, 0, 1, 1]);
+    let own = r#"allowed_cpuset="0x0""#;
+    assert!(message(&two_packages("", own)).contains("machine: has no worker"));
+}
+
 #[test]
 fn the_machine_is_named_after_its_file_and_so_is_the_error_of_one_that_cannot_be_read() {
     let dir = tempfile::tempdir().unwrap();

@@ -95,7 +95,7 @@ impl Core {
         let access = self.caches.access(self.worker, self.line(line), write);
         let at = match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => cluster,
-            Found::Remote | Found::Memory => ClusterId::ROOT,
+            Found::Remote { .. } | Found::Memory => ClusterId::ROOT,
         };
         (access, self.reach[at.index()])
     }

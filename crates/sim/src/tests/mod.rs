@@ -3,6 +3,7 @@
 mod costs;
 mod fidelity;
 mod policies;
+mod wires;
 
 use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};

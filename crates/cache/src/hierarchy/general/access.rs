@@ -1,7 +1,10 @@
 //! The way of one access through the caches.
 
+use befit_machine::WorkerId;
+
 use super::{
     General, On,
+    coherence::bits,
     directory::{assign, take},
 };
 use crate::{
@@ -71,14 +74,15 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         model: &mut General,
         steps: Steps,
         private: usize,
-        LineAccess { line, write, .. }: LineAccess,
+        access: LineAccess,
         mut way: Way,
     ) -> Access {
+        let LineAccess { line, write, .. } = access;
         // Within a private chain, a dirty line has no other sharers, and a read needs no leave.
-        let mut access = if way.found < private && (!write || way.entry & DIRTY != 0) {
+        let mut outcome = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
         } else {
-            self.consult(model, steps, line, write, &mut way)
+            self.consult(model, steps, access, &mut way)
         };
         if way.found > 0 && steps.steps.get(way.found).is_some_and(|s| s.victims_only) {
             self.leave_victim_cache(model, steps, line, way.found);
@@ -86,9 +90,9 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         // From the step that has the line on there are no victims.
         join_victims(self.layout, steps, &mut way.victims);
         for (i, entry) in way.victims.iter().enumerate().take(steps.steps.len()).rev() {
-            access.written_back += self.evict_from(model, steps, i, *entry);
+            outcome.written_back += self.evict_from(model, steps, i, *entry);
         }
-        access
+        outcome
     }
 
     /// Looks for the line above the innermost cache, taking it in on the way.
@@ -120,8 +124,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         self,
         model: &mut General,
         steps: Steps,
-        line: u32,
-        write: bool,
+        LineAccess { worker, line, write }: LineAccess,
         way: &mut Way,
     ) -> Access {
         let depth = steps.steps.len();
@@ -155,17 +158,24 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         if let Some(step) = steps.steps.get(way.found) {
             access.found = Found::Own(cluster_of(step.cache));
         } else if any != 0 {
-            access.found = self.elsewhere(model, steps, &others);
+            access.found = self.elsewhere(model, steps, &others, worker);
         } else {
             model.totals.memory_reads.0 += 1;
         }
         if any != 0 && write {
-            self.invalidate(model, line, &others);
+            let was_dirty = self.invalidate(model, line, &others, modified);
             access.invalidated = true;
+            if let Found::Remote { modified, .. } = &mut access.found {
+                *modified = was_dirty;
+            }
         } else if any != 0 && modified {
             let on_no_path = way.found == depth;
             let (written, brought_in) = self.downgrade(model, steps, line, &others, on_no_path);
             access.written_back += written;
+            if let Found::Remote { modified, .. } = &mut access.found {
+                // Nothing is common to both, so a modified copy goes to memory.
+                *modified = written > 0;
+            }
             if brought_in {
                 // Another line had to leave, so that the flags of the entries in flight may be
                 // wrong about the caches above.
@@ -179,9 +189,16 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         access
     }
 
-    /// Where a line is that is on no cache of the path, but in some of the chains `others`.
+    /// Where a line is that is on no cache of the path, but in some of the chains `others`. Whether
+    /// a copy elsewhere is modified is seen later.
     #[inline(always)]
-    fn elsewhere(self, model: &mut General, steps: Steps, others: &[u64; H]) -> Found {
+    fn elsewhere(
+        self,
+        model: &mut General,
+        steps: Steps,
+        others: &[u64; H],
+        worker: WorkerId,
+    ) -> Found {
         match steps.common(others) {
             Some(cache) => {
                 model.totals.sibling_hits.0 += 1;
@@ -189,7 +206,13 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             }
             None => {
                 model.totals.remote_hits.0 += 1;
-                Found::Remote
+                let (layout, outermost) = (self.layout, &self.layout.outermost);
+                let nearest = bits(*others)
+                    .map(|chain| layout.roots[chain as usize])
+                    .min_by_key(|child| outermost.distance(worker.index(), *child));
+                // There is at least one.
+                let from = outermost.cluster(nearest.unwrap_or_default());
+                Found::Remote { from, modified: false }
             }
         }
     }

@@ -19,12 +19,21 @@ pub(super) fn bits<const H: usize>(words: [u64; H]) -> impl Iterator<Item = u32>
 
 impl<L: Lanes, const H: usize> On<'_, L, H> {
     /// A write takes the line away from the chains `others`. A modified copy goes to the writer.
+    /// `modified`: the directory's bit before. Returns whether there was a modified copy.
     #[inline(always)]
-    pub(super) fn invalidate(self, model: &mut General, line: u32, others: &[u64; H]) {
+    pub(super) fn invalidate(
+        self,
+        model: &mut General,
+        line: u32,
+        others: &[u64; H],
+        modified: bool,
+    ) -> bool {
+        let mut was_dirty = false;
         for chain in bits(*others) {
             for cache in &self.layout.chains[chain as usize].caches {
                 let info = &self.layout.caches[*cache as usize];
-                if model.store.remove(self.lanes, &info.geometry, line).is_some() {
+                if let Some(entry) = model.store.remove(self.lanes, &info.geometry, line) {
+                    was_dirty |= if info.tracked { modified } else { entry & DIRTY != 0 };
                     model.counts[*cache as usize].invalidations.0 += 1;
                     model.directory.set(line, info.lost);
                 }
@@ -33,6 +42,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         for (word, gone) in model.directory.row_mut(line).iter_mut().zip(others) {
             *word &= !gone;
         }
+        was_dirty
     }
 
     /// A read of a line that some of the chains `others` may hold modified: that copy is written

@@ -5,14 +5,16 @@
 
 use std::hint::select_unpredictable;
 
+use befit_machine::ClusterId;
+
 use super::{
     Caches, Inclusive, PENDING, PrefetchPlan, Shape,
     plan::Planned,
-    rows::{CORES, MODIFIED, MOST_WORKERS, place},
+    rows::{CORES, MODIFIED, MOST_WORKERS, SOCKETS, place},
     worker::{INNER, LAST, OUTER, REMOTE, WorkerState},
 };
 use crate::{
-    Access,
+    Access, Found,
     lanes::{EMPTY, LINE, NO_TAG, Short},
     sets::{DIRTY, ORPHAN},
 };
@@ -94,6 +96,9 @@ impl Inclusive {
         worker.found[nearest % worker.found.len()] += 1;
         worker.shared += shared >> 63;
         let found = worker.outcomes[nearest % worker.outcomes.len()];
+        let remote =
+            Found::Remote { from: caches.supplier(worker, others), modified: before >> 63 != 0 };
+        let found = select_unpredictable(nearest == REMOTE, remote, found);
         *outcome = Access { found, invalidated: false, written_back: (shared >> 63) as u8 };
         let cleaned = if others & 0u64.wrapping_sub(written >> 63) != 0 {
             caches.invalidate(lanes, plan.all(), others);
@@ -143,6 +148,19 @@ fn beyond() -> ! {
 }
 
 impl Caches {
+    /// The last-level cache that supplies a line which is in those of `others` only: one of the
+    /// worker's package if there is any, and of those the next to the right.
+    #[inline(always)]
+    fn supplier(&self, worker: &WorkerState, others: u64) -> ClusterId {
+        let all = others & SOCKETS;
+        let near = all & worker.package;
+        let near = select_unpredictable(near != 0, near, all);
+        let right = near & worker.right;
+        let right = select_unpredictable(right != 0, right, near);
+        let socket = (right >> 32).trailing_zeros() as usize;
+        self.sockets[socket % self.sockets.len()]
+    }
+
     /// A write to a line that is clean in a cache of the worker's pair. Returns whether others had
     /// it.
     #[inline(never)]

@@ -30,6 +30,8 @@ mod rows;
 mod shape;
 mod worker;
 
+use befit_machine::ClusterId;
+
 use crate::{
     lanes::{Entries, Tags},
     sets::ORPHAN,
@@ -71,6 +73,8 @@ struct Caches {
     rows: Rows,
     /// Lines lost to other workers' writes, by level and by core or socket.
     lost: [[u64; MOST_CORES]; 3],
+    /// The clusters of the last-level caches, socket by socket.
+    sockets: [ClusterId; 16],
 }
 
 impl Inclusive {

@@ -1,5 +1,7 @@
 //! One worker: where the sets of its caches are, its masks of sharers, and its counts.
 
+use befit_machine::ClusterId;
+
 use super::{
     Caches, Inclusive, Rows, Shape, Starts,
     rows::{MODIFIED, MOST_CORES, MOST_WORKERS, SOCKETS, TO_LOST, core_bit, socket_bit},
@@ -51,8 +53,12 @@ pub(super) struct WorkerState {
     pub(super) lost: u64,
     /// In the second word, the bits of a line that its core lost.
     pub(super) private_lost: u64,
-    /// The outcomes, by where the line was found.
+    /// The outcomes, by where the line was found, but for one found in another socket.
     pub(super) outcomes: [Found; 5],
+    /// In the first word of a row, the bits of the other sockets of its package.
+    pub(super) package: u64,
+    /// The bits of the sockets to the right of its own.
+    pub(super) right: u64,
     /// Its accesses, by where they found their line.
     pub(super) found: [u64; 5],
     /// Modified lines of other sockets that it read: they went to memory then.
@@ -100,7 +106,9 @@ impl Inclusive {
                 below: 0,
                 lost: socket_bit(socket) << TO_LOST,
                 private_lost: core_bit(core) | core_bit(core) << 32,
-                outcomes: [own(inner), own(outer), own(last), Found::Remote, Found::Memory],
+                outcomes: [own(inner), own(outer), own(last), Found::Memory, Found::Memory],
+                package: 0,
+                right: SOCKETS & !(socket_bit(socket) | (socket_bit(socket) - 1)),
                 found: [0; 5],
                 writebacks: [0; 3],
                 coherence_misses: [0; 3],
@@ -112,6 +120,10 @@ impl Inclusive {
         for worker in &mut workers {
             worker.others = held & !worker.held;
             worker.other_sockets = worker.others & SOCKETS;
+            let near = |other: &usize| layout.outermost.are_near(worker.socket, *other as u32);
+            let near = (0..sockets.len()).filter(near);
+            worker.package = near.fold(0, |near, socket| near | socket_bit(socket as u32));
+            worker.package &= worker.others;
             let below = all.iter().filter(|(_, socket)| *socket == worker.socket);
             worker.below = below.fold(0, |below, (core, _)| below | core_bit(*core));
         }
@@ -126,6 +138,10 @@ impl Inclusive {
             last: on_huge_pages(Tags([NO_TAG; TAGS]), shared),
             rows: Rows::new(shape.lines),
             lost: [[0; MOST_CORES]; 3],
+            sockets: std::array::from_fn(|socket| match sockets.get(socket) {
+                Some(cache) => cluster_of(*cache),
+                None => ClusterId::ROOT,
+            }),
             shape,
         };
         let starts = Box::new(Starts {

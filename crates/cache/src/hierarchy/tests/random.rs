@@ -68,17 +68,24 @@ fn shared(level: u8) -> BoxedStrategy<Part> {
 
 fn machine() -> impl Strategy<Value = Machine> {
     let parts = (1u8..=4).prop_flat_map(|level| prop::collection::vec(shared(level), 1..=3));
-    parts.prop_filter_map("a cache is larger than the one above it", |parts| {
-        MachineSpec::new("random", parts).build().ok()
+    let parts = (parts, prop::collection::vec(shared(2), 0..=2));
+    parts.prop_filter_map("a cache is larger than the one above it", |(parts, others)| {
+        MachineSpec::new("random", packages([parts, others])).build().ok()
     })
+}
+
+/// Some of the parts in one package, some in another.
+fn packages(parts: [Vec<Part>; 2]) -> Vec<Part> {
+    let parts = parts.into_iter().filter(|parts| !parts.is_empty());
+    parts.map(Part::Package).collect()
 }
 
 /// The machines that have a model of their own, now and then with workers that share an L1.
 fn inclusive() -> impl Strategy<Value = Machine> {
     let shapes = ((0u32..=2, 1u32..=3), (0u32..=3, 1u32..=4), (1u64..=30, 1u32..=8));
-    (shapes, 1usize..=3, 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
+    (shapes, (1usize..=3, 0usize..=2), 2usize..=4, prop::bool::weighted(0.2)).prop_filter_map(
         "a cache is larger than the one above it",
-        |(((s1, w1), (s2, w2), (s3, w3)), sockets, cores, threads)| {
+        |(((s1, w1), (s2, w2), (s3, w3)), (near, far), cores, threads)| {
             let lru = |level, sets, ways, inclusion, parts| {
                 cache((level, sets, ways, Replacement::Lru, inclusion), parts)
             };
@@ -86,7 +93,8 @@ fn inclusive() -> impl Strategy<Value = Machine> {
             let l1 = lru(1, 1 << s1.min(s2), w1, Inclusion::NonInclusive, workers);
             let core = lru(2, 1 << s2, w2, Inclusion::NonInclusive, vec![l1]);
             let socket = lru(3, s3, w3, Inclusion::Inclusive, vec![core; cores]);
-            MachineSpec::new("inclusive", vec![socket; sockets]).build().ok()
+            let sockets = [near, far].map(|count| vec![socket.clone(); count]);
+            MachineSpec::new("inclusive", packages(sockets)).build().ok()
         },
     )
 }

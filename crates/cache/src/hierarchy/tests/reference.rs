@@ -165,6 +165,24 @@ impl<'a> Reference<'a> {
         0
     }
 
+    /// The child of the root that supplies a line of which it and others have copies: of the
+    /// worker's own package before others, and then the first in the order from the worker on.
+    fn supplier(&self, worker: WorkerId, copies: &[usize]) -> ClusterId {
+        let machine = self.machine;
+        let children = &machine.cluster(ClusterId::ROOT).children;
+        let first = |c: &ClusterId| machine.cluster(*c).workers.end > worker.0;
+        let own = children.iter().position(|c| first(c)).unwrap_or(0);
+        let order: Vec<ClusterId> =
+            children[own..].iter().chain(&children[..own]).copied().collect();
+        let package = |w: u32| machine.workers()[w as usize].package;
+        let near =
+            |c: &&ClusterId| package(machine.cluster(**c).workers.start) == package(worker.0);
+        let has =
+            |c: &&ClusterId| copies.iter().any(|o| *o == c.index() || self.is_above(c.index(), *o));
+        let supplier = order.iter().filter(has).find(near);
+        *supplier.or_else(|| order.iter().find(has)).unwrap()
+    }
+
     pub(super) fn access(&mut self, worker: WorkerId, line: u32, write: bool) -> Access {
         let path = self.machine.path(worker).map(ClusterId::index).filter(|c| *c != 0);
         let path: Vec<usize> = path.collect();
@@ -203,7 +221,8 @@ impl<'a> Reference<'a> {
             Found::Sibling(ClusterId(path[nearest] as u32))
         } else {
             self.memory[2] += 1;
-            Found::Remote
+            let modified = others.iter().any(|o| self.frame(*o, line).unwrap().dirty);
+            Found::Remote { from: self.supplier(worker, &others), modified }
         };
         // Other copies.
         if write {

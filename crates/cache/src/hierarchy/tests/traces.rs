@@ -9,6 +9,11 @@ use befit_machine::{
 use super::{Hierarchy, cache, core, machine};
 use crate::Found::{self, Memory, Own, Remote, Sibling};
 
+/// Found under the other of two sockets.
+fn remote(from: u32, modified: bool) -> Found {
+    Remote { from: ClusterId(from), modified }
+}
+
 const L1: ClusterId = ClusterId(2);
 const L2: ClusterId = ClusterId(1);
 
@@ -123,12 +128,12 @@ fn a_line_under_another_child_of_the_root_is_remote_and_a_dirty_one_is_written_b
     let mut c = hierarchy(&m);
     c.access(WorkerId(0), 5, true);
     let read = c.access(WorkerId(1), 5, false);
-    assert_eq!((read.found, read.written_back, read.invalidated), (Remote, 1, false));
+    assert_eq!((read.found, read.written_back, read.invalidated), (remote(1, true), 1, false));
     // Both are clean now; a write takes it over without another write-back.
     let write = c.access(WorkerId(0), 5, true);
     assert_eq!((write.found, write.written_back, write.invalidated), (Own(L1), 0, true));
     let take = c.access(WorkerId(1), 5, true);
-    assert_eq!((take.found, take.written_back, take.invalidated), (Remote, 0, true));
+    assert_eq!((take.found, take.written_back, take.invalidated), (remote(1, true), 0, true));
     assert_eq!((c.remote_hits().0, c.memory_reads().0, c.memory_writes().0), (2, 1, 1));
     c.check();
 }
@@ -152,7 +157,7 @@ fn a_worker_without_caches_reads_and_writes_memory_and_still_takes_lines_from_ot
     let mut c = hierarchy(&machine(vec![core(2), Part::worker(None)]));
     reads(&mut c, 0, &[5]);
     let write = c.access(WorkerId(1), 5, true);
-    assert_eq!((write.found, write.invalidated, write.written_back), (Remote, true, 1));
+    assert_eq!((write.found, write.invalidated, write.written_back), (remote(1, false), true, 1));
     assert_eq!(reads(&mut c, 0, &[5]), [Memory]);
 }
 

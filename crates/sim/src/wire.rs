@@ -1,0 +1,100 @@
+//! A wire passes a line at a time.
+//!
+//! Workers are simulated a slice at a time, so their requests do not come in the order of virtual
+//! time. A queue that only knew when its last request ends would make every worker wait for all
+//! that another did later in its slice. So a wire's time is divided into *periods*, each with a
+//! count of how much of it is taken. A request takes from the first period with room, from its own
+//! on.
+
+use crate::clock::Ticks;
+
+/// Periods that a wire remembers. Requests further apart in time than these do not see each other.
+const PERIODS: usize = 1024;
+/// A period's length in cycles, at least.
+const PERIOD: u64 = 128;
+/// Slots in a period, at least.
+const SLOTS: u64 = 4;
+
+/// One wire's recent periods, as a ring.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    periods: Vec<Period>,
+    /// How long it is busy with one line.
+    slot: u64,
+    /// Length of a period: a whole number of slots, so that none of it is lost.
+    length: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Period {
+    number: u64,
+    /// Ticks of it that are taken.
+    taken: u64,
+}
+
+impl Wire {
+    /// For lines of `line` bytes, at `width` bytes a cycle.
+    pub(crate) fn new(line: u64, width: f64) -> Self {
+        let slot = Ticks::fractional(line as f64 / width).0.max(1);
+        let slots = Ticks::cycles(PERIOD).0.div_ceil(slot).max(SLOTS);
+        Self { periods: vec![Period::default(); PERIODS], slot, length: slot * slots }
+    }
+
+    /// Takes a slot from the first period at or after `now` that has room. Returns when it begins.
+    pub(crate) fn pass(&mut self, now: Ticks) -> Ticks {
+        let mut number = now.0 / self.length;
+        loop {
+            let period = &mut self.periods[number as usize % PERIODS];
+            if period.number > number {
+                return now;
+            }
+            if period.number < number {
+                *period = Period { number, taken: 0 };
+            }
+            if period.taken + self.slot <= self.length {
+                let start = Ticks(number * self.length + period.taken);
+                period.taken += self.slot;
+                return now.max(start);
+            }
+            number += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A wire of these slots and periods, in ticks.
+    fn wire(slot: u64, length: u64) -> Wire {
+        Wire { periods: vec![Period::default(); PERIODS], slot, length }
+    }
+
+    #[test]
+    fn a_request_waits_only_for_what_comes_before_it_in_time() {
+        let mut wire = wire(10, 400);
+        // Another worker's slice took 10 of every 100 ticks, up to far ahead.
+        for i in 0..40 {
+            assert_eq!(wire.pass(Ticks(i * 100)), Ticks(i * 100));
+        }
+        let start = wire.pass(Ticks(50));
+        assert!(start <= Ticks(50), "{start:?}");
+    }
+
+    #[test]
+    fn a_full_period_sends_requests_to_the_next() {
+        let mut wire = wire(100, 400);
+        let starts: Vec<_> = (0..9).map(|_| wire.pass(Ticks(0)).0).collect();
+        assert_eq!(starts, [0, 100, 200, 300, 400, 500, 600, 700, 800]);
+    }
+
+    #[test]
+    fn no_part_of_a_wire_s_width_is_lost() {
+        for width in [0.3, 1.0, 2.1, 12.0, 24.0, 144.0] {
+            let mut wire = Wire::new(64, width);
+            let last = (0..2_000).map(|_| wire.pass(Ticks(0)).0).max().unwrap_or(0);
+            let cycles = Ticks(last).whole().0 as f64;
+            assert!((cycles / (2_000.0 * 64.0 / width) - 1.0).abs() < 0.01, "{width}: {cycles}");
+        }
+    }
+}
