@@ -14,6 +14,9 @@ pub enum CalibrateError {
     /// No threads to measure.
     #[error("cannot build a pool of threads: {0}")]
     Pool(String),
+    /// The figures cannot be written.
+    #[error("cannot write the figures: {0}")]
+    Json(#[from] serde_json::Error),
     /// A tree that a synthetic string cannot describe.
     #[error("this machine's parts are not all equal, which a calibration file cannot describe")]
     Irregular,

@@ -17,6 +17,7 @@ mod chase;
 mod core;
 mod error;
 pub mod fit;
+mod path;
 mod pin;
 mod prices;
 mod rounds;
@@ -28,6 +29,7 @@ use serde::Serialize;
 
 pub use crate::{
     error::CalibrateError,
+    path::usual_path,
     samples::{Figure, NOISY},
 };
 
@@ -51,6 +53,8 @@ pub struct LevelFound {
     pub capacity: Figure,
     /// Nanoseconds from load to use.
     pub latency: Figure,
+    /// Nanoseconds a line of a stream that hits here.
+    pub read: Figure,
 }
 
 /// What was found. Times are in nanoseconds.
@@ -97,6 +101,14 @@ pub struct Calibration {
     pub steal: Option<Figure>,
     /// A line that a core under another last-level cache has just written.
     pub far_steal: Option<Figure>,
+    /// A load of a line that a core under the same last-level cache has written.
+    pub near_modified: Option<Figure>,
+    /// A load of a line that such a core has read.
+    pub near_clean: Option<Figure>,
+    /// A load of a line that a core under another last-level cache has written.
+    pub far_modified: Option<Figure>,
+    /// A load of a line that such a core has read.
+    pub far_clean: Option<Figure>,
     /// From waking a thread until it runs.
     pub wake: Option<Figure>,
     /// The first touch of a page.
@@ -135,5 +147,8 @@ pub fn calibrate(
     progress: &mut dyn FnMut(f64),
 ) -> Result<Calibration, CalibrateError> {
     let machine = Host::here().detect()?;
-    rounds::Rounds::new(machine)?.measure(effort, progress)
+    let before = pin::affinity();
+    let found = rounds::Rounds::new(machine)?.measure(effort, progress);
+    pin::restore(&before);
+    found
 }

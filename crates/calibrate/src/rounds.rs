@@ -29,6 +29,8 @@ pub(crate) struct Rounds {
     seed: u64,
     samples: BTreeMap<&'static str, Vec<f64>>,
     chases: Vec<Vec<f64>>,
+    /// Streams from each level.
+    reads: Vec<Vec<f64>>,
     bandwidth: BTreeMap<usize, Vec<f64>>,
 }
 
@@ -51,6 +53,7 @@ impl Rounds {
             ordinary: chase::buffer(most, false)?,
             huge: chase::buffer(most, true)?,
             chases: vec![Vec::new(); sizes.len()],
+            reads: vec![Vec::new(); caches.len()],
             pool: prices::pool()?,
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
@@ -78,7 +81,7 @@ impl Rounds {
             self.round()?;
             rounds += 1;
             let share = start.elapsed().as_secs_f64() / budget.as_secs_f64();
-            progress(share.max(if rounds < least { 0.0 } else { share }).min(1.0));
+            progress(share.min(1.0));
         }
         Ok(self.evaluate(rounds as usize))
     }
@@ -110,6 +113,13 @@ impl Rounds {
         self.note("gather", chase::independent(&self.ordinary, 4 * MISSES, seed + 17));
         let window = self.window(seed + 19);
         self.note("window", window);
+        for (at, cache) in self.caches.iter().enumerate() {
+            let set = &self.ordinary[..(cache.size.0 as usize / 4).min(self.ordinary.len())];
+            let passes = (MISSES as usize * chase::LINE / set.len()).max(1);
+            chase::read(set);
+            let time: f64 = (0..passes).map(|_| chase::read(set)).sum();
+            self.reads[at].push(time / passes as f64);
+        }
         self.streams();
         self.note("lock", prices::lock());
         let call = prices::call(&self.machine);
@@ -208,12 +218,37 @@ impl Rounds {
         let (near, far) = (of(true), of(false));
         if let Some(there) = near {
             self.note("steal", prices::handed(here, there));
+            self.lines_of(there, "near_modified", "near_clean");
         }
         if let Some(there) = far {
             self.note("far_steal", prices::handed(here, there));
+            self.lines_of(there, "far_modified", "far_clean");
         }
         if let Some(there) = near.or(far) {
             self.note("wake", prices::wake(here, there));
+        }
+    }
+
+    /// Nanoseconds of a line that only the core of CPU `there` has: one that it has written, and
+    /// one that it has read.
+    fn lines_of(&mut self, there: u32, modified: &'static str, clean: &'static str) {
+        // Half of its innermost cache but one; and a part that this core has not touched lately.
+        let private = self.caches.get(1).or(self.caches.first()).map_or(1 << 18, |c| c.size.0);
+        let bytes = (private as usize / 2).min(self.ordinary.len() / 2);
+        let (set, rest) = self.ordinary.split_at_mut(bytes);
+        for (what, writes) in [(modified, true), (clean, false)] {
+            chase::read(rest); // the last turn's lines leave all caches
+            thread::scope(|scope| {
+                let touch = || {
+                    pin(there);
+                    if writes { chase::update(set) } else { chase::read(set) }
+                };
+                // A panic of the thread would be one of this one too.
+                scope.spawn(touch);
+            });
+            self.seed += 1;
+            let time = chase::dependent(set, (bytes / chase::LINE / 8) as u32, self.seed);
+            self.samples.entry(what).or_default().push(time);
         }
     }
 
@@ -229,6 +264,7 @@ impl Rounds {
             (l.capacity.median / self.ordinary.len() as f64, l.latency.median)
         });
         let missed = |figure: Figure| figure.map(|t| (t - cycle - hits * hit) / (1.0 - hits));
+        let line = |what: &str| try_figure(what).map(|f| f.map(|t| t - cycle));
         let (memory, gather) = (missed(figure("memory")), figure("gather"));
         Calibration {
             levels,
@@ -251,6 +287,10 @@ impl Rounds {
             lock: figure("lock"),
             steal: try_figure("steal"),
             far_steal: try_figure("far_steal"),
+            near_modified: line("near_modified"),
+            near_clean: line("near_clean"),
+            far_modified: line("far_modified"),
+            far_clean: line("far_clean"),
             wake: try_figure("wake"),
             fault: figure("fault"),
             claimed: self.machine,
@@ -277,6 +317,7 @@ impl Rounds {
                     claimed: cache.size.0,
                     capacity: spread(capacity, &|f| f.0),
                     latency: spread(latency, &|f| f.1),
+                    read: Figure::of(&self.reads[at]),
                 }
             })
             .collect()

@@ -16,6 +16,7 @@ impl Calibration {
         for level in &self.levels {
             all.push((format!("L{} latency", level.level), level.latency));
             all.push((format!("L{} capacity", level.level), level.capacity));
+            all.push((format!("L{} stream, a line read", level.level), level.read));
         }
         all.extend([
             ("memory latency".to_owned(), self.memory),
@@ -36,8 +37,12 @@ impl Calibration {
             ("first touch of a page".to_owned(), self.fault),
         ]);
         let optional = [
-            ("line written under the same L3", self.steal),
-            ("line written under another", self.far_steal),
+            ("line handed over, near core", self.steal),
+            ("line handed over, far core", self.far_steal),
+            ("load of a near core's written line", self.near_modified),
+            ("load of a near core's clean line", self.near_clean),
+            ("load of a far core's written line", self.far_modified),
+            ("load of a far core's clean line", self.far_clean),
             ("waking a thread", self.wake),
         ];
         all.extend(optional.into_iter().filter_map(|(n, f)| Some((n.to_owned(), f?))));
@@ -68,6 +73,30 @@ impl Calibration {
         text
     }
 
+    /// The figures as JSON, of the schema `befit.calibrate/1`.
+    ///
+    /// # Errors
+    /// Where a figure is no number.
+    pub fn json(&self) -> Result<String, CalibrateError> {
+        #[derive(serde::Serialize)]
+        struct Document<'a> {
+            schema: &'a str,
+            machine: Option<String>,
+            claimed_mhz: u32,
+            noisy: Vec<String>,
+            #[serde(flatten)]
+            found: &'a Calibration,
+        }
+        let document = Document {
+            schema: "befit.calibrate/1",
+            machine: self.synthetic().ok(),
+            claimed_mhz: self.claimed.mhz,
+            noisy: self.noisy(),
+            found: self,
+        };
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+
     fn claim(&self, name: &str) -> String {
         if name.starts_with("clock") {
             return format!("  (claimed: {})", self.claimed.mhz);
@@ -81,15 +110,21 @@ impl Calibration {
     /// # Errors
     /// [`CalibrateError::Irregular`] where the machine's parts are not all equal.
     pub fn file(&self) -> Result<String, CalibrateError> {
-        let tree = self.tree().ok_or(CalibrateError::Irregular)?;
+        let machine = self.synthetic()?;
         let mut text = String::from("# Measured by `befit calibrate`; read as `--machine host`.\n");
         for (name, f) in self.figures() {
             let mark = if f.is_noisy() { " noisy" } else { "" };
             let (low, high) = f.quartiles;
             let _ = writeln!(text, "# {name}: {:.4} ({low:.4} to {high:.4}){mark}", f.median);
         }
-        let _ = writeln!(text, "({}) {tree}", self.attributes().join(" "));
+        let _ = writeln!(text, "{machine}");
         Ok(text)
+    }
+
+    /// The machine as a synthetic string.
+    fn synthetic(&self) -> Result<String, CalibrateError> {
+        let tree = self.tree().ok_or(CalibrateError::Irregular)?;
+        Ok(format!("({}) {tree}", self.attributes().join(" ")))
     }
 
     /// The attributes of the whole machine. Prices are in cycles.
@@ -111,6 +146,15 @@ impl Calibration {
             format!("window={:.0}", self.window.median / 2.0),
             format!("operation={:.3}", self.cycles_per_operation()),
         ];
+        if let Some(modified) = self.far_modified {
+            words.push(format!("remote={:.0}", cycles(modified.median)));
+        }
+        if let (Some(modified), Some(clean)) = (self.far_modified, self.far_clean) {
+            // From where a clean line comes: what its time is closer to.
+            let middle = (modified.median + self.memory.median) / 2.0;
+            let cached = (clean.median < middle) == (modified.median < self.memory.median);
+            words.push(format!("clean={}", if cached { "cache" } else { "memory" }));
+        }
         let mut price = |name: &str, figure: Option<Figure>| {
             if let Some(f) = figure {
                 words.push(format!("{name}={:.1}", cycles(f.median).max(0.1)));
