@@ -58,6 +58,7 @@ impl Calibration {
                 n if n.ends_with("capacity") => ("KiB", 1.0 / 1024.0, 0),
                 n if n.starts_with("bandwidth") => ("GB/s", 1.0, 1),
                 "window" => ("instructions", 1.0, 0),
+                "simple operation" => ("ns", 1.0, 4),
                 _ => ("ns", 1.0, 2),
             };
             let f = figure.map(|f| f * scale);
