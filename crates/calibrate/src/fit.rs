@@ -11,6 +11,9 @@ pub struct Level {
     pub beyond: f64,
 }
 
+/// What lies beyond a level is slower by this factor at least, or there is no level.
+const STEP: f64 = 1.05;
+
 /// Fits a level to `points`, (bytes of the set, nanoseconds a load): of `S` bytes, those in `inner`
 /// levels (capacity, latency; ascending) hit there, those up to the capacity here, the rest beyond.
 /// Of the capacities on a grid between `least` and `most` the one with the smallest sum of squared
@@ -47,7 +50,10 @@ pub fn level(points: &[(f64, f64)], inner: &[(f64, f64)], least: f64, most: f64)
             let (latency, beyond) = ((at * bb - bt * ab) / det, (bt * aa - at * ab) / det);
             let error: f64 =
                 rows.iter().map(|(a, b, t)| (a * latency + b * beyond - t).powi(2)).sum();
-            if latency > 0.0 && beyond > latency && best.is_none_or(|(least, _)| error < least) {
+            if latency > 0.0
+                && beyond > STEP * latency
+                && best.is_none_or(|(least, _)| error < least)
+            {
                 best = Some((error, Level { capacity, latency, beyond }));
             }
         }

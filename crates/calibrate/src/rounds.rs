@@ -8,7 +8,7 @@ use std::{
 };
 
 use befit::ThreadPool;
-use befit_machine::{Cache, Machine, WorkerId};
+use befit_machine::{Cache, Cluster, Level, Machine, WorkerId};
 use memmap2::MmapMut;
 
 use crate::{
@@ -21,6 +21,8 @@ const MISSES: u32 = 16_000;
 pub(crate) struct Rounds {
     machine: Machine,
     caches: Vec<Cache>,
+    /// The levels of one core only.
+    private: Vec<Level>,
     ordinary: MmapMut,
     huge: MmapMut,
     sizes: Vec<usize>,
@@ -39,6 +41,12 @@ impl Rounds {
         let mut caches: Vec<Cache> =
             machine.path(WorkerId(0)).filter_map(|c| machine.cluster(c).cache).collect();
         caches.sort_by_key(|c| c.level);
+        let of_one_core = |c: &&Cluster| {
+            let workers = c.workers.start as usize..c.workers.end as usize;
+            machine.workers()[workers].iter().all(|w| w.core == 0)
+        };
+        let private = machine.path(WorkerId(0)).map(|c| machine.cluster(c)).filter(of_one_core);
+        let private = private.filter_map(|c| c.cache).map(|c| c.level).collect();
         // Beyond what all last-level caches hold together.
         let outermost = machine.clusters().iter().filter(|c| c.depth == 1);
         let all: u64 = outermost.filter_map(|c| c.cache).map(|c| c.size.0).sum();
@@ -59,6 +67,7 @@ impl Rounds {
             bandwidth: BTreeMap::new(),
             seed: 1,
             machine,
+            private,
             caches,
             sizes,
             cpus,
@@ -341,10 +350,11 @@ impl Rounds {
             let found = fit::level(&near, &inner, least, claimed * 1.1);
             let (capacity, latency) = found.map_or_else(
                 || (claimed, near.first().map_or(0.0, |p| p.1)),
-                // Ways and sets make small sets miss early: what comes close is what is claimed.
-                |f| (if f.capacity > 0.8 * claimed { claimed } else { f.capacity }, f.latency),
+                |f| (f.capacity, f.latency),
             );
-            inner.push((capacity, latency));
+            // No stranger has a part of a private cache; sets that fill unevenly miss early.
+            let whole = self.private.contains(&cache.level) && capacity > 0.8 * claimed;
+            inner.push((if whole { claimed } else { capacity.min(claimed) }, latency));
         }
         inner
     }
