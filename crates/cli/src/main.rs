@@ -16,6 +16,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sizes;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ use crate::{
     reproduce::ReproduceArgs,
     run::RunArgs,
     sizes::SizesArgs,
+    verify::VerifyArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -64,6 +66,8 @@ enum Command {
     Run(RunArgs),
     /// Measure this machine, so that simulations of it have its times
     Calibrate(CalibrateArgs),
+    /// Predict a program's times on this machine, measure them, and print both
+    Verify(VerifyArgs),
     /// Record a program into a file
     Record(RecordArgs),
     /// Simulate a recorded program
@@ -111,6 +115,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => args.run(),
         Command::Run(args) => args.run(),
         Command::Calibrate(args) => args.run(),
+        Command::Verify(args) => args.run(),
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),
         Command::Reproduce(args) => args.run(),
