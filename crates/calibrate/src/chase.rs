@@ -6,22 +6,24 @@
 
 use std::{hint::black_box, time::Instant};
 
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 
 use crate::CalibrateError;
 
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
 
-/// A buffer of `bytes` zeros whose pages have been provided; of huge pages if they are wanted and
-/// to be had.
+/// A buffer of `bytes` zeros whose pages have been provided: such as any program gets, or huge ones
+/// if they are wanted and to be had.
 pub(crate) fn buffer(bytes: usize, huge: bool) -> Result<MmapMut, CalibrateError> {
     let mut map = MmapMut::map_anon(bytes).map_err(CalibrateError::Memory)?;
     #[cfg(target_os = "linux")]
-    {
-        // Refused on kernels without huge pages: ordinary ones remain.
-        let _ = map.advise(if huge { Advice::HugePage } else { Advice::NoHugePage });
+    if huge {
+        // Refused by kernels without huge pages: ordinary ones remain.
+        let _ = map.advise(memmap2::Advice::HugePage);
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = huge;
     map.chunks_mut(4096).for_each(|page| page[0] = 0);
     Ok(map)
 }

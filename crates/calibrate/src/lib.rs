@@ -17,7 +17,6 @@ mod chase;
 mod core;
 mod error;
 pub mod fit;
-mod path;
 mod pin;
 mod prices;
 mod rounds;
@@ -29,7 +28,6 @@ use serde::Serialize;
 
 pub use crate::{
     error::CalibrateError,
-    path::usual_path,
     samples::{Figure, NOISY},
 };
 

@@ -171,7 +171,5 @@ pub(crate) fn wake(here: u32, there: u32) -> f64 {
 pub(crate) fn fault() -> Result<f64, CalibrateError> {
     const PAGES: usize = 2048;
     let mut map = MmapMut::map_anon(PAGES * 4096).map_err(CalibrateError::Memory)?;
-    #[cfg(target_os = "linux")]
-    let _ = map.advise(memmap2::Advice::NoHugePage);
     Ok(seconds(|| map.chunks_mut(4096).for_each(|page| page[0] = 1)) * 1e9 / PAGES as f64)
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use befit_calibrate::{CalibrateError, Calibration, Effort, calibrate, usual_path};
+use befit_calibrate::{CalibrateError, Calibration, Effort, calibrate};
+use befit_machine::calibration_file;
 use clap::{Args, ValueEnum};
 
 use crate::{
@@ -45,7 +46,7 @@ enum Format {
 impl CalibrateArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let usual = self.output.is_none();
-        let path = self.output.or_else(usual_path).ok_or_else(|| {
+        let path = self.output.or_else(calibration_file).ok_or_else(|| {
             Failure::usage("no HOME to write the calibration to; name a file with -o")
         })?;
         if usual && let Some(folder) = path.parent() {

@@ -16,6 +16,7 @@ fn calibrate_prints_figures_and_writes_the_file_that_it_names() {
     let machine = text.lines().find(|l| !l.starts_with('#')).unwrap();
     assert!(machine.starts_with("(mhz="), "{text}");
     assert_eq!(found["machine"], machine);
+    befit_machine::Machine::find(machine).unwrap();
 }
 
 #[test]
