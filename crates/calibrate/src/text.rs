@@ -65,11 +65,9 @@ impl Calibration {
             let (low, high) = f.quartiles;
             let mark = if figure.is_noisy() { " noisy" } else { "" };
             let claimed = self.claim(&name);
-            let _ = writeln!(
-                text,
-                "{name:<34} {:>12.digits$} {low:>11.digits$} {high:>11.digits$}  {unit}{mark}{claimed}",
-                f.median
-            );
+            let median = format!("{:.digits$}", f.median);
+            let quartiles = format!("{low:>11.digits$} {high:>11.digits$}");
+            let _ = writeln!(text, "{name:<34} {median:>12} {quartiles}  {unit}{mark}{claimed}");
         }
         text
     }
