@@ -5,6 +5,7 @@
 //! went wrong, 130 when it was interrupted. Every error is one line on stderr that begins with
 //! `befit: `.
 
+mod calibrate;
 mod compare;
 mod fail;
 mod footprint;
@@ -23,6 +24,7 @@ use befit_machine::Machine;
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
+    calibrate::CalibrateArgs,
     compare::{CompareArgs, SimArgs},
     fail::Failure,
     footprint::FootprintArgs,
@@ -62,6 +64,8 @@ enum Command {
     /// Run a program on this machine under several schedulers, and print where its workers' time
     /// went
     Run(RunArgs),
+    /// Measure this machine, so that simulations of it have its times
+    Calibrate(CalibrateArgs),
     /// Predict a program's times on this machine, measure them, and print both
     Verify(VerifyArgs),
     /// Record a program into a file
@@ -110,6 +114,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
     match command {
         Command::Compare(args) => args.run(),
         Command::Run(args) => args.run(),
+        Command::Calibrate(args) => args.run(),
         Command::Verify(args) => args.run(),
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),

@@ -11,6 +11,8 @@ const BAR: &str = "{msg} {wide_bar} {human_pos} of {human_len} line touches, {et
 
 const SPINNER: &str = "{spinner} {msg}: {human_pos} line touches, {elapsed}";
 
+const MEASURING: &str = "{msg} {wide_bar} {percent} %, {eta} left";
+
 const RUNS: &str = "{msg} {wide_bar} {human_pos} of {human_len} runs, {eta} left";
 
 /// Shows what the lab is doing.
@@ -41,6 +43,16 @@ impl Display {
         if length == 0 {
             self.bar.enable_steady_tick(Duration::from_millis(100));
         }
+    }
+
+    /// `befit calibrate` begins to measure.
+    pub(crate) fn measuring(&self) {
+        self.begin("measuring this machine".to_owned(), MEASURING, 1000);
+    }
+
+    /// It has measured this share of its time.
+    pub(crate) fn measured(&self, share: f64) {
+        self.bar.set_position((share * 1e3) as u64);
     }
 
     /// Leaves stderr to others.

@@ -22,8 +22,8 @@ impl<P> Settings<P> {
     }
 }
 
-/// What scheduling costs, in cycles of virtual time. `cargo run --release -p befit-sched --example
-/// costs` measures it on the machine at hand.
+/// What scheduling costs, in cycles of virtual time. `befit calibrate` measures it on the machine at
+/// hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Costs {
     /// One call of the policy, without its locks and steals.

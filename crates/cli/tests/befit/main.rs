@@ -1,5 +1,6 @@
 //! Runs the `befit` binary as people and scripts do.
 
+mod calibrate;
 mod commands;
 mod end_to_end;
 mod errors;

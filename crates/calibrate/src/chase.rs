@@ -1,0 +1,124 @@
+//! Loads whose addresses depend on one another, or do not, over a part of a buffer of zeros.
+//!
+//! Addresses are drawn independently, so that a set of S bytes in a cache of C bytes hits with
+//! probability C/S. A cyclic chase would show a cliff instead: under LRU it misses always as soon
+//! as S is above C.
+
+use std::{hint::black_box, time::Instant};
+
+use memmap2::MmapMut;
+
+use crate::CalibrateError;
+
+/// Bytes of a line.
+pub(crate) const LINE: usize = 64;
+
+/// A buffer of `bytes` zeros whose pages have been provided: such as any program gets, or huge ones
+/// if they are wanted and to be had.
+pub(crate) fn buffer(bytes: usize, huge: bool) -> Result<MmapMut, CalibrateError> {
+    let mut map = MmapMut::map_anon(bytes).map_err(CalibrateError::Memory)?;
+    #[cfg(target_os = "linux")]
+    if huge {
+        // Refused by kernels without huge pages: ordinary ones remain.
+        let _ = map.advise(memmap2::Advice::HugePage);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = huge;
+    map.chunks_mut(4096).for_each(|page| page[0] = 0);
+    Ok(map)
+}
+
+/// A word of `buffer`, which is zero as all of it is; the optimiser does not know.
+#[inline(always)]
+fn word(buffer: &[u8], at: usize) -> usize {
+    match buffer.get(at..at + 4) {
+        Some(w) => u32::from_le_bytes([w[0], w[1], w[2], w[3]]) as usize,
+        None => 0,
+    }
+}
+
+/// Draws lines of a set independently.
+struct Draw(u64);
+
+impl Draw {
+    #[inline(always)]
+    fn next(&mut self, lines: u64) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * lines) >> 32) as usize * LINE
+    }
+}
+
+/// Nanoseconds a load whose address needs the load before. It includes one addition.
+pub(crate) fn dependent(buffer: &[u8], loads: u32, seed: u64) -> f64 {
+    let lines = (buffer.len() / LINE) as u64;
+    let (mut draw, mut value) = (Draw(seed), 0);
+    let start = Instant::now();
+    for _ in 0..loads {
+        value = word(buffer, draw.next(lines) + value);
+    }
+    black_box(value);
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(loads)
+}
+
+/// Nanoseconds a load of a gather: none waits for another.
+pub(crate) fn independent(buffer: &[u8], loads: u32, seed: u64) -> f64 {
+    let lines = (buffer.len() / LINE) as u64;
+    let (mut draw, mut sum) = (Draw(seed), 0_usize);
+    let start = Instant::now();
+    for _ in 0..loads {
+        sum = sum.wrapping_add(word(buffer, draw.next(lines)));
+    }
+    black_box(sum);
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(loads)
+}
+
+/// Nanoseconds of two loads that do not depend on each other, with `STEPS` steps of other work
+/// after each. A step is five instructions.
+pub(crate) fn apart<const STEPS: u32>(buffer: &[u8], pairs: u32, seed: u64) -> f64 {
+    let lines = (buffer.len() / LINE) as u64;
+    let (mut draw, mut a, mut b) = (Draw(seed), 0, 0);
+    let (mut x, mut y, mut u) = (seed, 3_u64, seed | 1);
+    let mut work = || {
+        for _ in 0..STEPS {
+            x = x.wrapping_add(y);
+            y ^= x;
+            u ^= u >> 3;
+        }
+    };
+    let start = Instant::now();
+    for _ in 0..pairs {
+        // The first load of a pair waits for both of the pair before.
+        let both = a + b;
+        a = word(buffer, draw.next(lines) + both);
+        work();
+        b = word(buffer, draw.next(lines) + both);
+        work();
+    }
+    black_box((a, b));
+    let time = start.elapsed().as_secs_f64() * 1e9 / f64::from(pairs);
+    black_box((x, y, u));
+    time
+}
+
+/// Nanoseconds a line of a stream that is read.
+pub(crate) fn read(buffer: &[u8]) -> f64 {
+    let start = Instant::now();
+    let mut sum = 0_u64;
+    for line in buffer.chunks_exact(LINE) {
+        sum = sum.wrapping_add(u64::from(line[0]));
+    }
+    black_box(sum);
+    start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
+}
+
+/// Nanoseconds a line of a stream that is read and written.
+pub(crate) fn update(buffer: &mut [u8]) -> f64 {
+    let zero = black_box(0);
+    let start = Instant::now();
+    for line in buffer.chunks_exact_mut(LINE) {
+        line[0] = line[0].wrapping_add(zero);
+    }
+    black_box(&buffer[0]);
+    start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
+}

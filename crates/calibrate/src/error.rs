@@ -1,0 +1,23 @@
+//! What can go wrong.
+
+use befit_machine::MachineError;
+
+/// Why the machine could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrateError {
+    /// The system's description of the machine cannot be read.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// No memory to measure.
+    #[error("cannot get memory to measure: {0}")]
+    Memory(std::io::Error),
+    /// No threads to measure.
+    #[error("cannot build a pool of threads: {0}")]
+    Pool(String),
+    /// The figures cannot be written.
+    #[error("cannot write the figures: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A tree that a synthetic string cannot describe.
+    #[error("this machine's parts are not all equal, which a calibration file cannot describe")]
+    Irregular,
+}

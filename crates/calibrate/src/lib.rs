@@ -1,0 +1,152 @@
+//! Measures the machine at hand: its clock, caches, memory, and what scheduling costs on it.
+//!
+//! ```no_run
+//! use befit_calibrate::{Effort, calibrate};
+//!
+//! let found = calibrate(Effort::Quick, &mut |share| eprintln!("{:.0} %", 100.0 * share))?;
+//! println!("{}", found.table());
+//! std::fs::write("host.machine", found.file()?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Every figure is measured in rounds, one after the other, so that a disturbance of some seconds
+//! spoils a few samples of each figure and not all of one. `docs/calibrate.md` says how each is
+//! measured.
+
+mod chase;
+mod core;
+mod error;
+pub mod fit;
+mod pin;
+mod prices;
+mod rounds;
+mod samples;
+mod text;
+
+use befit_machine::Host;
+use serde::Serialize;
+
+pub use crate::{
+    error::CalibrateError,
+    samples::{Figure, NOISY},
+};
+
+/// How long to measure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// A few seconds, for a first look.
+    Quick,
+    /// Up to 50 seconds.
+    Full,
+}
+
+/// One cache level as the system describes it and as it was found.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct LevelFound {
+    /// 1 is nearest to the core.
+    pub level: u8,
+    /// Bytes, as the system claims.
+    pub claimed: u64,
+    /// Bytes that random accesses find.
+    pub capacity: Figure,
+    /// Nanoseconds from load to use.
+    pub latency: Figure,
+    /// Nanoseconds a line of a stream that hits here.
+    pub read: Figure,
+}
+
+/// What was found. Times are in nanoseconds.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Calibration {
+    /// What the system claims.
+    #[serde(skip)]
+    pub claimed: befit_machine::Machine,
+    /// How often each figure was measured.
+    pub rounds: usize,
+    /// MHz of one busy core.
+    pub mhz: Figure,
+    /// MHz of each core while all are busy.
+    pub mhz_all: Figure,
+    /// From the innermost.
+    pub levels: Vec<LevelFound>,
+    /// Load to use from memory, on ordinary pages.
+    pub memory: Figure,
+    /// The same on huge pages, where the system has them.
+    pub memory_huge: Figure,
+    /// A line of a stream from memory that one core reads.
+    pub read: Figure,
+    /// A line of a stream that one core reads and writes.
+    pub update: Figure,
+    /// Bytes a nanosecond that streams read together, by number of threads.
+    pub bandwidth: Vec<(usize, Figure)>,
+    /// The same, read and written; both directions are counted.
+    pub bandwidth_update: Figure,
+    /// A load of a gather from memory.
+    pub gather: Figure,
+    /// Instructions between two misses that still overlap.
+    pub window: Figure,
+    /// A simple operation of a mixed loop.
+    pub operation: Figure,
+    /// An inlined fork.
+    pub inlined: Figure,
+    /// A pending fork that nobody takes.
+    pub pending: Figure,
+    /// A call of the policy.
+    pub call: Figure,
+    /// A free lock.
+    pub lock: Figure,
+    /// A line that a core under the same last-level cache has just written.
+    pub steal: Option<Figure>,
+    /// A line that a core under another last-level cache has just written.
+    pub far_steal: Option<Figure>,
+    /// A load of a line that a core under the same last-level cache has written.
+    pub near_modified: Option<Figure>,
+    /// A load of a line that such a core has read.
+    pub near_clean: Option<Figure>,
+    /// A load of a line that a core under another last-level cache has written.
+    pub far_modified: Option<Figure>,
+    /// A load of a line that such a core has read.
+    pub far_clean: Option<Figure>,
+    /// From waking a thread until it runs.
+    pub wake: Option<Figure>,
+    /// The first touch of a page.
+    pub fault: Figure,
+}
+
+impl Calibration {
+    /// The names of the figures whose samples differ too much.
+    pub fn noisy(&self) -> Vec<String> {
+        self.figures().into_iter().filter(|(_, f)| f.is_noisy()).map(|(name, _)| name).collect()
+    }
+
+    /// The relative width of a core: 1 for one that issues 4 simple operations a cycle, and
+    /// √(4/width) for others, since programs have less parallelism than wide cores could use.
+    pub fn cycles_per_operation(&self) -> f64 {
+        (4.0 * self.operation.median * self.mhz.median / 1e3).sqrt()
+    }
+
+    /// Misses in flight of a gather.
+    pub fn parallelism(&self) -> f64 {
+        (self.memory.median / self.gather.median).max(1.0)
+    }
+
+    /// Lines in flight of a stream.
+    pub fn streams(&self) -> f64 {
+        (self.memory.median / self.read.median).max(1.0)
+    }
+}
+
+/// Measures this machine. `progress` is told the share that is done.
+///
+/// # Errors
+/// Where the machine cannot be read, or memory or threads cannot be had.
+pub fn calibrate(
+    effort: Effort,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Calibration, CalibrateError> {
+    let machine = Host::here().detect()?;
+    let before = pin::affinity();
+    let found = rounds::Rounds::new(machine)?.measure(effort, progress);
+    pin::restore(&before);
+    found
+}

@@ -1,0 +1,175 @@
+//! What scheduling costs: forks, calls of a policy, locks, steals, sleep, and pages.
+
+use std::{
+    hint::black_box,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use befit::{ThreadPool, ThreadPoolBuilder};
+use befit_machine::{Bytes, Machine, WorkerId};
+use befit_sched::{
+    Ask, Guarded, LockId, Options, Policy, QuietEnv, Ready, SchedulerKind, Stage, TaskInfo,
+};
+use memmap2::MmapMut;
+
+use crate::{CalibrateError, pin::pin};
+
+/// A pool of one thread, under work stealing.
+pub(crate) fn pool() -> Result<ThreadPool, CalibrateError> {
+    ThreadPoolBuilder::new()
+        .num_threads(1)
+        .scheduler(SchedulerKind::Ws)
+        .stack_size(64 << 20)
+        .build()
+        .map_err(|e| CalibrateError::Pool(e.to_string()))
+}
+
+/// Nanoseconds of an inlined fork, beyond those of two calls.
+pub(crate) fn inlined(pool: &ThreadPool) -> f64 {
+    const DEPTH: u32 = 16;
+    fn forks(depth: u32) -> u32 {
+        if depth == 0 {
+            return black_box(1);
+        }
+        let (a, b) = befit::join(|| forks(depth - 1), || forks(depth - 1));
+        a + b
+    }
+    #[inline(never)]
+    fn calls(depth: u32) -> u32 {
+        if depth == 0 { black_box(1) } else { calls(depth - 1) + calls(depth - 1) }
+    }
+    let per_fork = 1e9 / f64::from((1_u32 << DEPTH) - 1);
+    pool.install(|| {
+        let forked = seconds(|| forks(DEPTH));
+        (forked - seconds(|| calls(DEPTH))) * per_fork
+    })
+}
+
+/// Nanoseconds of a pending fork that nobody takes. A list of forks, each in the second half of the
+/// one before: its beginning takes long and is not inlined, so the price is what a longer list
+/// costs more.
+pub(crate) fn pending(pool: &ThreadPool) -> f64 {
+    const SHORT: u32 = 8_000;
+    const LONG: u32 = 16_000;
+    fn list(length: u32) -> u32 {
+        if length == 0 {
+            return black_box(0);
+        }
+        let (a, b) = befit::join(|| black_box(1), || list(length - 1));
+        a + b
+    }
+    pool.install(|| {
+        let long = seconds(|| list(LONG));
+        (long - seconds(|| list(SHORT))) * 1e9 / f64::from(LONG - SHORT)
+    })
+}
+
+fn seconds<R>(f: impl FnOnce() -> R) -> f64 {
+    let start = Instant::now();
+    black_box(f());
+    start.elapsed().as_secs_f64()
+}
+
+const CALLS: u32 = 20_000;
+
+/// Nanoseconds of taking and giving back a free lock.
+pub(crate) fn lock() -> f64 {
+    let mut env = QuietEnv(fastrand::Rng::with_seed(1));
+    let guarded = Guarded::new(LockId(0), 0_u64);
+    seconds(|| (0..CALLS).for_each(|_| guarded.with(&mut env, |n, _| *n = black_box(*n + 1)))) * 1e9
+        / f64::from(CALLS)
+}
+
+/// Nanoseconds of one call of work stealing without its lock: half of an `add` and the `get` of the
+/// same strand, less a lock.
+pub(crate) fn call(machine: &Machine) -> f64 {
+    let mut env = QuietEnv(fastrand::Rng::with_seed(1));
+    let policy = SchedulerKind::Ws.build::<u32>(machine, Options::default());
+    let ready = Ready {
+        job: 1,
+        task: TaskInfo::root(Some(Bytes(u64::MAX)), Some(Bytes(64))),
+        stage: Stage::Continuation,
+    };
+    let pairs = seconds(|| {
+        for _ in 0..CALLS {
+            policy.add(WorkerId(0), ready, &mut env);
+            black_box(policy.get(WorkerId(0), Ask::ANYTHING, &mut env));
+        }
+    });
+    pairs * 1e9 / f64::from(2 * CALLS) - lock()
+}
+
+/// Nanoseconds until a core has a line that another one has just written: half of a number's way
+/// there and back between the CPUs `here` and `there`.
+pub(crate) fn handed(here: u32, there: u32) -> f64 {
+    const WAYS: u64 = 4_000;
+    pin(here);
+    let (ball, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pin(there);
+            while !stop.load(Ordering::Relaxed) {
+                let at = ball.load(Ordering::Acquire);
+                if at % 2 == 1 {
+                    ball.store(at + 1, Ordering::Release);
+                }
+            }
+        });
+        let throw = |ways: u64| {
+            for _ in 0..ways {
+                let at = ball.load(Ordering::Relaxed);
+                ball.store(at + 1, Ordering::Release);
+                while ball.load(Ordering::Acquire) != at + 2 {
+                    std::hint::spin_loop();
+                }
+            }
+        };
+        throw(100); // till the other thread is there
+        let time = seconds(|| throw(WAYS));
+        stop.store(true, Ordering::Relaxed);
+        time * 1e9 / (2 * WAYS) as f64
+    })
+}
+
+/// Nanoseconds from waking a sleeping thread on another CPU until it runs.
+pub(crate) fn wake(here: u32, there: u32) -> f64 {
+    const TIMES: u64 = 200;
+    pin(here);
+    let (turn, main) = (Arc::new(AtomicU64::new(0)), thread::current());
+    let sleeper = {
+        let turn = Arc::clone(&turn);
+        thread::spawn(move || {
+            pin(there);
+            for time in 0..TIMES {
+                while turn.load(Ordering::Acquire) != 2 * time + 1 {
+                    thread::park();
+                }
+                turn.store(2 * time + 2, Ordering::Release);
+                main.unpark();
+            }
+        })
+    };
+    let time = seconds(|| {
+        for time in 0..TIMES {
+            turn.store(2 * time + 1, Ordering::Release);
+            sleeper.thread().unpark();
+            while turn.load(Ordering::Acquire) != 2 * time + 2 {
+                thread::park();
+            }
+        }
+    });
+    let _ = sleeper.join();
+    time * 1e9 / (2 * TIMES) as f64
+}
+
+/// Nanoseconds of the first touch of a page.
+pub(crate) fn fault() -> Result<f64, CalibrateError> {
+    const PAGES: usize = 2048;
+    let mut map = MmapMut::map_anon(PAGES * 4096).map_err(CalibrateError::Memory)?;
+    Ok(seconds(|| map.chunks_mut(4096).for_each(|page| page[0] = 1)) * 1e9 / PAGES as f64)
+}

@@ -1,0 +1,209 @@
+//! What was found as text: a table, and the calibration file.
+
+use std::fmt::Write as _;
+
+use befit_machine::{ClusterId, Machine};
+
+use crate::{CalibrateError, Calibration, Figure};
+
+impl Calibration {
+    /// All figures with their names.
+    pub(crate) fn figures(&self) -> Vec<(String, Figure)> {
+        let mut all = vec![
+            ("clock, one core".to_owned(), self.mhz),
+            ("clock, all cores".to_owned(), self.mhz_all),
+        ];
+        for level in &self.levels {
+            all.push((format!("L{} latency", level.level), level.latency));
+            all.push((format!("L{} capacity", level.level), level.capacity));
+            all.push((format!("L{} stream, a line read", level.level), level.read));
+        }
+        all.extend([
+            ("memory latency".to_owned(), self.memory),
+            ("memory latency, huge pages".to_owned(), self.memory_huge),
+            ("stream, a line read".to_owned(), self.read),
+            ("stream, a line updated".to_owned(), self.update),
+            ("gather, a load".to_owned(), self.gather),
+            ("window".to_owned(), self.window),
+        ]);
+        all.extend(self.bandwidth.iter().map(|(n, f)| (format!("bandwidth, {n} threads"), *f)));
+        all.extend([
+            ("bandwidth, all, updated".to_owned(), self.bandwidth_update),
+            ("simple operation".to_owned(), self.operation),
+            ("inlined fork".to_owned(), self.inlined),
+            ("pending fork".to_owned(), self.pending),
+            ("call of the policy".to_owned(), self.call),
+            ("free lock".to_owned(), self.lock),
+            ("first touch of a page".to_owned(), self.fault),
+        ]);
+        let optional = [
+            ("line handed over, near core", self.steal),
+            ("line handed over, far core", self.far_steal),
+            ("load of a near core's written line", self.near_modified),
+            ("load of a near core's clean line", self.near_clean),
+            ("load of a far core's written line", self.far_modified),
+            ("load of a far core's clean line", self.far_clean),
+            ("waking a thread", self.wake),
+        ];
+        all.extend(optional.into_iter().filter_map(|(n, f)| Some((n.to_owned(), f?))));
+        all
+    }
+
+    /// A table for reading: each figure, its quartiles, and what the system claims.
+    pub fn table(&self) -> String {
+        let mut text = format!("{:<34} {:>12} {:>23}  claimed\n", "", "median", "quartiles");
+        for (name, figure) in self.figures() {
+            let (unit, scale, digits) = match name.as_str() {
+                n if n.starts_with("clock") => ("MHz", 1.0, 0),
+                n if n.ends_with("capacity") => ("KiB", 1.0 / 1024.0, 0),
+                n if n.starts_with("bandwidth") => ("GB/s", 1.0, 1),
+                "window" => ("instructions", 1.0, 0),
+                "simple operation" => ("ns", 1.0, 4),
+                _ => ("ns", 1.0, 2),
+            };
+            let f = figure.map(|f| f * scale);
+            let (low, high) = f.quartiles;
+            let mark = if figure.is_noisy() { " noisy" } else { "" };
+            let claimed = self.claim(&name);
+            let median = format!("{:.digits$}", f.median);
+            let quartiles = format!("{low:>11.digits$} {high:>11.digits$}");
+            let _ = writeln!(text, "{name:<34} {median:>12} {quartiles}  {unit}{mark}{claimed}");
+        }
+        text
+    }
+
+    /// The figures as JSON, of the schema `befit.calibrate/1`.
+    ///
+    /// # Errors
+    /// Where a figure is no number.
+    pub fn json(&self) -> Result<String, CalibrateError> {
+        #[derive(serde::Serialize)]
+        struct Document<'a> {
+            schema: &'a str,
+            machine: Option<String>,
+            claimed_mhz: u32,
+            noisy: Vec<String>,
+            #[serde(flatten)]
+            found: &'a Calibration,
+        }
+        let document = Document {
+            schema: "befit.calibrate/1",
+            machine: self.synthetic().ok(),
+            claimed_mhz: self.claimed.mhz,
+            noisy: self.noisy(),
+            found: self,
+        };
+        Ok(serde_json::to_string_pretty(&document)? + "\n")
+    }
+
+    fn claim(&self, name: &str) -> String {
+        if name.starts_with("clock") {
+            return format!("  (claimed: {})", self.claimed.mhz);
+        }
+        let level = self.levels.iter().find(|l| name == format!("L{} capacity", l.level));
+        level.map_or(String::new(), |l| format!("  (claimed: {})", l.claimed / 1024))
+    }
+
+    /// The calibration file: comments, then the machine as a synthetic string.
+    ///
+    /// # Errors
+    /// [`CalibrateError::Irregular`] where the machine's parts are not all equal.
+    pub fn file(&self) -> Result<String, CalibrateError> {
+        let machine = self.synthetic()?;
+        let mut text = String::from("# Measured by `befit calibrate`; read as `--machine host`.\n");
+        for (name, f) in self.figures() {
+            let mark = if f.is_noisy() { " noisy" } else { "" };
+            let (low, high) = f.quartiles;
+            let _ = writeln!(text, "# {name}: {:.4} ({low:.4} to {high:.4}){mark}", f.median);
+        }
+        let _ = writeln!(text, "{machine}");
+        Ok(text)
+    }
+
+    /// The machine as a synthetic string.
+    fn synthetic(&self) -> Result<String, CalibrateError> {
+        let tree = self.tree().ok_or(CalibrateError::Irregular)?;
+        Ok(format!("({}) {tree}", self.attributes().join(" ")))
+    }
+
+    /// The attributes of the whole machine. Prices are in cycles.
+    fn attributes(&self) -> Vec<String> {
+        let mhz = self.mhz_all.median;
+        let cycles = |ns: f64| ns * mhz / 1e3;
+        let controllers = f64::from(self.claimed.memory.controllers.max(1));
+        let all = self.bandwidth.last().map_or(1.0, |(_, f)| f.median);
+        let mut words = vec![
+            format!("mhz={mhz:.0}"),
+            format!("latency={:.0}", cycles(self.memory.median)),
+            format!("controllers={controllers:.0}"),
+            format!(
+                "bandwidth={:.2}",
+                all.max(self.bandwidth_update.median) / mhz * 1e3 / controllers
+            ),
+            format!("parallelism={:.1}", self.parallelism()),
+            format!("streams={:.1}", self.streams()),
+            format!("window={:.0}", self.window.median / 2.0),
+            format!("operation={:.3}", self.cycles_per_operation()),
+        ];
+        if let Some(modified) = self.far_modified {
+            words.push(format!("remote={:.0}", cycles(modified.median)));
+        }
+        if let (Some(modified), Some(clean)) = (self.far_modified, self.far_clean) {
+            // From where a clean line comes: what its time is closer to.
+            let middle = (modified.median + self.memory.median) / 2.0;
+            let cached = (clean.median < middle) == (modified.median < self.memory.median);
+            words.push(format!("clean={}", if cached { "cache" } else { "memory" }));
+        }
+        let mut price = |name: &str, figure: Option<Figure>| {
+            if let Some(f) = figure {
+                words.push(format!("{name}={:.1}", cycles(f.median).max(0.1)));
+            }
+        };
+        price("inlined", Some(self.inlined));
+        price("pending", Some(self.pending));
+        price("call", Some(self.call));
+        price("lock", Some(self.lock));
+        price("steal", self.steal);
+        price("far-steal", self.far_steal);
+        price("wake", self.wake);
+        price("fault", Some(self.fault));
+        words
+    }
+
+    /// The tree in words, if all its parts are equal.
+    fn tree(&self) -> Option<String> {
+        let machine: &Machine = &self.claimed;
+        let mhz = self.mhz_all.median;
+        let (mut words, mut at) = (Vec::new(), ClusterId::ROOT);
+        loop {
+            let cluster = machine.cluster(at);
+            let depth = cluster.depth;
+            let alike = machine.clusters().iter().filter(|c| c.depth == depth);
+            let shape = |c: &befit_machine::Cluster| (c.children.len(), c.worker_count());
+            if !alike.clone().all(|c| shape(c) == shape(cluster)) {
+                return None;
+            }
+            let Some(child) = cluster.children.first() else {
+                let workers = &machine.workers()[cluster.workers.start as usize..]
+                    [..cluster.worker_count() as usize];
+                let cores =
+                    workers.iter().map(|w| w.core).collect::<std::collections::BTreeSet<_>>();
+                words.push(format!("core:{} pu:{}", cores.len(), workers.len() / cores.len()));
+                return Some(words.join(" "));
+            };
+            let cache = machine.cluster(*child).cache?;
+            let found = self.levels.iter().find(|l| l.level == cache.level.0)?;
+            let set = (cache.line.0 * u64::from(cache.ways.max(1))).max(1);
+            let size = ((found.capacity.median as u64) / set).max(1) * set;
+            words.push(format!(
+                "l{}:{}(size={size} line={} ways={} latency={:.0})",
+                cache.level.0,
+                cluster.children.len(),
+                cache.line.0,
+                if cache.ways == 0 { "full".to_owned() } else { cache.ways.to_string() },
+                found.latency.median * mhz / 1e3,
+            ));
+            at = *child;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `befit calibrate`.
+
+use crate::{assert_fails, befit, printed, stderr};
+
+#[test]
+fn calibrate_prints_figures_and_writes_the_file_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("host.machine");
+    let name = file.to_str().unwrap();
+    let output = befit(&["calibrate", "--quick", "--format", "json", "-o", name]);
+    let found: serde_json::Value = serde_json::from_str(&printed(&output)).unwrap();
+    assert_eq!(found["schema"], "befit.calibrate/1");
+    assert!(found["mhz"]["median"].as_f64().unwrap() > 100.0, "{found}");
+    assert!(stderr(&output).contains(name));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let machine = text.lines().find(|l| !l.starts_with('#')).unwrap();
+    assert!(machine.starts_with("(mhz="), "{text}");
+    assert_eq!(found["machine"], machine);
+    befit_machine::Machine::find(machine).unwrap();
+}
+
+#[test]
+fn calibrate_says_before_it_measures_that_a_file_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("missing/host.machine");
+    assert_fails(&befit(&["calibrate", "-o", file.to_str().unwrap()]), 1, &["cannot write"]);
+}
