@@ -44,6 +44,7 @@ mod model;
 mod program;
 mod stats;
 mod tables;
+mod transfer;
 mod tree;
 mod varint;
 

@@ -34,7 +34,7 @@ impl Program {
         })?;
         records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
         records(&mut chunks, Section::Places, &self.places, |out, name| text(out, name))?;
-        records(&mut chunks, Section::Classes, &self.classes, |out, it| class(out, it))?;
+        records(&mut chunks, Section::Classes, &self.classes, class)?;
         if let Some(run) = &self.work_run {
             let lines = std::iter::once(None).chain(run.classes.iter().map(Some));
             records(&mut chunks, Section::Work, lines, |out, line| match line {

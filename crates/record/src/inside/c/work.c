@@ -16,7 +16,8 @@
 
 /* A strand shorter than this is not asked for its page faults: about a microsecond. */
 #define LONG_STRAND 2000
-#define EMPTY_EVENTS 4096
+#define EMPTY_EVENTS 8192
+#define BATCH 64
 
 static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, TIMED, UNTIMED } state; /* of this thread */
@@ -93,17 +94,21 @@ void befit_record_sync(uint32_t scope) {
         event(SYNC);
 }
 
-/* How long an interval takes in which nothing happens. */
-static uint64_t least_interval(void) {
+/* How long an interval takes in which nothing happens: the mean of a batch, since some processors
+ * count in steps of many ticks; the least of many batches, since the system may interrupt. */
+static uint64_t empty_interval(void) {
     uint64_t least = UINT64_MAX;
-    for (unsigned i = 0; i < EMPTY_EVENTS; i++) {
-        uint64_t begin = ticks();
-        __asm__ volatile("" ::: "memory");
-        uint64_t took = ticks() - begin;
-        if (took < least)
-            least = took;
+    for (unsigned i = 0; i < EMPTY_EVENTS / BATCH; i++) {
+        uint64_t sum = 0;
+        for (unsigned j = 0; j < BATCH; j++) {
+            uint64_t begin = ticks();
+            __asm__ volatile("" ::: "memory");
+            sum += ticks() - begin;
+        }
+        if (sum < least)
+            least = sum;
     }
-    return least;
+    return (least + BATCH / 2) / BATCH;
 }
 
 static void untimed(void (*body)(void *), void *data) {
@@ -125,7 +130,7 @@ void befit_record_region(uint64_t size, uint64_t strand, const char *place, size
         return;
     }
     if (price == 0)
-        price = least_interval();
+        price = empty_interval();
     if (!total_only)
         befit_put_event(FORK, 0);
     state = TIMED;
