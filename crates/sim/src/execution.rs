@@ -192,6 +192,16 @@ fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
     workers.iter().all(|worker| worker.core == workers[0].core)
 }
 
+/// The time of a strand's operations at so many cycles each, rounded as [`Execution::run`] does.
+pub(crate) fn operations_time(program: &Program, strand: StrandId, cycles: f64) -> Ticks {
+    let cost = program.work(strand);
+    let operations = (cost.loads + cost.stores + cost.blocks) * OPERATION;
+    let stride = operations.checked_div(cost.touches).unwrap_or(0);
+    let ticks = Ticks::cycles(1).0 as f64 * cycles / OPERATION as f64;
+    let rest = operations - stride * cost.touches;
+    Ticks((stride as f64 * ticks) as u64 * cost.touches + (rest as f64 * ticks) as u64)
+}
+
 /// A strand that a worker runs.
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {

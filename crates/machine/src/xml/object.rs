@@ -59,6 +59,8 @@ pub(super) struct Reading {
     open: Vec<Open>,
     kinds: Vec<CpuKind>,
     model_mhz: Option<u32>,
+    /// The CPUs that the program that wrote the file might use, as the outermost object tells.
+    allowed: Option<Bitmap>,
     nodes: u32,
     objects: usize,
     seen_topology: bool,
@@ -71,6 +73,7 @@ impl Reading {
             open: Vec::new(),
             kinds: Vec::new(),
             model_mhz: None,
+            allowed: None,
             nodes: 0,
             objects: 0,
             seen_topology: false,
@@ -123,12 +126,20 @@ impl Reading {
             return Err(format!("more than {} objects", 8 * MOST_OBJECTS));
         }
         let kind = attributes.text("type").ok_or("an object has no type")?;
+        let allowed = attributes.text("allowed_cpuset").and_then(Bitmap::parse);
+        if self.allowed.is_none() {
+            self.allowed.clone_from(&allowed);
+        }
         Ok(match kind {
             "PU" => {
-                // hwloc 1.x tells which PUs are online.
+                // hwloc 1.x tells of each PU whether it is online and allowed, 2.x and 3.x of the
+                // machine which are allowed.
                 let online = attributes.text("online_cpuset").and_then(Bitmap::parse);
-                let offline = online.is_some_and(|set| set.is_empty());
-                if offline { Kind::Ignored } else { Kind::Worker(attributes.needed("os_index")?) }
+                let os_index = attributes.needed("os_index")?;
+                let left_out = online.is_some_and(|set| set.is_empty())
+                    || allowed.is_some_and(|set| !set.contains(os_index))
+                    || self.allowed.as_ref().is_some_and(|set| !set.contains(os_index));
+                if left_out { Kind::Ignored } else { Kind::Worker(os_index) }
             }
             "Core" => Kind::Core,
             "NUMANode" | "Node" => Kind::Node,
