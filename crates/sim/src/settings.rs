@@ -24,8 +24,12 @@ impl<P> Settings<P> {
 
 /// What scheduling costs, in cycles of virtual time. `cargo run --release -p befit-sched --example
 /// costs` measures it on the machine at hand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
+    /// An inlined fork: two calls that the compiler did not merge.
+    pub inlined: f64,
+    /// A pending fork that nobody takes, made and popped.
+    pub pending: f64,
     /// One call of the policy, without its locks and steals.
     pub call: u64,
     /// Taking and giving back a lock that is free.
@@ -37,11 +41,23 @@ pub struct Costs {
     /// How often an idle worker looks for work: one for which there is some again finds it at a
     /// random point of this period.
     pub poll: u64,
+    /// How many times larger the run is that the model stands for: its tasks take as many times
+    /// longer where a worker learns how long they take.
+    pub scale: u32,
 }
 
 impl Default for Costs {
     fn default() -> Self {
-        Self { call: 50, lock: 50, near_steal: 100, far_steal: 300, poll: 200 }
+        Self {
+            inlined: 2.0,
+            pending: 20.0,
+            call: 50,
+            lock: 50,
+            near_steal: 100,
+            far_steal: 300,
+            poll: 200,
+            scale: 1,
+        }
     }
 }
 
@@ -50,10 +66,13 @@ impl Costs {
     /// shorter, and so must be what scheduling them costs, or it would weigh more than it does.
     #[must_use]
     pub fn shrunk(self, factor: u32) -> Self {
-        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor.max(1));
+        let factor = factor.max(1);
+        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
         let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
         let [call, lock, near_steal, far_steal, poll] = costs.map(part);
-        Self { call, lock, near_steal, far_steal, poll }
+        let [inlined, pending] = [self.inlined, self.pending].map(|c| c / f64::from(factor));
+        let scale = self.scale * factor;
+        Self { inlined, pending, call, lock, near_steal, far_steal, poll, scale }
     }
 }
 
