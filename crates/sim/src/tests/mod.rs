@@ -2,6 +2,7 @@
 
 mod costs;
 mod fidelity;
+mod forks;
 mod policies;
 
 use befit_machine::{Bytes, Machine};
