@@ -9,6 +9,7 @@
 mod breakdown;
 mod env;
 pub mod footprint;
+pub mod forks;
 mod kind;
 mod options;
 mod policy;

@@ -1,18 +1,24 @@
 //! The virtual-time engine: workers in time order, and what happens where strands begin and end.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+};
 
 use befit_machine::{ClusterId, Cycles, Lines, Machine, WorkerId};
 use befit_program::{Program, TaskId};
-use befit_sched::{Ask, Breakdown, ForkOrder, Policy, Ready, Scheduler, Stage, Strand};
+use befit_sched::{
+    Ask, Breakdown, Capabilities, Policy, Ready, Scheduler, Stage, forks::ForkThresholds,
+};
 
 use crate::{
     LevelCounts, Outcome, Settings, SimError,
     clock::Ticks,
+    entry::{Entry, Habits, Stopwatch},
     env::{Prices, SimEnv},
     execution::{Execution, Hardware},
     occupancy::Claims,
-    tasks::{Step, Tasks},
+    tasks::Tasks,
 };
 
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
@@ -25,37 +31,41 @@ const REPORT: u64 = 1 << 20;
 const CHECK: u64 = 1024;
 
 /// One virtual worker.
-struct Worker<'a> {
-    clock: Ticks,
-    running: Option<Running<'a>>,
+pub(crate) struct Worker<'a> {
+    pub(crate) clock: Ticks,
+    /// What it runs; idle without.
+    pub(crate) entry: Option<Box<Entry>>,
+    /// The strand that it runs. None at the start of an entry, and where a strand has ended.
+    pub(crate) strand: Option<Execution<'a>>,
+    pub(crate) habits: Habits,
     /// Found nothing, and waits for the policy to have something.
     parked: bool,
     random: fastrand::Rng,
     /// Idle time is not booked: it is what is left.
-    spent: Breakdown<Ticks>,
-}
-
-/// What a worker runs.
-struct Running<'a> {
-    task: TaskId,
-    stage: Stage,
-    /// None before a step of the task: at its start, and where its strand has ended.
-    strand: Option<Execution<'a>>,
+    pub(crate) spent: Breakdown<Ticks>,
 }
 
 /// A simulation under way.
 pub(crate) struct Engine<'a> {
-    program: &'a Program,
-    machine: &'a Machine,
-    scheduler: Box<dyn Scheduler<TaskId>>,
-    tasks: Tasks<'a>,
+    pub(crate) program: &'a Program,
+    pub(crate) machine: &'a Machine,
+    pub(crate) scheduler: Box<dyn Scheduler<TaskId>>,
+    pub(crate) capabilities: Capabilities,
+    /// Per worker, under a policy that places by size.
+    pub(crate) thresholds: Vec<ForkThresholds>,
+    pub(crate) tasks: Tasks<'a>,
+    /// Entries that wait, by the task that waits in them.
+    pub(crate) waiting: HashMap<TaskId, Box<Entry>>,
     hardware: Hardware,
-    prices: Prices,
-    workers: Vec<Worker<'a>>,
+    pub(crate) prices: Prices,
+    pub(crate) stopwatch: Stopwatch,
+    pub(crate) workers: Vec<Worker<'a>>,
+    /// Workers that run nothing.
+    pub(crate) idle: usize,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
-    started_on: Vec<u32>,
+    pub(crate) started_on: Vec<u32>,
     claims: Claims,
     ready: u64,
     strands: u64,
@@ -77,18 +87,31 @@ impl<'a> Engine<'a> {
         let mut seeds = fastrand::Rng::with_seed(settings.seed);
         let workers = machine.workers().iter().map(|_| Worker {
             clock: Ticks::default(),
-            running: None,
+            entry: None,
+            strand: None,
+            habits: Habits::default(),
             parked: true,
             random: seeds.fork(),
             spent: Breakdown::default(),
         });
         let scheduler = settings.scheduler.build(machine, settings.options);
+        let capabilities = scheduler.capabilities();
+        let places = machine.workers().iter().filter(|_| capabilities.places_by_size);
+        let thresholds = (0..).map(WorkerId).zip(places).map(|(w, _)| {
+            let under = |id| machine.cluster(id).worker_count() as usize;
+            ForkThresholds::new(machine, w, settings.options.sigma, under)
+        });
         Ok(Self {
+            capabilities,
+            thresholds: thresholds.collect(),
             program,
             machine,
             claims: Claims::new(machine, &*scheduler),
             scheduler,
             tasks: Tasks::new(program),
+            waiting: HashMap::new(),
+            stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
+            idle: machine.workers().len(),
             workers: workers.collect(),
             hardware: Hardware::new(program, machine, seeds.u64(..))?,
             prices: Prices::new(machine, settings.costs),
@@ -108,13 +131,13 @@ impl<'a> Engine<'a> {
     pub(crate) fn run(mut self) -> Result<Outcome, SimError> {
         let first = WorkerId(0);
         self.workers[0].parked = false;
-        self.add(first, TaskId(0), Stage::Start);
+        self.add(first, TaskId(0));
         self.queue.push(Reverse((self.workers[0].clock, 0)));
         let mut clock = Ticks::default();
         while let Some(Reverse((now, w))) = self.queue.pop() {
             let worker = WorkerId(w);
             clock = now;
-            match self.workers[worker.index()].running {
+            match self.workers[worker.index()].entry {
                 Some(_) => self.slice(worker),
                 None => self.look(worker),
             }
@@ -135,91 +158,82 @@ impl<'a> Engine<'a> {
         Ok(self.outcome())
     }
 
-    /// Runs worker `w`'s strand for a slice or, where it has ended, goes on to what follows.
+    /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
     fn slice(&mut self, w: WorkerId) {
-        let until =
-            self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |Reverse((next, _))| *next) + SLICE;
+        while self.workers[w.index()].entry.is_some() && !self.ended {
+            let next = self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |next| next.0.0);
+            let worker = &mut self.workers[w.index()];
+            if let Some(strand) = &mut worker.strand {
+                let (clock, strand_ended, made) =
+                    strand.run(&mut self.hardware, w, worker.clock, next + SLICE);
+                worker.spent.active += clock.since(worker.clock);
+                worker.clock = clock;
+                self.unreported += made;
+                if self.unreported >= REPORT {
+                    (self.progress)(std::mem::take(&mut self.unreported));
+                }
+                if !strand_ended {
+                    return;
+                }
+                worker.strand = None;
+                self.last_end = self.last_end.max(clock);
+                self.strands += 1;
+                if self.strands.is_multiple_of(CHECK) {
+                    self.scheduler.check();
+                }
+                if clock > next {
+                    // What follows may call the policy: that waits for the worker's turn, so that
+                    // calls come in the order of time.
+                    return;
+                }
+            }
+            self.advance(w);
+            self.last_end = self.last_end.max(self.workers[w.index()].clock);
+        }
+    }
+
+    /// Worker `w` runs nothing any more. It waits for what it has in flight.
+    pub(crate) fn leave(&mut self, w: WorkerId) {
         let worker = &mut self.workers[w.index()];
-        let Some(running) = &mut worker.running else { return };
-        if let Some(strand) = &mut running.strand {
-            let (clock, strand_ended, made) =
-                strand.run(&mut self.hardware, w, worker.clock, until);
-            worker.spent.active += clock.since(worker.clock);
-            worker.clock = clock;
-            self.unreported += made;
-            if self.unreported >= REPORT {
-                (self.progress)(std::mem::take(&mut self.unreported));
-            }
-            if strand_ended {
-                // What follows calls the policy: that waits for the worker's turn, so that calls
-                // come in the order of time.
-                running.strand = None;
-            }
-            return;
-        }
-        let (task, stage) = (running.task, running.stage);
-        let step = self.tasks.step(task);
-        if let Step::Run(strand) = step {
-            running.strand = Some(Execution::new(self.program, strand));
-            return;
-        }
-        worker.running = None;
         let wait = self.hardware.leave(w, worker.clock);
         worker.clock += wait;
         worker.spent.active += wait;
-        self.strands += 1;
-        if self.strands.is_multiple_of(CHECK) {
-            self.scheduler.check();
-        }
-        let strand = Strand { task: *self.tasks.notes(task), stage };
-        self.finish(w, |scheduler, env| scheduler.done(w, &strand, env));
-        match step {
-            Step::Run(_) => {}
-            Step::Forked => self.fork(w, task, true),
-            Step::Waits => self.fork(w, task, false),
-            Step::Ends => self.end(w, task),
-        }
-        self.last_end = self.last_end.max(self.workers[w.index()].clock);
+        self.idle += 1;
     }
 
-    /// Makes the children that `parent` has just forked ready, and its continuation where it goes
-    /// on beside them. The newest entry is what one worker alone would run next.
-    fn fork(&mut self, w: WorkerId, parent: TaskId, goes_on: bool) {
-        let mut ready = std::mem::take(&mut self.tasks.forks);
-        ready.extend(goes_on.then_some(parent));
-        if self.scheduler.fork_order(self.tasks.notes(parent)) == ForkOrder::ChildFirst {
-            ready.reverse();
-        }
-        for task in &ready {
-            let stage = if *task == parent { Stage::Continuation } else { Stage::Start };
-            self.add(w, *task, stage);
-        }
-        self.tasks.forks = ready;
-    }
-
-    /// The body of `task` is at its end: ends it and every ancestor that lived only for it, and
-    /// wakes what waited. A woken continuation that has nothing left to run is carried through
-    /// here, without the policy: on threads it is a return.
-    fn end(&mut self, w: WorkerId, task: TaskId) {
+    /// An entry is over with the body of its `task`. Ends the task and every ancestor that lived
+    /// only for it, and wakes what waited. A woken task that has nothing left to run is carried
+    /// through here, without the policy: on threads it is a return.
+    pub(crate) fn end(&mut self, w: WorkerId, task: TaskId) {
         let mut ending = Some(task);
         while let Some(task) = ending.take() {
             let woken = self.tasks.body_ended(task);
-            let mut gone = Some(task);
-            while let Some(task) = gone.take() {
-                let (has_ended, parent) = self.tasks.let_go(task);
-                if has_ended {
+            self.let_go(w, task);
+            let Some(waiting) = woken else { return };
+            let entry = &self.waiting[&waiting];
+            let known = entry.task;
+            if entry.frames.is_empty() && self.tasks.is_at_end(waiting) {
+                self.waiting.remove(&waiting);
+                ending = Some(waiting);
+            } else {
+                let task = *self.tasks.notes(known);
+                self.make_ready(w, Ready { job: waiting, task, stage: Stage::Continuation });
+            }
+        }
+    }
+
+    /// The body of `task` has ended: so have the task and its ancestors that lived only for it.
+    pub(crate) fn let_go(&mut self, w: WorkerId, task: TaskId) {
+        let mut gone = Some(task);
+        while let Some(task) = gone.take() {
+            let (has_ended, parent) = self.tasks.let_go(task);
+            if has_ended {
+                if self.tasks.progress_mut(task).given {
                     let notes = *self.tasks.notes(task);
                     self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
-                    self.ended = parent.is_none();
-                    gone = parent;
                 }
-            }
-            if let Some(waiting) = woken {
-                if self.tasks.is_at_end(waiting) {
-                    ending = Some(waiting);
-                } else {
-                    self.add(w, waiting, Stage::Continuation);
-                }
+                self.ended = parent.is_none();
+                gone = parent;
             }
         }
     }
@@ -229,29 +243,44 @@ impl<'a> Engine<'a> {
         let start = self.workers[w.index()].clock;
         let found = self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env));
         let worker = &mut self.workers[w.index()];
-        let Some(Ready { job: task, task: notes, stage }) = found else {
+        let Some(Ready { job, task: notes, stage }) = found else {
             worker.parked = true;
             return;
         };
         worker.spent.get += worker.clock.since(start);
-        worker.running = Some(Running { task, stage, strand: None });
         self.ready -= 1;
+        self.idle -= 1;
         self.hardware.enter(w);
         assert!(
             self.machine.cluster(notes.anchor).has(w),
-            "anchored property: {} gave task {task:?} of cluster {:?} to worker {w:?}",
+            "anchored property: {} gave task {job:?} of cluster {:?} to worker {w:?}",
             self.scheduler.name(),
             notes.anchor
         );
-        if stage == Stage::Start {
-            self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
-            self.started_on[task.0 as usize] = w.0;
-        }
-        *self.tasks.notes_mut(task) = notes;
+        let entry = match stage {
+            Stage::Start => {
+                self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
+                self.started_on[job.0 as usize] = w.0;
+                let depth = self.is_taken(w, job);
+                Box::new(Entry::new(job, self.is_shared(notes.anchor), depth))
+            }
+            Stage::Continuation => self.go_on(w, job),
+        };
+        self.tasks.progress_mut(entry.task).notes = notes;
+        let Worker { habits, entry: running, .. } = &mut self.workers[w.index()];
+        (habits.requested, habits.raised) = (entry.shared, entry.shared);
+        *running = Some(entry);
     }
 
-    fn add(&mut self, w: WorkerId, task: TaskId, stage: Stage) {
-        let ready = Ready { job: task, task: *self.tasks.notes(task), stage };
+    /// Gives the policy a task to start.
+    pub(crate) fn add(&mut self, w: WorkerId, task: TaskId) {
+        let progress = self.tasks.progress_mut(task);
+        progress.given = true;
+        let ready = Ready { job: task, task: progress.notes, stage: Stage::Start };
+        self.make_ready(w, ready);
+    }
+
+    fn make_ready(&mut self, w: WorkerId, ready: Ready<TaskId>) {
         self.ready += 1;
         let start = self.workers[w.index()].clock;
         let cluster = self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
@@ -261,7 +290,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Gives the policy back what has ended.
-    fn finish(
+    pub(crate) fn finish(
         &mut self,
         w: WorkerId,
         call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> Option<ClusterId>,
@@ -276,7 +305,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Calls the policy on behalf of worker `w`, whose clock pays for it.
-    fn in_policy<R>(
+    pub(crate) fn in_policy<R>(
         &mut self,
         w: WorkerId,
         call: impl FnOnce(&dyn Scheduler<TaskId>, &mut SimEnv) -> R,

@@ -15,9 +15,11 @@
 mod bounds;
 mod clock;
 mod engine;
+mod entry;
 mod env;
 mod execution;
 pub mod footprint;
+mod forks;
 mod memory;
 mod occupancy;
 mod outcome;

@@ -1,5 +1,6 @@
 //! The settings of a simulation, and why one fails.
 
+use befit_machine::Prices;
 use befit_sched::{Options, SchedulerKind};
 
 /// The settings of a simulation.
@@ -24,8 +25,12 @@ impl<P> Settings<P> {
 
 /// What scheduling costs, in cycles of virtual time. `befit calibrate` measures it on the machine at
 /// hand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
+    /// An inlined fork: two calls that the compiler did not merge.
+    pub inlined: f64,
+    /// A pending fork that nobody takes, made and popped.
+    pub pending: f64,
     /// One call of the policy, without its locks and steals.
     pub call: u64,
     /// Taking and giving back a lock that is free.
@@ -37,23 +42,53 @@ pub struct Costs {
     /// How often an idle worker looks for work: one for which there is some again finds it at a
     /// random point of this period.
     pub poll: u64,
+    /// How many times larger the run is that the model stands for: its tasks take as many times
+    /// longer where a worker learns how long they take.
+    pub scale: u32,
 }
 
 impl Default for Costs {
     fn default() -> Self {
-        Self { call: 50, lock: 50, near_steal: 100, far_steal: 300, poll: 200 }
+        Self {
+            inlined: 2.0,
+            pending: 20.0,
+            call: 50,
+            lock: 50,
+            near_steal: 100,
+            far_steal: 300,
+            poll: 200,
+            scale: 1,
+        }
     }
 }
 
 impl Costs {
+    /// Those of a machine with these prices, rounded to cycles where a policy is concerned.
+    pub fn of(prices: &Prices) -> Self {
+        let whole = |cycles: f64| cycles.round().max(0.0) as u64;
+        Self {
+            inlined: prices.inlined,
+            pending: prices.pending,
+            call: whole(prices.call),
+            lock: whole(prices.lock),
+            near_steal: whole(prices.steal),
+            far_steal: whole(prices.far_steal),
+            poll: whole(prices.poll),
+            scale: 1,
+        }
+    }
+
     /// For a model `factor` times smaller than what it stands for: its strands are as many times
     /// shorter, and so must be what scheduling them costs, or it would weigh more than it does.
     #[must_use]
     pub fn shrunk(self, factor: u32) -> Self {
-        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor.max(1));
+        let factor = factor.max(1);
+        let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
         let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
         let [call, lock, near_steal, far_steal, poll] = costs.map(part);
-        Self { call, lock, near_steal, far_steal, poll }
+        let [inlined, pending] = [self.inlined, self.pending].map(|c| c / f64::from(factor));
+        let scale = self.scale * factor;
+        Self { inlined, pending, call, lock, near_steal, far_steal, poll, scale }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How far each task of the program has come.
 
+use befit_machine::WorkerId;
 use befit_program::{Op, Program, ScopeId, StrandId, TaskId};
 use befit_sched::TaskInfo;
 
@@ -17,6 +18,11 @@ pub(crate) struct Progress {
     forked: u32,
     /// Its own body, if not at its end, and its children that have not ended.
     live: u32,
+    /// The policy was given it to start.
+    pub(crate) given: bool,
+    /// Of a half of a fork that was published: the worker that did, and how many pending forks
+    /// enclose it.
+    pub(crate) published: Option<(WorkerId, u32)>,
 }
 
 /// What a task does after a strand.
@@ -26,6 +32,8 @@ pub(crate) enum Step {
     Run(StrandId),
     /// Forked the children now in `Tasks::forks`, and goes on beside them.
     Forked,
+    /// Forked these two halves, and waits for them and nothing else.
+    Joins(TaskId, TaskId),
     /// Forked the children now in `Tasks::forks`, if any, and waits for children.
     Waits,
     /// Its body has come to its end.
@@ -56,12 +64,12 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    pub(crate) fn notes(&self, task: TaskId) -> &TaskInfo {
-        &self.tasks[task.0 as usize].notes
+    pub(crate) fn progress_mut(&mut self, task: TaskId) -> &mut Progress {
+        &mut self.tasks[task.0 as usize]
     }
 
-    pub(crate) fn notes_mut(&mut self, task: TaskId) -> &mut TaskInfo {
-        &mut self.tasks[task.0 as usize].notes
+    pub(crate) fn notes(&self, task: TaskId) -> &TaskInfo {
+        &self.tasks[task.0 as usize].notes
     }
 
     /// Takes the task's next step: over syncs that have nothing to wait for, and over all forks up
@@ -87,13 +95,22 @@ impl<'a> Tasks<'a> {
                     let (pending, waiting) = &mut self.scopes[scope.0 as usize];
                     if *pending > 0 {
                         *waiting = Some(task);
-                        return Step::Waits;
+                        return match self.forks[..] {
+                            [a, b] if *pending == 2 && self.are_of(*scope, [a, b]) => {
+                                Step::Joins(a, b)
+                            }
+                            _ => Step::Waits,
+                        };
                     }
                 }
                 None if self.forks.is_empty() => return Step::Ends,
                 Some(Op::Strand(_)) | None => return Step::Forked,
             }
         }
+    }
+
+    fn are_of(&self, scope: ScopeId, tasks: [TaskId; 2]) -> bool {
+        tasks.iter().all(|task| self.tasks[task.0 as usize].scope == scope)
     }
 
     fn fork(&mut self, parent: TaskId, child: TaskId, scope: ScopeId) {
@@ -133,6 +150,7 @@ impl<'a> Tasks<'a> {
 
 impl Progress {
     const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId) -> Self {
-        Self { notes, parent, scope, next: 0, forked: 0, live: 1 }
+        let (given, published) = (false, None);
+        Self { notes, parent, scope, next: 0, forked: 0, live: 1, given, published }
     }
 }

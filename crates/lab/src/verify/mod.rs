@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use befit_machine::{Cycles, Machine};
 use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
-use befit_sim::Settings;
+use befit_sim::{Costs, Settings};
 
 pub use result::{LearntWork, Millis, Verdict, Verified, VerifyMachine, VerifyResult};
 pub use suspect::Suspect;
@@ -237,7 +237,11 @@ fn simulate(
     options: &OptionChoices,
     progress: &dyn Progress,
 ) -> Result<Cycles, LabError> {
-    let settings = Settings { options: options.options(), ..Settings::new(scheduler, seed) };
+    let settings = Settings {
+        options: options.options(),
+        costs: Costs::of(&machine.prices),
+        ..Settings::new(scheduler, seed)
+    };
     let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
     let failed = |why| LabError::Failed(format!("{scheduler} on {}: {why}", machine.name));
     Ok(outcome.map_err(failed)?.time)

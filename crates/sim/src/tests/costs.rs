@@ -5,7 +5,16 @@ use befit_sched::SchedulerKind;
 use super::{forks, machine, program, reader, simulate};
 use crate::{Costs, Settings, run};
 
-const FREE: Costs = Costs { call: 0, lock: 0, near_steal: 0, far_steal: 0, poll: 200 };
+const FREE: Costs = Costs {
+    inlined: 0.0,
+    pending: 0.0,
+    call: 0,
+    lock: 0,
+    near_steal: 0,
+    far_steal: 0,
+    poll: 200,
+    scale: 1,
+};
 
 /// The time of `program` under `ws`.
 fn cycles(program: &Program, machine: &str) -> f64 {

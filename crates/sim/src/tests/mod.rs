@@ -2,6 +2,7 @@
 
 mod costs;
 mod fidelity;
+mod forks;
 mod policies;
 mod wires;
 

@@ -8,14 +8,13 @@ mod env;
 mod job;
 mod lineage;
 mod meter;
-mod thresholds;
 
 use std::{fmt, sync::atomic::Ordering::SeqCst};
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind, Stage, Strand,
-    TaskInfo,
+    TaskInfo, forks::ForkThresholds,
 };
 use crossbeam_utils::CachePadded;
 
@@ -24,7 +23,6 @@ pub(crate) use self::{
     job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
     lineage::{Ancestor, Lineage, LineageRef},
     meter::Meter,
-    thresholds::ForkThresholds,
 };
 use crate::{
     WaitPolicy,

@@ -9,9 +9,9 @@ use std::{
     thread,
 };
 
-use befit_sched::TaskInfo;
+use befit_sched::{TaskInfo, forks::SiteId};
 
-use super::{StealRequests, grain::SiteId};
+use super::StealRequests;
 use crate::{
     Work,
     threads::{

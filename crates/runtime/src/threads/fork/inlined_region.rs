@@ -1,7 +1,7 @@
 //! Inlined regions: parts of a program that run without forks, and how they begin and end.
 //!
 //! A region begins at a fork whose halves are predicted to take less than is worth a fork
-//! ([`super::grain`]), and lasts until both have ended; or it is a whole job that forks nothing
+//! ([`Grain`]), and lasts until both have ended; or it is a whole job that forks nothing
 //! that any other worker may run. A steal request meanwhile is served by the next `join`,
 //! which publishes the oldest pending fork, if need be its own; then the region goes on.
 //!
@@ -15,11 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    StealRequests,
-    grain::{Advice, Grain, SiteId},
-    steal_request::stack_pointer,
-};
+use befit_sched::forks::{Advice, Grain, SiteId};
+
+use super::{StealRequests, steal_request::stack_pointer};
 
 /// How far down the stack a region reaches, in bytes: some 64 small frames. A balanced tree of
 /// calls that takes little time is less deep.

@@ -4,7 +4,6 @@
 //! `README.md` beside this file specifies how forks are kept and published.
 
 mod frame;
-mod grain;
 mod inlined_region;
 mod steal_request;
 

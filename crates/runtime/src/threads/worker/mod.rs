@@ -17,7 +17,10 @@ use std::{
 };
 
 use befit_machine::WorkerId;
-use befit_sched::TaskInfo;
+use befit_sched::{
+    TaskInfo,
+    forks::{Batch, ForkThresholds},
+};
 
 pub(crate) use self::mail::Mailbox;
 use self::run::Entry;
@@ -25,7 +28,7 @@ use super::registry::Registry;
 use crate::{
     stats::Counters,
     threads::{
-        engine::{Engine, ForkThresholds, Lineage, Meter, NoUnwind, Random, ThreadEnv},
+        engine::{Engine, Lineage, Meter, NoUnwind, Random, ThreadEnv},
         fork::{
             ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
         },
@@ -54,8 +57,8 @@ pub(crate) struct Worker {
     /// Others make this worker publish a fork by these.
     requests: NonNull<StealRequests>,
     inlined_regions: InlinedRegions,
-    /// How many forks the next steal request publishes; at least 1.
-    batch: Cell<usize>,
+    /// How many forks the next steal request publishes.
+    batch: Batch,
     /// Counts the halves of forks that were published, modulo 2⁶⁴. The policy holds those that
     /// have not been [taken](StealRequests::taken).
     published: Cell<usize>,
@@ -97,7 +100,7 @@ impl Worker {
             forks: ForkList::default(),
             requests: steal_requests_of_this_thread(),
             inlined_regions: InlinedRegions::new(),
-            batch: Cell::new(1),
+            batch: Batch::new(),
             published: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),

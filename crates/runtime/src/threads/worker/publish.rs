@@ -2,7 +2,8 @@
 
 use std::ptr::NonNull;
 
-use befit_sched::{ForkOrder, TaskInfo};
+use befit_machine::Bytes;
+use befit_sched::{TaskInfo, forks};
 
 use super::{Handler, Worker};
 use crate::{
@@ -13,9 +14,6 @@ use crate::{
         latch::Latch,
     },
 };
-
-/// The most forks that one request publishes, unless more threads are idle.
-const LARGEST_BATCH: usize = 64;
 
 impl Worker {
     /// Whether the policy must decide where `child`, a fork of `parent`, runs.
@@ -29,14 +27,14 @@ impl Worker {
     /// that places by size, what does not befit a private cache may contain forks that the policy
     /// must see.
     pub(crate) fn may_be_inlined(&self, size: u64) -> bool {
-        self.thresholds.as_ref().is_none_or(|thresholds| size <= thresholds.private.0)
+        self.thresholds.as_ref().is_none_or(|t| t.may_be_inlined(Bytes(size)))
     }
 
     /// Whether the policy must see every fork that the running task makes.
     pub(crate) fn shows_forks(&self) -> bool {
-        self.engine().capabilities.sees_forks
-            && self.engine().policy.fork_order(self.task()) == ForkOrder::ParentFirst
-            && self.may_share()
+        let engine = self.engine();
+        let order = || engine.policy.fork_order(self.task());
+        forks::shows_forks(&engine.capabilities, order, || self.may_share())
     }
 
     /// Links `fork` into the list of pending forks, and then [serves](Self::serve) requests.
@@ -48,7 +46,7 @@ impl Worker {
         let no_unwind = NoUnwind;
         self.forks.push(fork);
         self.counters().forks.bump();
-        let early = self.inlined_regions.depth() <= self.engine().threads.ilog2() + 1;
+        let early = forks::is_early(self.inlined_regions.depth(), self.engine().threads);
         self.serve(usize::from(early));
         no_unwind.over();
     }
@@ -60,7 +58,7 @@ impl Worker {
     ///   far, and starts at one again when a fork comes back to this worker.
     pub(crate) fn serve(&self, at_least: usize) {
         let untaken = self.published.get().wrapping_sub(self.requests().taken());
-        let missing = self.engine().sleep.idle().saturating_sub(untaken).max(at_least);
+        let missing = forks::missing(untaken, self.engine().sleep.idle(), at_least);
         let requested = self.requests().is_requested();
         if !requested && missing == 0 {
             return;
@@ -71,11 +69,7 @@ impl Worker {
         } else if self.forks.has_private() {
             // Before the policy learns of the forks: a taker's request must not be overwritten.
             self.requests().set_requested(false);
-            let mut batch = missing;
-            if requested {
-                batch = batch.max(self.batch.get());
-                self.batch.set((2 * batch).min(LARGEST_BATCH));
-            }
+            let batch = self.batch.next(missing, requested);
             self.suspend();
             for _ in 0..batch {
                 if !self.publish_oldest() {
@@ -97,7 +91,7 @@ impl Worker {
     pub(crate) fn begins_fork_of(&self, requests: &StealRequests) {
         if std::ptr::eq(requests, self.requests()) {
             // This worker's own: more were published than the others needed.
-            self.batch.set(1);
+            self.batch.came_back();
         }
     }
 

@@ -32,13 +32,13 @@ const SLOTS: usize = 64;
 
 /// What one worker has learned.
 #[derive(Debug)]
-pub(crate) struct Grain {
+pub struct Grain {
     sites: [Cell<Site>; SLOTS],
 }
 
 /// One `join` of the source: the address of what is made once for each type of its second half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SiteId(pub(crate) usize);
+pub struct SiteId(pub usize);
 
 #[derive(Clone, Copy, Debug)]
 struct Site {
@@ -60,7 +60,7 @@ impl Site {
 
 /// What is to be done with a fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Advice {
+pub enum Advice {
     /// It is a fork.
     Fork,
     /// It is a fork, and [`Grain::learn`] should be called with its time.
@@ -71,17 +71,20 @@ pub(crate) enum Advice {
 }
 
 impl Grain {
-    pub(crate) fn new() -> Self {
+    /// Knows nothing yet.
+    pub fn new() -> Self {
         Self { sites: [const { Cell::new(Site::unknown(SiteId(0))) }; SLOTS] }
     }
 
+    #[inline]
     fn slot(&self, id: SiteId) -> &Cell<Site> {
         // Tables are some tens of bytes apart.
         &self.sites[(id.0 >> 4 ^ id.0 >> 10) % SLOTS]
     }
 
     /// What to do with a fork of `id`, `depth` forks below the program's start.
-    pub(crate) fn advice(&self, id: SiteId, depth: u32) -> Advice {
+    #[inline]
+    pub fn advice(&self, id: SiteId, depth: u32) -> Advice {
         let site = self.slot(id).get();
         match site.depth {
             Some(inlined_from) if site.id == id => {
@@ -96,17 +99,20 @@ impl Grain {
     }
 
     /// Whether a region that has taken `taken` was predicted wrongly.
-    pub(crate) fn is_surprised(taken: Duration) -> bool {
+    #[inline]
+    pub fn is_surprised(taken: Duration) -> bool {
         taken >= GRAIN * SURPRISE
     }
 
     /// Knows nothing of `id` any more.
-    pub(crate) fn forget(&self, id: SiteId) {
+    #[inline]
+    pub fn forget(&self, id: SiteId) {
         self.slot(id).set(Site::unknown(id));
     }
 
     /// What `advice` was given for took `taken`.
-    pub(crate) fn learn(&self, id: SiteId, depth: u32, advice: Advice, taken: Duration) {
+    #[inline]
+    pub fn learn(&self, id: SiteId, depth: u32, advice: Advice, taken: Duration) {
         let slot = self.slot(id);
         let mut site = slot.get();
         if site.id != id {
@@ -138,6 +144,12 @@ impl Grain {
             }
         }
         slot.set(site);
+    }
+}
+
+impl Default for Grain {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -1,20 +1,21 @@
 //! Sizes at which a fork is treated differently, from the caches above one worker.
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
-use befit_sched::Thresholds;
+
+use crate::Thresholds;
 
 /// What befits which caches above one worker.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct ForkThresholds {
+pub struct ForkThresholds {
     /// The largest size that befits a cache that only this worker's thread uses.
-    pub(crate) private: Bytes,
+    private: Bytes,
     /// For the caches that it shares, from the innermost out.
     shared: Thresholds,
 }
 
 impl ForkThresholds {
-    /// `threads_under` returns how many threads of the pool stand under a cluster.
-    pub(crate) fn new(
+    /// For `worker`. `threads_under` returns how many threads of the pool stand under a cluster.
+    pub fn new(
         machine: &Machine,
         worker: WorkerId,
         sigma: f64,
@@ -28,15 +29,22 @@ impl ForkThresholds {
         Self { private: thresholds(private).largest(), shared: thresholds(shared) }
     }
 
+    /// Whether a task of `size` may run without forks if it takes little time: what does not befit a
+    /// private cache may contain forks that the policy must see.
+    #[inline]
+    pub fn may_be_inlined(&self, size: Bytes) -> bool {
+        size <= self.private
+    }
+
     /// Whether a task of `size` is *maximal* below one of `parent` (befits a smaller cache than it
     /// does), and befits a cache that several threads share: a scheduler that places by size must
     /// then decide which threads run it.
-    pub(crate) fn is_anchored_at_a_shared_cache(&self, size: Bytes, parent: Bytes) -> bool {
+    pub fn is_anchored_at_a_shared_cache(&self, size: Bytes, parent: Bytes) -> bool {
         size > self.private && self.shared.too_small_for(size) < self.shared.too_small_for(parent)
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

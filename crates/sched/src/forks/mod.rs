@@ -1,0 +1,94 @@
+//! When a fork is inlined, kept private or published: the rules that threads and the simulator's
+//! virtual workers share.
+//!
+//! `crates/runtime/src/threads/fork/README.md` specifies them. An engine keeps the forks, and asks
+//! here what to do with them:
+//!
+//! ```
+//! use befit_sched::forks::{Batch, is_early, missing};
+//!
+//! let batch = Batch::new();
+//! // A steal request has come and nobody is idle: one fork, then two, then four.
+//! assert_eq!([(); 3].map(|()| batch.next(missing(0, 0, 0), true)), [1, 2, 4]);
+//! batch.came_back();
+//! assert_eq!(batch.next(0, true), 1);
+//! // Three are idle, one fork waits for them: two more are missing.
+//! assert_eq!(missing(1, 3, 0), 2);
+//! assert!(is_early(2, 2) && !is_early(3, 2));
+//! ```
+
+mod grain;
+mod thresholds;
+
+use std::cell::Cell;
+
+pub use grain::{Advice, Grain, SiteId};
+pub use thresholds::ForkThresholds;
+
+use crate::{Capabilities, ForkOrder};
+
+/// The most forks that one request publishes, unless more workers are idle.
+const LARGEST_BATCH: usize = 64;
+
+/// Whether a fork `depth` forks below the program's start is published at once: each of `workers`
+/// is to have one.
+#[inline]
+pub fn is_early(depth: u32, workers: usize) -> bool {
+    depth <= workers.ilog2() + 1
+}
+
+/// How many forks of a worker should be published, whether or not one was requested: `at_least`,
+/// and one for each `idle` worker for which no fork of this worker's is `untaken`.
+#[inline]
+pub fn missing(untaken: usize, idle: usize, at_least: usize) -> usize {
+    idle.saturating_sub(untaken).max(at_least)
+}
+
+/// Whether the policy must see every fork of a task. `order` is asked only where that matters;
+/// `may_share`: another worker may run what the task forks.
+#[inline]
+pub fn shows_forks(
+    capabilities: &Capabilities,
+    order: impl FnOnce() -> ForkOrder,
+    may_share: impl FnOnce() -> bool,
+) -> bool {
+    capabilities.sees_forks && order() == ForkOrder::ParentFirst && may_share()
+}
+
+/// How many forks a worker's next steal request publishes.
+///
+/// It doubles each time, as the next occasion may be far, and starts at one again when a fork comes
+/// back to its worker.
+#[derive(Debug)]
+pub struct Batch(Cell<usize>);
+
+impl Batch {
+    /// One fork.
+    pub const fn new() -> Self {
+        Self(Cell::new(1))
+    }
+
+    /// How many of the oldest private forks are published now, if there are so many: those that are
+    /// [`missing`], and the batch, if that was `requested`.
+    #[inline]
+    pub fn next(&self, missing: usize, requested: bool) -> usize {
+        if !requested {
+            return missing;
+        }
+        let batch = missing.max(self.0.get());
+        self.0.set((2 * batch).min(LARGEST_BATCH));
+        batch
+    }
+
+    /// A published fork came back to its own worker: the others needed fewer.
+    #[inline]
+    pub fn came_back(&self) {
+        self.0.set(1);
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self::new()
+    }
+}

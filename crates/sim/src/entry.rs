@@ -1,0 +1,272 @@
+//! What a virtual worker runs at one time: a job that the policy gave it, and the forks in it.
+
+use std::collections::VecDeque;
+
+use befit_program::TaskId;
+use befit_sched::{
+    Stage,
+    forks::{Advice, Batch, Grain, SiteId},
+};
+
+use crate::clock::Ticks;
+
+/// So many nested forks a region reaches: as many small frames as fit in the 8 KiB of stack that it
+/// reaches on threads.
+const REACH: usize = 64;
+
+/// What one worker knows of forks. The rules are those of `befit_sched::forks`.
+#[derive(Debug, Default)]
+pub(crate) struct Habits {
+    pub(crate) grain: Grain,
+    pub(crate) batch: Batch,
+    /// Halves of forks that it has published, and those of them that a worker has taken.
+    pub(crate) published: usize,
+    pub(crate) taken: usize,
+    /// One of its forks should be published.
+    pub(crate) requested: bool,
+    /// The next fork is pending even in an inlined region: a fork was requested.
+    pub(crate) raised: bool,
+}
+
+impl Habits {
+    /// Halves that it has published, and that nobody has taken.
+    pub(crate) fn untaken(&self) -> usize {
+        self.published - self.taken
+    }
+}
+
+/// A job that the policy gave to a worker: a task from its start or from where it waited, and what
+/// it forks that is not published.
+///
+/// A thread that waits keeps its stack. An entry that waits moves whole to the worker that goes on
+/// with it.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The task that the policy knows.
+    pub(crate) task: TaskId,
+    pub(crate) stage: Stage,
+    /// Another worker may run what it forks.
+    pub(crate) shared: bool,
+    /// How many pending forks enclose what runs, from the program's start on.
+    pub(crate) depth: u32,
+    /// The forks that enclose it in this entry.
+    pub(crate) frames: Vec<Frame>,
+    /// Those of them that are private, the oldest first.
+    private: VecDeque<usize>,
+    /// The task that runs.
+    pub(crate) current: TaskId,
+    region: Option<Region>,
+    /// Counts the waits. Other tasks run meanwhile, so a time that spans one is not learned.
+    waits: u32,
+}
+
+/// A fork between its start and its end.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) parent: TaskId,
+    /// Its second half.
+    second: TaskId,
+    half: Half,
+    /// How many pending forks enclose it, from the program's start on.
+    depth: u32,
+    /// It was a call, with no frame in the list of pending forks.
+    inlined: bool,
+    /// A region began here.
+    begins_region: bool,
+    watch: Option<Watch>,
+}
+
+/// Which half of a fork its worker runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Half {
+    /// The first, and nobody knows of the second.
+    First,
+    /// The first; the second is the policy's.
+    FirstOfPublished,
+    /// The second.
+    Second,
+}
+
+/// Part of an entry that runs without pending forks.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    /// The forks around it.
+    from: usize,
+    /// Why it was predicted to be short, and since when it lasts; none if it lasts to the end of
+    /// the entry.
+    predicted: Option<(SiteId, Ticks)>,
+}
+
+/// A measurement.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    site: SiteId,
+    advice: Advice,
+    since: Ticks,
+    waits: u32,
+    /// What the first half took, if the worker did not wait in it.
+    first: Option<Ticks>,
+}
+
+/// Virtual time as the rules of forks know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch {
+    /// Of a cycle: those of the run that the model stands for.
+    nanoseconds: f64,
+}
+
+impl Stopwatch {
+    /// For a clock of so many MHz; the run that the model stands for is `scale` times as long.
+    pub(crate) fn new(mhz: u32, scale: u32) -> Self {
+        Self { nanoseconds: 1e3 * f64::from(scale) / f64::from(mhz.max(1)) }
+    }
+
+    fn time(self, ticks: Ticks) -> std::time::Duration {
+        let cycles = ticks.0 as f64 / Ticks::cycles(1).0 as f64;
+        std::time::Duration::from_nanos((cycles * self.nanoseconds) as u64)
+    }
+}
+
+impl Entry {
+    /// `task` at its start, `depth` pending forks below the program's.
+    pub(crate) fn new(task: TaskId, shared: bool, depth: u32) -> Self {
+        Self {
+            task,
+            stage: Stage::Start,
+            shared,
+            depth,
+            frames: Vec::new(),
+            private: VecDeque::new(),
+            current: task,
+            region: (!shared).then_some(Region { from: 0, predicted: None }),
+            waits: 0,
+        }
+    }
+
+    /// Whether the next fork is a call, unless a fork is requested.
+    pub(crate) fn is_inlined(&self) -> bool {
+        self.region.is_some_and(|region| {
+            region.predicted.is_none() || self.frames.len() - region.from < REACH
+        })
+    }
+
+    pub(crate) fn has_private(&self) -> bool {
+        !self.private.is_empty()
+    }
+
+    /// Links a fork, and runs its first half.
+    pub(crate) fn push(&mut self, parent: TaskId, second: TaskId, inlined: bool) {
+        if !inlined {
+            self.private.push_back(self.frames.len());
+        }
+        self.frames.push(Frame {
+            parent,
+            second,
+            half: Half::First,
+            depth: self.depth,
+            inlined,
+            begins_region: false,
+            watch: None,
+        });
+    }
+
+    /// The pending fork pushed last begins, after requests were served. `site` is the `join` by
+    /// which a region may begin, if one may.
+    pub(crate) fn begin(
+        &mut self,
+        site: Option<SiteId>,
+        habits: &mut Habits,
+        now: Ticks,
+        stopwatch: Stopwatch,
+    ) {
+        self.depth += 1;
+        let Some(site) = site else { return };
+        if self.goes_on(habits, now, stopwatch) {
+            return;
+        }
+        let (depth, from) = (self.depth - 1, self.frames.len());
+        let advice = habits.grain.advice(site, depth);
+        let Some(frame) = self.frames.last_mut().filter(|_| advice != Advice::Fork) else { return };
+        frame.watch = Some(Watch { site, advice, since: now, waits: self.waits, first: None });
+        if advice == Advice::Inline {
+            frame.begins_region = true;
+            self.region = Some(Region { from, predicted: Some((site, now)) });
+            habits.raised = habits.requested;
+        }
+    }
+
+    /// Whether a region is active and goes on; it does not if it takes much longer than predicted.
+    fn goes_on(&mut self, habits: &mut Habits, now: Ticks, stopwatch: Stopwatch) -> bool {
+        let Some(Region { predicted, .. }) = self.region else { return false };
+        if let Some((site, since)) = predicted
+            && Grain::is_surprised(stopwatch.time(now.since(since)))
+        {
+            habits.grain.forget(site);
+            self.region = None;
+            return false;
+        }
+        habits.raised = habits.requested;
+        true
+    }
+
+    /// The second half of the oldest private fork, which is to be published, and how many pending
+    /// forks enclose it.
+    pub(crate) fn publish_oldest(&mut self) -> Option<(TaskId, u32)> {
+        let frame = &mut self.frames[self.private.pop_front()?];
+        frame.half = Half::FirstOfPublished;
+        Some((frame.second, frame.depth + 1))
+    }
+
+    /// The worker waits, or finds that it could have had to.
+    pub(crate) fn has_waited(&mut self) {
+        self.waits += 1;
+    }
+
+    /// The first half of the youngest fork has ended. Returns its second half if that runs now, and
+    /// whether it was in the list.
+    pub(crate) fn first_has_ended(&mut self, now: Ticks) -> Option<(TaskId, bool)> {
+        let waits = self.waits;
+        let frame = self.frames.last_mut()?;
+        if frame.half == Half::Second {
+            return None;
+        }
+        if let Some(watch) = &mut frame.watch
+            && watch.waits == waits
+        {
+            watch.first = Some(now.since(watch.since));
+        }
+        if frame.half == Half::FirstOfPublished {
+            self.has_waited();
+            return None;
+        }
+        frame.half = Half::Second;
+        let (second, was_listed) = (frame.second, !frame.inlined);
+        if was_listed {
+            self.private.pop_back();
+        }
+        Some((second, was_listed))
+    }
+
+    /// Both halves of the youngest fork have ended: its parent goes on.
+    pub(crate) fn pop(&mut self, grain: &Grain, now: Ticks, stopwatch: Stopwatch) {
+        let Some(frame) = self.frames.pop() else { return };
+        self.current = frame.parent;
+        if frame.inlined {
+            return;
+        }
+        self.depth -= 1;
+        if frame.begins_region {
+            self.region = None;
+        }
+        let Some(Watch { site, advice, since, waits, first }) = frame.watch else { return };
+        let taken = if waits == self.waits {
+            Some(now.since(since))
+        } else {
+            // Another worker may have run the second half: it is taken to be like the first.
+            first.map(|first| first + first)
+        };
+        if let Some(taken) = taken {
+            grain.learn(site, self.depth, advice, stopwatch.time(taken));
+        }
+    }
+}
