@@ -123,9 +123,15 @@ impl Kernel {
     }
 
     /// The n of a smaller run of the same program, from which the work of one of size `n` is
-    /// learnt: a quarter; of n that stands in an exponent, two less.
+    /// learnt: with a quarter of the data; of n that stands in an exponent, two less.
     pub fn learning_n(&self, n: usize) -> usize {
-        let smaller = if EXPONENTIAL.contains(&self.name) { n.saturating_sub(2) } else { n / 4 };
+        let smaller = if EXPONENTIAL.contains(&self.name) {
+            n.saturating_sub(2)
+        } else if SQUARES.contains(&self.name) {
+            n / 2
+        } else {
+            n / 4
+        };
         smaller.max(1)
     }
 

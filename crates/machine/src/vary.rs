@@ -180,13 +180,17 @@ impl Machine {
         });
         let mut kept = keep.iter();
         self.workers.retain(|_| kept.next() == Some(&true));
-        let mut cores = Vec::new();
+        let (mut cores, mut packages) = (Vec::new(), Vec::new());
         for worker in &mut self.workers {
             worker.leaf = moved(worker.leaf).unwrap_or(ClusterId::ROOT);
             if cores.last() != Some(&worker.core) {
                 cores.push(worker.core);
             }
             worker.core = cores.len() as u32 - 1;
+            if packages.last() != Some(&worker.package) {
+                packages.push(worker.package);
+            }
+            worker.package = packages.len() as u32 - 1;
         }
     }
 }

@@ -26,8 +26,6 @@ const NEAR: usize = 6;
 pub(crate) const OPERATION: u64 = 1 << 16;
 /// Recorded lines of a page.
 const PAGE_LINES: u32 = 64;
-/// Cycles of a page fault.
-const FAULT: f64 = 2500.0;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -85,7 +83,7 @@ impl Hardware {
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
-        let fault = Ticks::fractional(faults * FAULT);
+        let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed)
