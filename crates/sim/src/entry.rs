@@ -270,3 +270,75 @@ impl Entry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: Option<SiteId> = Some(SiteId(16));
+    /// A clock of 1 GHz.
+    const FINE: Stopwatch = Stopwatch { nanoseconds: 1.0 };
+
+    fn at(cycles: u64) -> Ticks {
+        Ticks::cycles(cycles)
+    }
+
+    /// An entry of task 0 in so many forks, each around the next: 1 is the outermost second half.
+    fn nested(forks: u32, habits: &mut Habits) -> Entry {
+        let mut entry = Entry::new(TaskId(0), true, 0);
+        for second in 1..=forks {
+            entry.push(TaskId(0), TaskId(second), false);
+            entry.begin(None, habits, at(0), FINE);
+        }
+        entry
+    }
+
+    #[test]
+    fn the_oldest_private_fork_is_published_first_and_the_others_stay() {
+        let habits = &mut Habits::default();
+        let mut entry = nested(3, habits);
+        assert_eq!(entry.publish_oldest(), Some((TaskId(1), 1)));
+        assert_eq!(entry.publish_oldest(), Some((TaskId(2), 2)));
+        // The youngest is private: its second half runs here. The next one's does not.
+        assert_eq!(entry.first_has_ended(at(5)), Some((TaskId(3), true)));
+        entry.pop(&habits.grain, at(9), FINE);
+        assert_eq!(entry.first_has_ended(at(9)), None);
+        assert_eq!((entry.publish_oldest(), entry.depth), (None, 2));
+    }
+
+    #[test]
+    fn a_site_of_long_tasks_forks_and_below_them_a_region_reaches_so_many_forks() {
+        let habits = &mut Habits::default();
+        let mut entry = nested(2, habits);
+        entry.push(TaskId(0), TaskId(9), false);
+        entry.begin(SITE, habits, at(0), FINE);
+        assert!(!entry.is_inlined(), "nothing is known yet");
+        let _ = entry.first_has_ended(at(10_000));
+        // 20 µs, two forks below the start: from three on they are worth no fork.
+        entry.pop(&habits.grain, at(20_000), FINE);
+        let mut deeper = nested(3, habits);
+        deeper.push(TaskId(0), TaskId(9), false);
+        deeper.begin(SITE, habits, at(0), FINE);
+        for fork in 0..REACH {
+            assert!(deeper.is_inlined(), "{fork}");
+            deeper.push(TaskId(0), TaskId(9), true);
+        }
+        assert!(!deeper.is_inlined());
+        // A fork that comes far later than predicted ends the region, and what was learned.
+        deeper.push(TaskId(0), TaskId(9), false);
+        deeper.begin(SITE, habits, at(1_000_000), FINE);
+        deeper.pop(&habits.grain, at(1_000_001), FINE);
+        let _ = deeper.frames.pop();
+        assert!(!deeper.is_inlined());
+        assert_eq!(habits.grain.advice(SITE.unwrap(), 30), Advice::Watch);
+    }
+
+    #[test]
+    fn an_entry_that_nobody_shares_is_one_region() {
+        let mut entry = Entry::new(TaskId(0), false, 0);
+        for _ in 0..3 * REACH {
+            assert!(entry.is_inlined());
+            entry.push(TaskId(0), TaskId(1), true);
+        }
+    }
+}

@@ -60,7 +60,7 @@ fn on_one_worker_each_fork_costs_two_calls_and_the_policy_nothing() {
 #[test]
 fn forks_down_to_single_calls_cost_little_and_speed_up_with_the_workers() {
     let program = balanced(18, 30);
-    for kind in [SchedulerKind::Ws, SchedulerKind::Sb, SchedulerKind::Mts] {
+    for kind in [SchedulerKind::Ws, SchedulerKind::Pws, SchedulerKind::Sb, SchedulerKind::SbD] {
         let outcome = simulate(&program, &machine(TWO_SOCKETS), kind, 1);
         let least = outcome.work.0 + 262_143 * 2;
         assert!(active(&outcome) < least * 11 / 10, "{kind}: {}", active(&outcome));
