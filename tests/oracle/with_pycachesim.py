@@ -1,4 +1,5 @@
-"""Runs a trace from standard input (`0|1 address`: read or write) through pycachesim; prints the misses of each level.
+"""Runs a trace from standard input (`0|1 address`: read or write) through pycachesim; prints of each level, and of memory,
+loads, misses, and lines written back from it.
 
 Called by run.py, with the interpreter of the virtual environment that has pycachesim.
 """
@@ -27,4 +28,6 @@ for write, run in itertools.groupby(trace, key=lambda access: access[0]):
     addresses = [int(address) for _, address in run]
     (simulator.store if write == "1" else simulator.load)(addresses, length=8)
 for cache in sorted(simulator.levels(with_mem=False), key=lambda c: c.name):
-    print(cache.name, cache.stats()["MISS_count"])
+    stats = cache.stats()
+    print(cache.name, stats["LOAD_count"], stats["MISS_count"], stats["EVICT_count"])
+print("memory", memory.stats()["LOAD_count"], 0, memory.stats()["STORE_count"])

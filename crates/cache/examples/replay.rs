@@ -2,12 +2,12 @@
 //!
 //! `replay MACHINE < trace`, with MACHINE anything that names a machine. Each line of the trace is
 //! `r` or `w`, an address in decimal, and optionally a worker: `r 4096 0`. Addresses are taken by
-//! the machine's line length. Printed as `level accesses misses writebacks`, then memory's reads
-//! and writes.
+//! the machine's line length. Printed as `level accesses misses writebacks store-misses`, then
+//! memory's reads and writes.
 
 use std::{collections::BTreeMap, error::Error, io::BufRead};
 
-use befit_cache::{Hierarchy, LineAccess};
+use befit_cache::{Found, Hierarchy, LineAccess};
 use befit_machine::{ClusterId, Machine, WorkerId};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,8 +21,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let lines = touches.iter().map(|t| t.line + 1).max().unwrap_or(0);
     let mut caches = Hierarchy::new(&machine, lines, 1)?;
-    caches.run(&touches, |_, _| ());
-    let mut levels = BTreeMap::<_, [u64; 3]>::new();
+    let mut levels = BTreeMap::<_, [u64; 4]>::new();
+    caches.run(&touches, |access, outcome| {
+        let passed = machine.path(access.worker).take_while(|c| outcome.found != Found::Own(*c));
+        for cache in passed.filter_map(|c| machine.cluster(c).cache).filter(|_| access.write) {
+            levels.entry(cache.level).or_default()[3] += 1;
+        }
+    });
     for (i, cluster) in machine.clusters().iter().enumerate() {
         let Some(cache) = cluster.cache else { continue };
         let counts = caches.counts(ClusterId(i as u32));
@@ -31,8 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             *sum += n.0;
         }
     }
-    for (level, [accesses, misses, writebacks]) in levels {
-        println!("{level} {accesses} {misses} {writebacks}");
+    for (level, [accesses, misses, writebacks, stores]) in levels {
+        println!("{level} {accesses} {misses} {writebacks} {stores}");
     }
     println!("memory {} {}", caches.memory_reads().0, caches.memory_writes().0);
     Ok(())

@@ -171,7 +171,7 @@ impl<'a> Reference<'a> {
         let machine = self.machine;
         let children = &machine.cluster(ClusterId::ROOT).children;
         let first = |c: &ClusterId| machine.cluster(*c).workers.end > worker.0;
-        let own = children.iter().position(|c| first(c)).unwrap_or(0);
+        let own = children.iter().position(first).unwrap_or(0);
         let order: Vec<ClusterId> =
             children[own..].iter().chain(&children[..own]).copied().collect();
         let package = |w: u32| machine.workers()[w as usize].package;
