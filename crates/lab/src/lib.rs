@@ -57,4 +57,6 @@ pub use progress::{Progress, Silent};
 pub use recording::{Source, kernels, record, record_all_lines, usual_shrink};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
-pub use summary::{CacheUse, LevelSummary, Seconds, Spread, Summary, WorkerTime};
+pub use summary::{
+    CacheUse, Interval, LevelSummary, MOST_SEEDS, NARROW, Seconds, Spread, Summary, WorkerTime,
+};

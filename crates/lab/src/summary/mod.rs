@@ -2,6 +2,7 @@
 //!
 //! The structs here serialise themselves as an entry of `befit.compare/1` (docs/json.md).
 
+mod interval;
 mod spread;
 
 use std::{collections::BTreeMap, fmt::Display};
@@ -11,6 +12,7 @@ use befit_sched::{Breakdown, Options, SchedulerKind};
 use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+pub use interval::{Interval, MOST_SEEDS, NARROW};
 pub use spread::{Seconds, Spread};
 
 /// One program on one machine under one scheduler, over all seeds: 1, 2, … up to
