@@ -5,6 +5,8 @@
 use std::env;
 
 const SOURCES: [&str; 6] = ["address", "callbacks", "copy", "heap", "region", "stream"];
+/// Of a build that is timed, not instrumented (`--cfg befit_work`).
+const WORK_SOURCES: [&str; 2] = ["stream", "work"];
 const HEADERS: [&str; 3] = ["address", "hot", "stream"];
 
 fn main() {
@@ -21,13 +23,19 @@ fn main() {
         return;
     }
     let at = "src/inside/c";
-    for (names, extension) in [(&SOURCES[..], "c"), (&HEADERS[..], "h")] {
+    let timed = env::var_os("CARGO_CFG_BEFIT_WORK").is_some();
+    let sources = if timed { &WORK_SOURCES[..] } else { &SOURCES[..] };
+    for (names, extension) in [(sources, "c"), (&HEADERS[..], "h")] {
         for name in names {
             println!("cargo::rerun-if-changed={at}/{name}.{extension}");
         }
     }
-    cc::Build::new()
-        .files(SOURCES.map(|name| format!("{at}/{name}.c")))
+    let mut compiler = cc::Build::new();
+    if timed {
+        compiler.define("BEFIT_WORK", None);
+    }
+    compiler
+        .files(sources.iter().map(|name| format!("{at}/{name}.c")))
         .std("gnu11")
         // They are about the program that is instrumented.
         .inherit_rustflags(false)

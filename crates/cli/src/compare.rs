@@ -48,7 +48,7 @@ impl CompareArgs {
         source.check()?;
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
-            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            let program = self.source.record(&source, display)?;
             Ok(render(&plan.simulate(&program, display)?, format)?)
         })
     }

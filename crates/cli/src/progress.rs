@@ -73,6 +73,10 @@ impl Progress for Display {
         // A line that is drawn again and again would garble what the program writes.
         if shown { complain(&message) } else { self.begin(message, SPINNER, 0) }
     }
+    fn timing(&self, what: &str, number: usize, of: usize) {
+        let message = format!("timing {what} without instrumentation, run {number} of {of}");
+        self.begin(message, "{spinner} {msg}, {elapsed}", 0);
+    }
     fn recorded_before(&self, what: &str, file: &Path) {
         self.note(&format!("{what} was recorded before: {}", file.display()));
     }

@@ -4,6 +4,7 @@
 use std::{num::NonZeroU64, path::PathBuf};
 
 use befit_lab::Source;
+use befit_program::Program;
 use clap::Args;
 
 use crate::{
@@ -40,6 +41,10 @@ pub(crate) struct SourceArgs {
     /// may have changed)
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Do not time the program's operations in a build without instrumentation: they then take
+    /// what the machine says (`operation=`)
+    #[arg(long)]
+    no_work: bool,
     /// What to start your program with
     #[arg(last = true, value_name = "ARGS", conflicts_with = "kernel")]
     arguments: Vec<String>,
@@ -52,6 +57,18 @@ impl SourceArgs {
             (Some(name), None) => befit_lab::usual_shrink(name),
             _ => 1,
         }
+    }
+
+    /// Records `source`, with its work unless that was refused.
+    pub(crate) fn record(
+        &self,
+        source: &Source,
+        progress: &Display,
+    ) -> Result<Program, befit_lab::LabError> {
+        if self.no_work {
+            return befit_lab::record_uncalibrated(source, self.fresh, progress);
+        }
+        befit_lab::record(source, self.fresh, progress)
     }
 
     /// What was asked for, as a kernel's model if it is to be shrunk.
@@ -98,7 +115,7 @@ impl RecordArgs {
         // That the file cannot be written is said now, and not after the recording.
         drop(Destination::open(Some(&self.output))?);
         let display = Display::new();
-        let program = befit_lab::record(&source, self.source.fresh, &display)?;
+        let program = self.source.record(&source, &display)?;
         drop(display);
         program
             .save(&self.output)

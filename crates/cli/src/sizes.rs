@@ -48,7 +48,7 @@ impl SizesArgs {
         source.check()?;
         let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
         self.output.write(|display, format| {
-            let program = befit_lab::record(&source, self.source.fresh, display)?;
+            let program = befit_lab::record_uncalibrated(&source, self.source.fresh, display)?;
             let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
             Ok(render_sizes(&sizes, format)?)
         })

@@ -54,7 +54,7 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, kernels, record, record_all_lines, usual_shrink};
+pub use recording::{Source, kernels, record, record_all_lines, record_uncalibrated, usual_shrink};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
 pub use summary::{

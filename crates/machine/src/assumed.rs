@@ -43,6 +43,7 @@ pub fn memory() -> Memory {
         bandwidth: 40.0,
         placement: Placement::default(),
         parallelism: 10.0,
+        streams: None,
         window: 112,
         remote_latency: Cycles(350),
     }

@@ -113,14 +113,23 @@ pub struct Memory {
     pub bandwidth: f64,
     /// Where pages go.
     pub placement: Placement,
-    /// How many misses a core has in flight at most: of a streaming run the latency of each is
-    /// divided by it, and no more than so many others are waited for together.
+    /// How many independent misses a core has in flight at most: no more are waited for together.
     pub parallelism: f64,
+    /// How many lines of a streaming run are in flight, with those that prefetchers asked for: one
+    /// comes every latency / streams. `None` where it is not known: as many as `parallelism`.
+    pub streams: Option<f64>,
     /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one
     /// such window are waited for together. 0 for a core that waits for each.
     pub window: u32,
     /// From the load's issue to its data when another last-level cache supplies it.
     pub remote_latency: Cycles,
+}
+
+impl Memory {
+    /// Lines of a streaming run that are in flight: at least 1.
+    pub fn streams(&self) -> f64 {
+        self.streams.unwrap_or(self.parallelism).max(1.0)
+    }
 }
 
 /// How a core issues instructions, where a machine's source says.

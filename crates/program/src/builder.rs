@@ -1,11 +1,14 @@
 //! Builds a program from the events of a serial run.
 
+use crate::class::Places;
 use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
-use crate::program::Strand;
+use crate::program::{Cost, Strand};
 use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
-use crate::{Declared, Meta, Program, RawTouch, ScopeId, TaskId, TreeError, Work};
+use crate::{
+    Begin, Class, Declared, End, Meta, PlaceId, Program, RawTouch, ScopeId, TaskId, TreeError, Work,
+};
 
 /// Why the recorded events make no program.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -68,7 +71,13 @@ pub struct ProgramBuilder {
     encoder: Encoder,
     /// Of the strand that runs, without touches.
     cost: Work,
-    costs: Interner<Work>,
+    costs: Interner<Cost>,
+    classes: Interner<Class>,
+    places: Places,
+    /// The places of the open tasks.
+    open: Vec<PlaceId>,
+    /// What the strand that runs began with.
+    begin: Begin,
     strands: Vec<Strand>,
     blobs: BlobTable,
 }
@@ -85,6 +94,10 @@ impl ProgramBuilder {
             encoder: Encoder::new(),
             cost: Work::default(),
             costs: Interner::default(),
+            classes: Interner::default(),
+            places: Places::default(),
+            open: vec![PlaceId(0)],
+            begin: Begin::Task(PlaceId(0)),
             strands: Vec::new(),
             blobs: BlobTable::default(),
         };
@@ -109,7 +122,31 @@ impl ProgramBuilder {
     /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run
     /// out.
     pub fn fork(&mut self, scope: ScopeId, declared: Declared) -> Result<TaskId, BuildError> {
-        self.end_strand()?;
+        self.fork_at(scope, declared, PlaceId(0))
+    }
+
+    /// The number of the place with this name, for [`fork_at`](Self::fork_at). A name of more than
+    /// 2 KiB is cut.
+    ///
+    /// # Errors
+    /// When numbers run out.
+    pub fn place(&mut self, name: &str) -> Result<PlaceId, BuildError> {
+        self.places.intern(name).ok_or(BuildError::TooMany("places"))
+    }
+
+    /// As [`fork`](Self::fork), of a child whose code is that of `place`.
+    ///
+    /// # Errors
+    /// As [`fork`](Self::fork).
+    pub fn fork_at(
+        &mut self,
+        scope: ScopeId,
+        declared: Declared,
+        place: PlaceId,
+    ) -> Result<TaskId, BuildError> {
+        self.end_strand(End::Fork(place))?;
+        self.begin = Begin::Task(place);
+        self.open.push(place);
         let declared =
             self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
         let scope = self.scope(scope)?;
@@ -121,8 +158,12 @@ impl ProgramBuilder {
     /// # Errors
     /// When it is the root task, which [`finish`](Self::finish) ends.
     pub fn end(&mut self) -> Result<(), BuildError> {
-        self.end_strand()?;
-        Ok(self.tree.end()?)
+        let place = self.running();
+        self.end_strand(End::Task(place))?;
+        self.tree.end()?;
+        self.open.pop();
+        self.begin = Begin::Child(place);
+        Ok(())
     }
 
     /// The task that runs waits for all tasks forked in `scope` so far.
@@ -130,9 +171,16 @@ impl ProgramBuilder {
     /// # Errors
     /// When one of them does not descend from it: it might wait for ever.
     pub fn sync(&mut self, scope: ScopeId) -> Result<(), BuildError> {
-        self.end_strand()?;
+        let place = self.running();
+        self.end_strand(End::Sync(place))?;
+        self.begin = Begin::Sync(place);
         let scope = self.scope(scope)?;
         Ok(self.tree.sync(scope)?)
+    }
+
+    /// The place of the task that runs.
+    fn running(&self) -> PlaceId {
+        self.open.last().copied().unwrap_or_default()
     }
 
     /// The dense number of a scope of the recorder's.
@@ -164,7 +212,7 @@ impl ProgramBuilder {
     }
 
     /// Touches and work since the last event become a strand, if there were any.
-    fn end_strand(&mut self) -> Result<(), BuildError> {
+    fn end_strand(&mut self, end: End) -> Result<(), BuildError> {
         let touches = self.encoder.touches();
         if touches == 0 && self.cost == Work::default() {
             return Ok(());
@@ -175,7 +223,9 @@ impl ProgramBuilder {
         if !new {
             self.encoder.out.truncate(self.blobs.end());
         }
-        let cost = self.costs.intern(std::mem::take(&mut self.cost));
+        let class = self.classes.intern(Class { begin: self.begin, end });
+        let class = class.ok_or(BuildError::TooMany("classes"))?;
+        let cost = self.costs.intern(Cost { work: std::mem::take(&mut self.cost), class });
         let cost = cost.ok_or(BuildError::TooMany("costs"))?;
         self.tree.strand()?;
         self.strands.push(Strand { blob, cost });
@@ -188,7 +238,7 @@ impl ProgramBuilder {
     /// # Errors
     /// When a task has not ended, a line that no address has was touched, or numbers run out.
     pub fn finish(mut self) -> Result<Program, BuildError> {
-        self.end_strand()?;
+        self.end_strand(End::Task(PlaceId(0)))?;
         if self.meta.name.len() > Meta::NAME_LIMIT {
             return Err(BuildError::Name(self.meta.name.len()));
         }
@@ -211,6 +261,9 @@ impl ProgramBuilder {
             declared: self.declared.table,
             strands: self.strands,
             costs: self.costs.table,
+            places: self.places.names,
+            classes: self.classes.table,
+            work_run: None,
             blobs: Blobs { bytes: out, table: self.blobs.table },
             spans,
             stack_lines,

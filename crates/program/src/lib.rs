@@ -35,6 +35,7 @@
 //! ```
 
 mod builder;
+mod class;
 mod codec;
 mod file;
 mod footprints;
@@ -43,14 +44,16 @@ mod model;
 mod program;
 mod stats;
 mod tables;
+mod transfer;
 mod tree;
 mod varint;
 
 pub use builder::{BuildError, ProgramBuilder};
+pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, WorkRun};
 pub use codec::Touches;
 pub use file::{ReadError, WriteError};
 pub use footprints::Footprint;
 pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;
 pub use stats::Stats;
-pub use tree::TreeError;
+pub use tree::{Step, TreeError};

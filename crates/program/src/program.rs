@@ -3,14 +3,22 @@
 use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::tables::Blobs;
-use crate::tree::Tree;
-use crate::{Declared, Meta, Op, StrandId, TaskId, Work};
+use crate::tree::{Step, Tree};
+use crate::{Class, ClassId, Declared, Meta, Op, PlaceId, StrandId, TaskId, Work, WorkRun};
 
 /// A strand, by the index of what it shares with strands like it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strand {
     pub(crate) blob: u32,
     pub(crate) cost: u32,
+}
+
+/// What a strand costs, and its class.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Cost {
+    /// Without touches, which a strand's blob knows.
+    pub(crate) work: Work,
+    pub(crate) class: u32,
 }
 
 /// A recorded nested-parallel program: its task tree, and the cost and the touches of each strand.
@@ -29,8 +37,10 @@ pub struct Program {
     /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) strands: Vec<Strand>,
-    /// Without touches, which a strand's blob knows.
-    pub(crate) costs: Vec<Work>,
+    pub(crate) costs: Vec<Cost>,
+    pub(crate) places: Vec<Box<str>>,
+    pub(crate) classes: Vec<Class>,
+    pub(crate) work_run: Option<WorkRun>,
     pub(crate) blobs: Blobs,
     pub(crate) spans: Spans,
     pub(crate) stack_lines: u32,
@@ -62,6 +72,11 @@ impl Program {
         self.tree.ops(task)
     }
 
+    /// The steps of the serial execution, the root's end the last.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        self.tree.serial()
+    }
+
     /// The sizes that a task declares. Constant time.
     pub fn declared(&self, task: TaskId) -> Declared {
         if task == TaskId(0) {
@@ -80,13 +95,51 @@ impl Program {
     pub fn work(&self, strand: StrandId) -> Work {
         let Strand { blob, cost } = self.strands[strand.0 as usize];
         let touches = self.blobs.table[blob as usize].touches;
-        Work { touches, ..self.costs[cost as usize] }
+        Work { touches, ..self.costs[cost as usize].work }
     }
 
     /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
     pub fn touches(&self, strand: StrandId) -> Touches<'_> {
         let (blob, touches) = self.blobs.get(self.strands[strand.0 as usize].blob);
         Touches::new(blob, touches, &self.spans)
+    }
+
+    /// The class of a strand. Constant time.
+    pub fn class(&self, strand: StrandId) -> ClassId {
+        ClassId(self.costs[self.strands[strand.0 as usize].cost as usize].class)
+    }
+
+    /// All classes, by [`ClassId`].
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// The names of all places, by [`PlaceId`].
+    pub fn places(&self) -> &[Box<str>] {
+        &self.places
+    }
+
+    /// The name of a place: the type of a task's closure. Empty for the root task, and in a
+    /// program that was recorded without places.
+    pub fn place(&self, place: PlaceId) -> &str {
+        self.places.get(place.0 as usize).map_or("", |name| name)
+    }
+
+    /// How long the operations of each class take; none in an uncalibrated recording.
+    pub fn work_run(&self) -> Option<&WorkRun> {
+        self.work_run.as_ref()
+    }
+
+    /// The program with what serial runs have shown of its work. The host's name is cut to what a
+    /// file can hold.
+    ///
+    /// # Panics
+    /// When `work` does not have an entry for each class.
+    #[must_use]
+    pub fn with_work(self, mut work: WorkRun) -> Self {
+        assert_eq!(work.classes.len(), self.classes.len(), "an entry for each class");
+        work.host.truncate(work.host.floor_char_boundary(WorkRun::HOST_LIMIT));
+        Self { work_run: Some(work), ..self }
     }
 
     /// Touches of all strands. Time for the number of strands.

@@ -7,12 +7,18 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Gives equal values the same index, in the order in which they were first seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Interner<T> {
     /// The values by their index.
     pub(crate) table: Vec<T>,
     index: HashMap<T, u32>,
     last: Option<(T, u32)>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self { table: Vec::new(), index: HashMap::new(), last: None }
+    }
 }
 
 impl<T: Copy + Eq + Hash> Interner<T> {

@@ -3,7 +3,7 @@
 mod common;
 
 use befit_program::{Program, ReadError};
-use common::{all, build, chunk, events, file, forge, packed, sections, small};
+use common::{all, build, chunk, events, file, forge, packed, sections, small, with_work};
 use proptest::prelude::*;
 
 #[test]
@@ -42,8 +42,8 @@ fn bytes_after_the_end_are_an_error() {
 fn another_file_or_another_version_says_what_to_do() {
     refused(b"\x7fELF, or whatever else", "not a recorded program");
     let mut newer = file(&small());
-    newer[8] = 2;
-    ["version 2", "reads version 1"].iter().for_each(|why| refused(&newer, why));
+    newer[8] = 3;
+    ["version 3", "reads versions 1 and 2"].iter().for_each(|why| refused(&newer, why));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn refused(file: &[u8], why: &str) {
 
 #[test]
 fn hostile_headers_are_refused() {
-    let begin = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
+    let begin = b"\x89BEFIT\r\n\x02\0\0\0".to_vec();
     let with = |chunk: Vec<u8>| [begin.clone(), chunk].concat();
     refused(&with(chunk(b"META", u32::MAX, b"", b"x", 0)), "length is out of bounds");
     refused(&with(chunk(b"META", 1 << 20, b"", b"x", 0)), "more than 64 times");
@@ -88,18 +88,30 @@ fn sections_in_the_wrong_order_or_number_are_refused() {
     let pick = |order: &[usize]| {
         forge(&order.iter().map(|&section| good[section].clone()).collect::<Vec<_>>())
     };
-    assert_eq!(all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7])[..]).unwrap()), all(&small()));
-    refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
-    refused(&pick(&[1, 2, 3, 4, 5, 6, 7]), "one chunk of the meta section");
-    refused(&pick(&[7]), "there is none");
-    refused(&pick(&[0, 2, 1, 3, 4, 5, 6, 7]), "must precede");
-    refused(&pick(&[0, 2, 3, 4, 5, 6, 7]), "outside the touched pages");
-    refused(&pick(&[0, 1, 3, 4, 5, 6, 7]), "declared size that there is not");
-    refused(&pick(&[0, 1, 2, 4, 5, 6, 7]), "cost that there is not");
-    refused(&pick(&[0, 1, 2, 3, 5, 6, 7]), "blob that there is not");
-    refused(&pick(&[0, 1, 2, 3, 4, 6, 7]), "not as long as the index says");
-    refused(&pick(&[0, 1, 2, 3, 4, 5, 7]), "the root task does not end");
-    refused(&pick(&[0, 1, 2, 3, 4, 5, 6]), "cut off");
+    assert_eq!(
+        all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])[..]).unwrap()),
+        all(&small())
+    );
+    let without =
+        |section: usize| pick(&(0..11).filter(|&other| other != section).collect::<Vec<_>>());
+    refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), "one chunk of the meta section");
+    refused(&without(0), "one chunk of the meta section");
+    refused(&pick(&[10]), "there is none");
+    refused(&pick(&[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10]), "must precede");
+    for (section, why) in [
+        (1, "outside the touched pages"),
+        (2, "declared size that there is not"),
+        (3, "place that there is not"),
+        (4, "more entries than there are classes"),
+        (6, "cost that there is not"),
+        (7, "blob that there is not"),
+        (8, "not as long as the index says"),
+        (9, "the root task does not end"),
+        (10, "cut off"),
+    ] {
+        refused(&without(section), why);
+    }
+    assert!(Program::read(&without(5)[..]).unwrap().work_run().is_none());
 }
 
 /// The sections, with `raw` in the place of what the one with `tag` holds.
@@ -111,7 +123,7 @@ fn with(good: &[([u8; 4], Vec<u8>)], tag: &[u8; 4], raw: &[u8]) -> Vec<([u8; 4],
 #[test]
 fn sections_that_lie_are_refused() {
     let good = sections(&file(&small()));
-    let lies: [(&[u8; 4], &[u8], &str); 19] = [
+    let lies: &[(&[u8; 4], &[u8], &str)] = &[
         (b"META", &[64, 4, 0, 4, 0], "unknown kind"),
         (b"META", &[64, 4, 0, 0, 9, b'x'], "cut off"),
         (b"META", &[64, 4, 0, 0, 0xff, 0xff, 3], "too long"),
@@ -132,6 +144,17 @@ fn sections_that_lie_are_refused() {
             &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 1],
             "longer than any memory",
         ),
+        (b"PLAC", &[2, b'x'], "cut off"),
+        (b"PLAC", &[0xff, 0xff, 3], "more than 2048 bytes"),
+        (b"PLAC", &[1, 0xff], "UTF-8"),
+        (b"CLAS", &[9, 0, 0], "unknown kind"),
+        (b"CLAS", &[0, 0, 9], "place that there is not"),
+        (b"COST", &[0, 0, 0, 9], "class that there is not"),
+        (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f], "not finite"),
+        (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf], "negative"),
+        (b"WORK", &[0; 18], "no entry for some classes"),
+        (b"WORK", &[&[0; 18][..], &[2]].concat(), "unknown kind"),
+        (b"WORK", &[0; 30], "more entries than there are classes"),
         (b"TREE", &[0, 0], "follow the root task's end"),
         (b"TREE", &[4], "unknown step"),
         (b"TREE", &[3, 0], "the root task does not end"),
@@ -140,7 +163,7 @@ fn sections_that_lie_are_refused() {
         (b"TREE", &[0], "totals"),
         (b"END\0", &[1], "totals"),
     ];
-    for (tag, raw, why) in lies {
+    for &(tag, raw, why) in lies {
         refused(&forge(&with(&good, tag, raw)), why);
     }
 }
@@ -151,12 +174,12 @@ proptest! {
     #[test]
     fn any_bytes_in_any_section_are_an_error_or_a_program(
         events in events(),
-        section in 0..8usize,
+        section in 0..11usize,
         at: prop::sample::Index,
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0..8u8], 1..9),
         cut: bool,
     ) {
-        let mut forged = sections(&file(&build(&events)));
+        let mut forged = sections(&file(&with_work(build(&events))));
         let section = section % forged.len();
         let raw = &mut forged[section].1;
         let at = at.index(raw.len());
@@ -196,7 +219,10 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         (b"TREE", &[], &[1]),
         (b"TREE", &[2, 0], &[6, 1]),
         (b"INDX", &[], &[0, 0]),
-        (b"COST", &[], &[0, 0, 0]),
+        (b"COST", &[], &[0, 0, 0, 0]),
+        (b"PLAC", &[], &[0]),
+        (b"CLAS", &[], &[0, 0, 0]),
+        (b"WORK", &[0; 18], &[0]),
         (b"DECL", &[], &[0]),
         (b"SPAN", &[], &[1, 1]),
         (b"BLOB", &[], &[0]),
@@ -209,7 +235,7 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
     }
     // Lengths that nothing follows.
     let promise =
-        [&b"\x89BEFIT\r\n\x01\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]]
+        [&b"\x89BEFIT\r\n\x02\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]]
             .concat();
     assert!(held(&promise) < 1 << 20, "{}", held(&promise));
 }

@@ -26,4 +26,7 @@ pub mod inside;
 mod outside;
 
 #[cfg(all(feature = "outer", not(befit_record)))]
-pub use outside::{Build, BuildError, RecordError, RecordOptions, Recording, StreamError, record};
+pub use outside::{
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, Timing, record,
+    time,
+};

@@ -10,14 +10,21 @@ use std::{
 };
 
 use befit_program::{Op, Program, StrandId, TaskId, Touch, Work};
-use befit_record::{Build, BuildError, RecordError, RecordOptions, Recording, StreamError, record};
+use befit_record::{
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, record, time,
+};
 
 /// The instrumented probe. Built in a copy, so that nothing is written beside the sources; with the
 /// workspace's own versions of its dependencies.
-static PROBE: LazyLock<PathBuf> = LazyLock::new(|| {
+static PROBE: LazyLock<PathBuf> = LazyLock::new(|| built("probe", false));
+
+/// The same without instrumentation, to be timed.
+static PLAIN: LazyLock<PathBuf> = LazyLock::new(|| built("probe-work", true));
+
+fn built(folder: &str, work: bool) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let from = here.join("tests/fixtures/probe");
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("probe");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(to.join("src")).unwrap();
     let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
     let runtime = here.parent().unwrap().join("runtime");
@@ -28,10 +35,10 @@ static PROBE: LazyLock<PathBuf> = LazyLock::new(|| {
     .unwrap();
     fs::copy(from.join("src/main.rs"), to.join("src/main.rs")).unwrap();
     fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).unwrap();
-    let build =
-        Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
+    let manifest_path = Some(to.join("Cargo.toml"));
+    let build = Build { manifest_path, work, quiet: true, ..Build::default() };
     build.run().unwrap_or_else(|error| panic!("{error}"))
-});
+}
 
 fn options() -> RecordOptions {
     let mut options = RecordOptions::default();
@@ -282,4 +289,65 @@ fn an_instrumented_program_runs_unrecorded_too() {
     let status =
         Command::new(&*PROBE).arg("panic").stderr(std::process::Stdio::null()).status().unwrap();
     assert!(status.success());
+}
+
+/// Times `name` as the work run of `program`.
+fn timed(name: &str, program: &Program) -> Result<Timed, RecordError> {
+    let command = || {
+        let mut command = Command::new(&*PLAIN);
+        command.arg(name);
+        command
+    };
+    time(&command, program, true, &|_, _| {})
+}
+
+#[test]
+fn strands_of_known_length_are_timed_within_a_fifth() {
+    let program = program("spins");
+    let timed = timed("spins", &program).unwrap();
+    for (task, milliseconds) in [(2, 2.0), (3, 6.0)] {
+        let [Op::Strand(strand)] = *program.ops(TaskId(task)) else { panic!("one strand") };
+        let found = timed.strands[strand.0 as usize].picoseconds as f64 / 1e9;
+        assert!((0.8..1.2).contains(&(found / milliseconds)), "{found} ms, not {milliseconds}");
+    }
+    let total = timed.total_ps as f64 / 1e9;
+    assert!((8.0..9.6).contains(&total), "{total} ms in all");
+    assert_eq!(timed.regions, 1);
+}
+
+#[test]
+fn first_touches_of_pages_are_counted_with_their_strand() {
+    let program = program("faults");
+    let timed = timed("faults", &program).unwrap();
+    let faults: u64 = timed.strands.iter().map(|strand| u64::from(strand.faults)).sum();
+    // 64 MiB are 32 huge pages, or 16384 small ones.
+    assert!((32..17_000).contains(&faults), "{faults} faults");
+    assert!((32..17_000).contains(&timed.faults_total), "{} faults", timed.faults_total);
+}
+
+#[test]
+fn a_program_that_forks_otherwise_in_its_work_run_is_an_error_that_says_so() {
+    let error = timed("scope", &program("join")).unwrap_err();
+    assert!(matches!(error, RecordError::Stream(StreamError::Differs(_), _)), "{error}");
+    assert!(error.to_string().contains("differs from run to run"), "{error}");
+}
+
+#[test]
+fn an_instrumented_build_is_no_work_run() {
+    let command = || {
+        let mut command = Command::new(&*PROBE);
+        command.arg("join");
+        command
+    };
+    let error = time(&command, &program("join"), true, &|_, _| {}).unwrap_err();
+    assert!(matches!(error, RecordError::Stream(StreamError::NotARecording, _)), "{error}");
+}
+
+#[test]
+fn strands_know_the_places_of_their_tasks() {
+    let program = program("join");
+    let [Op::Strand(strand)] = *program.ops(TaskId(2)) else { panic!("one strand") };
+    let class = program.classes()[program.class(strand).0 as usize];
+    assert!(program.place(class.begin.place()).starts_with("probe::main::"), "{class:?}");
+    assert_eq!(class.begin.place(), class.end.place());
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use befit_lab::reproduce::Study;
-use befit_program::Program;
+use befit_program::{Begin, Class, End, Program, StrandId};
 use befit_sched::SchedulerKind;
 
 use crate::columns::mib;
@@ -53,5 +53,70 @@ pub fn recording(program: &Program, file_bytes: u64) -> String {
         ("file", format!("{} MiB", mib(file_bytes))),
     ];
     let lines = entries.map(|(name, value)| format!("  {name:<14}{value}\n"));
-    format!("{}\n{}", meta.name, lines.concat())
+    format!("{}\n{}{}", meta.name, lines.concat(), work(program))
+}
+
+/// The classes that take most of a recording's time, a line each.
+fn work(program: &Program) -> String {
+    const MOST: usize = 20;
+    let Some(run) = program.work_run() else {
+        return "  uncalibrated: each operation takes what the machine says\n".to_owned();
+    };
+    let mut operations = vec![0.0; program.classes().len()];
+    for strand in (0..program.strands()).map(StrandId) {
+        let work = program.work(strand);
+        let here = work.loads as f64 + work.stores as f64 + work.blocks as f64;
+        operations[program.class(strand).0 as usize] += here;
+    }
+    let mut rows: Vec<(f64, u64, f64, &Class)> = program
+        .classes()
+        .iter()
+        .zip(&run.classes)
+        .zip(operations)
+        .filter_map(|((class, work), operations)| {
+            let work = work.as_ref()?;
+            let time = operations * work.ps_per_operation;
+            Some((time, work.strands, work.ps_per_operation, class))
+        })
+        .collect();
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let total: f64 = rows.iter().map(|row| row.0).sum();
+    let mut out = format!(
+        "\ntimed on {} at {} MHz\n  {:>10}  {:>13}  {:>12}  strands\n",
+        run.host, run.host_mhz, "strands", "share of time", "ps/operation"
+    );
+    for (time, strands, pace, class) in rows.into_iter().take(MOST) {
+        let share = 100.0 * time / total.max(1.0);
+        let (begin, end) = described(program, class);
+        out += &format!("  {strands:>10}  {share:>12.1}%  {pace:>12.1}  {begin}, to {end}\n");
+    }
+    out
+}
+
+/// Where a class begins and ends, for people.
+fn described(program: &Program, class: &Class) -> (String, String) {
+    let (first, last) = (class.begin.place(), class.end.place());
+    let (first, last) = (short(program.place(first)), short(program.place(last)));
+    let begin = match class.begin {
+        Begin::Task(_) => format!("start of {first}"),
+        Begin::Child(_) => format!("after {first}"),
+        Begin::Sync(_) => format!("after a sync in {first}"),
+    };
+    let end = match class.end {
+        End::Fork(_) => format!("a fork of {last}"),
+        End::Sync(_) => "a sync".to_owned(),
+        End::Task(_) => "its end".to_owned(),
+    };
+    (begin, end)
+}
+
+/// A place without type arguments and what all closures end in, and its last two names.
+fn short(place: &str) -> String {
+    let plain = place.split('<').next().unwrap_or_default();
+    let names = plain.split("::").filter(|name| !name.is_empty() && *name != "{{closure}}");
+    let names: Vec<&str> = names.collect();
+    match names.len() {
+        0 => "the program".to_owned(),
+        many => names[many.saturating_sub(2)..].join("::"),
+    }
 }

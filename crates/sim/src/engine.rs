@@ -164,7 +164,9 @@ impl<'a> Engine<'a> {
             return;
         }
         worker.running = None;
-        self.hardware.leave(w);
+        let wait = self.hardware.leave(w, worker.clock);
+        worker.clock += wait;
+        worker.spent.active += wait;
         self.strands += 1;
         if self.strands.is_multiple_of(CHECK) {
             self.scheduler.check();

@@ -10,7 +10,8 @@ use crate::{
     clock::Ticks,
     latency, line_size,
     memory::Memory,
-    stall::{Stall, Window},
+    waits::{InFlight, Now, Waits},
+    work,
 };
 
 /// Touches decoded ahead.
@@ -22,7 +23,11 @@ const FAR: usize = 16;
 const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
 /// the strand's.
-const OPERATION: u64 = 1 << 16;
+pub(crate) const OPERATION: u64 = 1 << 16;
+/// Recorded lines of a page.
+const PAGE_LINES: u32 = 64;
+/// Cycles of a page fault.
+const FAULT: f64 = 2500.0;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -32,14 +37,19 @@ pub(crate) struct Hardware {
     memory: Memory,
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
-    reach: Vec<Ticks>,
+    pub(crate) reach: Vec<Ticks>,
     /// The same for a line in another socket's cache.
     remote: Ticks,
-    /// How many misses of a streaming run overlap.
-    parallelism: f64,
-    /// Which other misses overlap.
-    window: Window,
-    cycles_per_operation: f64,
+    /// The price of a page's first touch: a share of the pages faulted in the plain run.
+    fault: Ticks,
+    /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
+    touched: Vec<u64>,
+    /// Which misses overlap.
+    pub(crate) flight: InFlight,
+    /// Per worker: what it has in flight, and the operations behind it.
+    waits: Vec<(Waits, u64)>,
+    /// By class of strands.
+    cycles_per_operation: Vec<f64>,
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
     stack_lines: u32,
@@ -74,6 +84,8 @@ impl Hardware {
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
+        let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
+        let fault = Ticks::fractional(faults * FAULT);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed)
@@ -83,9 +95,20 @@ impl Hardware {
                 .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
-            parallelism: machine.memory.parallelism.max(1.0),
-            window: Window::new(machine.memory.window, machine.memory.parallelism, OPERATION),
-            cycles_per_operation: machine.cycles_per_operation,
+            fault,
+            touched: if fault == Ticks::default() {
+                Vec::new()
+            } else {
+                vec![0; (shared_lines / PAGE_LINES / 64) as usize + 1]
+            },
+            flight: InFlight::new(
+                machine.memory.window,
+                machine.memory.parallelism,
+                machine.memory.streams(),
+                OPERATION,
+            ),
+            waits: vec![Default::default(); workers as usize],
+            cycles_per_operation: work::cycles_per_operation(program, machine),
             shared_lines,
             stack_lines,
             coarser,
@@ -101,7 +124,7 @@ impl Hardware {
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
-    fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
+    pub(crate) fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
         let line = touch.line >> self.coarser;
         if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
     }
@@ -110,8 +133,11 @@ impl Hardware {
         self.busy[self.cores[worker.index()].0 as usize] += 1;
     }
 
-    pub(crate) fn leave(&mut self, worker: WorkerId) {
+    /// Worker `worker` stops running strands at `now`. Returns how long it waits for what is in
+    /// flight.
+    pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
+        self.waits[worker.index()].0.all(now)
     }
 
     /// Counts a line that did not come from a private cache.
@@ -127,8 +153,20 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`. Returns how long the worker waits for the bus, and how long
-    /// the line then takes.
+    /// What it costs that `line`, of this machine, comes from memory for the first time.
+    fn first_touch(&mut self, line: u32) -> Ticks {
+        let page = (line << self.coarser) / PAGE_LINES;
+        match self.touched.get_mut(page as usize / 64) {
+            Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
+                *pages |= 1 << (page % 64);
+                self.fault
+            }
+            _ => Ticks::default(),
+        }
+    }
+
+    /// One touch, as planned, at `now`. Returns when the bus has the line, and how long it takes
+    /// from then on.
     fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
@@ -138,13 +176,11 @@ impl Hardware {
         }
         self.count(worker, access.found);
         match access.found {
-            Found::Own(cluster) | Found::Sibling(cluster) => {
-                (Ticks::default(), self.reach[cluster.index()])
-            }
-            Found::Remote => (Ticks::default(), self.remote),
+            Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
+            Found::Remote => (now, self.remote),
             Found::Memory => (
-                self.memory.transfer(worker, line, now).since(now),
-                self.reach[ClusterId::ROOT.index()],
+                self.memory.transfer(worker, line, now),
+                self.reach[ClusterId::ROOT.index()] + self.first_touch(line),
             ),
         }
     }
@@ -170,15 +206,15 @@ pub(crate) struct Execution<'a> {
     stride: u64,
     /// The strand's operations that are left, in the same unit.
     left: u64,
-    stall: Stall,
     /// All of the strand's operations.
     operations: u64,
+    class: usize,
 }
 
 impl<'a> Execution<'a> {
     pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
-        let work = program.work(strand);
-        let operations = work.loads + work.stores + work.blocks;
+        let cost = program.work(strand);
+        let operations = cost.loads + cost.stores + cost.blocks;
         let left = operations * OPERATION;
         Self {
             touches: program.touches(strand),
@@ -186,10 +222,10 @@ impl<'a> Execution<'a> {
             plans: [PrefetchPlan::default(); AHEAD],
             at: 0,
             filled: 0,
-            stride: left.checked_div(work.touches).unwrap_or(0),
+            stride: left.checked_div(cost.touches).unwrap_or(0),
             left,
-            stall: Stall::default(),
             operations,
+            class: work::class(program, strand),
         }
     }
 
@@ -204,8 +240,9 @@ impl<'a> Execution<'a> {
     ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
         let sharers = hardware.busy[core as usize].max(1);
-        let window = hardware.window.shared_by(sharers);
-        let cycles_per_op = hardware.cycles_per_operation * slowness * f64::from(sharers);
+        let flight = hardware.flight.shared_by(sharers);
+        let cycles_per_op =
+            hardware.cycles_per_operation[self.class] * slowness * f64::from(sharers);
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
         let (mut clock, mut made) = (now, 0);
@@ -215,6 +252,7 @@ impl<'a> Execution<'a> {
                 if self.at == self.filled {
                     let (clock, ended) = self.tail(clock, until, ticks_per_op);
                     if ended {
+                        hardware.waits[worker.index()].1 += self.operations * OPERATION;
                         hardware.counts[worker.index()].instructions += self.operations;
                     }
                     return (clock, ended, made);
@@ -228,13 +266,17 @@ impl<'a> Execution<'a> {
             made += 1;
             self.left -= self.stride;
             clock += step;
-            let (queued, latency) = hardware.touch(worker, &plan, clock);
-            clock += queued;
+            let (mut waits, behind) = hardware.waits[worker.index()];
+            let mut now = Now { clock, position: behind + self.done(), pace: ticks_per_op };
+            now.clock += waits.before(now);
+            let (bus, latency) = hardware.touch(worker, &plan, now.clock);
+            clock = now.clock;
             clock += if streaming {
-                Ticks((latency.0 as f64 / hardware.parallelism) as u64)
+                waits.stream(flight, clock, latency, bus)
             } else {
-                self.stall.wait(window, self.done(), latency)
+                waits.miss(flight, now, latency + bus.since(now.clock))
             };
+            hardware.waits[worker.index()].0 = waits;
         }
         (clock, false, made)
     }

@@ -21,10 +21,11 @@ mod memory;
 mod occupancy;
 mod outcome;
 mod settings;
-mod stall;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod waits;
+pub mod work;
 
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};

@@ -3,13 +3,16 @@
 
 mod kernels;
 mod store;
+mod work;
 
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
 };
 
+use befit_machine::Machine;
 use befit_program::Program;
 use befit_record::{Build, RecordOptions};
 
@@ -71,7 +74,7 @@ pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<St
 
 /// Part of every key: to be raised when the same instrumented run is to give another recording than
 /// before.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 2;
 
 /// A folder of befit's own sources, where it was when this was compiled: programs to record are
 /// built from there, with instrumentation.
@@ -107,17 +110,33 @@ struct RecordingJob {
 /// the current folder and `RAYON_NUM_THREADS`. Other inputs of the program (files, the clock, the
 /// environment) are not in the hash: `fresh` records in any case.
 ///
+/// The program is built a second time, without instrumentation, and run up to six times: the
+/// recording holds how long its operations take. Where that fails, it does not, and `progress` gets
+/// a note. Such a recording is kept under the second binary and the machine at hand, too.
+///
 /// Takes as long as cargo does, then about ten times as long as the program on one thread; the
 /// second time next to nothing.
 ///
 /// # Errors
 /// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
 pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
-    record_filtered(source, RecordOptions::default().filter, fresh, progress)
+    record_filtered(source, RecordOptions::default().filter, true, fresh, progress)
 }
 
-/// As [`record`], of accesses to all lines but the one touched last: for caches of few ways, where
-/// an access to one of the last eight lines may miss. Longer recordings.
+/// As [`record`], without the work of the operations.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_uncalibrated(
+    source: &Source,
+    fresh: bool,
+    progress: &dyn Progress,
+) -> Result<Program, LabError> {
+    record_filtered(source, RecordOptions::default().filter, false, fresh, progress)
+}
+
+/// As [`record_uncalibrated`], of accesses to all lines but the one touched last: for caches of few
+/// ways, where an access to one of the last eight lines may miss. Longer recordings.
 ///
 /// # Errors
 /// As [`record`].
@@ -126,12 +145,13 @@ pub fn record_all_lines(
     fresh: bool,
     progress: &dyn Progress,
 ) -> Result<Program, LabError> {
-    record_filtered(source, 1, fresh, progress)
+    record_filtered(source, 1, false, fresh, progress)
 }
 
 fn record_filtered(
     source: &Source,
     filter: u8,
+    with_work: bool,
     fresh: bool,
     progress: &dyn Progress,
 ) -> Result<Program, LabError> {
@@ -148,19 +168,72 @@ fn record_filtered(
     options.filter = filter;
     let key =
         key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
-    let file = store::file(&cache_folder(&binary), &name, &key);
-    if !fresh && let Some(program) = store::load(&file, &name, progress) {
+    let folder = cache_folder(&binary);
+    let file = store::file(&folder, &name, &key);
+    if !with_work {
+        return recorded(&file, &binary, &job, &options, &name, fresh, progress);
+    }
+    let found = file.exists() && !fresh;
+    thread::scope(|scope| {
+        // Compiles while the recording runs, or is loaded.
+        let work_build = scope.spawn(|| work::build(&job).run());
+        let early = (!found)
+            .then(|| recorded(&file, &binary, &job, &options, &name, fresh, progress))
+            .transpose()?;
+        let built = work_build.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let host = Machine::find("host").map_err(|error| error.to_string());
+        let host = host.and_then(|host| {
+            let built = built.map_err(|error| error.to_string())?;
+            let bytes = fs::read(&built).map_err(|error| error.to_string())?;
+            Ok((host, built, bytes))
+        });
+        let program = |early: Option<Program>| match early {
+            Some(program) => Ok(program),
+            None => recorded(&file, &binary, &job, &options, &name, false, progress),
+        };
+        let (host, built, bytes) = match host {
+            Ok(host) => host,
+            Err(why) => {
+                work::uncalibrated(progress, &why);
+                return program(early);
+            }
+        };
+        let key = store::key(&[key.as_bytes(), &bytes, format!("{host:?}").as_bytes()]);
+        let file = store::file(&folder, &name, &key);
+        if found && let Some(program) = store::load(&file, &name, progress) {
+            return Ok(program);
+        }
+        let program = work::add(program(early)?, &built, &job, &host, progress);
+        if program.work_run().is_some() {
+            store::keep(&file, &program, progress);
+        }
+        Ok(program)
+    })
+}
+
+/// The recording in `file`, or a new one, without work.
+fn recorded(
+    file: &Path,
+    binary: &Path,
+    job: &RecordingJob,
+    options: &RecordOptions,
+    name: &str,
+    fresh: bool,
+    progress: &dyn Progress,
+) -> Result<Program, LabError> {
+    if !fresh && let Some(program) = store::load(file, name, progress) {
         return Ok(program);
     }
-    progress.recording(&name, shown);
-    let mut command = Command::new(&binary);
+    let shown = job.kernel.is_none();
+    progress.recording(name, shown);
+    let mut command = Command::new(binary);
     // Its output goes to stderr: stdout is for results.
     command
         .args(&job.arguments)
         .stdout(Stdio::from(io::stderr()))
         .envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording =
-        befit_record::record(command, &name, &options, &|touches| progress.advance(touches))
+        befit_record::record(command, name, options, &|touches| progress.advance(touches))
             .map_err(|why| LabError::Failed(format!("cannot record {name}: {why}")))?;
     if recording.skipped_regions > 0 {
         // Not kept: it may differ from run to run.
@@ -170,7 +243,7 @@ fn record_filtered(
             recording.skipped_regions
         ));
     } else {
-        store::keep(&file, &recording.program, progress);
+        store::keep(file, &recording.program, progress);
     }
     Ok(recording.program)
 }

@@ -18,6 +18,7 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         "controllers" => memory.controllers = number(a)?,
         "bandwidth" => memory.bandwidth = number(a)?,
         "parallelism" => memory.parallelism = number(a)?,
+        "streams" => memory.streams = Some(number(a)?),
         "window" => memory.window = number(a)?,
         "operation" => spec.cycles_per_operation = number(a)?,
         "instructions" => issue(spec).instructions = number(a)?,
@@ -32,8 +33,8 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
         _ => {
             return other(
                 a,
-                "mhz, latency, remote, controllers, bandwidth, parallelism, window, placement, \
-                 operation, instructions, issue",
+                "mhz, latency, remote, controllers, bandwidth, parallelism, streams, window, \
+                 placement, operation, instructions, issue",
             );
         }
     }

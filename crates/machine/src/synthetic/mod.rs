@@ -9,7 +9,7 @@
 //! |---|---|
 //! | cache (`l1` … `l9`, `l1d`, `L3Cache`, …) | `size=` `line=` `ways=` (or `full`) `latency=` (cycles) `inclusion=` (`inclusive`, `noninclusive`, `exclusive`) `replacement=` (`lru`, `plru`, `random`) |
 //! | `core` | `speed=` (percent) |
-//! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` (cycles) `controllers=` `bandwidth=` (bytes per cycle of one controller) `parallelism=` `window=` (operations) `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles), or `instructions=` (an operation) and `issue=` (instructions a cycle) |
+//! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` (cycles) `controllers=` `bandwidth=` (bytes per cycle of one controller) `parallelism=` `streams=` `window=` (operations) `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles), or `instructions=` (an operation) and `issue=` (instructions a cycle) |
 //!
 //! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no
 //! trace; the memory controllers are as many as NUMA nodes (`numa:2`, or attached in brackets),

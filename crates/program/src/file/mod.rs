@@ -12,8 +12,10 @@ use std::{io, path::PathBuf};
 /// First bytes of every file. The byte above 127 and the line end show when a transfer took the
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
-/// The version that is written, and the only one that is read.
-const VERSION: u32 = 1;
+/// The version that is written.
+const VERSION: u32 = 2;
+/// The version without places, which is read, too.
+const WITHOUT_PLACES: u32 = 1;
 
 /// Why a program cannot be read. Offsets are in bytes from the beginning of the file, to the
 /// beginning of a chunk.
@@ -34,8 +36,8 @@ pub enum ReadError {
     NotAProgram,
     /// It is of another version.
     #[error(
-        "the program is in version {0} of the file format; this befit reads version \
-         {VERSION}: record it again, or use a newer befit"
+        "the program is in version {0} of the file format; this befit reads versions \
+         {WITHOUT_PLACES} and {VERSION}: record it again, or use a newer befit"
     )]
     Version(u32),
     /// It ends too early.
@@ -86,7 +88,13 @@ enum Section {
     Spans,
     /// The sizes that tasks declare, each different pair once.
     Declared,
-    /// The strands' costs, each different triple once.
+    /// The names of places.
+    Places,
+    /// The classes of strands.
+    Classes,
+    /// How long the operations of each class take.
+    Work,
+    /// The strands' costs, each different one once.
     Costs,
     /// Length and touches of each blob.
     Index,
@@ -100,10 +108,13 @@ enum Section {
 
 impl Section {
     /// All in order, each with its tag in a chunk's header and its name in messages.
-    const ALL: [(Self, [u8; 4], &'static str); 8] = [
+    const ALL: [(Self, [u8; 4], &'static str); 11] = [
         (Self::Meta, *b"META", "meta"),
         (Self::Spans, *b"SPAN", "spans"),
         (Self::Declared, *b"DECL", "declared"),
+        (Self::Places, *b"PLAC", "places"),
+        (Self::Classes, *b"CLAS", "classes"),
+        (Self::Work, *b"WORK", "work"),
         (Self::Costs, *b"COST", "costs"),
         (Self::Index, *b"INDX", "index"),
         (Self::Blobs, *b"BLOB", "blobs"),

@@ -8,14 +8,15 @@ use std::path::Path;
 use befit_machine::Bytes;
 
 use super::chunk::ChunkReader;
-use super::{MAGIC, ReadError, Section, VERSION};
+use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_PLACES};
+use crate::class::PLACE_LIMIT;
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Program, Strand};
+use crate::program::{Cost, Program, Strand};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
-use crate::{Declared, Meta, ScopeId, Work};
+use crate::{Begin, Class, ClassWork, Declared, End, Meta, PlaceId, ScopeId, Work, WorkRun};
 
 impl Program {
     /// [`read`](Self::read)s the file `path`.
@@ -40,13 +41,13 @@ impl Program {
         read.map_err(|error| ReadError::Io(0, error))?;
         let version = prelude.strip_prefix(&MAGIC).ok_or(ReadError::NotAProgram)?;
         let truncated = ReadError::Truncated { section: Section::Meta.name(), offset: 0 };
-        match u32::from_le_bytes(*version.first_chunk().ok_or(truncated)?) {
-            VERSION => {}
-            found => return Err(ReadError::Version(found)),
+        let version = u32::from_le_bytes(*version.first_chunk().ok_or(truncated)?);
+        if ![WITHOUT_PLACES, VERSION].contains(&version) {
+            return Err(ReadError::Version(version));
         }
 
         let mut chunks = ChunkReader::new(from, prelude.len() as u64);
-        let mut loading = Loading::default();
+        let mut loading = Loading::new(version);
         loop {
             let offset = chunks.offset;
             let (section, raw) = chunks.next()?;
@@ -58,7 +59,7 @@ impl Program {
             }
             let program = loading.finish().map_err(invalid)?;
             let mut cursor = Cursor::new(&raw);
-            if !totals(&program).into_iter().all(|total| cursor.varint() == Some(total))
+            if !totals(&program, version).into_iter().all(|total| cursor.varint() == Some(total))
                 || !cursor.is_empty()
             {
                 let what = "the totals are not those of what was read";
@@ -73,8 +74,8 @@ impl Program {
 }
 
 /// The totals, as the end section holds them.
-pub(super) fn totals(program: &Program) -> [u64; 9] {
-    [
+pub(super) fn totals(program: &Program, version: u32) -> Vec<u64> {
+    let mut totals = vec![
         program.tasks().into(),
         program.strands().into(),
         program.scopes().into(),
@@ -84,7 +85,11 @@ pub(super) fn totals(program: &Program) -> [u64; 9] {
         program.costs.len() as u64,
         program.blobs.table.len() as u64,
         program.total_touches(),
-    ]
+    ];
+    if version > WITHOUT_PLACES {
+        totals.extend([program.places.len() as u64, program.classes.len() as u64]);
+    }
+    totals
 }
 
 const CUT: &str = "a record is cut off";
@@ -97,7 +102,11 @@ struct Loading {
     stack_lines: u32,
     stretches: Vec<Span>,
     declared: Vec<Declared>,
-    costs: Vec<Work>,
+    version: u32,
+    places: Vec<Box<str>>,
+    classes: Vec<Class>,
+    work_run: Option<WorkRun>,
+    costs: Vec<Cost>,
     blobs: Blobs,
     tree: TreeBuilder,
     strands: Vec<Strand>,
@@ -109,10 +118,23 @@ struct Loading {
 }
 
 impl Loading {
+    fn new(version: u32) -> Self {
+        let mut new = Self { version, ..Self::default() };
+        if version == WITHOUT_PLACES {
+            new.places.push("".into());
+            new.classes.push(Class::UNKNOWN);
+        }
+        new
+    }
+
     /// Takes a chunk, which holds whole records.
     fn add(&mut self, section: Section, raw: &[u8]) -> Result<(), String> {
         if (section == Section::Meta) != self.meta.is_none() {
             return Err("there must be one chunk of the meta section, the first".into());
+        }
+        let is_new = matches!(section, Section::Places | Section::Classes | Section::Work);
+        if is_new && self.version == WITHOUT_PLACES {
+            return Err("version 1 has no such section".into());
         }
         if section == Section::Blobs {
             self.blobs.bytes.extend_from_slice(raw);
@@ -124,7 +146,10 @@ impl Loading {
                 Section::Meta => self.meta(&mut cursor)?,
                 Section::Spans => self.span(&mut cursor)?,
                 Section::Declared => self.declared.push(declared(&mut cursor)?),
-                Section::Costs => self.costs.push(cost(&mut cursor)?),
+                Section::Costs => self.cost(&mut cursor)?,
+                Section::Places => self.places.push(text(&mut cursor, PLACE_LIMIT)?.into()),
+                Section::Classes => self.class(&mut cursor)?,
+                Section::Work => self.work(&mut cursor)?,
                 Section::Index => self.blob(&mut cursor)?,
                 Section::Tree => self.step(&mut cursor)?,
                 Section::Blobs | Section::End => {}
@@ -151,6 +176,68 @@ impl Loading {
         let name = std::str::from_utf8(cursor.take(len).ok_or(CUT)?)
             .map_err(|_| "the name is not UTF-8")?;
         self.meta = Some(Meta { name: name.into(), line_size, filter });
+        Ok(())
+    }
+
+    fn class(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let kinds = cursor.byte().ok_or(CUT)?;
+        let mut place = || {
+            let place = cursor.varint().ok_or(CUT)?;
+            let known = usize::try_from(place).is_ok_and(|place| place < self.places.len());
+            let place = u32::try_from(place).ok().filter(|_| known);
+            place.map(PlaceId).ok_or("a class names a place that there is not")
+        };
+        let (first, last) = (place()?, place()?);
+        let begin = match kinds % 3 {
+            0 => Begin::Task(first),
+            1 => Begin::Child(first),
+            _ => Begin::Sync(first),
+        };
+        let end = match kinds / 3 {
+            0 => End::Fork(last),
+            1 => End::Sync(last),
+            2 => End::Task(last),
+            _ => return Err("unknown kind of class".into()),
+        };
+        self.classes.push(Class { begin, end });
+        Ok(())
+    }
+
+    fn work(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let Some(run) = &mut self.work_run else {
+            let mhz = u32::try_from(cursor.varint().ok_or(CUT)?);
+            self.work_run = Some(WorkRun {
+                host_mhz: mhz.map_err(|_| "a number does not fit 32 bits")?,
+                host_operation: positive(cursor)?,
+                faults_per_page: positive(cursor)?,
+                host: text(cursor, WorkRun::HOST_LIMIT)?.into(),
+                classes: Vec::new(),
+            });
+            return Ok(());
+        };
+        if run.classes.len() == self.classes.len() {
+            return Err("it has more entries than there are classes".into());
+        }
+        let work = match cursor.byte().ok_or(CUT)? {
+            0 => None,
+            1 => Some(ClassWork {
+                ps_per_operation: positive(cursor)?,
+                spread: positive(cursor)?,
+                strands: cursor.varint().ok_or(CUT)?,
+            }),
+            _ => return Err("unknown kind of work".into()),
+        };
+        run.classes.push(work);
+        Ok(())
+    }
+
+    fn cost(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let mut next = || cursor.varint().ok_or(CUT);
+        let work = Work { loads: next()?, stores: next()?, blocks: next()?, touches: 0 };
+        let class = if self.version == WITHOUT_PLACES { 0 } else { next()? };
+        let class = u32::try_from(class).ok().filter(|&n| (n as usize) < self.classes.len());
+        let class = class.ok_or("a cost names a class that there is not")?;
+        self.costs.push(Cost { work, class });
         Ok(())
     }
 
@@ -231,6 +318,9 @@ impl Loading {
         if !self.ended {
             return Err((Section::Tree, "the root task does not end".into()));
         }
+        if self.work_run.as_ref().is_some_and(|run| run.classes.len() != self.classes.len()) {
+            return Err((Section::Work, "it has no entry for some classes".into()));
+        }
         let tree = self.tree.finish().map_err(|error| (Section::Tree, error.to_string()))?;
         let spans = Spans::number(self.stretches).ok_or_else(|| {
             (Section::Spans, "the touched stretches have more than 2^32 lines".to_string())
@@ -247,6 +337,9 @@ impl Loading {
             declared: self.declared,
             strands: self.strands,
             costs: self.costs,
+            places: self.places,
+            classes: self.classes,
+            work_run: self.work_run,
             blobs,
             spans,
             stack_lines: self.stack_lines,
@@ -299,9 +392,20 @@ fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
     Ok(Declared { size: size(1)?, strand: size(2)? })
 }
 
-fn cost(cursor: &mut Cursor) -> Result<Work, String> {
-    let mut next = || cursor.varint().ok_or(CUT);
-    Ok(Work { loads: next()?, stores: next()?, blocks: next()?, touches: 0 })
+/// A name of at most `most` bytes.
+fn text<'a>(cursor: &mut Cursor<'a>, most: usize) -> Result<&'a str, String> {
+    let len = cursor.varint().ok_or(CUT)?;
+    let len = usize::try_from(len).ok().filter(|&len| len <= most);
+    let len = len.ok_or_else(|| format!("a name of more than {most} bytes"))?;
+    let text = std::str::from_utf8(cursor.take(len).ok_or(CUT)?);
+    text.map_err(|_| "a name is not UTF-8".into())
+}
+
+/// A number of eight bytes that is finite and not negative.
+fn positive(cursor: &mut Cursor) -> Result<f64, String> {
+    let number = f64::from_bits(cursor.little::<8>().ok_or(CUT)?);
+    let good = number.is_finite() && number.is_sign_positive();
+    if good { Ok(number) } else { Err("a number is negative or not finite".into()) }
 }
 
 /// The number so far below the next new one, which must be in a table of `len`.

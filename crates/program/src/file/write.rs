@@ -5,14 +5,15 @@ use std::path::Path;
 
 use super::chunk::{ChunkWriter, RAW_LIMIT};
 use super::{MAGIC, Section, VERSION, WriteError};
-use crate::Declared;
+use crate::class::PLACE_LIMIT;
 use crate::lines::PAGE_LINES;
 use crate::program::{Program, Strand};
 use crate::tree::Step;
 use crate::varint::{self, LONGEST};
+use crate::{Begin, Class, ClassWork, Declared, End, WorkRun};
 
 /// No record is longer.
-const RECORD: usize = 4 * LONGEST;
+const RECORD: usize = 8 * LONGEST + PLACE_LIMIT;
 
 impl Program {
     /// Writes the program in the format that FORMAT.md specifies.
@@ -32,8 +33,20 @@ impl Program {
             end = span.first + span.lines;
         })?;
         records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
+        records(&mut chunks, Section::Places, &self.places, |out, name| text(out, name))?;
+        records(&mut chunks, Section::Classes, &self.classes, class)?;
+        if let Some(run) = &self.work_run {
+            let lines = std::iter::once(None).chain(run.classes.iter().map(Some));
+            records(&mut chunks, Section::Work, lines, |out, line| match line {
+                None => head(out, run),
+                Some(work) => class_work(out, work.as_ref()),
+            })?;
+        }
         records(&mut chunks, Section::Costs, &self.costs, |out, it| {
-            [it.loads, it.stores, it.blocks].into_iter().for_each(|n| varint::put(out, n));
+            let class = it.class.into();
+            [it.work.loads, it.work.stores, it.work.blocks, class]
+                .into_iter()
+                .for_each(|n| varint::put(out, n));
         })?;
         let mut begin = 0;
         records(&mut chunks, Section::Index, &self.blobs.table, |out, blob| {
@@ -91,13 +104,50 @@ fn meta(program: &Program) -> Vec<u8> {
 /// Counts that the reader holds against its own.
 fn totals(program: &Program) -> Vec<u8> {
     let mut out = Vec::new();
-    super::read::totals(program).into_iter().for_each(|n| varint::put(&mut out, n));
+    super::read::totals(program, super::VERSION).into_iter().for_each(|n| varint::put(&mut out, n));
     out
 }
 
 fn declared(out: &mut Vec<u8>, Declared { size, strand }: Declared) {
     out.push(u8::from(size.is_some()) | u8::from(strand.is_some()) << 1);
     [size, strand].into_iter().flatten().for_each(|bytes| varint::put(out, bytes.0));
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    varint::put(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}
+
+fn class(out: &mut Vec<u8>, class: &Class) {
+    let begin = match class.begin {
+        Begin::Task(_) => 0,
+        Begin::Child(_) => 1,
+        Begin::Sync(_) => 2,
+    };
+    let end = match class.end {
+        End::Fork(_) => 0,
+        End::Sync(_) => 1,
+        End::Task(_) => 2,
+    };
+    out.push(begin + 3 * end);
+    varint::put(out, class.begin.place().0.into());
+    varint::put(out, class.end.place().0.into());
+}
+
+fn head(out: &mut Vec<u8>, run: &WorkRun) {
+    varint::put(out, run.host_mhz.into());
+    out.extend(run.host_operation.to_le_bytes());
+    out.extend(run.faults_per_page.to_le_bytes());
+    text(out, &run.host);
+}
+
+fn class_work(out: &mut Vec<u8>, work: Option<&ClassWork>) {
+    out.push(work.is_some().into());
+    if let Some(work) = work {
+        out.extend(work.ps_per_operation.to_le_bytes());
+        out.extend(work.spread.to_le_bytes());
+        varint::put(out, work.strands);
+    }
 }
 
 /// Writes records into chunks, none of them across two.

@@ -40,9 +40,14 @@ impl Tree {
 
 /// A step of the serial execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// The task that runs forks `child`, and the child begins.
-    Fork { child: TaskId, scope: ScopeId },
+    Fork {
+        /// The child.
+        child: TaskId,
+        /// The scope that it is forked into.
+        scope: ScopeId,
+    },
     /// The task that runs, this one, ends; its parent goes on.
     End(TaskId),
     /// The task that runs waits for a scope.

@@ -5,7 +5,8 @@
 
 use befit_machine::Bytes;
 use befit_program::{
-    Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch,
+    ClassWork, Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch,
+    WorkRun,
 };
 use proptest::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -127,7 +128,8 @@ impl Recorder {
     }
 
     fn child(&mut self, scope: ScopeId, declared: Declared, run: impl FnOnce(&mut Self)) {
-        self.builder.fork(scope, declared).unwrap();
+        let place = self.builder.place(&format!("place {}", self.scopes % 3)).unwrap();
+        self.builder.fork_at(scope, declared, place).unwrap();
         run(self);
         self.builder.end().unwrap();
     }
@@ -173,13 +175,16 @@ pub(crate) fn all(program: &Program) -> String {
         );
     }
     for strand in (0..program.strands()).map(StrandId) {
-        all += &format!("{:?} ", program.work(strand));
+        let class = program.classes()[program.class(strand).0 as usize];
+        let (begin, end) = (program.place(class.begin.place()), program.place(class.end.place()));
+        all += &format!("{:?} {class:?} {begin} {end} ", program.work(strand));
         for Touch { line, write, stack, streaming } in program.touches(strand) {
             all += &format!("{line}{}{}{} ", u8::from(write), u8::from(stack), u8::from(streaming));
         }
     }
     all + &format!(
-        "\n{} {} {} {}",
+        "\n{:?} {} {} {} {}",
+        program.work_run(),
         program.scopes(),
         program.lines(),
         program.stack_lines(),
@@ -191,14 +196,31 @@ pub(crate) fn all(program: &Program) -> String {
 pub(crate) fn small() -> Program {
     let mut builder = ProgramBuilder::new(meta());
     for child in 0..3 {
-        builder.fork(ScopeId(1), Declared { size: Some(Bytes(640)), strand: None }).unwrap();
+        let place = builder.place("small::{{closure}}").unwrap();
+        let declared = Declared { size: Some(Bytes(640)), strand: None };
+        builder.fork_at(ScopeId(1), declared, place).unwrap();
         (0..40).for_each(|i| builder.touch(1000 + child * 100 + i, child == 1, child == 2));
         builder.touch(1 << 40, true, false);
         builder.work(40, 1, 2);
         builder.end().unwrap();
     }
     builder.sync(ScopeId(1)).unwrap();
-    builder.finish().unwrap()
+    builder.work(1, 1, 1);
+    with_work(builder.finish().unwrap())
+}
+
+/// With some work, of every second class.
+pub(crate) fn with_work(program: Program) -> Program {
+    let work = ClassWork { ps_per_operation: 123.5, strands: 300, spread: 0.25 };
+    let classes = (0..program.classes().len()).map(|class| (class % 2 == 0).then_some(work));
+    let classes = classes.collect();
+    program.with_work(WorkRun {
+        host_mhz: 3350,
+        host_operation: 0.25,
+        host: "a host".into(),
+        faults_per_page: 0.5,
+        classes,
+    })
 }
 
 /// A chunk as the writer would make it, of any claimed lengths and contents.
@@ -227,7 +249,7 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x01\0\0\0".to_vec();
+    let mut file = b"\x89BEFIT\r\n\x02\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.

@@ -25,11 +25,24 @@ use std::{
 
 use hooks::{Paused, Resumed};
 
-/// The sizes that a task declares, in bytes: its task size, and the size of its largest strand.
-pub type Declared = (Option<usize>, Option<usize>);
+/// What is known of a task where it is forked.
+#[derive(Clone, Copy)]
+pub struct Declared {
+    /// The bytes that it declares to touch.
+    pub size: Option<usize>,
+    /// The same of its largest strand.
+    pub strand: Option<usize>,
+    /// Its place: the name of its closure's type.
+    pub place: &'static str,
+}
+
+impl Declared {
+    /// A task of the library's own, of which nothing is known.
+    pub const NOTHING: Self = Self { size: None, strand: None, place: "" };
+}
 
 /// As the stream has it.
-fn in_stream((size, strand): Declared) -> (u64, u64) {
+fn in_stream(Declared { size, strand, .. }: Declared) -> (u64, u64) {
     let word = |bytes: Option<usize>| bytes.map_or(u64::MAX, |n| n as u64);
     (word(size), word(strand))
 }
@@ -55,7 +68,7 @@ pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
     // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
     // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
     // of `f`, and does nothing else that panics.
-    unsafe { hooks::run_region(size, strand, enter_of(data), data.cast()) }
+    unsafe { hooks::run_region(size, strand, declared.place, enter_of(data), data.cast()) }
     match call.result {
         Some(Ok(result)) => result,
         Some(Err(panic)) => resume_unwind(panic),
@@ -151,7 +164,7 @@ impl Drop for Ending<'_> {
 fn task<R>(scope: u32, declared: Declared, f: impl FnOnce() -> R) -> R {
     let paused = Paused::new();
     let (size, strand) = in_stream(declared);
-    paused.fork(scope, size, strand);
+    paused.fork(scope, size, strand, declared.place);
     let _ending = Ending(&paused);
     let _resumed = Resumed::new(&paused);
     f()

@@ -40,6 +40,9 @@ const FLAGS: [&str; 15] = [
     "befit_record",
 ];
 
+/// Those that switch `befit` to the serial forms and nothing else: see [`Build::work`].
+const WORK_FLAGS: [&str; 4] = ["--cfg", "befit_record", "--cfg", "befit_work"];
+
 /// A binary of a cargo package to be built in the release profile, with instrumentation unless
 /// [`Build::plain`] is set.
 ///
@@ -66,6 +69,9 @@ pub struct Build {
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be
     /// run, not recorded.
     pub plain: bool,
+    /// Serial, but without instrumentation, and optimised as a plain build: to be timed. In a
+    /// folder `befit-work` of its own.
+    pub work: bool,
     /// The folder of befit's form of rayon-core. With it, instrumented programs may use rayon
     /// instead of befit: cargo puts it in the place of rayon's, without a change to the user's
     /// files.
@@ -142,7 +148,7 @@ impl Build {
     fn instrumented(&self, manifest: Option<&Path>) -> Result<Command, BuildError> {
         let host = host_triple()?;
         let workspace = self.workspace(manifest)?;
-        let folder = workspace.target.join("befit-record");
+        let folder = workspace.target.join(if self.work { "befit-work" } else { "befit-record" });
         let mut cargo = match &self.rayon_core {
             Some(rayon_core) if workspace.may_use_rayon() => {
                 self.with_rayon_core(rayon_core, &workspace, &folder)?
@@ -152,7 +158,11 @@ impl Build {
         // With a target named, cargo keeps the flags from build scripts and procedural macros,
         // which could not be linked with them.
         cargo.args(["--target", &host]).arg("--target-dir").arg(folder);
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags());
+        let ours = if self.work { &WORK_FLAGS[..] } else { &FLAGS };
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(ours));
+        if self.work {
+            return Ok(cargo);
+        }
         // With link-time optimisation, also the local kind that is the default, the pass would run
         // before most optimisations.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
@@ -238,18 +248,22 @@ impl fmt::Display for Build {
 }
 
 /// The user's flags, then ours, as `CARGO_ENCODED_RUSTFLAGS` wants them.
-fn flags() -> String {
-    joined_flags(env::var("CARGO_ENCODED_RUSTFLAGS").ok(), env::var("RUSTFLAGS").ok())
+fn flags(ours: &[&str]) -> String {
+    joined_flags(ours, env::var("CARGO_ENCODED_RUSTFLAGS").ok(), env::var("RUSTFLAGS").ok())
 }
 
-fn joined_flags(encoded: Option<String>, plain: Option<String>) -> String {
+fn joined_flags(ours: &[&str], encoded: Option<String>, plain: Option<String>) -> String {
     const SEPARATOR: &str = "\x1f";
     let own = match (&encoded, &plain) {
         (Some(encoded), _) => encoded.split(SEPARATOR).collect(),
         (None, Some(plain)) => plain.split_whitespace().collect(),
         (None, None) => Vec::new(),
     };
-    own.into_iter().filter(|flag| !flag.is_empty()).chain(FLAGS).collect::<Vec<_>>().join(SEPARATOR)
+    own.into_iter()
+        .filter(|flag| !flag.is_empty())
+        .chain(ours.iter().copied())
+        .collect::<Vec<_>>()
+        .join(SEPARATOR)
 }
 
 /// The name that rustc has for this machine.
@@ -313,6 +327,7 @@ mod tests {
     #[test]
     fn the_users_own_flags_stay_in_force() {
         let ours = FLAGS.join("\x1f");
+        let joined_flags = |encoded, plain| joined_flags(&FLAGS, encoded, plain);
         assert_eq!(joined_flags(None, None), ours);
         let plain = joined_flags(None, Some(" -Ctarget-cpu=native  -g".into()));
         assert_eq!(plain, format!("-Ctarget-cpu=native\x1f-g\x1f{ours}"));

@@ -6,6 +6,7 @@ mod overlay;
 mod reader;
 mod run;
 mod stream;
+mod timed;
 
 use std::{
     io::{Read, Write},
@@ -15,6 +16,7 @@ use std::{
 pub use build::{Build, BuildError};
 pub use reader::StreamError;
 pub use run::{RecordError, RecordOptions, Recording, record};
+pub use timed::{Timed, Timing, time};
 
 /// Bytes of what a child process says on stderr that are kept, for the error that is shown when it
 /// fails.

@@ -1,9 +1,9 @@
 //! Makes a program of the recorded process's stream, without trusting it.
 
-use std::io;
+use std::{collections::HashMap, io};
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Meta, ProgramBuilder, RawTouch, ScopeId};
+use befit_program::{Declared, Meta, PlaceId, ProgramBuilder, RawTouch, ScopeId};
 
 use super::{
     Recording,
@@ -53,6 +53,9 @@ pub enum StreamError {
     /// The recorder gave up.
     #[error("the recorder gave up: {0}")]
     GaveUp(&'static str),
+    /// The timed run does not fork as the recorded one did.
+    #[error("the program differs from run to run: it does not fork as it did when recorded")]
+    Differs(u64),
     /// Events that are no task tree.
     #[error("the recording is damaged at word {0}: {1}")]
     Tree(u64, befit_program::BuildError),
@@ -70,6 +73,7 @@ pub(super) fn read(
     let mut depth = 0_u64;
     let mut regions = 0_u64;
     let mut skipped_regions = 0;
+    let mut places: HashMap<u64, PlaceId> = HashMap::new();
     while stream.touches(&mut touches)? {
         if !touches.is_empty() {
             if depth == 0 {
@@ -86,7 +90,10 @@ pub(super) fn read(
             stream::FORK => {
                 let (size, strand) = (bytes(stream.word()?), bytes(stream.word()?));
                 let scope = scope_id(argument, word)?;
-                builder.fork(scope, Declared { size, strand }).map_err(tree)?;
+                let place = places.get(&stream.word()?);
+                let place =
+                    place.ok_or(StreamError::Damaged(word, "a fork at an unknown place"))?;
+                builder.fork_at(scope, Declared { size, strand }, *place).map_err(tree)?;
                 regions += u64::from(depth == 0);
                 depth += 1;
             }
@@ -97,8 +104,14 @@ pub(super) fn read(
             }
             stream::SYNC => builder.sync(scope_id(argument, word)?).map_err(tree)?,
             stream::WORK => builder.work(stream.word()?, stream.word()?, stream.word()?),
+            stream::NAME => {
+                let address = stream.word()?;
+                let place = builder.place(&name_of(&mut stream, argument, word)?).map_err(tree)?;
+                places.insert(address, place);
+            }
             stream::SKIPPED => skipped_regions += argument,
-            _ => return Err(StreamError::GaveUp(reason_of(argument))),
+            stream::FAILED => return Err(StreamError::GaveUp(reason_of(argument))),
+            _ => return Err(StreamError::Damaged(word, "an event of a work run")),
         }
     }
     if depth != 0 {
@@ -110,6 +123,26 @@ pub(super) fn read(
     let program = builder.finish().map_err(|error| StreamError::Tree(stream.words, error))?;
     Ok(Recording { program, skipped_regions })
 }
+
+/// The name of a place, of `bytes` bytes.
+fn name_of(
+    stream: &mut Stream<impl io::Read>,
+    bytes: u64,
+    word: u64,
+) -> Result<String, StreamError> {
+    if bytes > NAME_MOST {
+        return Err(StreamError::Damaged(word, "a name that is too long"));
+    }
+    let mut name = Vec::new();
+    for _ in 0..bytes.div_ceil(8) {
+        name.extend(stream.word()?.to_ne_bytes());
+    }
+    name.truncate(bytes as usize);
+    Ok(String::from_utf8_lossy(&name).into_owned())
+}
+
+/// Most bytes of a place's name.
+const NAME_MOST: u64 = 1024;
 
 fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamError> {
     if stream.peek()?.is_none() {

@@ -1,7 +1,7 @@
 //! Runs an instrumented program and reads its stream.
 
 use std::{
-    io::{self, pipe},
+    io::{self, PipeReader, pipe},
     os::{fd::AsRawFd, unix::process::CommandExt},
     process::{Command, ExitStatus, Stdio},
 };
@@ -77,6 +77,17 @@ pub fn record(
     options: &RecordOptions,
     progress: &dyn Fn(u64),
 ) -> Result<Recording, RecordError> {
+    command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
+    run_reading(command, options.quiet, |from| reader::read(from, name, progress))
+}
+
+/// Runs `command` to its end, with a pipe that it writes its stream to, and returns what `reader`
+/// makes of that.
+pub(super) fn run_reading<T>(
+    mut command: Command,
+    quiet: bool,
+    reader: impl FnOnce(PipeReader) -> Result<T, StreamError>,
+) -> Result<T, RecordError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = |error| RecordError::Start(program.clone(), error);
     let (from, to) = pipe().map_err(start)?;
@@ -84,9 +95,8 @@ pub fn record(
     // size does.
     let _ = fcntl_setpipe_size(&from, 1 << 20);
     command.env("BEFIT_RECORD_FD", to.as_raw_fd().to_string());
-    command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
     command.stderr(Stdio::piped());
-    if options.quiet {
+    if quiet {
         command.stdout(Stdio::null());
     }
     let keep_open = move || fcntl_setfd(&to, FdFlags::empty()).map_err(io::Error::from);
@@ -96,8 +106,8 @@ pub fn record(
     unsafe { command.pre_exec(keep_open) };
     let mut child = command.spawn().map_err(start)?;
     drop(command); // and with it our end of the pipe for writing, else the stream would never end
-    let stderr = child.stderr.take().map(|said| Tail::follow(said, !options.quiet));
-    let read = reader::read(from, name, progress);
+    let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
+    let read = reader(from);
     // A stream that ends too early: its process is at its own end, and may yet say why.
     let broke_off =
         matches!(read, Err(StreamError::Empty | StreamError::NoRegion | StreamError::Truncated(_)));

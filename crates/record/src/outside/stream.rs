@@ -10,7 +10,9 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
+/// `b"befitwrk"` as a word: the stream of a work run.
+pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
 pub(super) const EVENT: u64 = 1 << 63;
 pub(super) const KIND_SHIFT: u32 = 56;
@@ -24,6 +26,9 @@ pub(super) const SYNC: u64 = 3;
 pub(super) const WORK: u64 = 4;
 pub(super) const SKIPPED: u64 = 5;
 pub(super) const FAILED: u64 = 6;
+pub(super) const NAME: u64 = 7;
+pub(super) const FAULTS: u64 = 8;
+pub(super) const REGION: u64 = 9;
 
 /// So many bytes are asked of the pipe at once.
 const CHUNK: usize = 1 << 20;
@@ -106,7 +111,7 @@ impl<R: Read> Stream<R> {
         }
         let event = self.word()?;
         match (event & !EVENT) >> KIND_SHIFT {
-            kind @ ..=FAILED => Ok(Some((kind, event & ARGUMENT))),
+            kind @ ..=REGION => Ok(Some((kind, event & ARGUMENT))),
             _ => Err(StreamError::UnknownEvent(self.words - 1, event)),
         }
     }

@@ -22,6 +22,7 @@ mod scope;
 mod tests;
 
 use std::{
+    any::type_name,
     env,
     ffi::OsString,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -40,16 +41,17 @@ use crate::{Work, environment::Environment};
 pub(crate) const ENVIRONMENT: Environment<fn(&str) -> Option<OsString>> =
     Environment(|name| name.starts_with("RAYON_").then(|| env::var_os(name))?);
 
-/// What `work` declares of itself.
+/// What `work` declares of itself, and its place.
 #[inline(always)]
-fn declared(work: &impl Work) -> Declared {
-    (work.size(), work.strand())
+fn declared<W: Work>(work: &W) -> Declared {
+    let place = type_name::<W::Closure>();
+    Declared { size: work.size(), strand: work.strand(), place }
 }
 
 /// Runs `f` where it is recorded: in the region that this thread is in, else in one of its own.
 #[inline(always)]
 fn in_region<R>(f: impl FnOnce() -> R) -> R {
-    if inside::in_region() { f() } else { inside::region((None, None), f) }
+    if inside::in_region() { f() } else { inside::region(Declared::NOTHING, f) }
 }
 
 /// A recording has all forks.

@@ -1,7 +1,7 @@
 //! Pools without threads: they know what they were built with, and run all on the calling thread.
 
 use std::{
-    any::Any,
+    any::{Any, type_name_of_val},
     cell::{Cell, RefCell},
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use befit_machine::Machine;
-use befit_record::inside;
+use befit_record::inside::{self, Declared};
 use befit_sched::{Options, Policy, SchedulerKind, Tiers};
 
 use super::{declared, in_region};
@@ -188,8 +188,9 @@ impl Registry {
     pub(crate) fn spawn_broadcast(self: &Arc<Self>, work: impl Fn(BroadcastContext<'_>)) {
         self.enter(|| {
             in_region(|| {
+                let declared = Declared { place: type_name_of_val(&work), ..Declared::NOTHING };
                 self.on_every_thread(|context| {
-                    self.catch(|| inside::detached((None, None), || work(context)));
+                    self.catch(|| inside::detached(declared, || work(context)));
                 });
             });
         });

@@ -1,7 +1,7 @@
 //! Scopes: any number of tasks that one sync waits for.
 
 use std::{
-    any::Any,
+    any::{Any, type_name_of_val},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -70,7 +70,8 @@ impl Registry {
 /// None is needed: nothing outlives the call.
 #[inline(always)]
 pub(crate) unsafe fn spawn_into<S: Kind>(scope: &S, size: Option<usize>, work: impl FnOnce(&S)) {
-    scope.base().run((size, None), || work(scope));
+    let place = type_name_of_val(&work);
+    scope.base().run(Declared { size, place, ..Declared::NOTHING }, || work(scope));
 }
 
 /// As [`spawn_into`].
@@ -79,7 +80,8 @@ pub(crate) unsafe fn spawn_into<S: Kind>(scope: &S, size: Option<usize>, work: i
 /// None is needed.
 #[inline(always)]
 pub(crate) unsafe fn spawn_fifo_into<S: Kind>(scope: &S, _: &Fifos, work: impl FnOnce(&S)) {
-    scope.base().run((None, None), || work(scope));
+    let place = type_name_of_val(&work);
+    scope.base().run(Declared { place, ..Declared::NOTHING }, || work(scope));
 }
 
 /// Runs a task for each thread that the current pool was built for.
@@ -91,6 +93,7 @@ pub(crate) unsafe fn spawn_broadcast_into<S: Kind>(
     work: impl Fn(&S, BroadcastContext<'_>),
 ) {
     with_current(|pool| {
-        pool.on_every_thread(|context| scope.base().run((None, None), || work(scope, context)));
+        let declared = Declared { place: type_name_of_val(&work), ..Declared::NOTHING };
+        pool.on_every_thread(|context| scope.base().run(declared, || work(scope, context)));
     });
 }

@@ -7,6 +7,9 @@
 #include "stream.h"
 
 #define PAGE 4096
+#define NAME_MOST 1024  /* bytes of a place's name that are sent */
+#define HASH_DIGITS 16
+#define NAMES 1024      /* names that the reader is known to have, by place in a table */
 
 static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, RECORDED, UNRECORDED } state; /* of this thread */
@@ -57,13 +60,54 @@ uint32_t befit_record_scope(void) {
     return state == RECORDED ? ++scopes : 0;
 }
 
-void befit_record_fork(uint32_t scope, uint64_t size, uint64_t strand) {
+/* The name as it is sent; a longer one ends in its hash. */
+static size_t short_name(char *to, const char *name, size_t length) {
+    static const char digits[] = "0123456789abcdef";
+    size_t kept = length <= NAME_MOST ? length : NAME_MOST - HASH_DIGITS;
+    for (size_t i = 0; i < kept; i++)
+        to[i] = name[i];
+    if (kept == length)
+        return length;
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < HASH_DIGITS; i++)
+        to[kept + i] = digits[hash >> (60 - 4 * i) & 15];
+    return NAME_MOST;
+}
+
+/* Sends a place's name, unless the reader has it. */
+static void put_name(const char *place, size_t length) {
+    static struct {
+        const char *place;
+        size_t length;
+    } known[NAMES];
+    uintptr_t at = ((uintptr_t)place * 0x9e3779b97f4a7c15u) >> 54;
+    if (LIKELY(known[at].place == place && known[at].length == length))
+        return;
+    known[at].place = place;
+    known[at].length = length;
+    union {
+        char bytes[NAME_MOST];
+        uint64_t words[NAME_MOST / 8];
+    } name = {.words = {0}};
+    size_t bytes = short_name(name.bytes, place, length);
+    befit_put_event(NAME, bytes);
+    befit_put((uintptr_t)place);
+    for (size_t i = 0; i < (bytes + 7) / 8; i++)
+        befit_put(name.words[i]);
+}
+
+void befit_record_fork(uint32_t scope, uint64_t size, uint64_t strand, const char *place,
+                       size_t length) {
     if (state != RECORDED)
         return;
     end_strand();
+    put_name(place, length);
     befit_put_event(FORK, scope);
     befit_put(size);
     befit_put(strand);
+    befit_put((uintptr_t)place);
 }
 
 void befit_record_end(void) {
@@ -83,11 +127,12 @@ void befit_record_sync(uint32_t scope) {
 /* Apart from befit_record_region so that the padding is on the stack while this runs, and its
  * frame is below it. */
 static __attribute__((noinline)) void recorded(uint64_t size, uint64_t strand,
+                                               const char *place, size_t length,
                                                void (*body)(void *), void *data) {
     state = RECORDED;
     befit_filter_reset();
     uint32_t scope = befit_record_scope();
-    befit_record_fork(scope, size, strand);
+    befit_record_fork(scope, size, strand, place, length);
     befit_record_resume();
     body(data);
     befit_record_pause();
@@ -105,7 +150,8 @@ static void unrecorded(void (*body)(void *), void *data) {
     state = OUTSIDE;
 }
 
-void befit_record_region(uint64_t size, uint64_t strand, void (*body)(void *), void *data) {
+void befit_record_region(uint64_t size, uint64_t strand, const char *place, size_t length,
+                         void (*body)(void *), void *data) {
     if (!befit_stream_open()) {
         unrecorded(body, data);
         return;
@@ -122,7 +168,7 @@ void befit_record_region(uint64_t size, uint64_t strand, void (*body)(void *), v
     char *padding = alloca(frame % PAGE);
     __asm__ volatile("" : : "r"(padding) : "memory");
     befit_places_enter(frame, ((uintptr_t)padding + LINE - 1) / LINE * LINE);
-    recorded(size, strand, body, data);
+    recorded(size, strand, place, length, body, data);
     __asm__ volatile("" : : "r"(padding) : "memory");
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }

@@ -6,8 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STREAM_MAGIC 0x6365727469666562u /* "befitrec", first letter in the lowest byte */
-#define STREAM_VERSION 1u
+/* First letter in the lowest byte. */
+#ifdef BEFIT_WORK
+#define STREAM_MAGIC 0x6b72777469666562u /* "befitwrk" */
+#else
+#define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
+#endif
+#define STREAM_VERSION 2u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -17,7 +22,7 @@
 /* An event: bit 63 set, its kind in bits 56-62, its argument below. */
 #define EVENT ((uint64_t)1 << 63)
 #define EVENT_KIND_SHIFT 56
-enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED };
+enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, NAME, FAULTS, REGION };
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 
 /* Where a touch word or an event goes. Both keep errno. */

@@ -17,12 +17,15 @@ fn touch(line: u64, write: bool, stack: bool) -> u64 {
     RawTouch::new(line, write, stack).0
 }
 
-fn hello() -> [u64; 2] {
-    [event(stream::HELLO, u64::from(VERSION) | 8 << 8 | 6 << 16), MAGIC]
+/// With the name of the place at address 0.
+fn hello() -> [u64; 5] {
+    let name = u64::from_ne_bytes(*b"a::place");
+    let hello = event(stream::HELLO, u64::from(VERSION) | 8 << 8 | 6 << 16);
+    [hello, MAGIC, event(stream::NAME, 8), 0, name]
 }
 
-fn fork(scope: u64, size: u64, strand: u64) -> [u64; 3] {
-    [event(stream::FORK, scope), size, strand]
+fn fork(scope: u64, size: u64, strand: u64) -> [u64; 4] {
+    [event(stream::FORK, scope), size, strand, 0]
 }
 
 const END: u64 = EVENT | stream::END << KIND_SHIFT;
@@ -83,6 +86,8 @@ fn a_good_stream_becomes_its_program() {
     assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(0))]);
     let touches: Vec<_> = program.touches(StrandId(0)).map(|t| (t.write, t.stack)).collect();
     assert_eq!(touches, [(false, false), (true, false), (true, true)]);
+    let class = program.classes()[program.class(StrandId(0)).0 as usize];
+    assert_eq!(program.place(class.begin.place()), "a::place");
     let work = program.work(StrandId(0));
     assert_eq!((work.loads, work.stores, work.blocks, work.touches), (5, 4, 3, 3));
 }
@@ -128,13 +133,16 @@ fn events_in_the_wrong_place_are_errors_that_say_where() {
     // A task cannot wait for another's children.
     let of_sibling = [&fork(1)[..], &fork(2), &[END, END], &fork(1), &[sync(2)]].concat();
     for (words, expected) in [
-        (&[END][..], "an end without a task at word 2"),
+        (&[END][..], "an end without a task at word 5"),
         (&[touch(1, true, false)], "a touch outside a region"),
-        (&hello(), "a second beginning at word 2"),
-        (&[event(99, 0)], "word 2 (0xe3"),
-        (&fork(1 << 40), "a scope beyond 32 bits at word 2"),
+        (&[event(stream::NAME, 1025), 0], "a name that is too long at word 5"),
+        (&[event(stream::FORK, 1), 0, 0, 99], "a fork at an unknown place at word 5"),
+        (&[event(stream::REGION, 0)], "an event of a work run at word 5"),
+        (&hello(), "a second beginning at word 5"),
+        (&[event(99, 0)], "word 5 (0xe3"),
+        (&fork(1 << 40), "a scope beyond 32 bits at word 5"),
         (&[event(stream::FAILED, 1)], "8 GiB"),
-        (&of_sibling, "damaged at word 13"),
+        (&of_sibling, "damaged at word 19"),
     ] {
         let error = read_words(&[&hello(), words].concat()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
@@ -154,7 +162,7 @@ fn random_words_are_errors_and_never_panics() {
         for _ in 0..=random() % 3 {
             let at = random() as usize % words.len();
             words[at] = match random() % 3 {
-                0 => event(random() % 8, random() % 4),
+                0 => event(random() % 10, random() % 4),
                 1 => words[random() as usize % words.len()],
                 _ => words[at] ^ 1 << (random() % 64),
             };

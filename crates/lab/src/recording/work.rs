@@ -1,0 +1,73 @@
+//! How long a program's operations take: from a build without instrumentation, run serially.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use befit_machine::Machine;
+use befit_program::Program;
+use befit_record::Build;
+use befit_sim::work::{Timed, Timing, fit};
+
+use super::{RecordingJob, THREADS};
+use crate::Progress;
+
+/// Cycles that the first touch of a page costs which the system must provide.
+const FAULT: f64 = 2500.0;
+
+/// The build that is timed instead of recorded: optimised as the program's profile says.
+pub(super) fn build(job: &RecordingJob) -> Build {
+    Build { work: true, quiet: true, config: Vec::new(), ..job.build.clone() }
+}
+
+/// `program` with the work that runs of `binary`, its build for that, show. Without, and with a
+/// note, where that cannot be.
+pub(super) fn add(
+    program: Program,
+    binary: &Path,
+    job: &RecordingJob,
+    host: &Machine,
+    progress: &dyn Progress,
+) -> Program {
+    let command = || {
+        let mut command = Command::new(binary);
+        command
+            .args(&job.arguments)
+            .stdin(Stdio::null())
+            .envs(job.threads.iter().map(|n| (THREADS.0, n)));
+        command
+    };
+    let name = &program.meta().name;
+    let timing = |number, of| progress.timing(name, number, of);
+    let timed = match befit_record::time(&command, &program, true, &timing) {
+        Ok(timed) => timed,
+        Err(why) => {
+            uncalibrated(progress, &format!("its work run failed: {why}"));
+            return program;
+        }
+    };
+    let strand = |timing: befit_record::Timing| Timing {
+        picoseconds: timing.picoseconds,
+        faults: timing.faults,
+    };
+    let timed = Timed {
+        strands: timed.strands.into_iter().map(strand).collect(),
+        total: timed.total_ps,
+        faults: timed.faults_total,
+    };
+    match fit(&program, &timed, host, FAULT) {
+        Ok(work) => program.with_work(work),
+        Err(why) => {
+            uncalibrated(progress, &why.to_string());
+            program
+        }
+    }
+}
+
+/// Notes why the times of operations stay the machine's own.
+pub(super) fn uncalibrated(progress: &dyn Progress, why: &str) {
+    progress.note(&format!(
+        "the recording is uncalibrated, so each operation takes what the machine says: {why}"
+    ));
+}

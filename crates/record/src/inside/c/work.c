@@ -1,0 +1,156 @@
+/* The work run: the same functions as region.c, for a build without instrumentation. Each event
+ * tells how long the strand before it took. Everything that is done for an event lies outside of
+ * the timed intervals. README.md, "The work run", is the specification. */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "hot.h"
+#include "stream.h"
+
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+/* A strand shorter than this is not asked for its page faults: about a microsecond. */
+#define LONG_STRAND 2000
+#define EMPTY_EVENTS 8192
+#define BATCH 64
+
+static int busy;                 /* some thread is in a region */
+static __thread enum { OUTSIDE, TIMED, UNTIMED } state; /* of this thread */
+static __thread int events;      /* this thread's events are timed */
+static int total_only;           /* no clock but at a region's begin and end */
+static uint64_t last;            /* when the interval began */
+static uint64_t price;           /* ticks of an interval in which nothing happens */
+static uint64_t faults;          /* up to the last interval that was asked for them */
+static unsigned skipped;
+
+static uint64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t ticks(void) {
+#ifdef __x86_64__
+    return __rdtsc();
+#else
+    return nanoseconds();
+#endif
+}
+
+static uint64_t faults_so_far(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_minflt : 0;
+}
+
+__attribute__((constructor)) static void choose_mode(void) {
+    total_only = getenv("BEFIT_RECORD_TOTAL") != NULL;
+    unsetenv("BEFIT_RECORD_TOTAL");
+}
+
+static void put_ticks(enum event kind, uint64_t interval) {
+    if (UNLIKELY(interval > LONG_STRAND)) {
+        uint64_t now = faults_so_far();
+        if (now != faults)
+            befit_put_event(FAULTS, now - faults);
+        faults = now;
+    }
+    befit_put_event(kind, interval > price ? interval - price : 0);
+}
+
+/* The interval that ends here took so long; the next begins as the caller returns. */
+static __attribute__((noinline)) void event(enum event kind) {
+    put_ticks(kind, ticks() - last);
+    last = ticks();
+}
+
+int befit_record_in_region(void) {
+    return state != OUTSIDE;
+}
+
+uint32_t befit_record_scope(void) {
+    return 0;
+}
+
+void befit_record_fork(uint32_t scope, uint64_t size, uint64_t strand, const char *place,
+                       size_t length) {
+    (void)scope, (void)size, (void)strand, (void)place, (void)length;
+    if (events)
+        event(FORK);
+}
+
+void befit_record_end(void) {
+    if (events)
+        event(END);
+}
+
+void befit_record_sync(uint32_t scope) {
+    (void)scope;
+    if (events)
+        event(SYNC);
+}
+
+/* How long an interval takes in which nothing happens: the mean of a batch, since some processors
+ * count in steps of many ticks; the least of many batches, since the system may interrupt. */
+static uint64_t empty_interval(void) {
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < EMPTY_EVENTS / BATCH; i++) {
+        uint64_t sum = 0;
+        for (unsigned j = 0; j < BATCH; j++) {
+            uint64_t begin = ticks();
+            __asm__ volatile("" ::: "memory");
+            sum += ticks() - begin;
+        }
+        if (sum < least)
+            least = sum;
+    }
+    return (least + BATCH / 2) / BATCH;
+}
+
+static void untimed(void (*body)(void *), void *data) {
+    state = UNTIMED;
+    body(data);
+    state = OUTSIDE;
+}
+
+void befit_record_region(uint64_t size, uint64_t strand, const char *place, size_t length,
+                         void (*body)(void *), void *data) {
+    (void)size, (void)strand, (void)place, (void)length;
+    if (!befit_stream_open()) {
+        untimed(body, data);
+        return;
+    }
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
+        __atomic_add_fetch(&skipped, 1, __ATOMIC_RELAXED);
+        untimed(body, data);
+        return;
+    }
+    if (price == 0)
+        price = empty_interval();
+    if (!total_only)
+        befit_put_event(FORK, 0);
+    state = TIMED;
+    uint64_t first_faults = faults = faults_so_far();
+    uint64_t begin = nanoseconds(), first = ticks();
+    last = first;
+    events = !total_only;
+    body(data);
+    befit_record_end();
+    events = 0;
+    uint64_t ticks_taken = ticks() - first, time = nanoseconds() - begin;
+    state = OUTSIDE;
+    if (!total_only)
+        befit_put_event(SYNC, 0);
+    befit_put_event(REGION, price);
+    befit_put(time);
+    befit_put(ticks_taken);
+    befit_put(faults_so_far() - first_faults);
+    if (skipped != 0)
+        befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));
+    befit_flush();
+    __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}

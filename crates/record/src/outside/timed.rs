@@ -1,0 +1,195 @@
+//! The work run: a plain build of the program, timed strand by strand.
+
+use std::{
+    io,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use befit_program::{Program, Step, StrandId};
+
+use super::{
+    RecordError, StreamError,
+    run::run_reading,
+    stream::{self, Stream, VERSION, WORK_MAGIC},
+};
+
+#[cfg(test)]
+mod tests;
+
+/// A run of more than this is not repeated.
+const LONG: Duration = Duration::from_secs(10);
+/// So often the others are run.
+const REPEATS: usize = 3;
+
+/// What one strand took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// Its time in picoseconds, the least of the runs, without the price of an event.
+    pub picoseconds: u64,
+    /// The pages that it touched first, and the system had to provide, in that run.
+    pub faults: u32,
+}
+
+/// What serial runs without instrumentation took.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Timed {
+    /// By [`StrandId`].
+    pub strands: Vec<Timing>,
+    /// Picoseconds of all regions together, in the best run without a clock between them.
+    pub total_ps: u64,
+    /// The page faults of that run's regions.
+    pub faults_total: u64,
+    /// The number of regions.
+    pub regions: u64,
+    /// What an event cost, in picoseconds; it is taken off already.
+    pub event_price: u64,
+}
+
+/// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to six
+/// times, and times the strands of `program`, its recording. `progress` is told of each run that
+/// begins: its number, from 1, and how many there are.
+///
+/// # Errors
+/// As [`record`](super::record), and [`StreamError::Differs`] if the program does not fork as it
+/// did when it was recorded.
+pub fn time(
+    command: &dyn Fn() -> Command,
+    program: &Program,
+    quiet: bool,
+    progress: &dyn Fn(usize, usize),
+) -> Result<Timed, RecordError> {
+    let run = |total: bool, number: usize, of: usize| {
+        progress(number, of);
+        let mut command = command();
+        // With any value.
+        command.env_remove("BEFIT_RECORD_TOTAL");
+        if total {
+            command.env("BEFIT_RECORD_TOTAL", "1");
+        }
+        let expected = (!total).then_some(program);
+        run_reading(command, quiet, |from| read(from, expected, program.strands() as usize))
+    };
+    let begin = Instant::now();
+    let mut timed = run(false, 1, 2 * REPEATS)?;
+    let repeats = if begin.elapsed() > LONG { 1 } else { REPEATS };
+    for number in 2..=repeats {
+        timed.take_less(run(false, number, 2 * repeats)?);
+    }
+    let mut total = run(true, repeats + 1, 2 * repeats)?;
+    for number in repeats + 2..=2 * repeats {
+        let other = run(true, number, 2 * repeats)?;
+        if other.total_ps < total.total_ps {
+            total = other;
+        }
+    }
+    let Timed { total_ps, faults_total, .. } = total;
+    Ok(Timed { total_ps, faults_total, ..timed })
+}
+
+impl Timed {
+    /// Of each strand the run in which it took less.
+    fn take_less(&mut self, other: Self) {
+        for (mine, theirs) in self.strands.iter_mut().zip(other.strands) {
+            if theirs.picoseconds < mine.picoseconds {
+                *mine = theirs;
+            }
+        }
+        self.event_price = self.event_price.min(other.event_price);
+    }
+}
+
+/// Reads a run's stream; matches it with the tree of `expected`, if its events are in it.
+fn read(
+    from: impl io::Read,
+    expected: Option<&Program>,
+    strands: usize,
+) -> Result<Timed, StreamError> {
+    let mut stream = Stream::new(from);
+    hello(&mut stream)?;
+    let mut steps = expected.map(Program::steps);
+    let strands = vec![Timing::default(); strands];
+    let mut timed = Timed { strands, total_ps: 0, faults_total: 0, regions: 0, event_price: 0 };
+    // The strands of the region that runs, with their ticks.
+    let mut region: Vec<(StrandId, u64)> = Vec::new();
+    let mut faults = 0;
+    let mut words_at_region = stream.words;
+    while stream.peek()?.is_some() {
+        let word = stream.words;
+        let Some((kind, argument)) = stream.event()? else {
+            return Err(StreamError::Damaged(word, "a touch in a work run"));
+        };
+        match kind {
+            stream::FORK | stream::END | stream::SYNC => {
+                let Some(steps) = &mut steps else {
+                    return Err(StreamError::Damaged(word, "an event that was not asked for"));
+                };
+                let strand = next(steps, kind).ok_or(StreamError::Differs(word))?;
+                if let Some(strand) = strand {
+                    region.push((strand, argument));
+                    timed.strands[strand.0 as usize].faults = faults;
+                }
+                faults = 0;
+            }
+            stream::FAULTS => faults = u32::try_from(argument).unwrap_or(u32::MAX),
+            stream::REGION => {
+                let (time, ticks) = (stream.word()?, stream.word()?);
+                timed.faults_total = timed.faults_total.saturating_add(stream.word()?);
+                timed.total_ps = timed.total_ps.saturating_add(time.saturating_mul(1000));
+                timed.regions += 1;
+                let ps_per_tick = time as f64 * 1000.0 / ticks.max(1) as f64;
+                timed.event_price = (argument as f64 * ps_per_tick) as u64;
+                for (strand, ticks) in region.drain(..) {
+                    let ps = (ticks as f64 * ps_per_tick) as u64;
+                    timed.strands[strand.0 as usize].picoseconds = ps;
+                }
+                words_at_region = stream.words;
+            }
+            stream::SKIPPED => return Err(StreamError::Differs(word)),
+            _ => return Err(StreamError::Damaged(word, "no event of a work run")),
+        }
+    }
+    if words_at_region != stream.words {
+        return Err(StreamError::Truncated(stream.words));
+    }
+    if timed.regions == 0 {
+        return Err(StreamError::NoRegion);
+    }
+    // Only the root's end may be left.
+    let ended = steps.is_none_or(|mut steps| {
+        steps.all(|step| matches!(step, Step::End(befit_program::TaskId(0)) | Step::Strand(_)))
+    });
+    if ended { Ok(timed) } else { Err(StreamError::Differs(stream.words)) }
+}
+
+/// The strand before the next event, if there is one; none if that is of another kind.
+fn next(steps: &mut impl Iterator<Item = Step>, kind: u64) -> Option<Option<StrandId>> {
+    let mut strand = None;
+    loop {
+        let found = match steps.next()? {
+            Step::Strand(before) => {
+                strand = Some(before);
+                continue;
+            }
+            Step::Fork { .. } => stream::FORK,
+            Step::End(_) => stream::END,
+            Step::Sync(_) => stream::SYNC,
+        };
+        return (found == kind).then_some(strand);
+    }
+}
+
+fn hello(stream: &mut Stream<impl io::Read>) -> Result<(), StreamError> {
+    if stream.peek()?.is_none() {
+        return Err(StreamError::Empty);
+    }
+    let Some((stream::HELLO, argument)) = stream.event()? else {
+        return Err(StreamError::NotARecording);
+    };
+    match (stream.word()?, argument as u8) {
+        (WORK_MAGIC, VERSION) => Ok(()),
+        (WORK_MAGIC, other) => Err(StreamError::Version(other)),
+        _ => Err(StreamError::NotARecording),
+    }
+}

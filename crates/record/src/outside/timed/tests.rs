@@ -1,0 +1,80 @@
+//! Streams of work runs by hand.
+
+use befit_machine::Bytes;
+use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+
+use super::*;
+
+fn event(kind: u64, argument: u64) -> u64 {
+    stream::EVENT | kind << stream::KIND_SHIFT | argument
+}
+
+/// A region with two children that each have a strand.
+fn program() -> Program {
+    let meta = Meta { name: "by hand".into(), line_size: Bytes(64), filter: 8 };
+    let mut builder = ProgramBuilder::new(meta);
+    builder.fork(ScopeId(1), Declared::default()).unwrap();
+    for _ in 0..2 {
+        builder.fork(ScopeId(2), Declared::default()).unwrap();
+        builder.work(1, 1, 1);
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(2)).unwrap();
+    builder.end().unwrap();
+    builder.sync(ScopeId(1)).unwrap();
+    builder.finish().unwrap()
+}
+
+/// Ticks of half a nanosecond.
+fn good() -> Vec<u64> {
+    let [fork, end, sync] = [stream::FORK, stream::END, stream::SYNC];
+    vec![
+        event(stream::HELLO, VERSION.into()),
+        WORK_MAGIC,
+        event(fork, 0),
+        event(fork, 7),
+        event(end, 100),
+        event(fork, 0),
+        event(stream::FAULTS, 3),
+        event(end, 4000),
+        event(sync, 0),
+        event(end, 0),
+        event(sync, 0),
+        event(stream::REGION, 20),
+        3000,
+        6000,
+        5,
+    ]
+}
+
+fn read_words(words: &[u64]) -> Result<Timed, StreamError> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    read(&bytes[..], Some(&program()), 2)
+}
+
+#[test]
+fn each_strand_gets_the_time_and_the_faults_of_its_interval() {
+    let timed = read_words(&good()).unwrap();
+    let first = Timing { picoseconds: 50_000, faults: 0 };
+    assert_eq!(timed.strands, [first, Timing { picoseconds: 2_000_000, faults: 3 }]);
+    assert_eq!((timed.total_ps, timed.faults_total, timed.regions), (3_000_000, 5, 1));
+    assert_eq!(timed.event_price, 10_000);
+}
+
+#[test]
+fn a_program_that_forks_otherwise_than_it_did_differs() {
+    let mut other = good();
+    other[3] = event(stream::SYNC, 7);
+    assert!(matches!(read_words(&other), Err(StreamError::Differs(3))));
+    let mut shorter = good();
+    shorter.drain(8..11);
+    assert!(matches!(read_words(&shorter), Err(StreamError::Differs(_))));
+}
+
+#[test]
+fn a_work_run_cut_off_anywhere_is_an_error() {
+    let good = good();
+    for length in 0..good.len() {
+        assert!(read_words(&good[..length]).is_err(), "{length} words");
+    }
+}

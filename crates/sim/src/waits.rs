@@ -1,0 +1,203 @@
+//! What a core waits for: misses that are in flight together, and streams that were seen coming.
+//!
+//! A core that executes out of order goes on behind a load that misses until its window of
+//! instructions is full. What misses in that window is in flight at the same time, as far as there
+//! are miss buffers, so the core waits once for all of it, and only for what the window's
+//! operations do not cover. This is the first-order model of T. S. Karkhanis and J. E. Smith, "A
+//! first-order superscalar processor model", ISCA 2004, section 4.3 (long-latency loads). Accesses
+//! are taken to be independent of one another: a recording does not say which address came out of
+//! which load.
+//!
+//! A stream's lines are brought in ahead by prefetchers: one every latency / streams, as much as
+//! one latency before they are needed. So a core waits for the slower of the stream and its own
+//! operations, not for their sum.
+
+use crate::clock::Ticks;
+
+/// How much a core has in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    /// Operations, in the unit of the positions.
+    window: u64,
+    /// Misses, the one that is waited for among them.
+    misses: u32,
+    /// Lines of a stream.
+    streams: f64,
+}
+
+impl InFlight {
+    /// A window of `operations` and up to `misses` misses, for positions of `unit` an operation;
+    /// `streams` lines of a streaming run.
+    pub(crate) fn new(operations: u32, misses: f64, streams: f64, unit: u64) -> Self {
+        Self {
+            window: u64::from(operations) * unit,
+            misses: (misses as u32).max(1),
+            streams: streams.max(1.0),
+        }
+    }
+
+    /// What one of `sharers` hardware threads has of it.
+    pub(crate) fn shared_by(self, sharers: u32) -> Self {
+        Self {
+            window: self.window / u64::from(sharers),
+            misses: (self.misses / sharers).max(1),
+            streams: (self.streams / f64::from(sharers)).max(1.0),
+        }
+    }
+}
+
+/// A core at one point of its operations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    /// The time.
+    pub(crate) clock: Ticks,
+    /// The operations behind it, in fractions; it only grows.
+    pub(crate) position: u64,
+    /// Ticks that a unit of positions takes.
+    pub(crate) pace: f64,
+}
+
+/// What a core has in flight and will wait for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    /// Whether misses are in flight.
+    open: bool,
+    /// Where the window that began with the first of them ends.
+    end: u64,
+    /// When the last of them is there.
+    until: Ticks,
+    /// How many more may join them.
+    room: u32,
+    /// When the line that was streamed in last was there.
+    streamed: Ticks,
+}
+
+impl Waits {
+    /// The wait for misses whose window has ended by `now`.
+    #[inline]
+    pub(crate) fn before(&mut self, now: Now) -> Ticks {
+        if !self.open || now.position < self.end {
+            return Ticks::default();
+        }
+        self.open = false;
+        // The operations behind the window's end were made after the wait.
+        let behind = Ticks(((now.position - self.end) as f64 * now.pace) as u64);
+        (self.until + behind).since(now.clock)
+    }
+
+    /// The wait for a miss that begins at `now`, after [`Self::before`]: its line comes after
+    /// `latency`. Nothing, while there is room for it.
+    #[inline]
+    pub(crate) fn miss(&mut self, flight: InFlight, now: Now, latency: Ticks) -> Ticks {
+        if latency == Ticks::default() {
+            return latency;
+        }
+        let mut wait = Ticks::default();
+        if self.open && self.room > 0 {
+            self.room -= 1;
+            self.until = self.until.max(now.clock + latency);
+        } else {
+            if self.open {
+                // All miss buffers are taken.
+                wait = self.until.since(now.clock);
+            }
+            *self = Self {
+                open: true,
+                end: now.position + flight.window,
+                until: now.clock + wait + latency,
+                room: flight.misses - 1,
+                streamed: self.streamed,
+            };
+        }
+        if flight.window == 0 {
+            // Executed in order: nothing goes on behind it.
+            wait += self.until.since(now.clock + wait);
+            self.open = false;
+        }
+        wait
+    }
+
+    /// The wait for the next line of a stream, which comes after `latency` where nothing saw it
+    /// coming, and no sooner than `bus`, when memory has it on its way.
+    #[inline]
+    pub(crate) fn stream(
+        &mut self,
+        flight: InFlight,
+        now: Ticks,
+        latency: Ticks,
+        bus: Ticks,
+    ) -> Ticks {
+        if latency == Ticks::default() {
+            return latency;
+        }
+        let each = Ticks((latency.0 as f64 / flight.streams) as u64);
+        let ahead = Ticks(now.0.saturating_sub(latency.0));
+        self.streamed = (self.streamed.max(ahead) + each).max(bus);
+        self.streamed.since(now)
+    }
+
+    /// The wait for all that is in flight: the core is about to do something else.
+    pub(crate) fn all(&mut self, now: Ticks) -> Ticks {
+        let wait = if self.open { self.until.since(now) } else { Ticks::default() };
+        self.open = false;
+        wait
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The time at which misses of these positions and latencies are over, an operation a tick.
+    fn time(flight: InFlight, misses: &[(u64, u64)]) -> u64 {
+        let mut waits = Waits::default();
+        let (mut clock, mut at) = (Ticks::default(), 0);
+        for &(position, latency) in misses {
+            clock += Ticks(position - at);
+            at = position;
+            let mut now = Now { clock, position, pace: 1.0 };
+            now.clock += waits.before(now);
+            clock = now.clock + waits.miss(flight, now, Ticks(latency));
+        }
+        (clock + waits.all(clock)).0
+    }
+
+    #[test]
+    fn misses_wait_for_one_another_as_window_and_buffers_allow() {
+        let each = [(0, 7), (0, 7), (1, 7)];
+        for (window, misses, expected) in [
+            // Those of a window are waited for together: until 100 and, from there, for 104.
+            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
+            // The next window begins when the first is over.
+            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (10, 100), (12, 100)], 202),
+            // The operations behind a window's end come after its wait.
+            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (30, 100)], 220),
+            // No more than the buffers hold.
+            (InFlight::new(100, 3.0, 1.0, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 102),
+            // A longer one is waited for until it comes; hits are not.
+            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
+            // Operations that take longer than the miss cover it.
+            (InFlight::new(50, 8.0, 1.0, 1), &[(0, 20), (60, 0)], 60),
+            // An in-order core waits for each.
+            (InFlight::new(0, 10.0, 1.0, 1), &each, 22),
+            (InFlight::new(10, 1.0, 1.0, 1), &each, 21),
+        ] {
+            assert_eq!(time(window, misses), expected, "{window:?} {misses:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_takes_the_longer_of_its_lines_and_the_operations() {
+        let flight = InFlight::new(10, 8.0, 4.0, 1);
+        // A line every 25 ticks at most; the first are ahead by one latency.
+        for (operations, lines, expected) in [(10, 1000, 25_000), (40, 1000, 40_000)] {
+            let (mut waits, mut clock) = (Waits::default(), Ticks(1_000));
+            for _ in 0..lines {
+                clock += Ticks(operations);
+                clock += waits.stream(flight, clock, Ticks(100), Ticks::default());
+            }
+            let taken = clock.0 - 1_000;
+            assert!(taken.abs_diff(expected) <= 100, "{operations}: {taken}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! How long a program's operations take, from how long its strands took on the machine at hand.
+//!
+//! A strand's time is its operations' and what it waits for. The model knows the waits: [`fit`]
+//! runs all strands in serial order through the caches of the host, at several paces of the
+//! operations at once. Where lines were found does not depend on the pace, so one pass through the
+//! caches serves all of them. The pace of a class of strands is the one at which its modelled time
+//! is the measured one.
+
+use befit_cache::{Found, LineAccess};
+use befit_machine::{ClusterId, Machine, WorkerId};
+use befit_program::{ClassId, ClassWork, Op, Program, StrandId, TaskId, WorkRun};
+
+use crate::{
+    SimError,
+    clock::Ticks,
+    execution::{Hardware, OPERATION},
+    waits::{Now, Waits},
+};
+
+/// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
+/// beyond the last it grows by the operations.
+const PACES: [f64; 9] = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
+/// Strands of a class that take less than this in the mean are too short for a clock.
+const SHORT: u64 = 100_000;
+
+/// How long one strand took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// In picoseconds, page faults included.
+    pub picoseconds: u64,
+    /// The page faults in it.
+    pub faults: u32,
+}
+
+/// How long a serial run of an uninstrumented build took.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// By strand of the recording.
+    pub strands: Vec<Timing>,
+    /// All of the recorded regions, in picoseconds, of a run without a look at the clock between.
+    pub total: u64,
+    /// Page faults in the regions.
+    pub faults: u64,
+}
+
+/// The sums over a class's strands, in host cycles.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    strands: u64,
+    operations: u64,
+    measured: f64,
+    modelled: [f64; PACES.len()],
+    /// Of the distances between the two.
+    missed: [f64; PACES.len()],
+}
+
+/// The work of `program`, of whose strands `timed` says how long they took on `host`. `fault` is
+/// the price of a page fault there, in cycles.
+///
+/// Takes time linear in the line touches, about twice that of a simulation.
+///
+/// # Errors
+/// Where the host cannot be modelled.
+///
+/// # Panics
+/// Where `timed` has not as many strands as the program.
+pub fn fit(
+    program: &Program,
+    timed: &Timed,
+    host: &Machine,
+    fault: f64,
+) -> Result<WorkRun, SimError> {
+    assert_eq!(timed.strands.len(), program.strands() as usize, "a timing for each strand");
+    let cycles = |picoseconds: u64| picoseconds as f64 * f64::from(host.mhz) * 1e-6;
+    let mut classes = vec![Sums::default(); program.classes().len()];
+    let mut serial = Serial::new(program, host)?;
+    for strand in strands(program) {
+        let Timing { picoseconds, faults } = timed.strands[strand.0 as usize];
+        let measured = (cycles(picoseconds) - f64::from(faults) * fault).max(0.0);
+        let work = program.work(strand);
+        let sums = &mut classes[program.class(strand).0 as usize];
+        sums.strands += 1;
+        sums.operations += work.loads + work.stores + work.blocks;
+        sums.measured += measured;
+        for (k, modelled) in serial.run(strand).into_iter().enumerate() {
+            sums.modelled[k] += modelled;
+            sums.missed[k] += (modelled - measured).abs();
+        }
+    }
+    let total = cycles(timed.total) - timed.faults as f64 * fault;
+    share_what_is_short(&mut classes, total, cycles(SHORT));
+    let pages = (program.lines() / 64).max(1);
+    Ok(WorkRun {
+        host_mhz: host.mhz,
+        host_operation: host.cycles_per_operation,
+        host: host.name.clone(),
+        faults_per_page: timed.faults as f64 / f64::from(pages),
+        classes: classes.iter().map(|sums| sums.work(host)).collect(),
+    })
+}
+
+/// A clock that is looked at every few nanoseconds takes longer than what it measures. So classes
+/// of strands that are that short share what the others leave of the whole region's time, in
+/// proportion to what was measured.
+fn share_what_is_short(classes: &mut [Sums], total: f64, short: f64) {
+    let is_short = |sums: &Sums| sums.measured < short * sums.strands as f64;
+    let (mut long, mut rest) = (0.0, 0.0);
+    for sums in classes.iter() {
+        *if is_short(sums) { &mut rest } else { &mut long } += sums.measured;
+    }
+    if rest == 0.0 || total <= 0.0 {
+        return;
+    }
+    let share = ((total - long).max(0.0) / rest).min(1.0);
+    for sums in classes.iter_mut().filter(|sums| is_short(sums)) {
+        sums.measured *= share;
+    }
+}
+
+impl Sums {
+    fn work(&self, host: &Machine) -> Option<ClassWork> {
+        if self.operations == 0 || self.strands == 0 {
+            return None;
+        }
+        let (pace, at) = self.pace();
+        Some(ClassWork {
+            ps_per_operation: pace * 1e6 / f64::from(host.mhz.max(1)),
+            strands: self.strands,
+            spread: self.missed[at] / self.measured.max(1.0),
+        })
+    }
+
+    /// The cycles of an operation at which the modelled time is the measured one, and the nearest
+    /// pace that was tried. Where the waits alone take longer, the fastest.
+    fn pace(&self) -> (f64, usize) {
+        let above = self.modelled.iter().position(|modelled| *modelled >= self.measured);
+        match above {
+            Some(0) => (PACES[0], 0),
+            Some(k) => {
+                let (low, high) = (self.modelled[k - 1], self.modelled[k]);
+                let part = (self.measured - low) / (high - low).max(1e-9);
+                let pace = PACES[k - 1] + part * (PACES[k] - PACES[k - 1]);
+                (pace, if part < 0.5 { k - 1 } else { k })
+            }
+            None => {
+                let last = PACES.len() - 1;
+                let more = (self.measured - self.modelled[last]) / self.operations as f64;
+                (PACES[last] + more, last)
+            }
+        }
+    }
+}
+
+/// The strands in serial order.
+fn strands(program: &Program) -> Vec<StrandId> {
+    let (mut order, mut open) = (Vec::new(), vec![program.ops(TaskId(0)).iter()]);
+    while let Some(ops) = open.last_mut() {
+        match ops.next() {
+            Some(Op::Strand(strand)) => order.push(*strand),
+            Some(Op::Fork { child, .. }) => open.push(program.ops(*child).iter()),
+            Some(Op::Sync(_)) => {}
+            None => drop(open.pop()),
+        }
+    }
+    order
+}
+
+/// One core of the host, at several paces at once.
+struct Serial<'a> {
+    program: &'a Program,
+    hardware: Hardware,
+    cores: [Core; PACES.len()],
+    position: u64,
+    /// How long memory is busy with a line.
+    slot: Ticks,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Core {
+    clock: Ticks,
+    waits: Waits,
+    /// When memory has passed all that it was asked for.
+    bus: Ticks,
+}
+
+impl<'a> Serial<'a> {
+    fn new(program: &'a Program, host: &Machine) -> Result<Self, SimError> {
+        let line = program.meta().line_size.0 as f64;
+        let bandwidth = host.memory.bandwidth * f64::from(host.memory.controllers.max(1));
+        Ok(Self {
+            program,
+            hardware: Hardware::new(program, host, 1)?,
+            cores: [Core::default(); PACES.len()],
+            position: 0,
+            slot: Ticks::fractional(line / bandwidth),
+        })
+    }
+
+    /// The cycles that the strand takes at each pace.
+    fn run(&mut self, strand: StrandId) -> [f64; PACES.len()] {
+        let (hardware, worker) = (&mut self.hardware, WorkerId(0));
+        let before = self.cores.map(|core| core.clock);
+        let work = self.program.work(strand);
+        let operations = (work.loads + work.stores + work.blocks) * OPERATION;
+        let stride = operations.checked_div(work.touches).unwrap_or(0);
+        let end = self.position + operations;
+        let pace = |k: usize| Ticks::cycles(1).0 as f64 * PACES[k] / OPERATION as f64;
+        let steps: [Ticks; PACES.len()] =
+            std::array::from_fn(|k| Ticks((stride as f64 * pace(k)) as u64));
+        for touch in self.program.touches(strand) {
+            let line = hardware.line(worker, touch);
+            let access = hardware.caches.access_planned(&hardware.caches.prefetch(LineAccess {
+                worker,
+                line,
+                write: touch.write,
+            }));
+            let (latency, lines) = match access.found {
+                Found::Own(cluster) | Found::Sibling(cluster) => {
+                    (hardware.reach[cluster.index()], u64::from(access.written_back))
+                }
+                _ => (hardware.reach[ClusterId::ROOT.index()], u64::from(access.written_back) + 1),
+            };
+            self.position += stride;
+            for (k, core) in self.cores.iter_mut().enumerate() {
+                core.clock += steps[k];
+                if latency == Ticks::default() && lines == 0 {
+                    continue;
+                }
+                let mut now = Now { clock: core.clock, position: self.position, pace: pace(k) };
+                now.clock += core.waits.before(now);
+                core.clock = now.clock;
+                let begin = core.bus.max(now.clock);
+                core.bus = Ticks(begin.0 + lines * self.slot.0);
+                let bus = if lines > u64::from(access.written_back) { begin } else { now.clock };
+                core.clock += if touch.streaming {
+                    core.waits.stream(hardware.flight, now.clock, latency, bus)
+                } else {
+                    core.waits.miss(hardware.flight, now, latency + bus.since(now.clock))
+                };
+            }
+        }
+        let rest = end - self.position;
+        self.position = end;
+        for (k, core) in self.cores.iter_mut().enumerate() {
+            core.clock += Ticks((rest as f64 * pace(k)) as u64);
+        }
+        let cycle = Ticks::cycles(1).0 as f64;
+        std::array::from_fn(|k| self.cores[k].clock.since(before[k]).0 as f64 / cycle)
+    }
+}
+
+/// Cycles of an operation of each class on `machine`.
+///
+/// Measured work scales by the relative widths of the cores (their `operation=`), as cycles do. A
+/// class of which nothing was measured takes the mean of those of which something was; without any
+/// it is the machine's `operation=`.
+pub(crate) fn cycles_per_operation(program: &Program, machine: &Machine) -> Vec<f64> {
+    let classes = program.classes().len().max(1);
+    let Some(run) = program.work_run() else {
+        return vec![machine.cycles_per_operation; classes];
+    };
+    let cycles = f64::from(run.host_mhz) * 1e-6 * machine.cycles_per_operation
+        / run.host_operation.max(f64::MIN_POSITIVE);
+    let known = || run.classes.iter().flatten();
+    let strands: f64 = known().map(|class| class.strands as f64).sum();
+    let mean = known().map(|class| class.ps_per_operation * class.strands as f64).sum::<f64>();
+    let unknown =
+        if strands > 0.0 { mean / strands * cycles } else { machine.cycles_per_operation };
+    let of = |class: usize| run.classes.get(class).copied().flatten();
+    (0..classes).map(|c| of(c).map_or(unknown, |w| w.ps_per_operation * cycles)).collect()
+}
+
+/// The class of a strand, as an index.
+pub(crate) fn class(program: &Program, strand: StrandId) -> usize {
+    let ClassId(class) = program.class(strand);
+    class as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_program::{Declared, ScopeId};
+
+    use super::*;
+    use crate::tests::program;
+
+    const HOST: &str = "(mhz=1000 latency=200 bandwidth=16 parallelism=8 streams=20 window=50)
+                        l2:1(size=256KiB latency=14) l1:1(size=32KiB latency=4) core:1 pu:1";
+
+    /// Two kinds of tasks: a stream of many lines, and a loop over few.
+    fn two_kinds() -> Program {
+        program(|b| {
+            let (stream, few) = (b.place("stream").unwrap(), b.place("few").unwrap());
+            for round in 0..20u64 {
+                b.fork_at(ScopeId(1), Declared::default(), stream).unwrap();
+                (0..5000).for_each(|i| b.touch(round * 5000 + i, true, false));
+                b.work(20_000, 20_000, 0);
+                b.end().unwrap();
+                b.fork_at(ScopeId(1), Declared::default(), few).unwrap();
+                (0..64).for_each(|i| b.touch(i * 3, false, false));
+                b.work(50_000, 0, 1000);
+                b.end().unwrap();
+            }
+            b.sync(ScopeId(1)).unwrap();
+        })
+    }
+
+    #[test]
+    fn the_pace_of_each_class_comes_back_from_its_times() {
+        let (program, host) = (two_kinds(), HOST.parse::<Machine>().unwrap());
+        // Times as the model has them at 0.7 cycles for one class and 0.3 for the other.
+        let mut serial = Serial::new(&program, &host).unwrap();
+        let (k, j) = (5, 3);
+        let strands: Vec<_> = strands(&program)
+            .into_iter()
+            .map(|strand| {
+                let modelled = serial.run(strand);
+                let cycles = modelled[if class(&program, strand) == 0 { k } else { j }];
+                Timing { picoseconds: (cycles * 1000.0) as u64, faults: 0 }
+            })
+            .collect();
+        let total = strands.iter().map(|timing| timing.picoseconds).sum();
+        let timed = Timed { strands, total, faults: 0 };
+        let run = fit(&program, &timed, &host, 0.0).unwrap();
+        let found: Vec<f64> = run.classes.iter().flatten().map(|c| c.ps_per_operation).collect();
+        for (found, pace) in found.iter().zip([PACES[k], PACES[j]]) {
+            assert!((found / 1000.0 / pace - 1.0).abs() < 0.02, "{found} {pace}");
+        }
+    }
+
+    #[test]
+    fn strands_too_short_for_the_clock_share_what_the_others_leave() {
+        let mut classes = [(10, 10_000.0), (1000, 20_000.0)].map(|(strands, measured)| Sums {
+            strands,
+            measured,
+            ..Sums::default()
+        });
+        share_what_is_short(&mut classes, 15_000.0, 100.0);
+        assert_eq!([classes[0].measured, classes[1].measured], [10_000.0, 5_000.0]);
+    }
+}
