@@ -7,14 +7,14 @@
 //! ```
 //!
 //! ```no_run
-//! use befit_lab::{Silent, SimulationPlan, Source, record};
+//! use befit_lab::{Seeds, Silent, SimulationPlan, Source, record};
 //!
 //! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000), shrink: 1 };
 //! let program = record(&source, false, &Silent)?;
 //! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
-//!     seeds: 3.try_into()?,
+//!     seeds: Seeds::default(),
 //!     options: befit_sched::Options::default(),
 //!     costs: befit_sim::Costs::default(),
 //! };
@@ -40,6 +40,7 @@ mod parallel;
 mod progress;
 mod recording;
 pub mod reproduce;
+mod seeds;
 mod simulate;
 mod sizes;
 mod summary;
@@ -55,8 +56,9 @@ pub use native::{
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{Source, kernels, record, record_all_lines, record_uncalibrated, usual_shrink};
+pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
 pub use summary::{
-    CacheUse, Interval, LevelSummary, MOST_SEEDS, NARROW, Seconds, Spread, Summary, WorkerTime,
+    CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
 };
