@@ -7,6 +7,20 @@ const SQUARES: [&str; 1] = ["matmul"];
 /// The largest default n that is simulated as it is.
 const MOST_SIMULATED: usize = 50_000_000;
 
+/// The sizes at which kernels are verified against native runs, where the default is too large. The
+/// rule: the default n where one thread of an ordinary machine runs it in under a second; else, and
+/// for kernels whose recording would have more than some 10⁸ touches, a size that has fewer.
+const VERIFIED: [(&str, usize); 6] = [
+    ("quicksort", 4_000_000),
+    ("samplesort", 4_000_000),
+    ("aware-samplesort", 4_000_000),
+    ("quadtree", 4_000_000),
+    ("matmul", 512),
+    ("queens", 13),
+];
+/// The kernels whose work grows exponentially with n.
+const EXPONENTIAL: [&str; 2] = ["queens", "knapsack"];
+
 /// A benchmark program.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
@@ -102,9 +116,49 @@ impl Kernel {
         (self.default_n / divisor).max(1)
     }
 
+    /// The n at which simulated times are compared with native ones, unless told otherwise.
+    pub fn verified_n(&self) -> usize {
+        let smaller = VERIFIED.iter().find(|(name, _)| *name == self.name);
+        smaller.map_or(self.default_n, |(_, n)| *n)
+    }
+
+    /// The n of a smaller run of the same program, from which the work of one of size `n` is
+    /// learnt: with a quarter of the data; of n that stands in an exponent, two less.
+    pub fn learning_n(&self, n: usize) -> usize {
+        let smaller = if EXPONENTIAL.contains(&self.name) {
+            n.saturating_sub(2)
+        } else if SQUARES.contains(&self.name) {
+            n / 2
+        } else {
+            n / 4
+        };
+        smaller.max(1)
+    }
+
     /// By how much a simulation shrinks the kernel of default size, unless told otherwise: so much
     /// that it makes some 10⁸ line touches at most.
     pub fn usual_shrink(&self) -> usize {
         if self.default_n > MOST_SIMULATED || SQUARES.contains(&self.name) { 16 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verified_size_is_a_kernels_and_no_larger_than_its_default() {
+        for (name, n) in VERIFIED {
+            let kernel = Kernel::find(name).unwrap();
+            assert!(n <= kernel.default_n && kernel.verified_n() == n, "{name}");
+        }
+    }
+
+    #[test]
+    fn work_is_learnt_at_another_size_than_the_verified_one() {
+        for kernel in Kernel::ALL {
+            let n = kernel.verified_n();
+            assert!((1..n).contains(&kernel.learning_n(n)), "{}", kernel.name);
+        }
     }
 }

@@ -15,6 +15,7 @@ mod record;
 mod reproduce;
 mod run;
 mod sizes;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ use crate::{
     reproduce::ReproduceArgs,
     run::RunArgs,
     sizes::SizesArgs,
+    verify::VerifyArgs,
 };
 
 const EXAMPLES: &str = "\
@@ -60,6 +62,8 @@ enum Command {
     /// Run a program on this machine under several schedulers, and print where its workers' time
     /// went
     Run(RunArgs),
+    /// Predict a program's times on this machine, measure them, and print both
+    Verify(VerifyArgs),
     /// Record a program into a file
     Record(RecordArgs),
     /// Simulate a recorded program
@@ -106,6 +110,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
     match command {
         Command::Compare(args) => args.run(),
         Command::Run(args) => args.run(),
+        Command::Verify(args) => args.run(),
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),
         Command::Reproduce(args) => args.run(),

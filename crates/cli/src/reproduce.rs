@@ -36,6 +36,10 @@ pub(crate) struct ReproduceArgs {
     /// How many seeds, if not the study's own choice
     #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
+    /// Do not time the kernels' operations in a build without instrumentation: they then take what
+    /// the machine says (`operation=`), and the figures do not depend on the machine at hand
+    #[arg(long)]
+    no_work: bool,
     /// A page with plots to write as well; it needs no network and appears whole or not at all.
     /// What draws it is built at the first time
     #[arg(long, value_name = "FILE")]
@@ -46,10 +50,11 @@ pub(crate) struct ReproduceArgs {
 
 impl ReproduceArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { study, quick, machine, seeds, html, output } = self;
+        let Self { study, quick, machine, seeds, no_work, html, output } = self;
         output.write(|display, format| {
             let page = PageFile::open(html.as_deref(), display)?;
-            let reproduction = Request { study, quick, machine, seeds }.run(display)?;
+            let reproduction =
+                Request { study, quick, machine, seeds, work: !no_work }.run(display)?;
             page.map_or(Ok(()), |page| page.write(&reproduction_page(&reproduction)))?;
             Ok(render_reproduction(&reproduction, format)?)
         })

@@ -46,6 +46,7 @@ mod sizes;
 mod summary;
 #[cfg(test)]
 mod testing;
+mod verify;
 
 pub use drawer::Drawer;
 pub use error::LabError;
@@ -55,10 +56,17 @@ pub use native::{
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
-pub use recording::{Source, kernels, record, record_all_lines, record_uncalibrated, usual_shrink};
+pub use recording::{
+    Source, kernels, learning_n, record, record_all_lines, record_uncalibrated, usual_shrink,
+    verified_n,
+};
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
 pub use summary::{
     CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
+};
+pub use verify::{
+    LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan, VerifyProgram,
+    VerifyResult,
 };

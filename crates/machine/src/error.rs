@@ -25,6 +25,26 @@ pub enum MachineError {
         /// The mistake in it.
         what: String,
     },
+    /// A synthetic string cannot be read.
+    #[error("synthetic string, at byte {at} (`{token}`): {what}")]
+    Synthetic {
+        /// Where in it.
+        at: usize,
+        /// What stands there.
+        token: String,
+        /// The mistake.
+        what: String,
+    },
+    /// A calibration file holds no machine.
+    #[error("calibration file {}, line {line}: {what}", path.display())]
+    Calibration {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, from 1.
+        line: usize,
+        /// The mistake.
+        what: String,
+    },
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {

@@ -71,6 +71,7 @@ fn part(object: &TopologyObject) -> Result<Option<Part>, MachineError> {
             Part::Cache { label, cache, parts }
         }
         _ if kind == ObjectType::Core => Part::Core { label, speed: 100, parts },
+        _ if kind == ObjectType::Package => Part::Package(parts),
         _ => Part::Group(parts),
     }))
 }

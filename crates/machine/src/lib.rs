@@ -18,12 +18,14 @@
 
 pub mod assumed;
 mod build;
+mod calibration;
 mod draw;
 mod error;
 mod host;
 #[cfg(feature = "hwloc")]
 mod hwloc;
 mod preset;
+mod prices;
 pub mod synthetic;
 mod tree;
 mod units;
@@ -32,12 +34,17 @@ mod vary;
 mod xml;
 
 pub use build::{MOST_OBJECTS, MachineSpec, Part};
+pub use calibration::calibration_file;
 pub use error::MachineError;
 pub use host::Host;
 #[cfg(feature = "hwloc")]
 pub use hwloc::detect_through_hwloc;
 pub use preset::{preset, presets};
+pub use prices::Prices;
 #[cfg(test)]
 use tree::invariants;
-pub use tree::{Cache, Cluster, Inclusion, Issue, Machine, Memory, Placement, Replacement, Worker};
+pub use tree::{
+    Cache, CleanSource, Cluster, Inclusion, Issue, Link, Machine, Memory, Placement, Replacement,
+    Worker,
+};
 pub use units::{Bytes, ClusterId, Cycles, Level, Lines, WorkerId};

@@ -1,8 +1,11 @@
 //! The tree itself: clusters (a cache with the workers under it) and workers.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
-use crate::{Bytes, ClusterId, Cycles, Level, WorkerId};
+use crate::{Bytes, ClusterId, Cycles, Level, Prices, WorkerId};
 
 /// How a cache picks the line that makes room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,8 +31,18 @@ pub enum Inclusion {
     Exclusive,
 }
 
+/// A last-level cache's wire to the fabric: bytes a cycle (of the fastest core) that pass it at
+/// most.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Link {
+    /// Into the cache.
+    pub read: f64,
+    /// Out of it: write-backs, and lines that other last-level caches ask for.
+    pub write: f64,
+}
+
 /// One cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: Level,
@@ -45,10 +58,12 @@ pub struct Cache {
     pub inclusion: Inclusion,
     /// From the load's issue to its data when it hits here.
     pub latency: Cycles,
+    /// Of a last-level cache: its wire to the fabric. `None` where it never binds, or is not known.
+    pub link: Option<Link>,
 }
 
 /// A cache with the workers under it; the root is memory and has no cache.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Cluster {
     /// None for the root (memory).
     pub cache: Option<Cache>,
@@ -86,6 +101,8 @@ pub struct Worker {
     pub os_index: Option<u32>,
     /// The core it belongs to, numbered from left to right; hardware threads of one core share it.
     pub core: u32,
+    /// The package (socket) it belongs to, numbered from left to right; 0 where no source tells.
+    pub package: u32,
     /// Speed against the machine's fastest core, in percent: 100, or less for efficiency cores.
     pub speed: u32,
 }
@@ -102,7 +119,17 @@ pub enum Placement {
     Bound(u32),
 }
 
-/// Main memory.
+/// Where a clean line comes from that another last-level cache holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CleanSource {
+    /// From memory: only a cache that has the line modified supplies it.
+    Memory,
+    /// From that cache, which forwards it.
+    #[default]
+    Cache,
+}
+
+/// Main memory, and the wires to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Memory {
     /// From the load's issue to its data, with idle controllers.
@@ -121,8 +148,18 @@ pub struct Memory {
     /// Recorded operations (loads, stores, basic blocks) that a core has in flight: misses of one
     /// such window are waited for together. 0 for a core that waits for each.
     pub window: u32,
-    /// From the load's issue to its data when another last-level cache supplies it.
+    /// From the load's issue to its data when another last-level cache of the same package supplies
+    /// it.
     pub remote_latency: Cycles,
+    /// The same for a last-level cache of another package.
+    pub far_latency: Cycles,
+    /// From where a clean line comes that another last-level cache holds.
+    pub clean: CleanSource,
+    /// Bytes a cycle that one package's fabric or mesh passes, for all its caches together. `None`
+    /// where it never binds, or is not known.
+    pub fabric: Option<f64>,
+    /// Bytes a cycle, in each direction, of each package's link to the others. `None` as above.
+    pub package_link: Option<f64>,
 }
 
 impl Memory {
@@ -162,6 +199,9 @@ pub struct Machine {
     pub cycles_per_operation: f64,
     /// The figures that this cost follows from, where they are known.
     pub issue: Option<Issue>,
+    /// What scheduling and page faults cost.
+    pub prices: Prices,
+    pub(crate) calibration: Option<PathBuf>,
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) workers: Vec<Worker>,
 }
@@ -186,6 +226,17 @@ impl Machine {
     /// The outermost cache above worker `w` (its last-level cache), or the root where it has none.
     pub fn last_level(&self, w: WorkerId) -> ClusterId {
         self.path(w).filter(|c| *c != ClusterId::ROOT).last().unwrap_or(ClusterId::ROOT)
+    }
+    /// For each cluster directly under memory, from left to right: the number of its package.
+    /// Packages are numbered from 0; all are 0 where no source tells of packages.
+    pub fn packages(&self) -> Vec<u32> {
+        let clusters = &self.cluster(ClusterId::ROOT).children;
+        let first = |c: &ClusterId| self.cluster(*c).workers.start as usize;
+        clusters.iter().map(|c| self.workers[first(c)].package).collect()
+    }
+    /// The file of measured figures that this machine's come from ([`crate::calibration_file`]).
+    pub fn calibration(&self) -> Option<&Path> {
+        self.calibration.as_deref()
     }
     /// The cache levels present, in ascending order.
     pub fn levels(&self) -> Vec<Level> {
@@ -233,7 +284,7 @@ pub(crate) mod invariants {
                 assert_eq!(cache.size.0 % (cache.line.0 * u64::from(cache.ways.max(1))), 0);
             }
         }
-        let mut cores = 0;
+        let (mut cores, mut packages) = (0, 0);
         for w in (0..workers).map(WorkerId) {
             let path: Vec<ClusterId> = machine.path(w).collect();
             assert_eq!(path.last(), Some(&ClusterId::ROOT));
@@ -243,6 +294,8 @@ pub(crate) mod invariants {
             assert!((1..=100).contains(&worker.speed));
             assert!(worker.core <= cores, "cores are numbered from left to right");
             cores = cores.max(worker.core + 1);
+            assert!(worker.package <= packages, "packages are numbered from left to right");
+            packages = packages.max(worker.package + 1);
         }
     }
 }

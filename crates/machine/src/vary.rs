@@ -96,6 +96,42 @@ impl Machine {
         Ok(self)
     }
 
+    /// Its first `count` workers (hardware threads); the caches above them keep their sizes.
+    ///
+    /// # Errors
+    /// Where it has not so many, or `count` is 0.
+    pub fn with_workers(mut self, count: u32) -> Result<Self, MachineError> {
+        let all = self.workers().len() as u32;
+        if count == 0 || count > all {
+            let what = format!("it has 1 to {all} workers, not {count}");
+            return Err(MachineError::object(self.name, what));
+        }
+        if count < all {
+            self.name += &format!(", {count} worker{}", if count == 1 { "" } else { "s" });
+            let keep: Vec<bool> = (0..all).map(|worker| worker < count).collect();
+            self.keep(&keep);
+        }
+        Ok(self)
+    }
+
+    /// With the sizes of its last-level caches times `factor`, in whole sets, and never less than
+    /// a cache below them.
+    #[must_use]
+    pub fn with_last_level(mut self, factor: f64) -> Self {
+        let outermost = self.cluster(ClusterId::ROOT).children.clone();
+        for id in outermost {
+            let below = self.cluster(id).children.iter().map(|child| self.cluster(*child).size());
+            let least = below.max().unwrap_or(Bytes(0)).0;
+            if let Some(cache) = &mut self.clusters[id.index()].cache {
+                let set = cache.line.0 * u64::from(cache.ways.max(1));
+                let sets = (cache.size.0 as f64 * factor / set as f64).round() as u64;
+                cache.size = Bytes((sets.max(1) * set).max(least.next_multiple_of(set)));
+            }
+        }
+        self.name += &format!(", last-level caches x {factor}");
+        self
+    }
+
     /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program
     /// whose data and cut-offs are as many times smaller misses in as many times fewer lines.
     /// Latencies and bandwidths stay.
@@ -144,13 +180,17 @@ impl Machine {
         });
         let mut kept = keep.iter();
         self.workers.retain(|_| kept.next() == Some(&true));
-        let mut cores = Vec::new();
+        let (mut cores, mut packages) = (Vec::new(), Vec::new());
         for worker in &mut self.workers {
             worker.leaf = moved(worker.leaf).unwrap_or(ClusterId::ROOT);
             if cores.last() != Some(&worker.core) {
                 cores.push(worker.core);
             }
             worker.core = cores.len() as u32 - 1;
+            if packages.last() != Some(&worker.package) {
+                packages.push(worker.package);
+            }
+            worker.package = packages.len() as u32 - 1;
         }
     }
 }
@@ -199,6 +239,29 @@ mod tests {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
             let expected = format!("1 to 100 percent of its memory bandwidth, not {bad}");
             assert!(error.contains(&expected));
+        }
+    }
+
+    #[test]
+    fn the_first_workers_leave_a_proper_tree() {
+        for count in [1, 3, 8, 9, 32] {
+            let machine = xeon("").with_workers(count).unwrap();
+            invariants::check(&machine);
+            assert_eq!(machine.workers().len() as u32, count);
+        }
+        for count in [0, 33] {
+            let error = xeon("").with_workers(count).unwrap_err().to_string();
+            assert!(error.contains("1 to 32 workers"), "{error}");
+        }
+    }
+
+    #[test]
+    fn last_level_caches_grow_and_shrink_but_not_below_the_caches_under_them() {
+        for (factor, size) in [(0.5, "12 MiB"), (2.0, "48 MiB"), (1e-6, "262656 B")] {
+            let machine = xeon("").with_last_level(factor);
+            invariants::check(&machine);
+            let last = machine.cluster(machine.last_level(WorkerId(0)));
+            assert_eq!(last.size().to_string(), size);
         }
     }
 

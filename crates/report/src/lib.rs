@@ -20,6 +20,7 @@ mod lines;
 mod native;
 mod reproduction;
 mod sizes;
+mod verify;
 
 pub use comparison::render;
 pub use footprint::{page as footprint_page, render as render_footprint};
@@ -27,6 +28,7 @@ pub use lines::{names, recording};
 pub use native::render as render_native;
 pub use reproduction::{page as reproduction_page, render as render_reproduction};
 pub use sizes::render as render_sizes;
+pub use verify::render as render_verified;
 
 use serde::Serialize;
 

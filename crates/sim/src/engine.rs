@@ -332,6 +332,8 @@ impl<'a> Engine<'a> {
         });
         Outcome {
             time: time.whole(),
+            work: Cycles(0),
+            span: Cycles(0),
             levels: levels.collect(),
             memory_reads: caches.memory_reads(),
             memory_writes: caches.memory_writes(),

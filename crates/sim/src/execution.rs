@@ -26,8 +26,6 @@ const NEAR: usize = 6;
 pub(crate) const OPERATION: u64 = 1 << 16;
 /// Recorded lines of a page.
 const PAGE_LINES: u32 = 64;
-/// Cycles of a page fault.
-const FAULT: f64 = 2500.0;
 const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
 
 /// What all strands run through: the caches, the memory, and what they cost.
@@ -85,7 +83,7 @@ impl Hardware {
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
-        let fault = Ticks::fractional(faults * FAULT);
+        let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
             caches: Hierarchy::new(machine, lines, seed)
@@ -190,6 +188,16 @@ impl Hardware {
 fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
     let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
     workers.iter().all(|worker| worker.core == workers[0].core)
+}
+
+/// The time of a strand's operations at so many cycles each, rounded as [`Execution::run`] does.
+pub(crate) fn operations_time(program: &Program, strand: StrandId, cycles: f64) -> Ticks {
+    let cost = program.work(strand);
+    let operations = (cost.loads + cost.stores + cost.blocks) * OPERATION;
+    let stride = operations.checked_div(cost.touches).unwrap_or(0);
+    let ticks = Ticks::cycles(1).0 as f64 * cycles / OPERATION as f64;
+    let rest = operations - stride * cost.touches;
+    Ticks((stride as f64 * ticks) as u64 * cost.touches + (rest as f64 * ticks) as u64)
 }
 
 /// A strand that a worker runs.

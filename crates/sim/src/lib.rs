@@ -12,6 +12,7 @@
 //! by a slice; where a strand ends, the engine tells the policy what became ready and asks it for
 //! more. Nothing depends on the machine that simulates: equal seeds give equal outcomes.
 
+mod bounds;
 mod clock;
 mod engine;
 mod env;
@@ -42,7 +43,7 @@ use befit_sched::Policy;
 ///
 /// # Errors
 /// Where the machine cannot be modelled, or (a defect of the policy) where ready strands are left
-/// that no worker takes.
+/// that no worker takes, or where it would be faster than the program's work and span allow.
 ///
 /// # Panics
 /// Where the policy breaks the anchored or the bounded property: that is a defect of the policy,
@@ -53,7 +54,11 @@ pub fn run(
     settings: &Settings<impl Policy>,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
-    engine::Engine::new(program, machine, settings, progress)?.run()
+    let bounds = bounds::Bounds::of(program, machine);
+    let mut outcome = engine::Engine::new(program, machine, settings, progress)?.run()?;
+    (outcome.work, outcome.span) = (bounds.work, bounds.span);
+    bounds.check(&outcome, machine.workers().len())?;
+    Ok(outcome)
 }
 
 /// The bytes of the machine's lines, and, as a power of two, how many recorded lines of `recorded`

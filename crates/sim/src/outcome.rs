@@ -8,6 +8,11 @@ use befit_sched::{Breakdown, Tiers};
 pub struct Outcome {
     /// From the start to the last worker's last strand.
     pub time: Cycles,
+    /// The program's work T₁: the time of all its operations on the machine's fastest core, without
+    /// any wait.
+    pub work: Cycles,
+    /// Its span T∞: the same for the longest chain of operations that must follow one another.
+    pub span: Cycles,
     /// Per cache level, ascending, summed over the caches of the level.
     pub levels: Vec<LevelCounts>,
     /// Lines read from memory.

@@ -64,6 +64,14 @@ pub enum SimError {
     /// The machine has a parameter that cannot be modelled.
     #[error("cannot simulate this machine: {0}")]
     Machine(String),
+    /// A time that no schedule can reach: a defect of the simulator.
+    #[error("simulated {time} cycles, and work and span allow no fewer than {least}")]
+    TooFast {
+        /// The simulated time.
+        time: u64,
+        /// The larger of T₁ / P and T∞.
+        least: u64,
+    },
     /// No worker can run what is ready: a defect of the policy.
     #[error(
         "scheduler {scheduler} left {ready} ready strands that no worker takes, at cycle {cycle}"

@@ -255,6 +255,7 @@ mod tests {
             ways,
             replacement,
             inclusion: Inclusion::NonInclusive,
+            link: None,
             latency: Cycles(1),
         }
     }

@@ -22,6 +22,7 @@ use std::{
 
 use befit_counters::Event;
 use befit_machine::Level;
+use befit_record::Build;
 use befit_sched::{OptionChoices, SchedulerKind};
 use serde::{Serialize, Serializer};
 
@@ -29,7 +30,7 @@ pub use interrupt::Interrupt;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
 
-use crate::{LabError, Progress, recording};
+use crate::{LabError, Progress, Seconds, Source, recording};
 
 /// A program to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,12 +118,48 @@ impl NativeSource {
 }
 
 /// A program that is ready to start, and its name.
-struct NativeProgram {
+pub(crate) struct NativeProgram {
     program: PathBuf,
     arguments: Vec<OsString>,
     /// As one would type it.
     name: String,
     measured: Measured,
+}
+
+impl NativeProgram {
+    /// Builds the program of `source` without instrumentation. A crate must use befit, or rayon
+    /// with befit's rayon-core patched in.
+    pub(crate) fn build(source: &Source, progress: &dyn Progress) -> Result<Self, LabError> {
+        let (what, (build, arguments)) = match source {
+            Source::Kernel { name, n, .. } => {
+                ("befit's kernels".to_owned(), recording::native_kernel(name, *n)?)
+            }
+            Source::Crate { manifest, package, bin, example, arguments } => {
+                let build = Build {
+                    manifest_path: Some(manifest.clone()),
+                    package: package.clone(),
+                    bin: bin.clone(),
+                    example: example.clone(),
+                    plain: true,
+                    ..Build::default()
+                };
+                (build.to_string(), (build, arguments.clone()))
+            }
+        };
+        progress.building(&what, false);
+        let program = build.run().map_err(LabError::Build)?;
+        let name = match source {
+            Source::Kernel { .. } => arguments.join(" "),
+            Source::Crate { .. } => recording::command_line(&program, &arguments),
+        };
+        let arguments = arguments.into_iter().map(OsString::from).collect();
+        Ok(Self { program, arguments, name, measured: Measured::Pools })
+    }
+
+    /// As one would type it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl NativePlan {
@@ -196,6 +233,38 @@ impl NativePlan {
                 Ok(NativeProgram { program, arguments, name, measured: Measured::Process })
             }
         }
+    }
+
+    /// The times of the pools of `program` under each of `plans`, which differ in their threads, and
+    /// each of their schedulers: all take turns. The result is ordered by plan, then by scheduler,
+    /// with a time for each repeat of the first plan.
+    ///
+    /// # Errors
+    /// As [`NativePlan::run`].
+    pub(crate) fn times(
+        plans: &[Self],
+        program: &NativeProgram,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Seconds>>, LabError> {
+        let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
+        let each: Vec<_> =
+            plans.iter().flat_map(|plan| plan.schedulers.iter().map(move |s| (plan, *s))).collect();
+        let repeats = plans.first().map_or(0, |plan| plan.repeats.get() as usize);
+        progress.running(&program.name, each.len() * repeats);
+        let mut times = vec![Vec::new(); each.len()];
+        for _ in 0..repeats {
+            for ((plan, scheduler), times) in each.iter().zip(&mut times) {
+                let mut command = plan.command(program, *scheduler);
+                let (name, show) = (&*program.name, plan.show_output);
+                let child = child::Child { name, scheduler: scheduler.name(), show };
+                let run = child.run(&mut command, folder.path(), interrupt, progress)?;
+                times.push(run.pools.iter().filter_map(|pool| pool.span_seconds).sum());
+                progress.advance(1);
+            }
+        }
+        progress.finished();
+        Ok(times)
     }
 
     fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {

@@ -50,6 +50,17 @@ pub fn usual_shrink(name: &str) -> u32 {
     Kernel::find(name).map_or(1, |kernel| kernel.usual_shrink() as u32)
 }
 
+/// The n at which the kernel `name` is verified; `None` of an unknown one.
+pub fn verified_n(name: &str) -> Option<u64> {
+    Variant::find(name).ok().map(|variant| variant.kernel.verified_n() as u64)
+}
+
+/// The n of a smaller run of the kernel `name`, from which the work of a run at `n` is learnt; `n`
+/// for an unknown one.
+pub fn learning_n(name: &str, n: u64) -> u64 {
+    Variant::find(name).map_or(n, |variant| variant.kernel.learning_n(n as usize) as u64)
+}
+
 impl Chosen {
     /// The build without instrumentation, on as many threads as the program likes and able to read
     /// lstopo's files, and the arguments.

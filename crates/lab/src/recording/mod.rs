@@ -18,7 +18,7 @@ use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
 
-pub use kernels::{kernels, usual_shrink};
+pub use kernels::{kernels, learning_n, usual_shrink, verified_n};
 
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -276,7 +276,7 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
 }
 
 /// As one would type it: the binary's name and its arguments.
-fn command_line(binary: &Path, arguments: &[String]) -> String {
+pub(crate) fn command_line(binary: &Path, arguments: &[String]) -> String {
     let binary = binary.file_stem().unwrap_or_default().to_string_lossy();
     std::iter::once(&*binary)
         .chain(arguments.iter().map(String::as_str))

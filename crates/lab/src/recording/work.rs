@@ -13,9 +13,6 @@ use befit_sim::work::{Timed, Timing, fit};
 use super::{RecordingJob, THREADS};
 use crate::Progress;
 
-/// Cycles that the first touch of a page costs which the system must provide.
-const FAULT: f64 = 2500.0;
-
 /// The build that is timed instead of recorded: optimised as the program's profile says.
 pub(super) fn build(job: &RecordingJob) -> Build {
     Build { work: true, quiet: true, config: Vec::new(), ..job.build.clone() }
@@ -56,7 +53,7 @@ pub(super) fn add(
         total: timed.total_ps,
         faults: timed.faults_total,
     };
-    match fit(&program, &timed, host, FAULT) {
+    match fit(&program, &timed, host, host.prices.fault) {
         Ok(work) => program.with_work(work),
         Err(why) => {
             uncalibrated(progress, &why.to_string());

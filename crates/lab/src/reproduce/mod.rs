@@ -21,10 +21,11 @@ use std::{fmt, num::NonZeroU32, str::FromStr};
 
 use befit_machine::Machine;
 use befit_page::{Axis, Plot, PlotKind, Point, Series};
+use befit_program::Program;
 use serde::Serialize;
 
 pub use self::figure::{Figure, Range, Table};
-use crate::{LabError, Progress, summary::text};
+use crate::{LabError, Progress, Source, record, record_uncalibrated, summary::text};
 
 /// A paper whose experiments can be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,9 +94,20 @@ pub struct Request {
     pub machine: Option<Machine>,
     /// The number of seeds, if not the study's own choice.
     pub seeds: Option<NonZeroU32>,
+    /// Whether operations take what they do in a plain run here ([`crate::record`]), or what the
+    /// machine says.
+    pub work: bool,
 }
 
 impl Request {
+    /// The recording of a kernel of the study.
+    fn record(&self, source: &Source, progress: &dyn Progress) -> Result<Program, LabError> {
+        if self.work {
+            return record(source, false, progress);
+        }
+        record_uncalibrated(source, false, progress)
+    }
+
     /// Repeats the study.
     ///
     /// # Errors

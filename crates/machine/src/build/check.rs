@@ -39,6 +39,19 @@ pub(super) fn memory(spec: &MachineSpec) -> Result<(), MachineError> {
         (bound, "memory", "pages must be bound to at least 1 and at most all controllers"),
         (positive(m.bandwidth), "memory", "bandwidth must be above 0 bytes per cycle"),
         (at_least(1.0, m.parallelism), "memory", "parallelism must be at least 1"),
+        (m.streams.is_none_or(|n| at_least(1.0, n)), "memory", "streams must be at least 1"),
+        (m.fabric.is_none_or(positive), "memory", "fabric must be above 0 bytes per cycle"),
+        (
+            m.package_link.is_none_or(positive),
+            "memory",
+            "package-link must be above 0 bytes per cycle",
+        ),
+        (
+            spec.prices.table().iter().all(|(_, price)| at_least(0.0, *price)),
+            "machine",
+            "prices (inlined, pending, call, lock, steal, far-steal, poll, wake, fault) must not \
+             be negative",
+        ),
         (
             issue,
             "machine",
@@ -73,6 +86,7 @@ pub(super) fn core(
 pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> {
     let Cache { level, size, line, ways, .. } = *cache;
     let ways = ways.max(1);
+    let positive = |n: f64| n.is_finite() && n > 0.0;
     let whole_sets = |set| size.0 > 0 && size.0.is_multiple_of(set);
     Err(if level.0 == 0 {
         "levels count from 1".into()
@@ -81,6 +95,10 @@ pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> 
     } else if !line.0.checked_mul(u64::from(ways)).is_some_and(whole_sets) {
         let set = format!("{ways} ways of {} bytes", line.0);
         format!("its size of {} bytes is no multiple of {set}", size.0)
+    } else if above.is_some() && cache.link.is_some() {
+        "only a last-level cache has a link".into()
+    } else if cache.link.is_some_and(|link| !positive(link.read) || !positive(link.write)) {
+        "link and link-write must be above 0 bytes per cycle".into()
     } else if let Some(above) = above.filter(|above| level >= above.level) {
         format!("stands under {}: levels must fall towards the cores", above.level)
     } else if let Some(above) = above.filter(|above| size > above.size) {

@@ -21,7 +21,8 @@ mod check;
 mod tests;
 
 use crate::{
-    Bytes, Cache, Cluster, ClusterId, Issue, Level, Machine, MachineError, Memory, Worker, assumed,
+    Bytes, Cache, Cluster, ClusterId, Issue, Level, Machine, MachineError, Memory, Prices, Worker,
+    assumed,
 };
 
 /// The most workers or clusters that one machine may have: above any real machine, small enough
@@ -41,6 +42,8 @@ pub struct MachineSpec {
     pub cycles_per_operation: f64,
     /// As in [`Machine::issue`]; where it is given, `cycles_per_operation` follows from it.
     pub issue: Option<Issue>,
+    /// As in [`Machine::prices`].
+    pub prices: Prices,
     /// The parts directly under memory, from left to right.
     pub parts: Vec<Part>,
 }
@@ -67,9 +70,11 @@ pub enum Part {
         /// The parts under it.
         parts: Vec<Part>,
     },
-    /// Holds parts together without a cache of its own: a package, a die. Leaves no trace in the
+    /// Holds parts together without a cache of its own: a die, a book. Leaves no trace in the
     /// machine.
     Group(Vec<Part>),
+    /// A package (socket). Its workers know which they belong to; one inside another is a group.
+    Package(Vec<Part>),
     /// A hardware thread. Outside of any core it is a core of its own, at full speed.
     Worker {
         /// As in [`Worker::os_index`].
@@ -103,8 +108,15 @@ impl MachineSpec {
             memory: assumed::memory(),
             cycles_per_operation: assumed::CYCLES_PER_OPERATION,
             issue: None,
+            prices: assumed::prices(assumed::MHZ),
             parts,
         }
+    }
+
+    /// Sets the clock, and the prices that are known in seconds to as many cycles of it.
+    pub fn set_mhz(&mut self, mhz: u32) {
+        self.mhz = mhz;
+        self.prices.wake = assumed::prices(mhz).wake;
     }
 
     /// Numbers clusters and workers from left to right and checks everything. O(parts).
@@ -117,14 +129,15 @@ impl MachineSpec {
     /// - a cache's level is not below that of the cache above it, or its size is above that of the
     ///   cache above it,
     /// - two workers have the same os index, or a speed is not within 1..=100,
-    /// - a figure of the memory is negative, not finite, or zero where it divides,
+    /// - a figure of the memory, a wire or a price is negative, not finite, or zero where it divides,
     /// - there are more than [`MOST_OBJECTS`] workers or clusters, or parts nest deeper than 512.
     pub fn build(&self) -> Result<Machine, MachineError> {
         check::memory(self)?;
         let root =
             Cluster { cache: None, parent: None, children: Vec::new(), workers: 0..0, depth: 0 };
-        let mut tree = Builder { clusters: vec![root], workers: Vec::new(), cores: 0 };
-        tree.parts(&self.parts, PartPlace { under: ClusterId::ROOT, core: None, depth: 0 })?;
+        let mut tree = Builder { clusters: vec![root], workers: Vec::new(), cores: 0, packages: 0 };
+        let at = PartPlace { under: ClusterId::ROOT, core: None, package: None, depth: 0 };
+        tree.parts(&self.parts, at)?;
         check::workers(&tree.workers)?;
         tree.clusters[0].workers.end = tree.workers.len() as u32;
         Ok(Machine {
@@ -135,6 +148,8 @@ impl MachineSpec {
                 .issue
                 .map_or(self.cycles_per_operation, Issue::cycles_per_operation),
             issue: self.issue,
+            prices: self.prices,
+            calibration: None,
             clusters: tree.clusters,
             workers: tree.workers,
         })
@@ -147,6 +162,7 @@ struct PartPlace {
     under: ClusterId,
     /// Number and speed of the core that is being filled.
     core: Option<(u32, u32)>,
+    package: Option<u32>,
     depth: usize,
 }
 
@@ -154,6 +170,7 @@ struct Builder {
     clusters: Vec<Cluster>,
     workers: Vec<Worker>,
     cores: u32,
+    packages: u32,
 }
 
 impl Builder {
@@ -167,11 +184,21 @@ impl Builder {
         let before = self.workers.len();
         match part {
             Part::Group(parts) => self.parts(parts, at)?,
+            Part::Package(parts) => {
+                let package = at.package.unwrap_or(self.packages);
+                self.parts(parts, PartPlace { package: Some(package), ..at })?;
+                if at.package.is_none() && self.workers.len() > before {
+                    self.packages += 1;
+                }
+            }
             Part::Worker { os_index } => {
                 check::room(before, "workers")?;
                 let (core, speed) = at.core.unwrap_or((self.cores, 100));
                 self.cores = self.cores.max(core + 1);
-                self.workers.push(Worker { leaf: at.under, os_index: *os_index, core, speed });
+                // One outside of any package belongs to the one before it.
+                let package = at.package.unwrap_or(self.packages.saturating_sub(1));
+                let (leaf, os_index) = (at.under, *os_index);
+                self.workers.push(Worker { leaf, os_index, core, package, speed });
             }
             Part::Core { label, speed, parts } => {
                 let number = self.cores;

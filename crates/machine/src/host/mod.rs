@@ -81,7 +81,7 @@ impl Host {
         let name = if assumed { ASSUMED } else { "host" };
         let mut spec = MachineSpec::new(name, tree::parts(cpus.clone())?);
         if let Some(mhz) = sysfs::mhz(&files, &cpus) {
-            spec.mhz = mhz;
+            spec.set_mhz(mhz);
         }
         spec.memory.controllers = files.controllers(&cpus)?;
         spec.build()

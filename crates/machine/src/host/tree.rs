@@ -32,14 +32,27 @@ pub(super) fn parts(mut cpus: Vec<Cpu>) -> Result<Vec<Part>, MachineError> {
     let none = cpus.iter().all(|cpu| cpu.caches.is_empty());
     let fastest = cpus.iter().filter_map(|cpu| cpu.speed).max().unwrap_or(0);
     cpus.sort_by_key(|cpu| (cpu.place, cpu.number));
-    let mut roots = Vec::new();
+    let mut roots: Vec<Node> = Vec::new();
     for cpu in &cpus {
         // One that tells no speed among others that do counts as full speed.
         let percent =
             cpu.speed.filter(|s| *s > 0).map_or(100.0, |s| s as f64 * 100.0 / fastest as f64);
         insert(&mut roots, &path(cpu), cpu.number, assumed::speed(percent));
     }
-    roots.into_iter().map(|node| part(node, none)).collect()
+    let package = |node: &Node| {
+        let cpu = cpus.iter().find(|cpu| node.found.first() == Some(&cpu.number));
+        cpu.map(|cpu| cpu.place[0])
+    };
+    let mut packages: Vec<(Option<u32>, Vec<Part>)> = Vec::new();
+    for node in roots {
+        let of = package(&node);
+        let part = part(node, none)?;
+        match packages.last_mut() {
+            Some((last, parts)) if *last == of => parts.push(part),
+            _ => packages.push((of, vec![part])),
+        }
+    }
+    Ok(packages.into_iter().map(|(_, parts)| Part::Package(parts)).collect())
 }
 
 /// From the outermost cache to the core.

@@ -35,13 +35,15 @@ const ALL: [&Preset; 7] = [
 const HOST: (&str, &str) =
     ("host", "this machine, within the process's affinity mask and CPU quota");
 
-/// The machine known as `name`; `host` is the machine that this runs on ([`crate::Host`]).
+/// The machine known as `name`; `host` is the machine that this runs on ([`crate::Host`]),
+/// with the figures of its calibration file ([`crate::calibration_file`]) where there is one.
 ///
 /// # Errors
-/// [`MachineError::Unknown`], listing the known names; for `host`, as [`crate::Host::detect`].
+/// [`MachineError::Unknown`], listing the known names; for `host`, as [`crate::Host::detect`], and
+/// where its calibration file cannot be read.
 pub fn preset(name: &str) -> Result<Machine, MachineError> {
     if name == HOST.0 {
-        return crate::Host::here().detect();
+        return crate::calibration::apply(crate::Host::here().detect()?);
     }
     let Some(preset) = ALL.into_iter().find(|p| p.name == name) else {
         let known = presets().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

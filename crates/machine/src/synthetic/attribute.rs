@@ -2,17 +2,34 @@
 
 use super::Attribute;
 use crate::{
-    Bytes, Cache, Cycles, Inclusion, Issue, MachineError, MachineSpec, Placement, Replacement,
+    Bytes, Cache, CleanSource, Cycles, Inclusion, Issue, Link, MachineError, MachineSpec,
+    Placement, Replacement,
 };
 
 /// hwloc's own attributes that say nothing about caches.
 const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
+
+/// The attributes of a machine.
+const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
+                       package-link, parallelism, streams, window, placement, operation, \
+                       instructions, issue, inlined, pending, call, lock, steal, far-steal, poll, \
+                       wake, fault";
 
 /// Applies an attribute of the machine.
 pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), MachineError> {
     let memory = &mut spec.memory;
     match a.key {
         "mhz" => spec.mhz = number(a)?,
+        "far" => memory.far_latency = Cycles(number(a)?),
+        "fabric" => memory.fabric = Some(number(a)?),
+        "package-link" => memory.package_link = Some(number(a)?),
+        "clean" => {
+            memory.clean = match a.value {
+                "memory" => CleanSource::Memory,
+                "cache" => CleanSource::Cache,
+                _ => return Err(a.token.error("clean is memory or cache")),
+            }
+        }
         "latency" => memory.latency = Cycles(number(a)?),
         "remote" => memory.remote_latency = Cycles(number(a)?),
         "controllers" => memory.controllers = number(a)?,
@@ -31,11 +48,11 @@ pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), Machi
             }
         }
         _ => {
-            return other(
-                a,
-                "mhz, latency, remote, controllers, bandwidth, parallelism, streams, window, \
-                 placement, operation, instructions, issue",
-            );
+            let mut prices = spec.prices.named().into_iter();
+            match prices.find(|(name, _)| *name == a.key) {
+                Some((_, price)) => *price = number(a)?,
+                None => return other(a, MACHINE),
+            }
         }
     }
     Ok(())
@@ -72,7 +89,17 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
                 _ => return Err(a.token.error("replacement is lru, plru or random")),
             }
         }
-        _ => return other(a, "size, line, ways, latency, inclusion, replacement"),
+        "link" => {
+            let read = number(a)?;
+            cache.link = Some(Link { read, write: cache.link.map_or(read, |link| link.write) });
+        }
+        "link-write" => {
+            let write = number(a)?;
+            cache.link = Some(Link { write, read: cache.link.map_or(write, |link| link.read) });
+        }
+        _ => {
+            return other(a, "size, line, ways, latency, link, link-write, inclusion, replacement");
+        }
     }
     Ok(())
 }

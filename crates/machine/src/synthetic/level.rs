@@ -152,9 +152,8 @@ pub(super) fn parts(layers: &[Layer]) -> Vec<Part> {
         Kind::Worker => Part::worker(None),
         Kind::Core(speed) => Part::core(speed, inside),
         Kind::Cache(cache) => Part::Cache { label: String::new(), cache, parts: inside },
-        Kind::Untold | Kind::Package | Kind::Group | Kind::Node | Kind::InstructionCache => {
-            Part::Group(inside)
-        }
+        Kind::Untold | Kind::Group | Kind::Node | Kind::InstructionCache => Part::Group(inside),
+        Kind::Package => Part::Package(inside),
     };
     vec![part; layer.count]
 }

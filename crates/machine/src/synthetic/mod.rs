@@ -7,9 +7,9 @@
 //!
 //! | object | attributes |
 //! |---|---|
-//! | cache (`l1` … `l9`, `l1d`, `L3Cache`, …) | `size=` `line=` `ways=` (or `full`) `latency=` (cycles) `inclusion=` (`inclusive`, `noninclusive`, `exclusive`) `replacement=` (`lru`, `plru`, `random`) |
+//! | cache (`l1` … `l9`, `l1d`, `L3Cache`, …) | `size=` `line=` `ways=` (or `full`) `latency=` (cycles) `link=` `link-write=` (bytes per cycle, of a last-level cache) `inclusion=` (`inclusive`, `noninclusive`, `exclusive`) `replacement=` (`lru`, `plru`, `random`) |
 //! | `core` | `speed=` (percent) |
-//! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` (cycles) `controllers=` `bandwidth=` (bytes per cycle of one controller) `parallelism=` `streams=` `window=` (operations) `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles), or `instructions=` (an operation) and `issue=` (instructions a cycle) |
+//! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` `far=` (cycles) `clean=` (`memory` or `cache`) `controllers=` `bandwidth=` (bytes per cycle of one controller) `fabric=` `package-link=` (bytes per cycle) `parallelism=` `streams=` `window=` (operations) `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles), or `instructions=` (an operation) and `issue=` (instructions a cycle); the [prices](crate::Prices) `inlined=` `pending=` `call=` `lock=` `steal=` `far-steal=` `poll=` `wake=` `fault=` (cycles) |
 //!
 //! hwloc's own `memory=`, `indexes=` and the like are read and ignored; instruction caches leave no
 //! trace; the memory controllers are as many as NUMA nodes (`numa:2`, or attached in brackets),
@@ -19,6 +19,7 @@ mod attribute;
 mod level;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::str::FromStr;
 
@@ -30,8 +31,8 @@ impl FromStr for Machine {
     /// A machine from a synthetic string; its name is the string. O(objects).
     ///
     /// # Errors
-    /// [`MachineError::Object`] with the place where the string cannot be read, or where what it
-    /// describes cannot be a machine.
+    /// [`MachineError::Synthetic`] with the place where the string cannot be read;
+    /// [`MachineError::Object`] where what it describes cannot be a machine.
     fn from_str(text: &str) -> Result<Self, MachineError> {
         let name: Vec<&str> = text.split_whitespace().collect();
         read(text, name.join(" "))?.build()
@@ -42,13 +43,19 @@ impl FromStr for Machine {
 pub(crate) fn read(text: &str, name: String) -> Result<MachineSpec, MachineError> {
     let mut spec = MachineSpec::new(name, Vec::new());
     let mut scan = Scan { text, at: 0 };
-    let mut told = false;
+    let mut told = Vec::new();
     for attribute in scan.attributes()? {
         attribute::machine(&attribute, &mut spec)?;
-        told |= attribute.key == "controllers";
+        told.push(attribute.key);
+    }
+    if !told.contains(&"far") {
+        spec.memory.far_latency = spec.memory.remote_latency;
+    }
+    if !told.contains(&"wake") {
+        spec.set_mhz(spec.mhz);
     }
     let (levels, nodes) = level::read(&mut scan)?;
-    if !told {
+    if !told.contains(&"controllers") {
         spec.memory.controllers = nodes;
     }
     spec.parts = level::parts(&levels);
@@ -76,7 +83,7 @@ impl Token<'_> {
     fn error(&self, what: impl Into<String>) -> MachineError {
         let token: String =
             if self.text.is_empty() { "end" } else { self.text }.chars().take(32).collect();
-        MachineError::object(format!("synthetic string, at byte {} (`{token}`)", self.at), what)
+        MachineError::Synthetic { at: self.at, token, what: what.into() }
     }
 }
 

@@ -96,6 +96,51 @@ fn mistakes_are_named_with_their_place() {
     assert!(message("l1:1 l2:1 pu:1").contains("levels must fall"));
 }
 
+/// The string of `machine` reads back as the same machine.
+fn reads_back(machine: Machine) {
+    let text = machine.synthetic();
+    let again = Machine { name: machine.name.clone(), ..read(&text) };
+    assert_eq!(again.workers().len(), machine.workers().len(), "{text}");
+    // The system's numbers are not part of a string.
+    assert_eq!(again, machine, "{text}");
+}
+
+#[test]
+fn every_attribute_reads_back() {
+    for (name, _) in crate::presets().into_iter().filter(|(name, _)| *name != "host") {
+        reads_back(Machine::find(name).unwrap());
+    }
+    reads_back(read(
+        "(mhz=3000 latency=300 remote=400 far=500 clean=memory controllers=3 bandwidth=12.5
+          fabric=99.5 package-link=0.1 parallelism=8 streams=20.5 window=64 placement=firsttouch
+          operation=0.7 inlined=1 pending=2 call=3 lock=4 steal=5 far-steal=6 poll=7 wake=8 fault=9)
+         pack:2 l3:3(size=96KiB line=128 ways=6 latency=11 link=20 link-write=10.5
+                     inclusion=exclusive replacement=plru)
+         core:2(speed=80) l1:2(size=8KiB ways=full line=128 replacement=random) pu:2",
+    ));
+}
+
+#[test]
+fn wires_and_prices_have_defaults_and_limits() {
+    let m = read("(mhz=1000 remote=77) pack:2 l3:2(link=9) core:1 pu:1");
+    assert_eq!(m.packages(), [0, 0, 1, 1]);
+    assert_eq!((m.memory.far_latency, m.prices.wake), (Cycles(77), 5000.0));
+    assert_eq!((m.memory.fabric, m.memory.streams()), (None, m.memory.parallelism));
+    let link = m.clusters()[1].cache.unwrap().link.unwrap();
+    assert_eq!((link.read, link.write), (9.0, 9.0));
+    for (text, what) in [
+        ("l2:1 l1:1(link=4) pu:1", "only a last-level cache has a link"),
+        ("l2:1(link=0) pu:1", "link and link-write must be above 0"),
+        ("(fabric=-1) pu:1", "fabric must be above 0"),
+        ("(package-link=nan) pu:1", "package-link must be above 0"),
+        ("(call=-1) pu:1", "must not be negative"),
+        ("(streams=0.5) pu:1", "streams must be at least 1"),
+        ("(clean=maybe) pu:1", "clean is memory or cache"),
+    ] {
+        assert!(message(text).contains(what), "{text}");
+    }
+}
+
 prop_compose! {
     /// A string of falling levels with sizes that fit, packages and groups in between.
     fn valid()(
@@ -125,6 +170,12 @@ proptest! {
         let machine: Machine = text.parse().unwrap();
         invariants::check(&machine);
         machine.draw();
+    }
+
+    #[test]
+    fn a_machine_s_string_reads_back_as_the_machine(text in valid()) {
+        let machine: Machine = text.parse().unwrap();
+        reads_back(machine);
     }
 
     #[test]

@@ -35,6 +35,7 @@ struct Open {
 enum Kind {
     Topology,
     Group,
+    Package,
     /// A NUMA node: hwloc 2 puts it beside the caches of its CPUs, hwloc 1 around them.
     Node,
     Cache(Cache),
@@ -59,6 +60,8 @@ pub(super) struct Reading {
     open: Vec<Open>,
     kinds: Vec<CpuKind>,
     model_mhz: Option<u32>,
+    /// The CPUs that the program that wrote the file might use, as the outermost object tells.
+    allowed: Option<Bitmap>,
     nodes: u32,
     objects: usize,
     seen_topology: bool,
@@ -71,6 +74,7 @@ impl Reading {
             open: Vec::new(),
             kinds: Vec::new(),
             model_mhz: None,
+            allowed: None,
             nodes: 0,
             objects: 0,
             seen_topology: false,
@@ -123,14 +127,23 @@ impl Reading {
             return Err(format!("more than {} objects", 8 * MOST_OBJECTS));
         }
         let kind = attributes.text("type").ok_or("an object has no type")?;
+        let allowed = attributes.text("allowed_cpuset").and_then(Bitmap::parse);
+        if self.allowed.is_none() {
+            self.allowed.clone_from(&allowed);
+        }
         Ok(match kind {
             "PU" => {
-                // hwloc 1.x tells which PUs are online.
+                // hwloc 1.x tells of each PU whether it is online and allowed, 2.x and 3.x of the
+                // machine which are allowed.
                 let online = attributes.text("online_cpuset").and_then(Bitmap::parse);
-                let offline = online.is_some_and(|set| set.is_empty());
-                if offline { Kind::Ignored } else { Kind::Worker(attributes.needed("os_index")?) }
+                let os_index = attributes.needed("os_index")?;
+                let left_out = online.is_some_and(|set| set.is_empty())
+                    || allowed.is_some_and(|set| !set.contains(os_index))
+                    || self.allowed.as_ref().is_some_and(|set| !set.contains(os_index));
+                if left_out { Kind::Ignored } else { Kind::Worker(os_index) }
             }
             "Core" => Kind::Core,
+            "Package" | "Socket" => Kind::Package,
             "NUMANode" | "Node" => Kind::Node,
             "Bridge" | "PCIDev" | "OSDev" | "Misc" => Kind::Ignored,
             // 1.x has one type for all caches.
@@ -189,7 +202,7 @@ impl Reading {
                     _ => {}
                 }
             }
-            (Some(Kind::Group), "CPUModel") => {
+            (Some(Kind::Group | Kind::Package), "CPUModel") => {
                 self.model_mhz = crate::host::in_model_name(value).or(self.model_mhz)
             }
             _ => {}
@@ -216,6 +229,7 @@ impl Reading {
             Kind::Cache(cache) => Part::Cache { label, cache, parts },
             Kind::Core => Part::Core { label, speed: 100, parts },
             Kind::Group | Kind::Node => Part::Group(parts),
+            Kind::Package => Part::Package(parts),
             Kind::SameSpeed | Kind::Ignored => return,
         };
         if let Some(parent) = self.open.last_mut() {
@@ -232,7 +246,7 @@ impl Reading {
         let highest = |of: fn(&CpuKind) -> Option<u64>| self.kinds.iter().filter_map(of).max();
         let mhz = highest(|k| k.base_mhz).or(highest(|k| k.highest_mhz));
         if let Some(mhz) = mhz.and_then(|mhz| u32::try_from(mhz).ok()).or(self.model_mhz) {
-            self.spec.mhz = mhz;
+            self.spec.set_mhz(mhz);
         }
         // Capacities tell more than clocks: they count instructions per cycle, too.
         let all_tell = !self.kinds.is_empty() && self.kinds.iter().all(|k| k.capacity.is_some());
@@ -263,7 +277,9 @@ fn set_speeds(parts: &mut [Part], of: &dyn Fn(u32) -> u32) {
     for part in parts {
         match part {
             Part::Core { speed, parts, .. } => *speed = first_cpu(parts).map_or(100, of),
-            Part::Cache { parts, .. } | Part::Group(parts) => set_speeds(parts, of),
+            Part::Cache { parts, .. } | Part::Group(parts) | Part::Package(parts) => {
+                set_speeds(parts, of);
+            }
             Part::Worker { .. } => {}
         }
     }
@@ -272,8 +288,9 @@ fn set_speeds(parts: &mut [Part], of: &dyn Fn(u32) -> u32) {
 fn first_cpu(parts: &[Part]) -> Option<u32> {
     parts.iter().find_map(|part| match part {
         Part::Worker { os_index } => *os_index,
-        Part::Cache { parts, .. } | Part::Core { parts, .. } | Part::Group(parts) => {
-            first_cpu(parts)
-        }
+        Part::Cache { parts, .. }
+        | Part::Core { parts, .. }
+        | Part::Group(parts)
+        | Part::Package(parts) => first_cpu(parts),
     })
 }

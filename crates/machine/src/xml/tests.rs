@@ -160,3 +160,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn workers_are_the_allowed_cpus_whichever_version_tells_of_them() {
+    let pu = |cpu: u32, more: &str| format!(r#"<object type="PU" os_index="{cpu}" {more}/>"#);
+    let machine = |version: &str, attributes: &str, of_pu: fn(u32) -> String| {
+        let core = |n: u32| {
+            let pus: String = [2 * n, 2 * n + 1].map(|cpu| pu(cpu, &of_pu(cpu))).concat();
+            let cache = r#"type="L2Cache" depth="2" cache_size="1048576" cache_linesize="64""#;
+            format!(r#"<object {cache}><object type="Core">{pus}</object></object>"#)
+        };
+        let cores: String = (0..20).map(core).collect();
+        read(&format!(
+            r#"<topology version="{version}"><object type="Machine" {attributes}>{cores}</object></topology>"#
+        ))
+    };
+    // hwloc 2: the machine tells. CPUs 1, 2, 3 and 33; core 0 keeps a thread, 2 to 15 are gone.
+    let m = machine("2.0", r#"allowed_cpuset="0x00000002,0x0000000e""#, |_| String::new());
+    assert_eq!(cpus(&m), [1, 2, 3, 33]);
+    assert_eq!(m.clusters().len(), 1 + 3);
+    // hwloc 1: each object does.
+    let m = machine("1", r#"allowed_cpuset="0xf...f""#, |cpu| {
+        let allowed = if cpu < 6 { 1_u64 << cpu } else { 0 };
+        format!(r#"online_cpuset="0x{:x}" allowed_cpuset="0x{allowed:x}""#, 1_u64 << cpu.min(5))
+    });
+    assert_eq!(cpus(&m), [0, 1, 2, 3, 4, 5]);
+    // Without a word of it all are.
+    assert_eq!(cpus(&machine("2.0", "", |_| String::new())).len(), 40);
+}

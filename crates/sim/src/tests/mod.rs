@@ -57,6 +57,11 @@ fn machine(text: &str) -> Machine {
     machine
 }
 
-fn simulate(program: &Program, machine: &Machine, scheduler: SchedulerKind, seed: u64) -> Outcome {
+pub(crate) fn simulate(
+    program: &Program,
+    machine: &Machine,
+    scheduler: SchedulerKind,
+    seed: u64,
+) -> Outcome {
     run(program, machine, &Settings::new(scheduler, seed), &|_| {}).expect("it runs")
 }

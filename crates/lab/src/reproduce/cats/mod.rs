@@ -16,7 +16,7 @@ use self::{
     measure::{Measured, measure},
 };
 use super::{Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table};
-use crate::{LabError, Progress, Source, record};
+use crate::{LabError, Progress, Source};
 
 /// The paper's machine.
 const MACHINE: &str = "opteron-8380";
@@ -33,6 +33,7 @@ const FURTHER: [(u32, u64); 7] =
 /// Repeats the study.
 pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduction, LabError> {
     let mut study = Study {
+        request,
         machine: request.machine_or(MACHINE)?,
         seeds: request.seeds_or(1, 3),
         quick: request.quick,
@@ -85,11 +86,8 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         }
     }
     for (name, n) in figures::CPU_BOUND {
-        let program = record(
-            &Source::Kernel { name: name.to_owned(), n: Some(n), shrink: 1 },
-            false,
-            progress,
-        )?;
+        let source = Source::Kernel { name: name.to_owned(), n: Some(n), shrink: 1 };
+        let program = request.record(&source, progress)?;
         let measured = measure(&program, &study.machine, study.seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
         study.show(&format!("{name} --n {n}"), &measured);
@@ -140,6 +138,7 @@ fn notes(study: &Study<'_>) -> Vec<String> {
 
 /// The results gathered on the way.
 struct Study<'a> {
+    request: &'a Request,
     machine: Machine,
     seeds: NonZeroU32,
     quick: bool,
@@ -174,7 +173,7 @@ impl Study<'_> {
             format!("iterations={iterations},element={element}")
         };
         let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n), shrink: 1 };
-        let program = record(&source, false, self.progress)?;
+        let program = self.request.record(&source, self.progress)?;
         let measured = measure(&program, &machine, seeds.min(self.seeds), self.progress)?;
         let caches = if machine.name == self.machine.name {
             String::new()

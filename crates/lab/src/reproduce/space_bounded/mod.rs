@@ -29,7 +29,7 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::Costs;
 
 use super::{Reproduction, Request};
-use crate::{LabError, Progress, Seeds, SimulationPlan, Source, Summary, record};
+use crate::{LabError, Progress, Seeds, SimulationPlan, Source, Summary};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
 const MACHINE: &str = "xeon-7560";
@@ -140,7 +140,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let mut programs = Vec::new();
     for name in PROGRAMS {
         let source = Source::Kernel { name: name.to_owned(), n: None, shrink: SHRINK };
-        programs.push((name, record(&source, false, progress)?));
+        programs.push((name, request.record(&source, progress)?));
     }
     let mut lab = Lab {
         request,

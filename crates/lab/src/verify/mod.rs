@@ -1,0 +1,249 @@
+//! Predicts the times of programs on this machine, and measures them.
+//!
+//! ```text
+//! program ──record──► simulate the machine's first T workers ──► predicted ──┐
+//!     │                                                                      ├─► ratio, verdict
+//!     └──build, run natively, all T and schedulers in turn ───► measured ────┘
+//! ```
+//!
+//! Where predictions are far off, [`Suspect`] tells which figure of the machine, changed, brings
+//! most of them within range.
+
+mod result;
+mod suspect;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU32;
+
+use befit_machine::{Cycles, Machine};
+use befit_program::Program;
+use befit_sched::{OptionChoices, SchedulerKind};
+use befit_sim::Settings;
+
+pub use result::{LearntWork, Millis, Verdict, Verified, VerifyMachine, VerifyResult};
+pub use suspect::Suspect;
+
+use crate::{
+    Interrupt, LabError, NativePlan, Progress, Source, Spread,
+    native::NativeProgram,
+    parallel::{self, threads},
+    recording::{record, record_uncalibrated},
+    summary::first_word,
+};
+
+/// What to verify, and how.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VerifyPlan {
+    /// The programs.
+    pub programs: Vec<VerifyProgram>,
+    /// The numbers of threads of a pool. The first is the one that speed-ups refer to.
+    pub threads: Vec<NonZeroU32>,
+    /// The policies.
+    pub schedulers: Vec<SchedulerKind>,
+    /// How often each runs natively.
+    pub repeats: NonZeroU32,
+    /// The number of seeds that are simulated: 1, 2, … up to it.
+    pub seeds: NonZeroU32,
+    /// The options that are set on the policies.
+    pub options: OptionChoices,
+    /// What stands for this machine in simulations.
+    pub machine: Machine,
+    /// The machine as the user named it.
+    pub asked: String,
+    /// Records again, whatever was recorded before.
+    pub fresh: bool,
+}
+
+/// A program to verify.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VerifyProgram {
+    /// The program.
+    pub source: Source,
+    /// Another run of the same program, from which the work of its strands is learnt. What is
+    /// verified then has no part in the prediction but its task tree and its accesses.
+    pub learn: Source,
+}
+
+impl VerifyProgram {
+    /// The recording with the work learnt from the other run, and how much of it that covers.
+    fn recording(
+        &self,
+        fresh: bool,
+        progress: &dyn Progress,
+    ) -> Result<(Program, LearntWork), LabError> {
+        let same = self.learn == self.source;
+        let learnt = record(&self.learn, fresh, progress)?;
+        let (from, calibrated) = (learnt.meta().name.clone(), learnt.work_run().is_some());
+        if same {
+            let share = if calibrated { 1.0 } else { 0.0 };
+            return Ok((learnt, LearntWork { from, share, same }));
+        }
+        let recording = record_uncalibrated(&self.source, fresh, progress)?;
+        let (recording, share) = recording.with_work_of(&learnt);
+        Ok((recording, LearntWork { from, share, same }))
+    }
+}
+
+/// The prediction of one program with one number of threads under one scheduler.
+struct Prediction {
+    threads: NonZeroU32,
+    scheduler: SchedulerKind,
+    time: Spread<Cycles>,
+}
+
+impl VerifyPlan {
+    /// Verifies all programs: builds, records, simulates and runs each in turn. `interrupt` ends
+    /// what it has started.
+    ///
+    /// # Errors
+    /// When the machine has fewer workers than there are to be threads; when a program cannot be
+    /// built, recorded, simulated or run; [`LabError::Interrupted`].
+    pub fn run(
+        &self,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Verified, LabError> {
+        for program in &self.programs {
+            program.source.check()?;
+        }
+        for threads in &self.threads {
+            self.machine.clone().with_workers(threads.get())?;
+        }
+        let mut results = Vec::new();
+        for program in &self.programs {
+            results.extend(self.verify(program, interrupt, progress)?);
+        }
+        let mut verified = Verified::new(VerifyMachine::of(&self.machine, &self.asked), results);
+        if verified.results.iter().any(|result| result.verdict != Verdict::Good) {
+            verified.suspect = self.suspect(&verified.results, interrupt, progress)?;
+        }
+        Ok(verified)
+    }
+
+    fn verify(
+        &self,
+        program: &VerifyProgram,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Vec<VerifyResult>, LabError> {
+        let native = unless_raised(interrupt, NativeProgram::build(&program.source, progress))?;
+        let recording = program.recording(self.fresh, progress);
+        let (recording, work) = unless_raised(interrupt, recording)?;
+        let predictions = self.predict(&recording, &self.machine, progress)?;
+        let plan = |threads: &NonZeroU32| NativePlan {
+            schedulers: self.schedulers.clone(),
+            repeats: self.repeats,
+            threads: Some(*threads),
+            // The pool sees the machine that it is on, whatever is pretended in the simulation.
+            machine: None,
+            pin: None,
+            options: self.options,
+            show_output: false,
+        };
+        let plans: Vec<NativePlan> = self.threads.iter().map(plan).collect();
+        let measured = NativePlan::times(&plans, &native, interrupt, progress)?;
+        let mut results = Vec::new();
+        for (prediction, times) in predictions.iter().zip(measured) {
+            let Some(measured) = Spread::of(times) else { continue };
+            let millis = |time: Cycles| time.0 as f64 / f64::from(self.machine.mhz) / 1e3;
+            results.push(VerifyResult::new(
+                first_word(native.name()),
+                native.name().to_owned(),
+                prediction.threads,
+                prediction.scheduler,
+                prediction.time.map(millis),
+                measured.map(|time| time.number() * 1e3),
+                work.clone(),
+            ));
+        }
+        result::speed_up(&mut results);
+        Ok(results)
+    }
+
+    /// The times of `program` on the first workers of `machine`: by number of threads, then by
+    /// scheduler.
+    fn predict(
+        &self,
+        program: &Program,
+        machine: &Machine,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Prediction>, LabError> {
+        let mut jobs = Vec::new();
+        for threads in &self.threads {
+            let machine = machine.clone().with_workers(threads.get())?;
+            for scheduler in &self.schedulers {
+                let seeds = 1..=u64::from(self.seeds.get());
+                jobs.extend(seeds.map(|seed| (*threads, machine.clone(), *scheduler, seed)));
+            }
+        }
+        let title = format!("{} on {}", program.meta().name, machine.name);
+        progress.simulating(&title, jobs.len(), program.total_touches() * jobs.len() as u64);
+        let run = |(_, machine, scheduler, seed): &(_, Machine, SchedulerKind, u64)| {
+            simulate(program, machine, *scheduler, *seed, &self.options, progress)
+        };
+        let times = parallel::map(&jobs, threads(), |_| 1, run)?;
+        progress.finished();
+        let seeds = self.seeds.get() as usize;
+        let predictions =
+            jobs.chunks(seeds).zip(times.chunks(seeds)).filter_map(|(jobs, times)| {
+                let (threads, _, scheduler, _) = &jobs[0];
+                let time = Spread::of(times.iter().copied())?;
+                Some(Prediction { threads: *threads, scheduler: *scheduler, time })
+            });
+        Ok(predictions.collect())
+    }
+
+    /// Simulates every program again, with each figure of the machine changed, on the first number
+    /// of threads and under the first scheduler.
+    fn suspect(
+        &self,
+        results: &[VerifyResult],
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Option<Suspect>, LabError> {
+        let (Some(threads), Some(scheduler)) = (self.threads.first(), self.schedulers.first())
+        else {
+            return Ok(None);
+        };
+        let each = self.threads.len() * self.schedulers.len();
+        let mut programs = Vec::new();
+        for (program, results) in self.programs.iter().zip(results.chunks(each)) {
+            // It was recorded before: this reads it. Recordings of all programs at once may not fit
+            // in memory.
+            let recording = program.recording(false, &crate::Silent);
+            let (recording, _) = unless_raised(interrupt, recording)?;
+            let of = |machine: &Machine| {
+                let machine = machine.clone().with_workers(threads.get())?;
+                simulate(&recording, &machine, *scheduler, 1, &self.options, progress)
+            };
+            let measured = results[0].measured.median;
+            programs.push(suspect::ratios(&self.machine, measured, of, |runs| {
+                let title = format!("{} with figures varied", recording.meta().name);
+                progress.simulating(&title, runs, recording.total_touches() * runs as u64);
+            })?);
+            progress.finished();
+        }
+        Ok(Suspect::of(&programs))
+    }
+}
+
+/// One simulation's time.
+fn simulate(
+    program: &Program,
+    machine: &Machine,
+    scheduler: SchedulerKind,
+    seed: u64,
+    options: &OptionChoices,
+    progress: &dyn Progress,
+) -> Result<Cycles, LabError> {
+    let settings = Settings { options: options.options(), ..Settings::new(scheduler, seed) };
+    let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));
+    let failed = |why| LabError::Failed(format!("{scheduler} on {}: {why}", machine.name));
+    Ok(outcome.map_err(failed)?.time)
+}
+
+/// What was asked to end outweighs what came of it.
+fn unless_raised<T>(interrupt: &Interrupt, result: Result<T, LabError>) -> Result<T, LabError> {
+    if interrupt.is_raised() { Err(LabError::Interrupted) } else { result }
+}

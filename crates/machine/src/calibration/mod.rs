@@ -1,0 +1,120 @@
+//! Measured figures of the machine at hand.
+//!
+//! `befit calibrate` writes a file: comment lines that begin with `#`, then one synthetic string
+//! ([`crate::synthetic`]). `host` detects the tree of caches, its workers within affinity mask and
+//! quota, as without the file. From the file it takes the figures: clock, memory and its wires,
+//! prices, the cost of an operation, and for each level latency and *effective* size, which may be
+//! less than what the system claims.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env, fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use crate::{Cache, ClusterId, Level, Machine, MachineError, WorkerId, synthetic};
+
+/// Appended to the name of a host whose calibration file describes other caches.
+const OF_ANOTHER: &str = " (its calibration file is of other caches, and not used)";
+
+/// Where the calibration file of this machine lies, whether there is one or not:
+/// `$BEFIT_CALIBRATION`, else `befit/host.machine` in `$XDG_CONFIG_HOME`, else in `~/.config`.
+/// `None` where none of them is set, or `BEFIT_CALIBRATION` is empty.
+pub fn calibration_file() -> Option<PathBuf> {
+    file(|name| env::var_os(name).map(PathBuf::from))
+}
+
+fn file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(path) = variable("BEFIT_CALIBRATION") {
+        return (!path.as_os_str().is_empty()).then_some(path);
+    }
+    // Relative ones are to be ignored (XDG Base Directory Specification).
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
+    let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(config.join("befit/host.machine"))
+}
+
+/// The host with the figures of its calibration file, where there is one.
+pub(crate) fn apply(host: Machine) -> Result<Machine, MachineError> {
+    match calibration_file() {
+        Some(path) => from_file(host, &path),
+        None => Ok(host),
+    }
+}
+
+/// `host` with the figures of the file at `path`, where there is one.
+fn from_file(mut host: Machine, path: &Path) -> Result<Machine, MachineError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(host),
+        Err(source) => return Err(MachineError::Read { path: path.to_owned(), source }),
+    };
+    let measured = read(path, &text)?;
+    if shape(&host) != shape(&measured) {
+        host.name += OF_ANOTHER;
+        return Ok(host);
+    }
+    take(&mut host, &measured);
+    host.calibration = Some(path.to_owned());
+    Ok(host)
+}
+
+/// The machine that the file's text describes.
+fn read(path: &Path, text: &str) -> Result<Machine, MachineError> {
+    // Comments become spaces, so that places stay.
+    let blank = |line: &str| {
+        let comment = line.trim_start().starts_with('#');
+        let keep = |c: char| !comment || c == '\n';
+        let char = |c: char| if keep(c) { c.to_string() } else { " ".repeat(c.len_utf8()) };
+        line.chars().map(char).collect::<String>()
+    };
+    let plain: String = text.split_inclusive('\n').map(blank).collect();
+    let begin = plain.len() - plain.trim_start().len();
+    let wrong = |at: usize, what: String| {
+        let line = plain.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+        MachineError::Calibration { path: path.to_owned(), line, what }
+    };
+    if begin == plain.len() {
+        return Err(wrong(begin, "holds no synthetic string".to_owned()));
+    }
+    let machine = synthetic::read(&plain, "host".to_owned()).and_then(|spec| spec.build());
+    machine.map_err(|error| match error {
+        MachineError::Synthetic { at, token, what } => wrong(at, format!("`{token}`: {what}")),
+        error => wrong(begin, error.to_string()),
+    })
+}
+
+/// The levels of the caches above the first worker, and their lines.
+fn shape(machine: &Machine) -> Vec<(Level, u64)> {
+    first_path(machine).into_iter().map(|cache| (cache.level, cache.line.0)).collect()
+}
+
+fn first_path(machine: &Machine) -> Vec<Cache> {
+    machine.path(WorkerId(0)).filter_map(|c| machine.cluster(c).cache).collect()
+}
+
+fn take(host: &mut Machine, measured: &Machine) {
+    host.mhz = measured.mhz;
+    host.memory = measured.memory;
+    host.prices = measured.prices;
+    (host.cycles_per_operation, host.issue) = (measured.cycles_per_operation, measured.issue);
+    let (claimed, found) = (first_path(host), first_path(measured));
+    for at in 0..host.clusters.len() {
+        let parent = host.clusters[at].parent.unwrap_or(ClusterId::ROOT);
+        let room = host.cluster(parent).size();
+        let Some(cache) = &mut host.clusters[at].cache else { continue };
+        let of_level = claimed.iter().zip(&found).find(|(claimed, _)| claimed.level == cache.level);
+        let Some((claimed, found)) = of_level else { continue };
+        cache.latency = found.latency;
+        if parent == ClusterId::ROOT {
+            cache.link = found.link;
+        }
+        // What was measured holds for caches like the first of their level.
+        if (cache.size, cache.ways) == (claimed.size, claimed.ways) && found.size <= room {
+            (cache.size, cache.ways) = (found.size, found.ways);
+        }
+    }
+}

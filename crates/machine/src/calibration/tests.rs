@@ -1,0 +1,73 @@
+use std::fs;
+
+use super::*;
+use crate::{Bytes, Cycles, invariants};
+
+const HOST: &str = "(mhz=2600) l3:1(size=32MiB ways=16) core:4 l2:1(size=1MiB ways=16)
+                    l1:1(size=48KiB ways=12) pu:1";
+
+fn host() -> Machine {
+    HOST.parse().unwrap()
+}
+
+/// The host with a calibration file of this text.
+fn calibrated(text: &str) -> Result<Machine, MachineError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("host.machine");
+    fs::write(&path, text).unwrap();
+    from_file(host(), &path)
+}
+
+#[test]
+fn figures_come_from_the_file_and_workers_from_the_host() {
+    let text = "# measured\n  # é\n(mhz=3350 latency=400 bandwidth=12 streams=60 call=77)\n\
+                l3:1(size=6MiB ways=12 latency=50 link=20) core:2 l2:1(size=1MiB latency=13)\n\
+                l1:1(size=48KiB ways=12) pu:1";
+    let m = calibrated(text).unwrap();
+    invariants::check(&m);
+    assert_eq!((m.workers().len(), m.mhz, m.name.as_str()), (4, 3350, host().name.as_str()));
+    assert_eq!((m.memory.latency, m.memory.streams), (Cycles(400), Some(60.0)));
+    assert_eq!((m.prices.call, m.prices.wake), (77.0, 5.0 * 3350.0));
+    let l3 = m.clusters()[1].cache.unwrap();
+    assert_eq!((l3.size, l3.ways, l3.latency), (Bytes::mib(6), 12, Cycles(50)));
+    assert_eq!(l3.link.unwrap().write, 20.0);
+    assert!(m.calibration().unwrap().ends_with("host.machine"));
+}
+
+#[test]
+fn a_file_of_other_caches_is_not_used_and_the_name_says_so() {
+    let m = calibrated("(mhz=3350) core:4 l2:1 l1:1 pu:1").unwrap();
+    assert_eq!((m.mhz, m.calibration()), (2600, None));
+    assert!(m.name.ends_with(OF_ANOTHER));
+}
+
+#[test]
+fn a_missing_file_is_no_error_and_a_bad_one_names_its_line() {
+    let missing = from_file(host(), Path::new("/nowhere/host.machine")).unwrap();
+    assert_eq!(missing, host());
+    for (text, expected) in [
+        ("# é\n(mhz=3000)\nl3:1 core:4 foo:1", "host.machine, line 3: `foo:1`: unknown type"),
+        ("# a\n\n", "line 3: holds no synthetic string"),
+        ("(mhz=0) pu:1", "line 1: machine: mhz must be above 0"),
+        ("#\n(steal=-1) pu:1", "line 2: machine: prices"),
+    ] {
+        let message = calibrated(text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn the_file_lies_where_the_environment_says() {
+    let find = |set: &[(&str, &str)]| {
+        file(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| PathBuf::from(value)))
+    };
+    let home = ("HOME", "/home/a");
+    let config = ("XDG_CONFIG_HOME", "/c");
+    let path = |text: &str| Some(PathBuf::from(text));
+    assert_eq!(find(&[home]), path("/home/a/.config/befit/host.machine"));
+    assert_eq!(find(&[home, config]), path("/c/befit/host.machine"));
+    assert_eq!(find(&[home, config, ("BEFIT_CALIBRATION", "m")]), path("m"));
+    assert_eq!(find(&[home, ("BEFIT_CALIBRATION", "")]), None);
+    assert_eq!(find(&[home, ("XDG_CONFIG_HOME", "c")]), find(&[home]));
+    assert_eq!(find(&[]), None);
+}
