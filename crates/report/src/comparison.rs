@@ -49,12 +49,28 @@ fn block(block: &[Summary]) -> String {
         "{} on {} ({} workers, {} MHz)",
         first.command, first.machine, first.workers, first.mhz
     );
+    let _ = writeln!(text, "{}", bounds(first));
     let _ = writeln!(text, "{}", seeds(block));
     let _ = writeln!(text, "\n{}", time(block));
     if first.levels.len() > 1 {
         let _ = writeln!(text, "\n{}", inner_misses(block));
     }
     let _ = writeln!(text, "\n{}", last_level_misses(block));
+    text
+}
+
+/// The program's work, span and parallelism on this machine.
+fn bounds(of: &Summary) -> String {
+    let parallelism = of.work.0 as f64 / of.span.0.max(1) as f64;
+    let show = |cycles: u64| Scale::millions([cycles].into_iter()).show(cycles);
+    let (work, span) = (show(of.work.0), show(of.span.0));
+    let mut text = format!(
+        "work T₁ {work} M cycles, span T∞ {span} M, both without waits; parallelism T₁ / T∞ \
+         {parallelism:.1}"
+    );
+    if parallelism < f64::from(of.workers) {
+        let _ = write!(text, "\nthe program keeps no more than {parallelism:.1} workers busy");
+    }
     text
 }
 

@@ -60,6 +60,9 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         runs: Vec::new(),
         tasks: 98_765,
         strands: 123_456,
+        work: Cycles(4_000_000_000),
+        // 200 workers could be busy, or 20.
+        span: Cycles(if levels == 3 { 20_000_000 } else { 200_000_000 }),
     }
 }
 

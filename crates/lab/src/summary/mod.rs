@@ -41,6 +41,12 @@ pub struct Summary {
     pub tasks: u64,
     /// Strands of the program.
     pub strands: u64,
+    /// The program's work T₁ on the machine, as [`Outcome::work`].
+    #[serde(rename = "work_cycles")]
+    pub work: Cycles,
+    /// Its span T∞, as [`Outcome::span`].
+    #[serde(rename = "span_cycles")]
+    pub span: Cycles,
     /// Running time.
     #[serde(rename = "time_cycles")]
     pub time: Spread<Cycles>,
@@ -166,6 +172,8 @@ impl Summary {
             seeds: outcomes.len() as u32,
             tasks: first.tasks,
             strands: first.strands,
+            work: first.work,
+            span: first.span,
             time: Spread::of(outcomes.iter().map(|o| o.time))?,
             ratio: None,
             levels: levels.collect::<Option<_>>()?,
