@@ -101,7 +101,7 @@ struct PlanArgs {
     #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
     /// Adds no seeds after the third that would make all simulations together touch more lines
-    /// [default: 2_000_000_000]
+    /// [default: 1_500_000_000]
     #[arg(long, value_name = "TOUCHES", value_parser = count::<NonZeroU64>)]
     #[arg(conflicts_with = "seeds")]
     budget: Option<NonZeroU64>,

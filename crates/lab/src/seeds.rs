@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 pub(crate) const LOOKS: [u32; 5] = [3, 5, 8, 13, 20];
 
 /// The usual budget of [`Seeds::Enough`], in line touches.
-pub const BUDGET: u64 = 2_000_000_000;
+pub const BUDGET: u64 = 1_500_000_000;
 
 /// The number of seeds of each scheduler on each machine; the seeds are 1, 2, … up to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
