@@ -81,8 +81,10 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             let next = self.hand_up(model, cache, line, dirty);
             written += u8::from(dirty && info.parent == NONE);
             // The chain still has the line where another of its caches does. The entry of an inner
-            // cache says whether the next one has it; of the outermost it says nothing.
+            // cache says whether the next one has it. That of the outermost says whether the line
+            // may have come back, since another that had to leave was the same line.
             let gone = match (info.inner_of_chain, info.inner) {
+                (false, _) if entry & ORPHAN != 0 => !self.chain_has(model, info.chain, line),
                 (false, NONE) => true,
                 (false, inner) if inner_has || self.layout.caches[inner as usize].inner == NONE => {
                     !inner_has
