@@ -1,9 +1,12 @@
 //! `befit compare` and `befit sim`: simulate a program, which the first records and the second
 //! reads.
 
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{
+    num::{NonZeroU32, NonZeroU64},
+    path::PathBuf,
+};
 
-use befit_lab::SimulationPlan;
+use befit_lab::{BUDGET, Seeds, SimulationPlan};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
 use befit_report::render;
@@ -26,9 +29,11 @@ Examples:
   befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Each scheduler is compared with the first of the list. Seeds are 1, 2, … up to --seeds; figures are
-medians over them. Recordings are kept under the target folder (or in $BEFIT_CACHE) and used
-again.";
+Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± is
+a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds run at
+first. A scheduler gets more, 20 at most, until the whole interval of its time is at most 2 points
+wide. Times and counts are medians over the seeds. Recordings are kept under the target folder (or in
+$BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]
@@ -91,9 +96,15 @@ struct PlanArgs {
     machines: Vec<Machine>,
     #[command(flatten)]
     policies: PolicyArgs,
-    /// How many seeds
-    #[arg(long, value_name = "K", default_value = "3", value_parser = count::<NonZeroU32>)]
-    seeds: NonZeroU32,
+    /// So many seeds for every scheduler [default: 3 to 20, until the 95 % interval of its time
+    /// against the first is at most 2 points wide]
+    #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]
+    seeds: Option<NonZeroU32>,
+    /// Adds no seeds after the third that would make all simulations together touch more lines
+    /// [default: 1_500_000_000]
+    #[arg(long, value_name = "TOUCHES", value_parser = count::<NonZeroU64>)]
+    #[arg(conflicts_with = "seeds")]
+    budget: Option<NonZeroU64>,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
     /// controllers
     #[arg(long, value_name = "PERCENT")]
@@ -130,7 +141,10 @@ impl PlanArgs {
         Ok(SimulationPlan {
             machines: machines.map_err(Failure::usage)?,
             schedulers,
-            seeds: self.seeds,
+            seeds: match self.seeds {
+                Some(number) => Seeds::Fixed(number),
+                None => Seeds::Enough { budget: self.budget.map_or(BUDGET, NonZeroU64::get) },
+            },
             options: options.0.options(),
             costs: Costs::default().shrunk(shrink),
         })

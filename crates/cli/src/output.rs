@@ -27,7 +27,7 @@ enum Format {
     /// For reading
     #[default]
     Table,
-    /// For programs: the schema befit.compare/1; of `befit run` befit.run/2
+    /// For programs: the schema befit.compare/2; of `befit run` befit.run/2
     Json,
     /// The fields of the JSON, one row a result
     Csv,

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! ```no_run
-//! use befit_lab::{Silent, SimulationPlan, Source, record};
+//! use befit_lab::{Seeds, Silent, SimulationPlan, Source, record};
 //!
 //! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000), shrink: 1 };
 //! let program = record(&source, false, &Silent)?;
 //! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
-//!     seeds: 3.try_into()?,
+//!     seeds: Seeds::default(),
 //!     options: befit_sched::Options::default(),
 //!     costs: befit_sim::Costs::default(),
 //! };
@@ -40,6 +40,7 @@ mod parallel;
 mod progress;
 mod recording;
 pub mod reproduce;
+mod seeds;
 mod simulate;
 mod sizes;
 mod summary;
@@ -59,9 +60,12 @@ pub use recording::{
     Source, kernels, learning_n, record, record_all_lines, record_uncalibrated, usual_shrink,
     verified_n,
 };
+pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Sizes, TaskSize};
-pub use summary::{CacheUse, LevelSummary, Seconds, Spread, Summary, WorkerTime};
+pub use summary::{
+    CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
+};
 pub use verify::{
     LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan, VerifyProgram,
     VerifyResult,

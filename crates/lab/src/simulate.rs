@@ -1,6 +1,6 @@
 //! Simulates every scheduler on every machine with every seed.
 
-use std::num::NonZeroU32;
+use std::num::NonZeroUsize;
 
 use befit_machine::Machine;
 use befit_program::Program;
@@ -8,8 +8,9 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Costs, Outcome, Settings};
 
 use crate::{
-    LabError, Progress, Summary,
+    Interval, LabError, Progress, Seeds, Summary,
     parallel::{self, threads},
+    seeds,
 };
 
 /// The machines, schedulers and seeds to simulate a program with.
@@ -19,13 +20,16 @@ pub struct SimulationPlan {
     pub machines: Vec<Machine>,
     /// The policies; the first is the baseline of tables.
     pub schedulers: Vec<SchedulerKind>,
-    /// The number of seeds: 1, 2, … up to it.
-    pub seeds: NonZeroU32,
+    /// The number of seeds.
+    pub seeds: Seeds,
     /// The policies' options.
     pub options: Options,
     /// The costs of scheduling: [`Costs::shrunk`] for a model of a large run.
     pub costs: Costs,
 }
+
+/// One simulation: a machine and its settings.
+type Simulation<'a> = (&'a Machine, Settings);
 
 impl SimulationPlan {
     /// Simulates `program` as planned, on as many threads as this process may use cores. The
@@ -41,67 +45,164 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let outcomes = self.outcomes(program, progress, |_, outcome| outcome)?;
-        let seeds = self.seeds.get() as usize;
-        let simulations = self.simulations();
-        let seeds_of_each = simulations.chunks(seeds).zip(outcomes.chunks(seeds));
-        let summaries = seeds_of_each.filter_map(|(simulations, outcomes)| {
-            let (machine, settings) = &simulations[0];
-            Summary::of(&program.meta().name, machine, settings, outcomes)
-        });
-        Ok(summaries.collect())
+        self.simulate_on(threads(), program, progress)
+    }
+
+    /// The same on so many threads.
+    fn simulate_on(
+        &self,
+        threads: NonZeroUsize,
+        program: &Program,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Summary>, LabError> {
+        let experiments = self.machines.len() * self.schedulers.len();
+        let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
+        let mut seeds = vec![self.seeds.first(); experiments];
+        loop {
+            let done: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
+            let simulations = self.simulations(&done, &seeds);
+            if simulations.is_empty() {
+                break;
+            }
+            let found = run(threads, program, progress, &simulations, |_, outcome| outcome)?;
+            let mut found = found.into_iter();
+            for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
+                all.extend(found.by_ref().take((seeds - done) as usize));
+            }
+            seeds = self.more_seeds(program, &outcomes, progress);
+        }
+        Ok(self.summaries(program, &outcomes))
     }
 
     /// What `take` takes of each outcome, in the order of [`Self::simulate`], the seeds of one
-    /// experiment together.
+    /// experiment together: as many for each as [`Seeds::first`] says.
     pub(crate) fn outcomes<R: Send>(
         &self,
         program: &Program,
         progress: &dyn Progress,
         take: impl Fn(&Settings, Outcome) -> R + Sync,
     ) -> Result<Vec<R>, LabError> {
-        let simulations = self.simulations();
-        let machines = match &self.machines[..] {
-            [machine] => machine.name.clone(),
-            machines => format!("{} machines", machines.len()),
-        };
-        let title = format!("{} on {machines}", program.meta().name);
-        let touches = program.total_touches() * simulations.len() as u64;
-        progress.simulating(&title, simulations.len(), touches);
-        // A touch costs about as much on every machine with as many levels to look into.
-        let weight = |(machine, _): &(&Machine, Settings)| machine.levels().len() as u64;
-        let run = |(machine, settings): &(&Machine, Settings)| {
-            let advance = |touches| progress.advance(touches);
-            let outcome = befit_sim::run(program, machine, settings, &advance).map_err(|why| {
-                let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
-                LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
-            })?;
-            Ok::<_, LabError>(take(settings, outcome))
-        };
-        let outcomes = parallel::map(&simulations, threads(), weight, run)?;
-        progress.finished();
-        Ok(outcomes)
+        let experiments = self.machines.len() * self.schedulers.len();
+        let seeds = vec![self.seeds.first(); experiments];
+        let simulations = self.simulations(&vec![0; experiments], &seeds);
+        run(threads(), program, progress, &simulations, take)
     }
 
-    /// Every simulation, the seeds of one experiment together.
-    fn simulations(&self) -> Vec<(&Machine, Settings)> {
-        let mut simulations = Vec::new();
-        for machine in &self.machines {
-            for &scheduler in &self.schedulers {
-                simulations.extend((1..=self.seeds.get()).map(|seed| {
-                    let seed = u64::from(seed);
-                    let (options, costs) = (self.options, self.costs);
-                    (machine, Settings { scheduler, options, seed, costs })
-                }));
-            }
-        }
-        simulations
+    /// Every experiment's simulations with the seeds after the first `done` up to `seeds`, those of
+    /// one experiment together.
+    fn simulations(&self, done: &[u32], seeds: &[u32]) -> Vec<Simulation<'_>> {
+        let (options, costs) = (self.options, self.costs);
+        let experiments = self
+            .machines
+            .iter()
+            .flat_map(|machine| self.schedulers.iter().map(move |scheduler| (machine, *scheduler)));
+        let ranges =
+            done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
+        let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
+            seeds.map(move |seed| (machine, Settings { scheduler, options, seed, costs }))
+        });
+        each.collect()
     }
+
+    /// The number of seeds that each experiment needs, by what `outcomes` show; as many as there
+    /// are where none needs more or more are too many.
+    fn more_seeds(
+        &self,
+        program: &Program,
+        outcomes: &[Vec<Outcome>],
+        progress: &dyn Progress,
+    ) -> Vec<u32> {
+        let so_far: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
+        let Seeds::Enough { budget } = self.seeds else { return so_far };
+        let intervals: Vec<_> =
+            outcomes.chunks(self.schedulers.len().max(1)).flat_map(against_first).collect();
+        let is_wide = |interval: &Option<Interval>| interval.is_some_and(|i| !i.is_narrow());
+        let needs: Vec<_> = so_far.iter().zip(&intervals).map(|(n, i)| (*n, is_wide(i))).collect();
+        let next: Vec<_> =
+            needs.chunks(self.schedulers.len().max(1)).flat_map(seeds::next).collect();
+        let each = program.total_touches().max(1);
+        let spent = each * so_far.iter().map(|seeds| u64::from(*seeds)).sum::<u64>();
+        let given = seeds::within(&so_far, next.clone(), budget.saturating_sub(spent) / each);
+        if given == so_far && next != so_far {
+            let wide = intervals.iter().flatten().filter(|i| !i.is_narrow());
+            let widest = wide.map(|i| 100.0 * i.half()).fold(0.0, f64::max);
+            progress.note(&format!(
+                "no further seeds within --budget {budget}: the widest interval is ±{widest:.1} %"
+            ));
+        }
+        given
+    }
+
+    fn summaries(&self, program: &Program, outcomes: &[Vec<Outcome>]) -> Vec<Summary> {
+        let of = |machine: &Machine, outcomes: &[Vec<Outcome>]| -> Vec<Summary> {
+            let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
+                let (options, costs) = (self.options, self.costs);
+                let settings = Settings { scheduler: *scheduler, options, seed: 1, costs };
+                Summary::of(&program.meta().name, machine, &settings, outcomes)
+            });
+            let mut all: Vec<_> = each.collect();
+            let Some(first) = all.first().cloned() else { return all };
+            for summary in &mut all {
+                summary.ratio = summary.time_against(&first);
+                summary.misses_ratio = summary.misses_against(&first);
+            }
+            all
+        };
+        let of_each = self.machines.iter().zip(outcomes.chunks(self.schedulers.len().max(1)));
+        of_each.flat_map(|(machine, outcomes)| of(machine, outcomes)).collect()
+    }
+}
+
+/// The interval of each scheduler's time over that of the first, which has none.
+fn against_first(outcomes: &[Vec<Outcome>]) -> Vec<Option<Interval>> {
+    let first = &outcomes[0];
+    let pairs = |own: &Vec<Outcome>| {
+        Interval::of(first.iter().zip(own).map(|(base, own)| (base.time.0, own.time.0)))
+    };
+    std::iter::once(None).chain(outcomes[1..].iter().map(pairs)).collect()
+}
+
+/// What `take` takes of the outcome of each of `simulations`.
+fn run<R: Send>(
+    threads: NonZeroUsize,
+    program: &Program,
+    progress: &dyn Progress,
+    simulations: &[Simulation<'_>],
+    take: impl Fn(&Settings, Outcome) -> R + Sync,
+) -> Result<Vec<R>, LabError> {
+    let mut machines: Vec<_> = simulations.iter().map(|(machine, _)| &machine.name[..]).collect();
+    machines.dedup();
+    let machines = match &machines[..] {
+        [machine] => (*machine).to_owned(),
+        machines => format!("{} machines", machines.len()),
+    };
+    let title = format!("{} on {machines}", program.meta().name);
+    let touches = program.total_touches() * simulations.len() as u64;
+    progress.simulating(&title, simulations.len(), touches);
+    // A touch costs about as much on every machine with as many levels to look into.
+    let weight = |(machine, _): &Simulation<'_>| machine.levels().len() as u64;
+    let run = |(machine, settings): &Simulation<'_>| {
+        let advance = |touches| progress.advance(touches);
+        let outcome = befit_sim::run(program, machine, settings, &advance).map_err(|why| {
+            let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
+            LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
+        })?;
+        Ok::<_, LabError>(take(settings, outcome))
+    };
+    let outcomes = parallel::map(simulations, threads, weight, run)?;
+    progress.finished();
+    Ok(outcomes)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::{
+        num::NonZeroU32,
+        sync::{
+            Mutex,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
 
     use super::*;
     use crate::{Silent, testing};
@@ -110,7 +211,7 @@ mod tests {
         SimulationPlan {
             machines: vec![testing::machine(1), testing::machine(2)],
             schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
-            seeds: NonZeroU32::new(seeds).unwrap(),
+            seeds: Seeds::Fixed(NonZeroU32::new(seeds).unwrap()),
             options: Options::default(),
             costs: Costs::default(),
         }
@@ -150,6 +251,69 @@ mod tests {
         let count = Count::default();
         plan(3).simulate(&testing::program(), &count).unwrap();
         assert_eq!(count.announced.into_inner(), count.done.into_inner());
+    }
+
+    /// The plan with as many seeds as it takes.
+    fn enough(budget: u64) -> SimulationPlan {
+        SimulationPlan { seeds: Seeds::Enough { budget }, ..plan(1) }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let on = |threads: usize| {
+            let threads = NonZeroUsize::new(threads).unwrap();
+            enough(u64::MAX).simulate_on(threads, &testing::program(), &Silent).unwrap()
+        };
+        let one = on(1);
+        assert_eq!(one, on(3));
+        // The test is of use only if seeds were added.
+        assert!(one.iter().any(|r| r.seeds > 3), "{one:?}");
+    }
+
+    #[test]
+    fn seeds_are_added_until_the_interval_is_narrow_or_they_are_twenty() {
+        for machine in enough(u64::MAX).simulate(&testing::program(), &Silent).unwrap().chunks(2) {
+            let [base, other] = machine else { panic!("two schedulers") };
+            assert_eq!(base.seeds, other.seeds);
+            assert!(other.ratio.unwrap().is_narrow() || other.seeds == 20, "{other:?}");
+            assert_eq!(base.ratio.map(|r| (r.estimate, r.width())), Some((1.0, 0.0)));
+            // The seeds are the same as those of a fixed number.
+            let fixed = plan(other.seeds).simulate(&testing::program(), &Silent).unwrap();
+            assert!(fixed.contains(other));
+        }
+    }
+
+    #[test]
+    fn a_budget_ends_the_seeds_and_a_note_says_so() {
+        #[derive(Default)]
+        struct Notes(Mutex<Vec<String>>);
+        impl Progress for Notes {
+            fn note(&self, text: &str) {
+                self.0.lock().unwrap().push(text.to_owned());
+            }
+        }
+        let notes = Notes::default();
+        let results = enough(0).simulate(&testing::program(), &notes).unwrap();
+        assert!(results.iter().all(|r| r.seeds == 3));
+        let notes = notes.0.into_inner().unwrap();
+        assert!(notes.len() == 1 && notes[0].contains("--budget 0"), "{notes:?}");
+    }
+
+    #[test]
+    fn one_seed_has_no_interval() {
+        let results = plan(1).simulate(&testing::program(), &Silent).unwrap();
+        assert!(results.iter().all(|r| r.ratio.is_none() && r.misses_ratio.is_none()));
+    }
+
+    #[test]
+    fn last_level_misses_come_from_memory_or_from_another_last_level_cache() {
+        for result in plan(1).simulate(&testing::program(), &Silent).unwrap() {
+            let parts = result.memory_reads.median.0 + result.remote_hits.median.0;
+            assert_eq!(result.last_level_misses.median.0, parts);
+            // These caches are inclusive: no sibling supplies a line that the common one lacks.
+            assert_eq!(result.levels.last().unwrap().misses.median.0, parts);
+            assert_eq!(result.sibling_hits.median.0, 0);
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn ys(points: &[Point]) -> Vec<f64> {
     points.iter().map(|point| point.y).collect()
 }
 
-/// Bars from the smallest to the largest value over the seeds, where they are known.
+/// Bars from the low to the high end, where they are known.
 fn errors(points: &[Point]) -> ErrorData {
     let part = |get: fn(f64, (f64, f64)) -> f64| {
         points.iter().map(|p| p.range.map_or(0.0, |r| get(p.y, r))).collect()

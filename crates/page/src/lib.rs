@@ -67,9 +67,9 @@ impl Axis {
 pub struct Point {
     /// Its place on the x axis: a number in text, or a name.
     pub x: String,
-    /// The value (a median, where there are seeds).
+    /// The value.
     pub y: f64,
-    /// The smallest and the largest over the seeds.
+    /// The ends of its bar: the smallest and the largest of several runs, or a 95 % interval.
     pub range: Option<(f64, f64)>,
 }
 
@@ -79,7 +79,7 @@ impl Point {
         Self { x: x.to_string(), y, range: None }
     }
 
-    /// A point with the smallest and the largest value over the seeds.
+    /// A point with a bar from `low` to `high`.
     pub fn with_range(x: impl ToString, y: f64, low: f64, high: f64) -> Self {
         Self { x: x.to_string(), y, range: Some((low, high)) }
     }

@@ -1,6 +1,6 @@
 //! Tables, built column by column, and the numbers in them as people read them.
 
-use befit_lab::Spread;
+use befit_lab::Interval;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 const STYLE: TableStyle =
@@ -40,15 +40,30 @@ impl<'a, T> Columns<'a, T> {
         }
     }
 
-    /// A column of changes against the first row, which is called `base`.
-    pub(crate) fn versus(&mut self, base: impl ToString, of: impl Fn(&T) -> u64) {
+    /// A column of cells that compare with the first row, whose cell is `base`.
+    pub(crate) fn compared(&mut self, base: impl ToString, cell: impl Fn(&T) -> String) {
         let first = &self.items[0];
         self.add(&format!("vs\n{}", base.to_string()), |item| {
-            if std::ptr::eq(item, first) { "base".to_owned() } else { change(of(first), of(item)) }
+            if std::ptr::eq(item, first) { "base".to_owned() } else { cell(item) }
         });
     }
 
+    /// A column of changes against the first row, which is called `base`.
+    pub(crate) fn versus(&mut self, base: impl ToString, of: impl Fn(&T) -> u64) {
+        let first = &self.items[0];
+        self.compared(base, |item| change(of(first), of(item)));
+    }
+
+    /// The table with two spaces between columns, one less than usual.
+    pub(crate) fn narrow(self) -> String {
+        self.padded((1, 0))
+    }
+
     pub(crate) fn table(self) -> String {
+        self.padded((1, 1))
+    }
+
+    fn padded(self, padding: (u16, u16)) -> String {
         let align =
             |i: usize| if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
         let cells = |row: Vec<String>| -> Vec<Cell> {
@@ -62,6 +77,9 @@ impl<'a, T> Columns<'a, T> {
         for row in self.rows {
             table.add_row(cells(row));
         }
+        table.column_iter_mut().for_each(|column| {
+            column.set_padding(padding);
+        });
         table.trim_fmt()
     }
 }
@@ -103,12 +121,16 @@ fn change(base: u64, value: u64) -> String {
     }
 }
 
-/// Half the distance from the smallest to the largest, in percent of the median.
-pub(crate) fn half_range(spread: Spread<u64>) -> String {
-    if spread.median == 0 {
-        return if spread.max == 0 { "0.0%".to_owned() } else { "-".to_owned() };
+/// A ratio as a change with its 95 % interval: `-28.7% ±1.2`, both in percent of the baseline.
+/// `no difference ±1.8` where the interval contains 1; `-` where it is not known.
+pub(crate) fn against(ratio: Option<Interval>) -> String {
+    let Some(ratio) = ratio else { return "-".to_owned() };
+    let give = format!("±{:.1}", 100.0 * ratio.half());
+    if ratio.differs() {
+        format!("{:+.1}% {give}", 100.0 * (ratio.estimate - 1.0))
+    } else {
+        format!("no difference {give}")
     }
-    percent((spread.max - spread.min) as f64 / 2.0 / spread.median as f64)
 }
 
 /// A share of 0 to 1 as percent.
@@ -145,9 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_half_the_range_in_percent_of_the_median() {
-        assert_eq!(half_range(Spread { min: 90, median: 100, max: 120 }), "15.0%");
-        assert_eq!(half_range(Spread { min: 0, median: 0, max: 0 }), "0.0%");
-        assert_eq!(half_range(Spread { min: 0, median: 0, max: 3 }), "-");
+    fn an_interval_is_shown_by_its_half_and_says_where_there_is_no_difference() {
+        let against = |estimate, low, high| against(Some(Interval { estimate, low, high }));
+        assert_eq!(against(0.713, 0.701, 0.725), "-28.7% ±1.2");
+        assert_eq!(against(1.05, 1.01, 1.09), "+5.0% ±4.0");
+        assert_eq!(against(0.99, 0.97, 1.01), "no difference ±2.0");
+        assert_eq!(against(1.0, 1.0, 1.0), "no difference ±0.0");
+        assert_eq!(super::against(None), "-");
     }
 }

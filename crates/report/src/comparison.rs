@@ -1,18 +1,18 @@
-//! Simulated runs, compared: as a table, JSON (`befit.compare/1`) or CSV.
+//! Simulated runs, compared: as a table, JSON (`befit.compare/2`) or CSV.
 //!
-//! The table has a block for each program and machine: time and where it went, then misses.
-//! Everything is compared with the block's first scheduler, the *baseline*. Figures are medians
-//! over the seeds; ± is half the distance from the smallest to the largest, in percent of the
-//! median.
+//! The table has a block for each program and machine: time and where it went, misses of the inner
+//! levels, and what the last level's misses were served by. Everything is compared with the block's
+//! first scheduler, the *baseline*. Figures are medians over the seeds. A change of time or of
+//! last-level misses is the mean over the seeds that both ran with, ± is its 95 % interval.
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use befit_lab::{Spread, Summary};
+use befit_lab::{Interval, Spread, Summary};
 use befit_machine::Lines;
 
 use crate::{
     Format, ReportError,
-    columns::{Columns, Scale, half_range, percent},
+    columns::{Columns, Scale, against, percent},
     csv, json,
 };
 
@@ -24,7 +24,7 @@ use crate::{
 pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
     match format {
         Format::Table => Ok(tables(results)),
-        Format::Json => json("befit.compare/1", &BTreeMap::from([("results", results)])),
+        Format::Json => json("befit.compare/2", &BTreeMap::from([("results", results)])),
         Format::Csv => {
             let mut rows = results.to_vec();
             // A machine has dozens of caches, each of which would be ten columns.
@@ -42,20 +42,55 @@ fn tables(results: &[Summary]) -> String {
 
 fn block(block: &[Summary]) -> String {
     let first = &block[0];
-    let seeds = match first.seeds {
-        1 => "one seed".to_owned(),
-        n => format!("medians of {n} seeds, ± half the range"),
-    };
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "{} on {} ({} workers, {} MHz); {seeds}",
+        "{} on {} ({} workers, {} MHz)",
         first.command, first.machine, first.workers, first.mhz
     );
+    let _ = writeln!(text, "{}", bounds(first));
+    let _ = writeln!(text, "{}", seeds(block));
     let _ = writeln!(text, "\n{}", time(block));
-    let _ = writeln!(text, "\n{}", misses(block));
+    if first.levels.len() > 1 {
+        let _ = writeln!(text, "\n{}", inner_misses(block));
+    }
+    let _ = writeln!(text, "\n{}", last_level_misses(block));
     text
+}
+
+/// The program's work, span and parallelism on this machine.
+fn bounds(of: &Summary) -> String {
+    let parallelism = of.work.0 as f64 / of.span.0.max(1) as f64;
+    let show = |cycles: u64| Scale::millions([cycles].into_iter()).show(cycles);
+    let (work, span) = (show(of.work.0), show(of.span.0));
+    let mut text = format!(
+        "work T₁ {work} M cycles, span T∞ {span} M, both without waits; parallelism T₁ / T∞ \
+         {parallelism:.1}"
+    );
+    if parallelism < f64::from(of.workers) {
+        let _ = write!(text, "\nthe program keeps no more than {parallelism:.1} workers busy");
+    }
+    text
+}
+
+/// The number of seeds, and how figures come from them.
+fn seeds(block: &[Summary]) -> String {
+    let first = block[0].seeds;
+    if first == 1 && block.len() == 1 {
+        return "one seed".to_owned();
+    }
+    if first == 1 {
+        return "one seed: it does not tell whether a difference is more than chance".to_owned();
+    }
+    let number = if block.iter().all(|s| s.seeds == first) {
+        format!("{first} seeds")
+    } else {
+        let each: Vec<_> = block.iter().map(|s| format!("{} {}", s.scheduler, s.seeds)).collect();
+        format!("the seeds ({})", each.join(", "))
+    };
+    let intervals = if block.len() > 1 { "; ± is the 95 % interval" } else { "" };
+    format!("medians of {number}{intervals}")
 }
 
 /// Time, where it went, steals and anchored tasks.
@@ -64,20 +99,15 @@ fn time(block: &[Summary]) -> String {
     let mut columns = rows(block);
     let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
     columns.add("time,\nM cycles", |s| scale.show(s.time.median.0));
-    if first.seeds > 1 {
-        columns.add("\n±", |s| half_range(s.time.map(|t| t.0)));
-    }
-    if block.len() > 1 {
-        columns.versus(first.scheduler, |s| s.time.median.0);
-    }
+    versus(&mut columns, |s| s.time.median.0, |s| s.ratio);
     columns.add("running\nstrands", |s| percent(s.shares().active));
-    columns.add("\nscheduling", |s| {
+    columns.add("in the\npolicy", |s| {
         let shares = s.shares();
         percent(shares.add + shares.get + shares.done)
     });
     columns.add("\nidle", |s| percent(s.shares().idle));
     columns.add("\nsteals", |s| s.steals.median.to_string());
-    columns.add("of them\nnear", |s| match s.steals.median {
+    columns.add("\nnear", |s| match s.steals.median {
         0 => "-".to_owned(),
         all => percent((s.near_steals.median as f64 / all as f64).min(1.0)),
     });
@@ -87,31 +117,60 @@ fn time(block: &[Summary]) -> String {
             columns.add(&format!("anchored\nat {level}"), |s| s.anchors[i].1.median.to_string());
         }
     }
-    columns.table()
+    columns.narrow()
 }
 
-/// Cache misses and memory traffic.
-fn misses(block: &[Summary]) -> String {
+/// Misses of the levels below the last.
+fn inner_misses(block: &[Summary]) -> String {
     let first = &block[0];
     let mut columns = rows(block);
-    // The whole table has one number of decimals, so that columns can be compared: as many as the
-    // last level's misses need.
-    let scale =
-        Scale::millions(block.iter().filter_map(|s| s.levels.last()).map(|l| l.misses.median.0));
-    for (i, level) in first.levels.iter().enumerate() {
+    let scale = misses_scale(block);
+    for i in 0..first.levels.len() - 1 {
         let of = |s: &Summary| s.levels[i].misses;
-        columns.lines(&format!("{}\nmisses, M", level.level), scale, of);
-        if i + 1 == first.levels.len() && first.seeds > 1 {
-            columns.add("\n±", |s| half_range(of(s).map(|l| l.0)));
-        }
+        columns.lines(&format!("{}\nmisses, M", first.levels[i].level), scale, of);
         if block.len() > 1 {
             columns.versus(first.scheduler, |s| of(s).median.0);
         }
     }
-    columns.lines("memory\nreads, M", scale, |s| s.memory_reads);
+    columns.narrow()
+}
+
+/// Misses of the last level, and what they were served by.
+fn last_level_misses(block: &[Summary]) -> String {
+    let Some(last) = block[0].levels.last() else { return String::new() };
+    let level = last.level;
+    let mut columns = rows(block);
+    let scale = misses_scale(block);
+    columns.lines(&format!("{level}\nmisses, M"), scale, |s| s.last_level_misses);
+    versus(&mut columns, |s| s.last_level_misses.median.0, |s| s.misses_ratio);
+    columns.lines("of them from\nmemory", scale, |s| s.memory_reads);
+    columns.lines(&format!("from\nother {level}s"), scale, |s| s.remote_hits);
+    if block.iter().any(|s| s.sibling_hits.max.0 > 0) {
+        columns.lines("not counted:\nfrom siblings", scale, |s| s.sibling_hits);
+    }
     columns.lines("memory\nwrites, M", scale, |s| s.memory_writes);
-    columns.lines("from other\nsockets, M", scale, |s| s.remote_hits);
-    columns.table()
+    columns.narrow()
+}
+
+/// All tables of misses have one number of decimals, so that columns can be compared: as many as
+/// the last level's misses need.
+fn misses_scale(block: &[Summary]) -> Scale {
+    Scale::millions(block.iter().map(|s| s.last_level_misses.median.0))
+}
+
+/// A column that compares with the first row, where there is more than one: by the interval, or by
+/// the medians where one seed gives none.
+fn versus(
+    columns: &mut Columns<'_, Summary>,
+    median: impl Fn(&Summary) -> u64,
+    ratio: impl Fn(&Summary) -> Option<Interval>,
+) {
+    let [first, _, ..] = columns.items() else { return };
+    if first.seeds == 1 {
+        columns.versus(first.scheduler, median);
+    } else {
+        columns.compared(first.scheduler, |s| against(ratio(s)));
+    }
 }
 
 impl Columns<'_, Summary> {

@@ -8,7 +8,7 @@
 //! ```
 //! let results: Vec<befit_lab::Summary> = Vec::new();
 //! let text = befit_report::render(&results, befit_report::Format::Json)?;
-//! assert_eq!(text, "{\n  \"schema\": \"befit.compare/1\",\n  \"results\": []\n}\n");
+//! assert_eq!(text, "{\n  \"schema\": \"befit.compare/2\",\n  \"results\": []\n}\n");
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
 
@@ -39,7 +39,7 @@ pub enum Format {
     /// without colours.
     #[default]
     Table,
-    /// The contract: `befit.compare/1` and its like.
+    /// The contract: `befit.compare/2` and its like.
     Json,
     /// The fields of the JSON, one row a result.
     Csv,

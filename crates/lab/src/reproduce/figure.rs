@@ -60,6 +60,7 @@ pub struct Figure {
     pub value: f64,
     /// The unit of the value: `%`, `x`, `cycles`; empty for a bare number.
     pub unit: &'static str,
+    /// The ends of its range over runs, or of its 95 % interval.
     spread: Option<(f64, f64)>,
     why: Option<String>,
 }
@@ -91,6 +92,12 @@ impl Figure {
         Self { spread: Some((of.min, of.max)), ..figure }
     }
 
+    /// The same with the ends of its 95 % interval.
+    #[must_use]
+    pub fn within(self, interval: Option<(f64, f64)>) -> Self {
+        Self { spread: interval, ..self }
+    }
+
     /// Gives the reason for its value, calculated from the run that made it: needed where it is out
     /// of range, welcome elsewhere.
     #[must_use]
@@ -109,7 +116,7 @@ impl Figure {
         }
     }
 
-    /// The measured value as people read it, with its range over the seeds.
+    /// The measured value as people read it, with its 95 % interval or its range over runs.
     pub fn measured(&self) -> String {
         let shown = |value: f64| {
             // Three digits are more than the spread allows for; signs matter for changes only.

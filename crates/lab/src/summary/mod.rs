@@ -1,7 +1,8 @@
 //! The outcomes of one experiment's seeds, put together.
 //!
-//! The structs here serialise themselves as an entry of `befit.compare/1` (docs/json.md).
+//! The structs here serialise themselves as an entry of `befit.compare/2` (docs/json.md).
 
+mod interval;
 mod spread;
 
 use std::{collections::BTreeMap, fmt::Display};
@@ -11,6 +12,7 @@ use befit_sched::{Breakdown, Options, SchedulerKind};
 use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+pub use interval::{Interval, NARROW};
 pub use spread::{Seconds, Spread};
 
 /// One program on one machine under one scheduler, over all seeds: 1, 2, … up to
@@ -39,12 +41,27 @@ pub struct Summary {
     pub tasks: u64,
     /// Strands of the program.
     pub strands: u64,
+    /// The program's work T₁ on the machine, as [`Outcome::work`].
+    #[serde(rename = "work_cycles")]
+    pub work: Cycles,
+    /// Its span T∞, as [`Outcome::span`].
+    #[serde(rename = "span_cycles")]
+    pub span: Cycles,
     /// Running time.
     #[serde(rename = "time_cycles")]
     pub time: Spread<Cycles>,
+    /// The running time over that of the machine's first scheduler, by the seeds that both ran
+    /// with; `None` of fewer than two.
+    pub ratio: Option<Interval>,
     /// Per cache level, ascending; the caches of a level together.
     #[serde(flatten, serialize_with = "by_quantity")]
     pub levels: Vec<LevelSummary>,
+    /// Misses of the last level: lines that came from memory or from another last-level cache. A
+    /// line that a sibling's cache under the same last-level cache supplied is none.
+    pub last_level_misses: Spread<Lines>,
+    /// These misses over those of the machine's first scheduler; `None` also where only that has
+    /// none.
+    pub misses_ratio: Option<Interval>,
     /// Lines read from memory.
     pub memory_reads: Spread<Lines>,
     /// Lines written back to memory.
@@ -68,6 +85,25 @@ pub struct Summary {
     /// The policy's use of each cache, in the order of the machine's clusters. Empty under policies
     /// that anchor nothing.
     pub caches: Vec<CacheUse>,
+    /// What ratios are made of, by seed.
+    #[serde(skip)]
+    pub runs: Vec<Run>,
+}
+
+/// One seed's running time and misses of the last level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The running time.
+    pub time: Cycles,
+    /// As [`Summary::last_level_misses`].
+    pub misses: Lines,
+}
+
+impl Run {
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        let misses = Lines(outcome.memory_reads.0 + outcome.remote_hits.0);
+        Self { time: outcome.time, misses }
+    }
 }
 
 /// Counts of all caches of one level, over the seeds.
@@ -99,8 +135,8 @@ pub struct CacheUse {
 }
 
 impl Summary {
-    /// Puts the outcomes of the seeds together; `None` of no outcomes. Neither their order nor the
-    /// seed in `settings` matters.
+    /// Puts the outcomes of the seeds together, which are in the order of the seeds; `None` of no
+    /// outcomes. The seed in `settings` does not matter. Ratios are not known yet.
     pub(crate) fn of(
         command: &str,
         machine: &Machine,
@@ -136,8 +172,13 @@ impl Summary {
             seeds: outcomes.len() as u32,
             tasks: first.tasks,
             strands: first.strands,
+            work: first.work,
+            span: first.span,
             time: Spread::of(outcomes.iter().map(|o| o.time))?,
+            ratio: None,
             levels: levels.collect::<Option<_>>()?,
+            last_level_misses: lines(|o| Run::of(o).misses)?,
+            misses_ratio: None,
             memory_reads: lines(|o| o.memory_reads)?,
             memory_writes: lines(|o| o.memory_writes)?,
             remote_hits: lines(|o| o.remote_hits)?,
@@ -150,7 +191,18 @@ impl Summary {
             failed_steals: count(|o| o.failed_steals)?,
             anchors: anchors(machine, outcomes)?,
             caches: CacheUse::of(machine, outcomes),
+            runs: outcomes.iter().map(Run::of).collect(),
         })
+    }
+
+    /// Its running time over that of `base`, by the seeds that both ran with.
+    pub fn time_against(&self, base: &Self) -> Option<Interval> {
+        Interval::of(base.runs.iter().zip(&self.runs).map(|(b, own)| (b.time.0, own.time.0)))
+    }
+
+    /// Its last-level misses over those of `base`, by the seeds that both ran with.
+    pub fn misses_against(&self, base: &Self) -> Option<Interval> {
+        Interval::of(base.runs.iter().zip(&self.runs).map(|(b, own)| (b.misses.0, own.misses.0)))
     }
 
     /// The parts of `worker_time` as shares of 0 to 1 that sum to 1.

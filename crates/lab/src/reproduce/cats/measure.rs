@@ -8,7 +8,7 @@ use befit_sched::{Options, SchedulerKind, Tiers};
 use befit_sim::Costs;
 
 use super::identity::Leaves;
-use crate::{LabError, Progress, SimulationPlan};
+use crate::{LabError, Progress, Run, Seeds, SimulationPlan};
 
 /// The baseline first.
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =
@@ -19,8 +19,8 @@ pub(super) struct Measured {
     pub(super) scheduler: SchedulerKind,
     /// Cycles.
     pub(super) time: f64,
-    /// Misses, in lines, by level from the innermost; those of the last level
-    /// leave out lines that a sibling's private cache served.
+    /// Misses, in lines, by level from the innermost; those of the last level as
+    /// [`Summary::last_level_misses`](crate::Summary::last_level_misses).
     pub(super) misses: Vec<f64>,
     /// Lines served by the private cache of a worker under the same last-level cache.
     pub(super) siblings: f64,
@@ -43,15 +43,14 @@ pub(super) fn measure(
     let plan = SimulationPlan {
         machines: vec![machine.clone()],
         schedulers: SCHEDULERS.to_vec(),
-        seeds,
+        seeds: Seeds::Fixed(seeds),
         options: Options::default(),
         costs: Costs::default(),
     };
     let measured = plan.outcomes(program, progress, |settings, outcome| {
-        let siblings = outcome.sibling_hits.0 as f64;
         let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();
         if let Some(last) = misses.last_mut() {
-            *last -= siblings;
+            *last = Run::of(&outcome).misses.0 as f64;
         }
         let idle: u64 = outcome.workers.iter().map(|worker| worker.idle.0).sum();
         let whole = (outcome.time.0 * outcome.workers.len() as u64).max(1);
@@ -59,7 +58,7 @@ pub(super) fn measure(
             scheduler: settings.scheduler,
             time: outcome.time.0 as f64,
             misses,
-            siblings,
+            siblings: outcome.sibling_hits.0 as f64,
             stayed: leaves.stayed(machine, &outcome.started_on),
             idle: idle as f64 / whole as f64,
             tiers: outcome.tiers,

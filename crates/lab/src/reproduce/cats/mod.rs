@@ -124,8 +124,8 @@ fn notes(study: &Study<'_>) -> Vec<String> {
         "the paper names neither the number of iterations nor the size of elements: changes are \
          compared, not counts"
             .to_owned(),
-        "L3 misses leave out what another private cache of the same socket served; such lines \
-         stand apart"
+        "L3 misses are lines from memory or from another L3; lines that another private cache of \
+         the same socket served stand apart"
             .to_owned(),
         "cats takes the paper literally, as docs/cats.md reads it; cats-s is ours".to_owned(),
         format!(

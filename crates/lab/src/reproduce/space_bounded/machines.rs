@@ -7,13 +7,13 @@ use befit_sched::SchedulerKind::{Sb, Ws};
 use super::{
     Lab,
     measure::{
-        MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, TIME_GIVE, millions, miss_change,
-        misses, of, time_change,
+        MISS_CHANGE, MISSES, ResultTable, TIME, TIME_CHANGE, TIME_GIVE, millions, miss_change, of,
+        time_change,
     },
 };
 use crate::{
     LabError, Summary,
-    reproduce::{Axis, Figure, Plot, PlotKind, Range, Reproduction, Series},
+    reproduce::{Axis, Figure, Plot, PlotKind, Point, Range, Reproduction, Series},
 };
 
 /// Percent of the memory bandwidth.
@@ -23,7 +23,7 @@ const BANDWIDTHS: [u32; 4] = [100, 75, 50, 25];
 pub(super) fn bandwidth(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError> {
     let programs: &[&str] =
         if lab.request.quick { &["rrm", "rgm"] } else { &["rrm", "rgm", "samplesort"] };
-    let columns = &[TIME, TIME_GIVE, TIME_CHANGE, MISSES, MISS_CHANGE];
+    let columns = &[TIME, TIME_CHANGE, TIME_GIVE, MISSES, MISS_CHANGE];
     let mut table = ResultTable::new("Bandwidth gap", &["program", "bandwidth, %"], columns);
     let mut series = Vec::new();
     for program in programs {
@@ -53,7 +53,7 @@ pub(super) fn bandwidth(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabE
             ),
             "grows as bandwidth falls",
             Range::at_least(0.0),
-            full.median - quarter.median,
+            full.percent - quarter.percent,
             "points",
         ));
     }
@@ -86,7 +86,8 @@ pub(super) fn cores(lab: &Lab<'_>, to: &mut Reproduction) -> Result<(), LabError
         }
         for scheduler in [Ws, Sb] {
             let point = |(name, results): &(String, Vec<Summary>)| {
-                misses(of(results, scheduler)).map(|l| millions(l.0)).point(name)
+                let misses = of(results, scheduler).last_level_misses.map(|l| millions(l.0));
+                Point::with_range(name, misses.median, misses.min, misses.max)
             };
             let points = by_cores.iter().map(point).collect();
             series.push(Series { name: format!("{program}, {scheduler}"), points });

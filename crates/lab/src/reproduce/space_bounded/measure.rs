@@ -1,10 +1,9 @@
 //! From summaries to the numbers that the study compares, and to the cells of its tables.
 
-use befit_machine::Lines;
 use befit_sched::SchedulerKind;
 
 use crate::{
-    Spread, Summary,
+    Interval, Summary,
     reproduce::{Figure, Point, Range, Table},
 };
 
@@ -13,26 +12,33 @@ pub(super) fn of(results: &[Summary], scheduler: SchedulerKind) -> &Summary {
     results.iter().find(|r| r.scheduler == scheduler).expect("it was simulated")
 }
 
-/// Misses of the last cache level, in lines.
-pub(super) fn misses(summary: &Summary) -> Spread<Lines> {
-    summary.levels.last().map(|level| level.misses).unwrap_or_default()
+/// A change in percent, with its 95 % interval where there are seeds enough for one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Change {
+    pub(super) percent: f64,
+    /// The interval's ends.
+    range: Option<(f64, f64)>,
 }
 
-/// A change in percent, over the seeds.
-pub(super) type Change = Spread<f64>;
-
 impl Change {
-    /// The change of `spread` against the median of `base`.
-    fn percent(base: u64, spread: Spread<u64>) -> Self {
-        spread.map(|value| if base == 0 { 0.0 } else { 100.0 * (value as f64 / base as f64 - 1.0) })
+    /// What `interval` says; without one, the change from `base` to `value`.
+    fn of(interval: Option<Interval>, base: u64, value: u64) -> Self {
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+        match interval {
+            Some(Interval { estimate, low, high }) => {
+                Self { percent: percent(estimate), range: Some((percent(low), percent(high))) }
+            }
+            None if base == 0 => Self { percent: 0.0, range: None },
+            None => Self { percent: percent(value as f64 / base as f64), range: None },
+        }
     }
 
     pub(super) fn point(self, x: impl ToString) -> Point {
-        Point::with_range(x, self.median, self.min, self.max)
+        Point { range: self.range, ..Point::new(x, self.percent) }
     }
 
-    /// The figure that says this change. If it is out of range but the seeds reach into the range,
-    /// the figure says so.
+    /// The figure that says this change. If it is out of range but its interval reaches into the
+    /// range, the figure says so.
     pub(super) fn figure(
         self,
         id: String,
@@ -40,26 +46,35 @@ impl Change {
         reported: impl Into<String>,
         range: Range,
     ) -> Figure {
-        Figure::over(id, what, reported, range, self, "%").if_out(|| self.by_seeds(range))
+        Figure::new(id, what, reported, range, self.percent, "%")
+            .within(self.range)
+            .if_out(|| self.by_seeds(range))
     }
 
-    /// The reason for a median outside of `range`, if the seeds reach into it.
+    /// The reason for a change outside of `range`, if its interval reaches into it.
     pub(super) fn by_seeds(self, range: Range) -> Option<String> {
-        let Self { min: low, max: high, .. } = self;
+        let (low, high) = self.range?;
         (low <= range.high && high >= range.low).then(|| {
-            format!("the seeds run from {low:+.1} to {high:+.1} %, which reaches into the range")
+            format!("the 95 % interval, {low:+.1} to {high:+.1} %, reaches into the range")
         })
+    }
+
+    /// The distance from the change to the end of its interval, as a cell.
+    fn give(self) -> String {
+        self.range.map_or_else(|| "-".to_owned(), |(_, high)| format!("{:.1}", high - self.percent))
     }
 }
 
 /// By how much the last level's misses differ.
 pub(super) fn miss_change(base: &Summary, summary: &Summary) -> Change {
-    Change::percent(misses(base).median.0, misses(summary).map(|l| l.0))
+    let [from, to] = [base, summary].map(|s| s.last_level_misses.median.0);
+    Change::of(summary.misses_against(base), from, to)
 }
 
 /// By how much the running time differs.
 pub(super) fn time_change(base: &Summary, summary: &Summary) -> Change {
-    Change::percent(base.time.median.0, summary.time.map(|c| c.0))
+    let [from, to] = [base, summary].map(|s| s.time.median.0);
+    Change::of(summary.time_against(base), from, to)
 }
 
 /// By how much more time `summary`'s workers spend in the policy or without work than `base`'s, in
@@ -76,14 +91,6 @@ pub(super) fn overhead(base: &Summary, summary: &Summary) -> f64 {
 /// A count in millions.
 pub(super) fn millions(count: u64) -> f64 {
     count as f64 / 1e6
-}
-
-/// Half the range over the seeds in percent of the median.
-fn give(spread: Spread<u64>) -> String {
-    if spread.median == 0 {
-        return "0.0".to_owned();
-    }
-    format!("{:.1}", 50.0 * (spread.max - spread.min) as f64 / spread.median as f64)
 }
 
 /// The share of the outermost caches that was given out on average, in percent; none under policies
@@ -104,14 +111,14 @@ pub(super) type Column = (&'static str, fn(&Summary, &Summary) -> String);
 
 pub(super) const TIME: Column =
     ("time, M cycles", |_, r| format!("{:.2}", millions(r.time.median.0)));
-pub(super) const TIME_GIVE: Column = ("±, %", |_, r| give(r.time.map(|c| c.0)));
+pub(super) const TIME_GIVE: Column = ("±, points", |base, r| time_change(base, r).give());
 pub(super) const TIME_CHANGE: Column =
-    ("against ws, %", |base, r| format!("{:+.1}", time_change(base, r).median));
+    ("against ws, %", |base, r| format!("{:+.1}", time_change(base, r).percent));
 pub(super) const MISSES: Column =
-    ("L3 misses, M", |_, r| format!("{:.3}", millions(misses(r).median.0)));
-pub(super) const MISSES_GIVE: Column = ("±, %", |_, r| give(misses(r).map(|l| l.0)));
+    ("L3 misses, M", |_, r| format!("{:.3}", millions(r.last_level_misses.median.0)));
+pub(super) const MISSES_GIVE: Column = ("±, points", |base, r| miss_change(base, r).give());
 pub(super) const MISS_CHANGE: Column =
-    ("against ws, %", |base, r| format!("{:+.1}", miss_change(base, r).median));
+    ("against ws, %", |base, r| format!("{:+.1}", miss_change(base, r).percent));
 pub(super) const IDLE: Column = ("idle, %", |_, r| format!("{:.1}", 100.0 * r.shares().idle));
 pub(super) const GIVEN_OUT: Column = ("L3 given out, %", |_, r| {
     occupancy(r).map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0}"))

@@ -29,7 +29,7 @@ use befit_sched::{Options, SchedulerKind};
 use befit_sim::Costs;
 
 use super::{Reproduction, Request};
-use crate::{LabError, Progress, SimulationPlan, Source, Summary};
+use crate::{LabError, Progress, Seeds, SimulationPlan, Source, Summary};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
 const MACHINE: &str = "xeon-7560";
@@ -102,7 +102,7 @@ impl Lab<'_> {
         let plan = SimulationPlan {
             machines: vec![machine.clone().shrunk(SHRINK)?],
             schedulers: schedulers.to_vec(),
-            seeds: self.seeds_of(program),
+            seeds: Seeds::Fixed(self.seeds_of(program)),
             options,
             costs: Costs::default().shrunk(SHRINK),
         };
@@ -173,10 +173,11 @@ fn notes(lab: &Lab<'_>) -> Vec<String> {
         ),
         format!("programs: {}", commands.join("; ")),
         format!(
-            "medians of {}; in brackets the smallest and the largest of a scheduler against the \
-             median of ws",
+            "{}; counts and times are medians, changes means over the seeds, each of which both \
+             run with; ± and brackets are 95 % intervals",
             lab.seeds_in_words()
         ),
+        "L3 misses are lines from memory or from another L3".to_owned(),
         "overhead: what workers spend in the scheduler or without work under sb, less the same \
          under ws, in percent of the running time under ws"
             .to_owned(),

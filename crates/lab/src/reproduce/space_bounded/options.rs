@@ -7,10 +7,7 @@ use befit_sched::{
 
 use super::{
     Lab,
-    measure::{
-        GIVEN_OUT, IDLE, MISSES, MISSES_GIVE, ResultTable, TIME, TIME_GIVE, miss_change, occupancy,
-        time_change,
-    },
+    measure::{GIVEN_OUT, IDLE, MISSES, ResultTable, TIME, miss_change, occupancy, time_change},
 };
 use crate::{
     LabError, Summary,
@@ -50,7 +47,7 @@ struct Sweep {
 
 impl Sweep {
     fn new(title: &str, option: &'static str) -> Self {
-        let columns = &[TIME, TIME_GIVE, IDLE, MISSES, MISSES_GIVE, GIVEN_OUT];
+        let columns = &[TIME, IDLE, MISSES, GIVEN_OUT];
         let table = ResultTable::new(title, &["program", option], columns);
         Self { table, lines: Vec::new() }
     }
@@ -129,7 +126,7 @@ fn mu_figure(program: &str, results: &[Summary]) -> Figure {
         .iter()
         .filter(|r| r.options.counting == Counting::Capped)
         .map(|r| time_change(default, r))
-        .max_by(|a, b| a.median.abs().total_cmp(&b.median.abs()));
+        .max_by(|a, b| a.percent.abs().total_cmp(&b.percent.abs()));
     let range = Range::new(-10.0, 10.0);
     Figure::new(
         format!("mu/{program}/time"),
@@ -139,7 +136,7 @@ fn mu_figure(program: &str, results: &[Summary]) -> Figure {
         ),
         "mu = 0.2 throughout: it hardly matters",
         range,
-        farthest.map_or(0.0, |change| change.median),
+        farthest.map_or(0.0, |change| change.percent),
         "%",
     )
     .if_out(|| farthest?.by_seeds(range))

@@ -43,16 +43,16 @@ fn share(result: &Summary, part: fn(Breakdown<f64>) -> f64) -> String {
 
 const COLUMNS: [Column; 12] = [
     TIME,
-    TIME_GIVE,
     TIME_CHANGE,
+    TIME_GIVE,
     ("running, %", |_, r| share(r, |shares| shares.active)),
     ("add, %", |_, r| share(r, |shares| shares.add)),
     ("get, %", |_, r| share(r, |shares| shares.get)),
     ("done, %", |_, r| share(r, |shares| shares.done)),
     IDLE,
     MISSES,
-    MISSES_GIVE,
     MISS_CHANGE,
+    MISSES_GIVE,
     GIVEN_OUT,
 ];
 
@@ -89,7 +89,7 @@ fn figures(lab: &Lab<'_>, program: &'static str, results: &[Summary]) -> [Figure
     let fewer = miss_change(ws, sb);
     // A run of ws differs from the next by about as much.
     const NOISE: f64 = 1.5;
-    let between = Range::new(fewer.median.min(0.0) - NOISE, fewer.median.max(0.0) + NOISE);
+    let between = Range::new(fewer.percent.min(0.0) - NOISE, fewer.percent.max(0.0) + NOISE);
     [
         fewer
             .figure(
@@ -98,7 +98,7 @@ fn figures(lab: &Lab<'_>, program: &'static str, results: &[Summary]) -> [Figure
                 misses_said,
                 misses_range,
             )
-            .if_out(|| reasons::misses(lab, program, fewer.median, misses_range)),
+            .if_out(|| reasons::misses(lab, program, fewer.percent, misses_range)),
         miss_change(sb, sbd).figure(
             format!("l3-misses/{program}/sb-d-as-sb"),
             format!("last-level misses of {program} under sb-d, against sb"),
