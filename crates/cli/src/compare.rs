@@ -146,7 +146,7 @@ impl PlanArgs {
                 None => Seeds::Enough { budget: self.budget.map_or(BUDGET, NonZeroU64::get) },
             },
             options: options.0.options(),
-            costs: Costs::default().shrunk(shrink),
+            shrink,
         })
     }
 }

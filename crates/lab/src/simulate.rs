@@ -24,8 +24,9 @@ pub struct SimulationPlan {
     pub seeds: Seeds,
     /// The policies' options.
     pub options: Options,
-    /// The costs of scheduling: [`Costs::shrunk`] for a model of a large run.
-    pub costs: Costs,
+    /// How many times smaller the model is than what it stands for: the machine's prices of
+    /// scheduling are divided by it ([`Costs::shrunk`]).
+    pub shrink: u32,
 }
 
 /// One simulation: a machine and its settings.
@@ -46,6 +47,10 @@ impl SimulationPlan {
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
         self.simulate_on(threads(), program, progress)
+    }
+
+    fn costs_on(&self, machine: &Machine) -> Costs {
+        Costs::of(&machine.prices).shrunk(self.shrink)
     }
 
     /// The same on so many threads.
@@ -91,7 +96,7 @@ impl SimulationPlan {
     /// Every experiment's simulations with the seeds after the first `done` up to `seeds`, those of
     /// one experiment together.
     fn simulations(&self, done: &[u32], seeds: &[u32]) -> Vec<Simulation<'_>> {
-        let (options, costs) = (self.options, self.costs);
+        let options = self.options;
         let experiments = self
             .machines
             .iter()
@@ -99,6 +104,7 @@ impl SimulationPlan {
         let ranges =
             done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
         let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
+            let costs = self.costs_on(machine);
             seeds.map(move |seed| (machine, Settings { scheduler, options, seed, costs }))
         });
         each.collect()
@@ -136,7 +142,7 @@ impl SimulationPlan {
     fn summaries(&self, program: &Program, outcomes: &[Vec<Outcome>]) -> Vec<Summary> {
         let of = |machine: &Machine, outcomes: &[Vec<Outcome>]| -> Vec<Summary> {
             let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
-                let (options, costs) = (self.options, self.costs);
+                let (options, costs) = (self.options, self.costs_on(machine));
                 let settings = Settings { scheduler: *scheduler, options, seed: 1, costs };
                 Summary::of(&program.meta().name, machine, &settings, outcomes)
             });
@@ -213,7 +219,7 @@ mod tests {
             schedulers: vec![SchedulerKind::Sb, SchedulerKind::Ws],
             seeds: Seeds::Fixed(NonZeroU32::new(seeds).unwrap()),
             options: Options::default(),
-            costs: Costs::default(),
+            shrink: 1,
         }
     }
 

@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind, Tiers};
-use befit_sim::Costs;
 
 use super::identity::Leaves;
 use crate::{LabError, Progress, Run, Seeds, SimulationPlan};
@@ -45,7 +44,7 @@ pub(super) fn measure(
         schedulers: SCHEDULERS.to_vec(),
         seeds: Seeds::Fixed(seeds),
         options: Options::default(),
-        costs: Costs::default(),
+        shrink: 1,
     };
     let measured = plan.outcomes(program, progress, |settings, outcome| {
         let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();

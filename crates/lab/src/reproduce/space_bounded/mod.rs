@@ -26,7 +26,6 @@ use std::num::NonZeroU32;
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
-use befit_sim::Costs;
 
 use super::{Reproduction, Request};
 use crate::{LabError, Progress, Seeds, SimulationPlan, Source, Summary};
@@ -104,7 +103,7 @@ impl Lab<'_> {
             schedulers: schedulers.to_vec(),
             seeds: Seeds::Fixed(self.seeds_of(program)),
             options,
-            costs: Costs::default().shrunk(SHRINK),
+            shrink: SHRINK,
         };
         plan.simulate(program, self.progress)
     }
