@@ -10,7 +10,6 @@ use befit_lab::{BUDGET, Seeds, SimulationPlan};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
 use befit_report::render;
-use befit_sim::Costs;
 use clap::Args;
 
 use crate::{
