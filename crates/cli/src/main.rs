@@ -121,7 +121,12 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) => args.run(),
         Command::Footprint(args) => args.run(),
         Command::Sizes(args) => args.run(),
-        Command::Topo(args) => print(&args.machine.draw()),
+        Command::Topo(args) => {
+            let file = args.machine.calibration();
+            let figures = file
+                .map(|file| format!("figures measured by befit calibrate: {}\n", file.display()));
+            print(&(args.machine.draw() + &figures.unwrap_or_default()))
+        }
         Command::List => print(&befit_report::names()),
     }
 }

@@ -102,13 +102,14 @@ pub struct LearntWork {
 
 impl VerifyMachine {
     pub(super) fn of(machine: &Machine, asked: &str) -> Self {
-        let figures = if asked == "host" { "the system, and assumed ones" } else { "as given" };
-        Self {
-            name: machine.name.clone(),
-            asked: asked.to_owned(),
-            figures: figures.to_owned(),
-            tree: machine.draw(),
-        }
+        let figures = match machine.calibration() {
+            Some(file) => format!("measured by befit calibrate, {}", file.display()),
+            None if asked == "host" => {
+                "the system, and assumed ones; befit calibrate measures it".into()
+            }
+            None => "as given".to_owned(),
+        };
+        Self { name: machine.name.clone(), asked: asked.to_owned(), figures, tree: machine.draw() }
     }
 }
 
