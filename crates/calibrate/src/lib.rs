@@ -91,6 +91,8 @@ pub struct Calibration {
     pub inlined: Figure,
     /// A pending fork that nobody takes.
     pub pending: Figure,
+    /// A spawned task of thousands that wait.
+    pub spawn: Figure,
     /// A call of the policy.
     pub call: Figure,
     /// A free lock.

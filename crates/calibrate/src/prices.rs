@@ -69,6 +69,21 @@ pub(crate) fn pending(pool: &ThreadPool) -> f64 {
     })
 }
 
+/// Nanoseconds of a spawned task that does nothing, of thousands that wait in one scope.
+pub(crate) fn spawn(pool: &ThreadPool) -> f64 {
+    const TASKS: u32 = 1 << 16;
+    let run = || {
+        befit::scope(|scope| {
+            for _ in 0..TASKS {
+                scope.spawn(|_| {
+                    black_box(0);
+                });
+            }
+        });
+    };
+    pool.install(|| seconds(run) * 1e9 / f64::from(TASKS))
+}
+
 fn seconds<R>(f: impl FnOnce() -> R) -> f64 {
     let start = Instant::now();
     black_box(f());

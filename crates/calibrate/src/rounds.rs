@@ -136,6 +136,8 @@ impl Rounds {
         let (inlined, pending) = (prices::inlined(&self.pool), prices::pending(&self.pool));
         self.note("inlined", inlined);
         self.note("pending", pending);
+        let spawned = prices::spawn(&self.pool);
+        self.note("spawn", spawned);
         self.note("fault", prices::fault()?);
         self.pairs();
         Ok(())
@@ -292,6 +294,7 @@ impl Rounds {
             operation: figure("operation"),
             inlined: figure("inlined"),
             pending: figure("pending"),
+            spawn: figure("spawn"),
             call: figure("call"),
             lock: figure("lock"),
             steal: try_figure("steal"),

@@ -32,6 +32,7 @@ impl Calibration {
             ("simple operation".to_owned(), self.operation),
             ("inlined fork".to_owned(), self.inlined),
             ("pending fork".to_owned(), self.pending),
+            ("spawned task".to_owned(), self.spawn),
             ("call of the policy".to_owned(), self.call),
             ("free lock".to_owned(), self.lock),
             ("first touch of a page".to_owned(), self.fault),
@@ -161,6 +162,9 @@ impl Calibration {
         };
         price("inlined", Some(self.inlined));
         price("pending", Some(self.pending));
+        // The policy is called twice for a task: where it is spawned, and where it is taken.
+        let beyond = |f: Figure| (f.median - 2.0 * self.call.median).max(0.0);
+        price("spawn", Some(Figure { median: beyond(self.spawn), ..self.spawn }));
         price("call", Some(self.call));
         price("lock", Some(self.lock));
         price("steal", self.steal);

@@ -61,6 +61,7 @@ pub fn memory() -> Memory {
 pub fn prices(mhz: u32) -> Prices {
     Prices {
         inlined: 2.0,
+        spawn: 0.0,
         pending: 20.0,
         call: 50.0,
         lock: 50.0,

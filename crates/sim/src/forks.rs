@@ -44,6 +44,7 @@ impl Engine<'_> {
     fn spawn(&mut self, w: WorkerId, entry: &mut Entry) {
         let spawned = std::mem::take(&mut self.tasks.forks);
         for task in &spawned {
+            self.pay(w, self.prices.costs.spawn);
             self.suspend(w, entry);
             self.add(w, *task);
             self.resume(w, entry);

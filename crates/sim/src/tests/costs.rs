@@ -8,6 +8,7 @@ use crate::{Costs, Settings, run};
 const FREE: Costs = Costs {
     inlined: 0.0,
     pending: 0.0,
+    spawn: 0.0,
     call: 0,
     lock: 0,
     near_steal: 0,
