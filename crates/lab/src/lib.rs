@@ -16,7 +16,7 @@
 //!     schedulers: vec!["ws".parse()?, "sb".parse()?],
 //!     seeds: Seeds::default(),
 //!     options: befit_sched::Options::default(),
-//!     costs: befit_sim::Costs::default(),
+//!     shrink: 1,
 //! };
 //! for summary in plan.simulate(&program, &Silent)? {
 //!     println!("{}: {} cycles", summary.scheduler, summary.time.median.0);
