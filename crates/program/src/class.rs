@@ -66,6 +66,15 @@ impl Class {
     pub const UNKNOWN: Self = Self { begin: Begin::Task(PlaceId(0)), end: End::Task(PlaceId(0)) };
 }
 
+/// How long one strand took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// In picoseconds, page faults included.
+    pub picoseconds: u64,
+    /// The pages that it touched first, and the system had to provide.
+    pub faults: u32,
+}
+
 /// How long the operations of one class take.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClassWork {

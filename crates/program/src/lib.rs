@@ -49,7 +49,7 @@ mod tree;
 mod varint;
 
 pub use builder::{BuildError, ProgramBuilder};
-pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, WorkRun};
+pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, Timing, WorkRun};
 pub use codec::Touches;
 pub use file::{ReadError, WriteError};
 pub use footprints::Footprint;

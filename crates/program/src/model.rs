@@ -56,6 +56,13 @@ pub struct Work {
     pub touches: u64,
 }
 
+impl Work {
+    /// Loads, stores and basic blocks: what work is timed by.
+    pub const fn operations(self) -> u64 {
+        self.loads + self.stores + self.blocks
+    }
+}
+
 impl Add for Work {
     type Output = Self;
 

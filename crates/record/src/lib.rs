@@ -27,6 +27,5 @@ mod outside;
 
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, Timing, record,
-    time,
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, record, time,
 };

@@ -226,7 +226,7 @@ fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
 /// The time of a strand's operations at so many cycles each, rounded as [`Execution::run`] does.
 pub(crate) fn operations_time(program: &Program, strand: StrandId, cycles: f64) -> Ticks {
     let cost = program.work(strand);
-    let operations = (cost.loads + cost.stores + cost.blocks) * OPERATION;
+    let operations = cost.operations() * OPERATION;
     let stride = operations.checked_div(cost.touches).unwrap_or(0);
     let ticks = Ticks::cycles(1).0 as f64 * cycles / OPERATION as f64;
     let rest = operations - stride * cost.touches;
@@ -255,7 +255,7 @@ pub(crate) struct Execution<'a> {
 impl<'a> Execution<'a> {
     pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
         let cost = program.work(strand);
-        let operations = cost.loads + cost.stores + cost.blocks;
+        let operations = cost.operations();
         let left = operations * OPERATION;
         Self {
             touches: program.touches(strand),

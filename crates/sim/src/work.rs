@@ -8,7 +8,7 @@
 
 use befit_cache::{Found, LineAccess};
 use befit_machine::{ClusterId, Machine, WorkerId};
-use befit_program::{ClassId, ClassWork, Op, Program, StrandId, TaskId, WorkRun};
+use befit_program::{ClassId, ClassWork, Program, StrandId, Timing, WorkRun};
 
 use crate::{
     SimError,
@@ -22,15 +22,6 @@ use crate::{
 const PACES: [f64; 9] = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
 /// Strands of a class that take less than this in the mean are too short for a clock.
 const SHORT: u64 = 100_000;
-
-/// How long one strand took.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Timing {
-    /// In picoseconds, page faults included.
-    pub picoseconds: u64,
-    /// The page faults in it.
-    pub faults: u32,
-}
 
 /// How long a serial run of an uninstrumented build took.
 #[derive(Clone, Debug)]
@@ -74,13 +65,14 @@ pub fn fit(
     let cycles = |picoseconds: u64| picoseconds as f64 * f64::from(host.mhz) * 1e-6;
     let mut classes = vec![Sums::default(); program.classes().len()];
     let mut serial = Serial::new(program, host)?;
-    for strand in strands(program) {
+    // They are numbered in serial order.
+    for strand in (0..program.strands()).map(StrandId) {
         let Timing { picoseconds, faults } = timed.strands[strand.0 as usize];
         let measured = (cycles(picoseconds) - f64::from(faults) * fault).max(0.0);
         let work = program.work(strand);
         let sums = &mut classes[program.class(strand).0 as usize];
         sums.strands += 1;
-        sums.operations += work.loads + work.stores + work.blocks;
+        sums.operations += work.operations();
         sums.measured += measured;
         for (k, modelled) in serial.run(strand).into_iter().enumerate() {
             sums.modelled[k] += modelled;
@@ -151,20 +143,6 @@ impl Sums {
     }
 }
 
-/// The strands in serial order.
-fn strands(program: &Program) -> Vec<StrandId> {
-    let (mut order, mut open) = (Vec::new(), vec![program.ops(TaskId(0)).iter()]);
-    while let Some(ops) = open.last_mut() {
-        match ops.next() {
-            Some(Op::Strand(strand)) => order.push(*strand),
-            Some(Op::Fork { child, .. }) => open.push(program.ops(*child).iter()),
-            Some(Op::Sync(_)) => {}
-            None => drop(open.pop()),
-        }
-    }
-    order
-}
-
 /// One core of the host, at several paces at once.
 struct Serial<'a> {
     program: &'a Program,
@@ -201,7 +179,7 @@ impl<'a> Serial<'a> {
         let (hardware, worker) = (&mut self.hardware, WorkerId(0));
         let before = self.cores.map(|core| core.clock);
         let work = self.program.work(strand);
-        let operations = (work.loads + work.stores + work.blocks) * OPERATION;
+        let operations = work.operations() * OPERATION;
         let stride = operations.checked_div(work.touches).unwrap_or(0);
         let end = self.position + operations;
         let pace = |k: usize| Ticks::cycles(1).0 as f64 * PACES[k] / OPERATION as f64;
@@ -310,8 +288,8 @@ mod tests {
         // Times as the model has them at 0.7 cycles for one class and 0.3 for the other.
         let mut serial = Serial::new(&program, &host).unwrap();
         let (k, j) = (5, 3);
-        let strands: Vec<_> = strands(&program)
-            .into_iter()
+        let strands: Vec<_> = (0..program.strands())
+            .map(StrandId)
             .map(|strand| {
                 let modelled = serial.run(strand);
                 let cycles = modelled[if class(&program, strand) == 0 { k } else { j }];

@@ -8,7 +8,7 @@ use std::{
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_record::Build;
-use befit_sim::work::{Timed, Timing, fit};
+use befit_sim::work::{Timed, fit};
 
 use super::{RecordingJob, THREADS};
 use crate::Progress;
@@ -44,15 +44,7 @@ pub(super) fn add(
             return program;
         }
     };
-    let strand = |timing: befit_record::Timing| Timing {
-        picoseconds: timing.picoseconds,
-        faults: timing.faults,
-    };
-    let timed = Timed {
-        strands: timed.strands.into_iter().map(strand).collect(),
-        total: timed.total_ps,
-        faults: timed.faults_total,
-    };
+    let timed = Timed { strands: timed.strands, total: timed.total_ps, faults: timed.faults_total };
     match fit(&program, &timed, host, host.prices.fault) {
         Ok(work) => program.with_work(work),
         Err(why) => {

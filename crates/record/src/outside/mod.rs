@@ -16,7 +16,7 @@ use std::{
 pub use build::{Build, BuildError};
 pub use reader::StreamError;
 pub use run::{RecordError, RecordOptions, Recording, record};
-pub use timed::{Timed, Timing, time};
+pub use timed::{Timed, time};
 
 /// Bytes of what a child process says on stderr that are kept, for the error that is shown when it
 /// fails.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_program::{Program, Step, StrandId};
+use befit_program::{Program, Step, StrandId, Timing};
 
 use super::{
     RecordError, StreamError,
@@ -22,20 +22,12 @@ const LONG: Duration = Duration::from_secs(10);
 /// So often the others are run.
 const REPEATS: usize = 3;
 
-/// What one strand took.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Timing {
-    /// Its time in picoseconds, the least of the runs, without the price of an event.
-    pub picoseconds: u64,
-    /// The pages that it touched first, and the system had to provide, in that run.
-    pub faults: u32,
-}
-
 /// What serial runs without instrumentation took.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Timed {
-    /// By [`StrandId`].
+    /// By [`StrandId`]: the least time of the runs, without the price of an event, and the page
+    /// faults of that run.
     pub strands: Vec<Timing>,
     /// Picoseconds of all regions together, in the best run without a clock between them.
     pub total_ps: u64,
