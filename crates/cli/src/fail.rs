@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, process::ExitCode};
 
-use befit_lab::LabError;
+use befit_lab::{Interrupt, LabError};
 use befit_report::ReportError;
 use clap::error::{Error, ErrorKind};
 
@@ -84,6 +84,15 @@ fn one_line(message: &str) -> String {
     let paragraphs = message.split("\n\n").take_while(ours);
     let lines = paragraphs.map(|p| p.lines().map(str::trim).collect::<Vec<_>>().join(" "));
     format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
+}
+
+/// Raised on Ctrl-C from now on: what runs then ends, with whatever it has started.
+pub(crate) fn interrupt() -> Result<Interrupt, Failure> {
+    let interrupt = Interrupt::default();
+    let raise = interrupt.clone();
+    ctrlc::set_handler(move || raise.raise())
+        .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
+    Ok(interrupt)
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::{
     num::{NonZeroU32, NonZeroU64},
 };
 
-use befit_lab::{Interrupt, NativePlan, NativeSource};
+use befit_lab::{NativePlan, NativeSource};
 use befit_machine::{Machine, MachineError};
 use befit_report::render_native;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    fail::Failure,
+    fail::{Failure, interrupt},
     options::{PolicyArgs, count},
     output::OutputArgs,
     progress::Display,
@@ -83,10 +83,7 @@ impl RunArgs {
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
         drop(self.output.open()?);
-        let interrupt = Interrupt::default();
-        let raise = interrupt.clone();
-        ctrlc::set_handler(move || raise.raise())
-            .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
+        let interrupt = interrupt()?;
         let display = Display::new();
         let results = self.plan().run(&source, &interrupt, &display)?;
         drop(display);

@@ -5,14 +5,14 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{Interrupt, Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
+use befit_lab::{Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
 use befit_machine::Machine;
 use befit_report::render_verified;
 use befit_sched::SchedulerKind;
 use clap::Args;
 
 use crate::{
-    fail::Failure,
+    fail::{Failure, interrupt},
     options::{OptionArgs, count},
     output::OutputArgs,
     progress::Display,
@@ -107,10 +107,7 @@ impl VerifyArgs {
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
         drop(self.output.open()?);
-        let interrupt = Interrupt::default();
-        let raise = interrupt.clone();
-        ctrlc::set_handler(move || raise.raise())
-            .map_err(|e| Failure::other(format!("cannot handle signals: {e}")))?;
+        let interrupt = interrupt()?;
         let display = Display::new();
         let verified = plan.run(&interrupt, &display)?;
         drop(display);

@@ -134,15 +134,8 @@ impl NativeProgram {
             Source::Kernel { name, n, .. } => {
                 ("befit's kernels".to_owned(), recording::native_kernel(name, *n)?)
             }
-            Source::Crate { manifest, package, bin, example, arguments } => {
-                let build = Build {
-                    manifest_path: Some(manifest.clone()),
-                    package: package.clone(),
-                    bin: bin.clone(),
-                    example: example.clone(),
-                    plain: true,
-                    ..Build::default()
-                };
+            Source::Crate { arguments, .. } => {
+                let build = Build { plain: true, ..source.crate_build() };
                 (build.to_string(), (build, arguments.clone()))
             }
         };
@@ -235,9 +228,9 @@ impl NativePlan {
         }
     }
 
-    /// The times of the pools of `program` under each of `plans`, which differ in their threads, and
-    /// each of their schedulers: all take turns. The result is ordered by plan, then by scheduler,
-    /// with a time for each repeat of the first plan.
+    /// The times of the pools of `program` under each of `plans`, which differ in their threads,
+    /// and each of their schedulers: all take turns. The result is ordered by plan, then by
+    /// scheduler, with a time for each repeat of the first plan.
     ///
     /// # Errors
     /// As [`NativePlan::run`].

@@ -65,6 +65,20 @@ impl Source {
             Self::Crate { .. } => Ok(()),
         }
     }
+
+    /// Which binary of a crate to build; of a kernel it says nothing.
+    pub(crate) fn crate_build(&self) -> Build {
+        let Self::Crate { manifest, package, bin, example, .. } = self else {
+            return Build::default();
+        };
+        Build {
+            manifest_path: Some(manifest.clone()),
+            package: package.clone(),
+            bin: bin.clone(),
+            example: example.clone(),
+            ..Build::default()
+        }
+    }
 }
 
 /// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
@@ -251,15 +265,9 @@ fn recorded(
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
         Source::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink)?.job(),
-        Source::Crate { manifest, package, bin, example, arguments } => {
-            let build = Build {
-                manifest_path: Some(manifest.clone()),
-                package: package.clone(),
-                bin: bin.clone(),
-                example: example.clone(),
-                rayon_core: Some(checkout("compat/rayon-core")),
-                ..Build::default()
-            };
+        Source::Crate { arguments, .. } => {
+            let build =
+                Build { rayon_core: Some(checkout("compat/rayon-core")), ..source.crate_build() };
             let threads = env::var(THREADS.0)
                 .ok()
                 .filter(|n| !n.is_empty())
