@@ -23,8 +23,8 @@ impl<P> Settings<P> {
     }
 }
 
-/// What scheduling costs, in cycles of virtual time. `befit calibrate` measures it on the machine at
-/// hand.
+/// What scheduling costs, in cycles of virtual time. `befit calibrate` measures it on the machine
+/// at hand.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
     /// An inlined fork: two calls that the compiler did not merge.

@@ -33,8 +33,8 @@ impl Mul for Complex {
     }
 }
 
-/// Transforms every `stride`-th number of `from`, as many as `to` holds. `roots` are those of unity,
-/// half as many as the whole transform has numbers.
+/// Transforms every `stride`-th number of `from`, as many as `to` holds. `roots` are those of
+/// unity, half as many as the whole transform has numbers.
 fn transform(from: &[Complex], stride: usize, to: &mut [Complex], roots: &[Complex]) {
     let n = to.len();
     if n == 1 {

@@ -1,10 +1,10 @@
 //! By how much a scheduler differs from the baseline: a ratio with a 95 % interval over the seeds.
 //!
 //! Both schedulers run with the same seeds, so each seed gives one ratio. The interval is Student's
-//! t interval of the mean of these ratios (Student, *The probable error of a mean*, Biometrika 6(1),
-//! 1908). A percentile bootstrap of so few values is too narrow. Only `+ - × ÷ √` are used, which
-//! IEEE 754 rounds alike everywhere, so equal runs give equal bytes on every machine; logarithms
-//! do not.
+//! t interval of the mean of these ratios (Student, *The probable error of a mean*, Biometrika
+//! 6(1), 1908). A percentile bootstrap of so few values is too narrow. Only `+ - × ÷ √` are used,
+//! which IEEE 754 rounds alike everywhere, so equal runs give equal bytes on every machine;
+//! logarithms do not.
 
 use serde::Serialize;
 

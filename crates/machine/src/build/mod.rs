@@ -129,7 +129,8 @@ impl MachineSpec {
     /// - a cache's level is not below that of the cache above it, or its size is above that of the
     ///   cache above it,
     /// - two workers have the same os index, or a speed is not within 1..=100,
-    /// - a figure of the memory, a wire or a price is negative, not finite, or zero where it divides,
+    /// - a figure of the memory, a wire or a price is negative, not finite, or zero where it
+    ///   divides,
     /// - there are more than [`MOST_OBJECTS`] workers or clusters, or parts nest deeper than 512.
     pub fn build(&self) -> Result<Machine, MachineError> {
         check::memory(self)?;

@@ -29,8 +29,8 @@ impl ForkThresholds {
         Self { private: thresholds(private).largest(), shared: thresholds(shared) }
     }
 
-    /// Whether a task of `size` may run without forks if it takes little time: what does not befit a
-    /// private cache may contain forks that the policy must see.
+    /// Whether a task of `size` may run without forks if it takes little time: what does not befit
+    /// a private cache may contain forks that the policy must see.
     #[inline]
     pub fn may_be_inlined(&self, size: Bytes) -> bool {
         size <= self.private
