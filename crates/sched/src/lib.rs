@@ -14,6 +14,7 @@ mod kind;
 mod options;
 mod policy;
 mod scheduler;
+pub mod sizes;
 mod task;
 mod thresholds;
 mod tiers;

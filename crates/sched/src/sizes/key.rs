@@ -1,0 +1,49 @@
+//! What tells where a task was forked, and what it captured.
+
+/// How many of a closure's words count.
+pub const WORDS: usize = 8;
+
+/// The first words that a task's closure captures. A word that is absent, or looks like an address,
+/// is 0.
+pub type Words = [u64; WORDS];
+
+/// Names the site of a task: where in the program's source it was forked. The same in each build of
+/// the same source by the same compiler.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SiteKey(pub u64);
+
+impl SiteKey {
+    /// Most bytes of a type's name that count.
+    pub const NAME_LIMIT: usize = 2048;
+
+    /// The site of the closures of type `name` (`std::any::type_name`) of `size` bytes that are
+    /// the `index`-th of their fork: `join(a, b)` in one function gives both closures the same
+    /// name.
+    ///
+    /// FNV-1a of 64 bits over the name's first [`Self::NAME_LIMIT`] bytes, the size and the index
+    /// (Fowler, Noll & Vo). Time for the length of the name.
+    pub const fn of(name: &str, size: usize, index: u32) -> Self {
+        let name = name.as_bytes();
+        let length = if name.len() < Self::NAME_LIMIT { name.len() } else { Self::NAME_LIMIT };
+        let mut hash = 0xcbf2_9ce4_8422_2325;
+        let mut at = 0;
+        while at < length {
+            hash = with_byte(hash, name[at]);
+            at += 1;
+        }
+        Self(with_word(with_word(hash, size as u64), index as u64))
+    }
+}
+
+const fn with_word(mut hash: u64, word: u64) -> u64 {
+    let mut shift = 0;
+    while shift < u64::BITS {
+        hash = with_byte(hash, (word >> shift) as u8);
+        shift += 8;
+    }
+    hash
+}
+
+const fn with_byte(hash: u64, byte: u8) -> u64 {
+    (hash ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3)
+}

@@ -1,0 +1,88 @@
+//! Formulas of captured words.
+
+use super::Words;
+
+/// A captured word, or the difference of two, to some power.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Factor {
+    /// The word's place, below [`WORDS`](super::WORDS).
+    pub word: u8,
+    /// The place of the word that is taken off it, if any; never below 0.
+    pub minus: Option<u8>,
+    /// The exponent, in quarters; 1 to [`Factor::MOST_QUARTERS`].
+    pub quarters: u8,
+}
+
+impl Factor {
+    /// The largest exponent, in quarters.
+    pub const MOST_QUARTERS: u8 = 16;
+
+    /// Its value. The same on all machines: square roots and products are exactly rounded.
+    pub fn of(self, words: &Words) -> f64 {
+        let word = |place: u8| words.get(usize::from(place)).copied().unwrap_or(0);
+        let value = word(self.word).saturating_sub(self.minus.map_or(0, word)) as f64;
+        let whole = (0..self.quarters / 4).fold(1.0, |product, _| product * value);
+        match self.quarters % 4 {
+            0 => whole,
+            1 => whole * value.sqrt().sqrt(),
+            2 => whole * value.sqrt(),
+            _ => whole * value.sqrt() * value.sqrt().sqrt(),
+        }
+    }
+}
+
+/// A coefficient times up to [`Term::MOST_FACTORS`] factors; without any it is a constant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Term {
+    /// At least 0 and at most [`Term::LARGEST`].
+    pub coefficient: f64,
+    /// The factors, the present ones first.
+    pub factors: [Option<Factor>; Self::MOST_FACTORS],
+}
+
+impl Term {
+    /// Most factors of a term.
+    pub const MOST_FACTORS: usize = 2;
+    /// The largest coefficient.
+    pub const LARGEST: f64 = 1e18;
+
+    /// A term without factors.
+    pub const fn constant(value: f64) -> Self {
+        Self { coefficient: value, factors: [None; Self::MOST_FACTORS] }
+    }
+
+    /// Its value.
+    pub fn of(&self, words: &Words) -> f64 {
+        let factors = self.factors.iter().flatten();
+        factors.fold(self.coefficient, |product, factor| product * factor.of(words))
+    }
+}
+
+/// What a quantity of a site's tasks (size, strand, work) follows.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Law {
+    /// The sum of up to [`Law::MOST_TERMS`] terms.
+    Words(Vec<Term>),
+    /// The median of the recorded tasks that have as many ancestors of the same site.
+    ByDepth,
+}
+
+impl Law {
+    /// Most terms of a sum.
+    pub const MOST_TERMS: usize = 4;
+    /// Sums beyond it are cut to it: more than any memory holds, and far from overflow.
+    pub const MOST: u64 = 1 << 60;
+
+    /// The law of a quantity that is the same for all tasks of its site.
+    pub fn constant(value: f64) -> Self {
+        Self::Words(vec![Term::constant(value)])
+    }
+
+    /// Its value, rounded; none by depth. No allocation, O(terms).
+    pub fn of(&self, words: &Words) -> Option<u64> {
+        let Self::Words(terms) = self else { return None };
+        let sum: f64 = terms.iter().map(|term| term.of(words)).sum();
+        // A conversion of what is infinite or no number saturates, or gives 0.
+        Some((sum.round() as u64).min(Self::MOST))
+    }
+}

@@ -1,0 +1,40 @@
+//! Sizes of tasks that declare none: learned from recordings, looked up by where a task was forked.
+//!
+//! A [`SizeTable`] has, for each site of a program, a [`Law`] for the size of its tasks: a formula
+//! of the words that a task's closure captures (the length of a slice, the bounds of a range), or,
+//! where no words tell, the sizes by the depth of the recursion. `befit learn` makes such tables
+//! and writes them as text; engines read them and ask when a task declares no size:
+//!
+//! ```
+//! use befit_machine::Bytes;
+//! use befit_sched::sizes::{SiteKey, SizeTable};
+//!
+//! let table: SizeTable = "befit.sizes/1
+//! site 3070a7b8c9d0e1f2 sorts::merge_sort::{{closure}}
+//! size 64 + 8 w1
+//! strand 4096
+//! work 20 w1
+//! end 1
+//! ".parse()?;
+//! let words = [0, 1000, 0, 0, 0, 0, 0, 0];
+//! let found = table.predict(SiteKey(0x3070_a7b8_c9d0_e1f2), 3, &words).unwrap();
+//! assert_eq!((found.size, found.strand), (Bytes(8064), Bytes(4096)));
+//! assert_eq!(table.predict(SiteKey(7), 0, &words), None);
+//! # Ok::<(), befit_sched::sizes::SizeTableError>(())
+//! ```
+//!
+//! A size that is wrong costs time, never the result.
+
+mod key;
+mod law;
+mod rule;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use key::{SiteKey, WORDS, Words};
+pub use law::{Factor, Law, Term};
+pub use rule::known;
+pub use table::{Basis, Depth, Predicted, Site, SizeTable};
+pub use text::SizeTableError;

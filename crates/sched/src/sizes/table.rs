@@ -1,0 +1,209 @@
+//! The sites of a program with what was learned of their tasks.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use befit_machine::Bytes;
+
+use super::{Law, SiteKey, SizeTableError, Words, text};
+
+/// The recorded tasks of a site that have the same number of ancestors of that site.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Depth {
+    /// How many there are.
+    pub tasks: u64,
+    /// Median size.
+    pub size: Bytes,
+    /// How far sizes spread: the upper quartile less the lower one, as a share of the median.
+    pub spread: f64,
+    /// Median of the largest strands.
+    pub strand: Bytes,
+    /// Median work, in operations (loads, stores and basic blocks).
+    pub work: u64,
+}
+
+/// What is known of the tasks that are forked at one site.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Site {
+    /// Its key.
+    pub key: SiteKey,
+    /// The name of the closure's type, for people.
+    pub name: String,
+    /// Where it stands in the source, for people; empty if that is not known.
+    pub source: String,
+    /// How many of its tasks were recorded.
+    pub tasks: u64,
+    /// The distinct bytes that a task touches, all that it forks included.
+    pub size: Law,
+    /// The same of its own largest strand.
+    pub strand: Law,
+    /// Its work, descendants included, in operations.
+    pub work: Law,
+    /// The median and the 90th percentile of the relative error of `size` in the recordings.
+    pub error: Option<[f64; 2]>,
+    /// The share of a task's bytes that other children of its parent touch too, 0 to 1.
+    pub shared: Option<f64>,
+    /// The share of a task's bytes that the site's next task at the same depth touches again.
+    pub again: Option<f64>,
+    /// By the number of ancestors of the same site; the last entry stands for all deeper tasks too.
+    pub depths: Vec<Depth>,
+}
+
+impl Site {
+    /// Most entries of [`Self::depths`].
+    pub const MOST_DEPTHS: usize = 64;
+
+    /// A site of which nothing is known.
+    pub fn new(key: SiteKey, name: &str) -> Self {
+        Self {
+            key,
+            name: name.to_owned(),
+            source: String::new(),
+            tasks: 0,
+            size: Law::ByDepth,
+            strand: Law::ByDepth,
+            work: Law::ByDepth,
+            error: None,
+            shared: None,
+            again: None,
+            depths: Vec::new(),
+        }
+    }
+
+    /// The sizes of a task of this site with `depth` ancestors of the same site, whose closure
+    /// captures `words`. None where the site knows neither a formula nor depths. O(terms), no
+    /// allocation.
+    pub fn predict(&self, depth: u32, words: &Words) -> Option<Predicted> {
+        let last = self.depths.len().checked_sub(1);
+        let row = last.map(|last| self.depths[last.min(depth as usize)]);
+        let by = |law: &Law, by_depth: fn(Depth) -> u64| law.of(words).or(row.map(by_depth));
+        let size = by(&self.size, |row| row.size.0)?;
+        Some(Predicted {
+            size: Bytes(size),
+            strand: Bytes(by(&self.strand, |row| row.strand.0).map_or(size, |s| s.min(size))),
+            work: by(&self.work, |row| row.work).unwrap_or(0),
+            basis: if self.size == Law::ByDepth { Basis::Depth } else { Basis::Words },
+        })
+    }
+}
+
+/// What a prediction rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// The captured words: it holds for other inputs.
+    Words,
+    /// The depth of the recursion: it holds for the recorded input, and for others up to a scale.
+    Depth,
+}
+
+/// The sizes that a table tells of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Predicted {
+    /// The distinct bytes that the task touches, all that it forks included.
+    pub size: Bytes,
+    /// The same of its own largest strand; at most `size`.
+    pub strand: Bytes,
+    /// Its work in operations, descendants included; 0 if it is not known.
+    pub work: u64,
+    /// What the size rests on.
+    pub basis: Basis,
+}
+
+impl Predicted {
+    /// The same for an input `factor` times as large, where the size rests on the depth; what rests
+    /// on words follows the input by itself.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        if self.basis == Basis::Words {
+            return self;
+        }
+        let times = |n: u64| ((n as f64 * factor).round() as u64).min(Law::MOST);
+        Self {
+            size: Bytes(times(self.size.0)),
+            strand: Bytes(times(self.strand.0)),
+            work: times(self.work),
+            ..self
+        }
+    }
+}
+
+/// The learned sizes of a program's tasks, by site. Its text form, which [`Display`](std::fmt)
+/// writes and [`FromStr`](std::str::FromStr) reads, is described in docs/sizes.md.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SizeTable {
+    pub(super) recorded: Vec<String>,
+    pub(super) picoseconds: Option<f64>,
+    pub(super) sites: Vec<Site>,
+    pub(super) index: HashMap<SiteKey, usize>,
+}
+
+impl SizeTable {
+    /// Most sites of a table.
+    pub const MOST_SITES: usize = 4096;
+
+    /// A table of the recordings of these commands. A text of several lines becomes one.
+    pub fn new(recorded: impl IntoIterator<Item = String>) -> Self {
+        let recorded = recorded.into_iter().map(|command| one_line(&command));
+        Self { recorded: recorded.collect(), ..Self::default() }
+    }
+
+    /// Sets how long an operation took where the program was recorded, in picoseconds.
+    #[must_use]
+    pub fn with_picoseconds(mut self, picoseconds: Option<f64>) -> Self {
+        self.picoseconds = picoseconds.filter(|ps| text::PICOSECONDS.contains(ps));
+        self
+    }
+
+    /// Adds a site. Expected O(1), but for the check.
+    ///
+    /// # Errors
+    /// When the table has it already or is full, or one of its figures cannot be.
+    pub fn push(&mut self, mut site: Site) -> Result<(), SizeTableError> {
+        (site.name, site.source) = (one_line(&site.name), one_line(&site.source));
+        self.insert(site).map_err(|what| SizeTableError { line: 0, what })
+    }
+
+    pub(super) fn insert(&mut self, site: Site) -> Result<(), String> {
+        if self.sites.len() == Self::MOST_SITES {
+            return Err(format!("more than {} sites", Self::MOST_SITES));
+        }
+        text::check(&site)?;
+        match self.index.entry(site.key) {
+            Entry::Occupied(_) => return Err(format!("site {:016x} stands twice", site.key.0)),
+            Entry::Vacant(entry) => entry.insert(self.sites.len()),
+        };
+        self.sites.push(site);
+        Ok(())
+    }
+
+    /// The commands that it was learned from.
+    pub fn recorded(&self) -> &[String] {
+        &self.recorded
+    }
+
+    /// How long an operation took where the program was recorded, in picoseconds, if that is known.
+    pub fn picoseconds(&self) -> Option<f64> {
+        self.picoseconds
+    }
+
+    /// All sites, in the order of the text.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// What is known of the tasks of a site. Expected O(1).
+    pub fn site(&self, key: SiteKey) -> Option<&Site> {
+        self.index.get(&key).map(|place| &self.sites[*place])
+    }
+
+    /// As [`Site::predict`], of the site with this key; none where the table does not have it.
+    pub fn predict(&self, key: SiteKey, depth: u32, words: &Words) -> Option<Predicted> {
+        self.site(key)?.predict(depth, words)
+    }
+}
+
+/// `text` without control characters, cut to what a line may hold.
+fn one_line(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = text.trim();
+    text[..text.floor_char_boundary(SiteKey::NAME_LIMIT)].trim_end().to_owned()
+}

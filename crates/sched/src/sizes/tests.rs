@@ -1,0 +1,219 @@
+use befit_machine::Bytes;
+use proptest::{collection::vec, option, prelude::*};
+
+use super::*;
+
+const WORKED: &str = "befit.sizes/1
+# a comment
+recorded merge-sort --n 1000
+picoseconds 412.5
+
+site 00000000000000ff sort::merge_sort::{{closure}}
+source src/main.rs:12
+tasks 31
+size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5
+strand 4096
+work by depth
+error 0.01 0.05
+shared 0.25
+again 0
+depth 0 tasks 1 size 16000 spread 0 strand 64 work 90000
+depth 1 tasks 2 size 8000 spread 0.125 strand 64 work 42000
+
+end 1
+";
+
+fn read(text: &str) -> SizeTable {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_task_s_size_follows_its_captured_words() {
+    let table = read(WORKED);
+    let found = table.predict(SiteKey(255), 1, &[2, 1000, 7, 16, 0, 0, 0, 0]).unwrap();
+    assert_eq!(found.size, Bytes(64 + 16_000 + 3));
+    assert_eq!((found.strand, found.work, found.basis), (Bytes(4096), 42_000, Basis::Words));
+    // What is absent is 0, and so is a difference below 0; the largest strand is no larger than
+    // the task.
+    let found = table.predict(SiteKey(255), 9, &[2, 0, 16, 7, 0, 0, 0, 0]).unwrap();
+    assert_eq!((found.size, found.strand, found.work), (Bytes(64), Bytes(64), 42_000));
+    assert_eq!(table.predict(SiteKey(254), 0, &[0; WORDS]), None);
+}
+
+#[test]
+fn where_no_words_tell_the_depth_does_up_to_a_scale() {
+    let table = read(&WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", "size by depth"));
+    let size = |depth| table.predict(SiteKey(255), depth, &[0; WORDS]).unwrap();
+    assert_eq!([0, 1, 50].map(|depth| size(depth).size), [16_000, 8000, 8000].map(Bytes));
+    assert_eq!((size(0).basis, size(0).scaled(4.0).size), (Basis::Depth, Bytes(64_000)));
+    assert_eq!(size(0).scaled(f64::INFINITY).size, Bytes(Law::MOST));
+    assert_eq!(size(0).scaled(f64::NAN).size, Bytes(0));
+}
+
+#[test]
+fn huge_words_make_the_largest_size_and_no_overflow() {
+    let table = read(&WORKED.replace("16 w1", "1000000000000000000 w1^4 w1^4"));
+    let found = table.predict(SiteKey(255), 0, &[u64::MAX; WORDS]).unwrap();
+    assert_eq!(found.size, Bytes(Law::MOST));
+}
+
+#[test]
+fn a_declared_size_goes_before_a_learned_one() {
+    let learned = || read(WORKED).predict(SiteKey(255), 0, &[0; WORDS]);
+    let bytes = |n| Some(Bytes(n));
+    assert_eq!(known(bytes(5), None, || unreachable!()), (bytes(5), None));
+    assert_eq!(known(None, None, learned), (bytes(64), bytes(64)));
+    assert_eq!(known(None, bytes(7), learned), (bytes(64), bytes(7)));
+    assert_eq!(known(None, bytes(7), || None), (None, bytes(7)));
+}
+
+#[test]
+fn a_mistake_is_told_with_its_line() {
+    for (from, to, line, message) in [
+        ("befit.sizes/1", "befit.sizes/2", 1, "should be `befit.sizes/1`, is `befit.sizes/2`; "),
+        ("befit.sizes/1", "\u{7f}ELF", 1, "should be `befit.sizes/1`, is something else; "),
+        ("recorded", "recordet", 3, "`recordet` is no word of this format"),
+        ("412.5", "-1", 4, "`-1` is no number from 0.001 to 1000000000"),
+        ("412.5", "inf", 4, "`inf` is no number"),
+        ("00000000000000ff", "+0000000000000ff", 6, "a site is named by 16 hexadecimal digits"),
+        ("0.5 w0", "0.5 w8", 9, "`w8` is no captured word `w0` to `w7`, nor"),
+        ("0.5 w0", "0.5 w0 w1", 9, "a term has at most 2 factors"),
+        ("^0.5", "^0.3", 9, "an exponent is a multiple of 0.25 up to 4, not `0.3`"),
+        ("^0.5", "^5", 9, "an exponent is"),
+        ("64 +", "1e3 +", 9, "`1e3` is no number"),
+        ("64 +", "64 + 1 + 1 +", 6, "a sum has 1 to 4 terms"),
+        ("depth 1", "depth 2", 16, "depths are listed from 0, none left out: 1 is next"),
+        ("42000", "42000 9", 16, "`9` stands behind a depth's figures"),
+        ("spread 0.125 ", "", 16, "a depth has `spread` with a figure"),
+        ("size 8000", "size 99999999999999999999", 16, "`99999999999999999999` is no whole number"),
+        ("end 1", "end 2", 18, "the file should have 2 sites, and has 1"),
+        ("end 1", "end 1\nend 1", 19, "stands behind the end"),
+        (
+            "end 1",
+            "site 00000000000000ff\nsize 5\nstrand 5\nwork 5\nend 2",
+            18,
+            "site 00000000000000ff stands",
+        ),
+        (
+            "end 1",
+            "site 0000000000000001\nsize 5\nend 2",
+            18,
+            "a law is by depth, but there are no",
+        ),
+        ("\nend 1", "", 17, "the file is cut off: it has no line `end`"),
+    ] {
+        let text = WORKED.replacen(from, to, 1);
+        let error = text.parse::<SizeTable>().unwrap_err();
+        assert_eq!(error.line, line, "{to}: {error}");
+        assert!(error.what.starts_with(message), "{to}: {error}");
+    }
+}
+
+#[test]
+fn texts_without_bounds_are_refused() {
+    let long = format!("{WORKED}#{}", " ".repeat(1 << 20));
+    let error = long.parse::<SizeTable>().unwrap_err();
+    assert_eq!(error.to_string(), "longer than 1048576 bytes");
+    let site = |number: usize| format!("site {number:016x}\nsize 1\nstrand 1\nwork 1\n");
+    let sites: String = (0..=SizeTable::MOST_SITES).map(site).collect();
+    let error = format!("befit.sizes/1\n{sites}end 4097\n").parse::<SizeTable>().unwrap_err();
+    assert_eq!(error.what, "more than 4096 sites");
+    let depths: String = (0..=Site::MOST_DEPTHS)
+        .map(|n| format!("depth {n} tasks 1 size 1 spread 0 strand 1 work 1\n"))
+        .collect();
+    let begin = &WORKED[..WORKED.find("depth 0").unwrap()];
+    let error = format!("{begin}{depths}end 1").parse::<SizeTable>();
+    assert_eq!(error.unwrap_err().to_string(), "line 6: more than 64 depths");
+}
+
+#[test]
+fn a_site_s_key_is_made_of_name_size_and_index() {
+    // A key stands in files: it must not change.
+    assert_eq!(SiteKey::of("a::b::{{closure}}", 24, 1), SiteKey(0xb336_1aa2_43fc_bc86));
+    let keys = [("a", 1, 0), ("a", 1, 1), ("a", 2, 0), ("b", 1, 0)];
+    let mut keys = keys.map(|(name, size, index)| SiteKey::of(name, size, index));
+    keys.sort();
+    assert!(keys.is_sorted_by(|a, b| a < b), "all different");
+    let (cut, long) = ("a".repeat(SiteKey::NAME_LIMIT), "a".repeat(SiteKey::NAME_LIMIT + 1));
+    assert_eq!(SiteKey::of(&cut, 8, 0), SiteKey::of(&long, 8, 0));
+}
+
+fn factors() -> impl Strategy<Value = Factor> {
+    let place = 0..WORDS as u8;
+    (place.clone(), option::of(place), 1..=Factor::MOST_QUARTERS)
+        .prop_map(|(word, minus, quarters)| Factor { word, minus, quarters })
+}
+
+fn laws(has_depths: bool) -> impl Strategy<Value = Law> {
+    let factors = prop_oneof![
+        Just([None, None]),
+        factors().prop_map(|first| [Some(first), None]),
+        (factors(), factors()).prop_map(|(first, second)| [Some(first), Some(second)]),
+    ];
+    let terms =
+        (0.0..=1e6, factors).prop_map(|(coefficient, factors)| Term { coefficient, factors });
+    let words = vec(terms, 1..=Law::MOST_TERMS).prop_map(Law::Words);
+    if has_depths { prop_oneof![words, Just(Law::ByDepth)].boxed() } else { words.boxed() }
+}
+
+fn depths() -> impl Strategy<Value = Depth> {
+    (any::<u64>(), 0..=Law::MOST, 0.0..10.0, 0..=Law::MOST, 0..=Law::MOST).prop_map(
+        |(tasks, size, spread, strand, work)| Depth {
+            tasks,
+            size: Bytes(size),
+            spread,
+            strand: Bytes(strand),
+            work,
+        },
+    )
+}
+
+fn sites() -> impl Strategy<Value = Site> {
+    let law = || laws(true);
+    let share = || option::of(0.0..=1.0);
+    (
+        (any::<u64>(), ".*", ".*", any::<u64>()),
+        (law(), law(), law(), vec(depths(), 1..5)),
+        (option::of([0.0..9.0, 0.0..9.0]), share(), share()),
+    )
+        .prop_map(|((key, name, source, tasks), (size, strand, work, depths), rest)| {
+            let (error, shared, again) = rest;
+            let key = SiteKey(key);
+            Site { key, name, source, tasks, size, strand, work, error, shared, again, depths }
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_table_that_is_written_and_read_is_the_same(
+        recorded in vec(".*", 0..3),
+        picoseconds in option::of(0.001..1e9),
+        sites in vec(sites(), 0..6),
+    ) {
+        let mut table = SizeTable::new(recorded).with_picoseconds(picoseconds);
+        for site in sites {
+            let _ = table.push(site); // refused where its key is taken
+        }
+        let text = table.to_string();
+        prop_assert_eq!(text.parse::<SizeTable>().unwrap(), table);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC*", line in 0_usize..20, at in 0_usize..60) {
+        let _ = text.parse::<SizeTable>();
+        // Something strange within what is right.
+        let mut lines: Vec<_> = WORKED.lines().map(str::to_owned).collect();
+        if let Some(line) = lines.get_mut(line) {
+            let at = line.floor_char_boundary(at);
+            line.insert_str(at, &text);
+        }
+        if let Ok(table) = lines.join("\n").parse::<SizeTable>() {
+            let _ = table.predict(SiteKey(255), 0, &[u64::MAX; WORDS]);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_cut_off_is_refused(length in 0..WORKED.len() - 1) {
+        prop_assert!(WORKED[..length].parse::<SizeTable>().is_err());
+    }
+}
