@@ -13,26 +13,46 @@ pub type Words = [u64; WORDS];
 pub struct SiteKey(pub u64);
 
 impl SiteKey {
-    /// Most bytes of a type's name that count.
-    pub const NAME_LIMIT: usize = 2048;
+    /// Most bytes of a type's name that are kept. Of a longer one the last
+    /// [`Self::HASH_DIGITS`] bytes of so many are the hash of the whole, in hexadecimal digits.
+    pub const NAME_LIMIT: usize = 1024;
+    /// Digits of the hash at the end of a name that was cut.
+    pub const HASH_DIGITS: usize = 16;
 
-    /// The site of the closures of type `name` (`std::any::type_name`) of `size` bytes that are
-    /// the `index`-th of their fork: `join(a, b)` in one function gives both closures the same
-    /// name.
+    /// The site of the closures of type `name` (`std::any::type_name`, whole or cut as recordings
+    /// cut it) of `size` bytes that are the `index`-th of their fork: `join(a, b)` in one function
+    /// gives both closures the same name.
     ///
-    /// FNV-1a of 64 bits over the name's first [`Self::NAME_LIMIT`] bytes, the size and the index
-    /// (Fowler, Noll & Vo). Time for the length of the name.
+    /// FNV-1a of 64 bits over the name, the size and the index (Fowler, Noll & Vo, 1991). Time for
+    /// the length of the name.
     pub const fn of(name: &str, size: usize, index: u32) -> Self {
-        let name = name.as_bytes();
-        let length = if name.len() < Self::NAME_LIMIT { name.len() } else { Self::NAME_LIMIT };
-        let mut hash = 0xcbf2_9ce4_8422_2325;
-        let mut at = 0;
-        while at < length {
-            hash = with_byte(hash, name[at]);
-            at += 1;
-        }
+        let bytes = name.as_bytes();
+        let hash = if bytes.len() <= Self::NAME_LIMIT {
+            with_bytes(START, bytes, bytes.len())
+        } else {
+            let kept = name.floor_char_boundary(Self::NAME_LIMIT - Self::HASH_DIGITS);
+            let whole = with_bytes(START, bytes, bytes.len());
+            let mut hash = with_bytes(START, bytes, kept);
+            let mut shift = u64::BITS;
+            while shift > 0 {
+                shift -= 4;
+                hash = with_byte(hash, b"0123456789abcdef"[(whole >> shift & 15) as usize]);
+            }
+            hash
+        };
         Self(with_word(with_word(hash, size as u64), index as u64))
     }
+}
+
+const START: u64 = 0xcbf2_9ce4_8422_2325;
+
+const fn with_bytes(mut hash: u64, bytes: &[u8], length: usize) -> u64 {
+    let mut at = 0;
+    while at < length {
+        hash = with_byte(hash, bytes[at]);
+        at += 1;
+    }
+    hash
 }
 
 const fn with_word(mut hash: u64, word: u64) -> u64 {

@@ -63,7 +63,7 @@ impl Term {
 pub enum Law {
     /// The sum of up to [`Law::MOST_TERMS`] terms.
     Words(Vec<Term>),
-    /// The median of the recorded tasks that have as many ancestors of the same site.
+    /// The median of the recorded tasks at the same depth: [`Depth`](super::Depth).
     ByDepth,
 }
 

@@ -17,9 +17,10 @@
 //! end 1
 //! ".parse()?;
 //! let words = [0, 1000, 0, 0, 0, 0, 0, 0];
-//! let found = table.predict(SiteKey(0x3070_a7b8_c9d0_e1f2), 3, &words).unwrap();
+//! let site = table.site(SiteKey(0x3070_a7b8_c9d0_e1f2)).unwrap();
+//! let found = table.predict(site, 3, &words).unwrap();
 //! assert_eq!((found.size, found.strand), (Bytes(8064), Bytes(4096)));
-//! assert_eq!(table.predict(SiteKey(7), 0, &words), None);
+//! assert_eq!(table.site(SiteKey(7)), None);
 //! # Ok::<(), befit_sched::sizes::SizeTableError>(())
 //! ```
 //!
@@ -36,5 +37,5 @@ mod text;
 pub use key::{SiteKey, WORDS, Words};
 pub use law::{Factor, Law, Term};
 pub use rule::known;
-pub use table::{Basis, Depth, Predicted, Site, SizeTable};
+pub use table::{Basis, Depth, Predicted, Site, SiteIndex, SizeTable};
 pub use text::SizeTableError;

@@ -6,7 +6,14 @@ use befit_machine::Bytes;
 
 use super::{Law, SiteKey, SizeTableError, Words, text};
 
-/// The recorded tasks of a site that have the same number of ancestors of that site.
+/// Names a site of one table: its place in [`SizeTable::sites`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SiteIndex(pub u32);
+
+/// The recorded tasks of a site at one depth of the recursion.
+///
+/// A task's depth is the number of forks that enclose it, counted from the nearest spawned task or
+/// the root: 0 for those, one more than its parent's for a half of a `join`.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Depth {
     /// How many there are.
@@ -44,7 +51,7 @@ pub struct Site {
     pub shared: Option<f64>,
     /// The share of a task's bytes that the site's next task at the same depth touches again.
     pub again: Option<f64>,
-    /// By the number of ancestors of the same site; the last entry stands for all deeper tasks too.
+    /// By depth; the last entry stands for all deeper tasks too.
     pub depths: Vec<Depth>,
 }
 
@@ -69,8 +76,7 @@ impl Site {
         }
     }
 
-    /// The sizes of a task of this site with `depth` ancestors of the same site, whose closure
-    /// captures `words`. None where the site knows neither a formula nor depths. O(terms), no
+    /// The sizes of a task of this site at `depth`, whose closure captures `words`. None where the site knows neither a formula nor depths. O(terms), no
     /// allocation.
     pub fn predict(&self, depth: u32, words: &Words) -> Option<Predicted> {
         let last = self.depths.len().checked_sub(1);
@@ -133,7 +139,7 @@ pub struct SizeTable {
     pub(super) recorded: Vec<String>,
     pub(super) picoseconds: Option<f64>,
     pub(super) sites: Vec<Site>,
-    pub(super) index: HashMap<SiteKey, usize>,
+    pub(super) index: HashMap<SiteKey, SiteIndex>,
 }
 
 impl SizeTable {
@@ -169,7 +175,7 @@ impl SizeTable {
         text::check(&site)?;
         match self.index.entry(site.key) {
             Entry::Occupied(_) => return Err(format!("site {:016x} stands twice", site.key.0)),
-            Entry::Vacant(entry) => entry.insert(self.sites.len()),
+            Entry::Vacant(entry) => entry.insert(SiteIndex(self.sites.len() as u32)),
         };
         self.sites.push(site);
         Ok(())
@@ -190,14 +196,14 @@ impl SizeTable {
         &self.sites
     }
 
-    /// What is known of the tasks of a site. Expected O(1).
-    pub fn site(&self, key: SiteKey) -> Option<&Site> {
-        self.index.get(&key).map(|place| &self.sites[*place])
+    /// Which of [`Self::sites`] has this key. Expected O(1); engines keep the result.
+    pub fn site(&self, key: SiteKey) -> Option<SiteIndex> {
+        self.index.get(&key).copied()
     }
 
-    /// As [`Site::predict`], of the site with this key; none where the table does not have it.
-    pub fn predict(&self, key: SiteKey, depth: u32, words: &Words) -> Option<Predicted> {
-        self.site(key)?.predict(depth, words)
+    /// As [`Site::predict`], of one of [`Self::sites`].
+    pub fn predict(&self, site: SiteIndex, depth: u32, words: &Words) -> Option<Predicted> {
+        self.sites.get(site.0 as usize)?.predict(depth, words)
     }
 }
 

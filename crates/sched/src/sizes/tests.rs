@@ -27,23 +27,29 @@ fn read(text: &str) -> SizeTable {
     text.parse().unwrap()
 }
 
+/// What `table` tells of the tasks of its first site.
+fn predict(table: &SizeTable, depth: u32, words: &Words) -> Predicted {
+    table.predict(table.site(SiteKey(255)).unwrap(), depth, words).unwrap()
+}
+
 #[test]
 fn a_task_s_size_follows_its_captured_words() {
     let table = read(WORKED);
-    let found = table.predict(SiteKey(255), 1, &[2, 1000, 7, 16, 0, 0, 0, 0]).unwrap();
+    let found = predict(&table, 1, &[2, 1000, 7, 16, 0, 0, 0, 0]);
     assert_eq!(found.size, Bytes(64 + 16_000 + 3));
     assert_eq!((found.strand, found.work, found.basis), (Bytes(4096), 42_000, Basis::Words));
     // What is absent is 0, and so is a difference below 0; the largest strand is no larger than
     // the task.
-    let found = table.predict(SiteKey(255), 9, &[2, 0, 16, 7, 0, 0, 0, 0]).unwrap();
+    let found = predict(&table, 9, &[2, 0, 16, 7, 0, 0, 0, 0]);
     assert_eq!((found.size, found.strand, found.work), (Bytes(64), Bytes(64), 42_000));
-    assert_eq!(table.predict(SiteKey(254), 0, &[0; WORDS]), None);
+    assert_eq!(table.site(SiteKey(254)), None);
+    assert_eq!(table.predict(SiteIndex(1), 0, &[0; WORDS]), None);
 }
 
 #[test]
 fn where_no_words_tell_the_depth_does_up_to_a_scale() {
     let table = read(&WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", "size by depth"));
-    let size = |depth| table.predict(SiteKey(255), depth, &[0; WORDS]).unwrap();
+    let size = |depth| predict(&table, depth, &[0; WORDS]);
     assert_eq!([0, 1, 50].map(|depth| size(depth).size), [16_000, 8000, 8000].map(Bytes));
     assert_eq!((size(0).basis, size(0).scaled(4.0).size), (Basis::Depth, Bytes(64_000)));
     assert_eq!(size(0).scaled(f64::INFINITY).size, Bytes(Law::MOST));
@@ -53,13 +59,13 @@ fn where_no_words_tell_the_depth_does_up_to_a_scale() {
 #[test]
 fn huge_words_make_the_largest_size_and_no_overflow() {
     let table = read(&WORKED.replace("16 w1", "1000000000000000000 w1^4 w1^4"));
-    let found = table.predict(SiteKey(255), 0, &[u64::MAX; WORDS]).unwrap();
+    let found = predict(&table, 0, &[u64::MAX; WORDS]);
     assert_eq!(found.size, Bytes(Law::MOST));
 }
 
 #[test]
 fn a_declared_size_goes_before_a_learned_one() {
-    let learned = || read(WORKED).predict(SiteKey(255), 0, &[0; WORDS]);
+    let learned = || Some(predict(&read(WORKED), 0, &[0; WORDS]));
     let bytes = |n| Some(Bytes(n));
     assert_eq!(known(bytes(5), None, || unreachable!()), (bytes(5), None));
     assert_eq!(known(None, None, learned), (bytes(64), bytes(64)));
@@ -134,7 +140,12 @@ fn a_site_s_key_is_made_of_name_size_and_index() {
     let mut keys = keys.map(|(name, size, index)| SiteKey::of(name, size, index));
     keys.sort();
     assert!(keys.is_sorted_by(|a, b| a < b), "all different");
-    let (cut, long) = ("a".repeat(SiteKey::NAME_LIMIT), "a".repeat(SiteKey::NAME_LIMIT + 1));
+    // A recording has a longer name than so many bytes as its beginning, whole characters only, and
+    // its hash.
+    let long = format!("{}äz{}", "x".repeat(1007), "y".repeat(90));
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = long.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
+    let cut = format!("{}{hash:016x}", "x".repeat(1007));
     assert_eq!(SiteKey::of(&cut, 8, 0), SiteKey::of(&long, 8, 0));
 }
 
@@ -208,7 +219,7 @@ proptest! {
             line.insert_str(at, &text);
         }
         if let Ok(table) = lines.join("\n").parse::<SizeTable>() {
-            let _ = table.predict(SiteKey(255), 0, &[u64::MAX; WORDS]);
+            let _ = table.predict(SiteIndex(0), 0, &[u64::MAX; WORDS]);
         }
     }
 
