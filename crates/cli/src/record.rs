@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroU64, path::PathBuf};
 
-use befit_lab::Source;
+use befit_lab::{KernelSource, Source};
 use befit_program::Program;
 use clap::Args;
 
@@ -25,6 +25,9 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "N", conflicts_with = "manifest_path")]
     #[arg(value_parser = count::<NonZeroU64>)]
     n: Option<NonZeroU64>,
+    /// The seed of whatever is random in the kernel's input [default: 1]
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    data_seed: Option<u64>,
     /// Record a crate of yours that uses befit or rayon: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
@@ -77,7 +80,7 @@ impl SourceArgs {
             // clap requires one of the two.
             let name = self.kernel.clone().unwrap_or_default();
             let n = self.n.map(NonZeroU64::get);
-            return Source::Kernel { name, n, shrink };
+            return Source::Kernel(KernelSource { name, n, seed: self.data_seed, shrink });
         };
         Source::Crate {
             manifest: manifest.clone(),

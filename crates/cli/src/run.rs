@@ -5,7 +5,7 @@ use std::{
     num::{NonZeroU32, NonZeroU64},
 };
 
-use befit_lab::{NativePlan, NativeSource};
+use befit_lab::{KernelSource, NativePlan, NativeSource};
 use befit_machine::{Machine, MachineError};
 use befit_report::render_native;
 use clap::{Args, ValueEnum};
@@ -40,6 +40,9 @@ pub(crate) struct RunArgs {
     /// The kernel's size, as it counts it: elements, say
     #[arg(long, value_name = "N", conflicts_with = "command", value_parser = count::<NonZeroU64>)]
     n: Option<NonZeroU64>,
+    /// The seed of whatever is random in the kernel's input [default: 1]
+    #[arg(long, value_name = "X", conflicts_with = "command")]
+    data_seed: Option<u64>,
     #[command(flatten)]
     policies: PolicyArgs,
     /// How often each runs
@@ -98,10 +101,11 @@ impl RunArgs {
                 NativeSource::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
             // clap requires one of the two.
-            None => NativeSource::Kernel {
-                name: self.kernel.clone().unwrap_or_default(),
+            None => NativeSource::Kernel(KernelSource {
                 n: self.n.map(NonZeroU64::get),
-            },
+                seed: self.data_seed,
+                ..KernelSource::new(self.kernel.clone().unwrap_or_default())
+            }),
         }
     }
 
@@ -158,7 +162,9 @@ mod tests {
 
     #[test]
     fn a_line_gives_its_source_and_its_plan() {
-        let kernel = |name: &str, n| NativeSource::Kernel { name: name.to_owned(), n };
+        let kernel = |name: &str, n, seed| {
+            NativeSource::Kernel(KernelSource { n, seed, ..KernelSource::new(name) })
+        };
         let arguments = ["--n", "5", "--", "-x"].map(Into::into).to_vec();
         let all = NativePlan {
             schedulers: schedulers(["sb", "ws"]),
@@ -170,11 +176,11 @@ mod tests {
             ..defaults()
         };
         for (line, source, plan) in [
-            ("rrm", kernel("rrm", None), defaults()),
+            ("rrm", kernel("rrm", None, None), defaults()),
             (
-                "rgm --n 5_000 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 --pin never \
-                 --show-output",
-                kernel("rgm", Some(5_000)),
+                "rgm --n 5_000 --data-seed 9 --sched sb,ws --repeats 3 --threads 2 --machine pu:4 \
+                 --pin never --show-output",
+                kernel("rgm", Some(5_000), Some(9)),
                 all,
             ),
             // What follows two dashes is the command, whatever it looks like.

@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
+use befit_lab::{KernelSource, Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
 use befit_machine::Machine;
 use befit_report::render_verified;
 use befit_sched::SchedulerKind;
@@ -17,6 +17,9 @@ use crate::{
     output::OutputArgs,
     progress::Display,
 };
+
+/// The seed of kernels that are given none.
+const DEFAULT_SEED: u64 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +45,12 @@ pub(crate) struct VerifyArgs {
     /// The size of the run that the kernels' work is learnt from; by default a smaller one
     #[arg(long, value_name = "N", requires = "kernels", value_parser = count::<NonZeroU64>)]
     learn_n: Option<NonZeroU64>,
+    /// The seed of whatever is random in the kernels' input [default: 1]
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    data_seed: Option<u64>,
+    /// The same for the run that the kernels' work is learnt from; by default the next seed
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    learn_seed: Option<u64>,
     /// Verify a crate of yours that uses befit, or rayon with befit's rayon-core: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
@@ -157,8 +166,12 @@ impl VerifyArgs {
             let n = self.n.map(NonZeroU64::get).or_else(|| verified_n(&name));
             let smaller = || n.map(|n| learning_n(&name, n));
             let learn = self.learn_n.map(NonZeroU64::get).or_else(smaller);
-            let source = |n| Source::Kernel { name: name.clone(), n, shrink: 1 };
-            VerifyProgram { source: source(n), learn: source(learn) }
+            let seed = self.data_seed;
+            let next = || seed.unwrap_or(DEFAULT_SEED).wrapping_add(1);
+            let learn_seed = Some(self.learn_seed.unwrap_or_else(next));
+            let source =
+                |n, seed| Source::Kernel(KernelSource { n, seed, ..KernelSource::new(&*name) });
+            VerifyProgram { source: source(n, seed), learn: source(learn, learn_seed) }
         };
         names.into_iter().map(program).collect()
     }
@@ -180,16 +193,22 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_all_kernels_are_verified_at_their_verified_size() {
+    fn all_kernels_are_verified_with_work_learnt_at_another_size_and_seed() {
         let programs = parsed("").unwrap().programs();
         assert_eq!(programs.len(), kernels().len());
-        let quicksort = |n, learn| {
-            let of = |n| Source::Kernel { name: "quicksort".to_owned(), n: Some(n), shrink: 1 };
-            VerifyProgram { source: of(n), learn: of(learn) }
+        let quicksort = |n, seed| {
+            let kernel = KernelSource::new("quicksort");
+            Source::Kernel(KernelSource { n: Some(n), seed, ..kernel })
         };
-        assert!(programs.contains(&quicksort(4_000_000, 1_000_000)));
-        let programs = parsed("quicksort --n 5_000 --learn-n 70").unwrap().programs();
-        assert_eq!(programs, [quicksort(5_000, 70)]);
+        for (line, n, seed, learn_n, learn_seed) in [
+            ("", 4_000_000, None, 1_000_000, 2),
+            ("quicksort --n 5_000 --data-seed 3", 5_000, Some(3), 1_250, 4),
+            ("quicksort --n 5_000 --learn-n 70 --learn-seed 8", 5_000, None, 70, 8),
+        ] {
+            let (source, learn) = (quicksort(n, seed), quicksort(learn_n, Some(learn_seed)));
+            let programs = parsed(line).unwrap().programs();
+            assert!(programs.contains(&VerifyProgram { source, learn }), "{line}");
+        }
     }
 
     #[test]

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! ```no_run
-//! use befit_lab::{Seeds, Silent, SimulationPlan, Source, record};
+//! use befit_lab::{KernelSource, Seeds, Silent, SimulationPlan, Source, record};
 //!
-//! let source = Source::Kernel { name: "rrm".to_owned(), n: Some(1_000_000), shrink: 1 };
+//! let source = Source::Kernel(KernelSource { n: Some(1_000_000), ..KernelSource::new("rrm") });
 //! let program = record(&source, false, &Silent)?;
 //! let plan = SimulationPlan {
 //!     machines: vec![befit_machine::Machine::find("xeon-7560")?],
@@ -57,8 +57,8 @@ pub use native::{
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{
-    Source, kernels, learning_n, record, record_all_lines, record_uncalibrated, usual_shrink,
-    verified_n,
+    KernelSource, Source, kernels, learning_n, record, record_all_lines, record_uncalibrated,
+    usual_shrink, verified_n,
 };
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;

@@ -30,18 +30,13 @@ pub use interrupt::Interrupt;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
 
-use crate::{LabError, Progress, Seconds, Source, recording};
+use crate::{KernelSource, LabError, Progress, Seconds, Source, recording};
 
 /// A program to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NativeSource {
     /// A kernel of befit's own.
-    Kernel {
-        /// Its name, one of [`crate::kernels`].
-        name: String,
-        /// Its size; without one, the kernel's default.
-        n: Option<u64>,
-    },
+    Kernel(KernelSource),
     /// Any program that uses befit, as it is.
     Command {
         /// The file to start.
@@ -111,7 +106,7 @@ impl NativeSource {
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n } => recording::native_kernel(name, *n).map(drop),
+            Self::Kernel(kernel) => recording::native_kernel(kernel).map(drop),
             Self::Command { .. } => Ok(()),
         }
     }
@@ -131,8 +126,8 @@ impl NativeProgram {
     /// with befit's rayon-core patched in.
     pub(crate) fn build(source: &Source, progress: &dyn Progress) -> Result<Self, LabError> {
         let (what, (build, arguments)) = match source {
-            Source::Kernel { name, n, .. } => {
-                ("befit's kernels".to_owned(), recording::native_kernel(name, *n)?)
+            Source::Kernel(kernel) => {
+                ("befit's kernels".to_owned(), recording::native_kernel(kernel)?)
             }
             Source::Crate { arguments, .. } => {
                 let build = Build { plain: true, ..source.crate_build() };
@@ -142,7 +137,7 @@ impl NativeProgram {
         progress.building(&what, false);
         let program = build.run().map_err(LabError::Build)?;
         let name = match source {
-            Source::Kernel { .. } => arguments.join(" "),
+            Source::Kernel(_) => arguments.join(" "),
             Source::Crate { .. } => recording::command_line(&program, &arguments),
         };
         let arguments = arguments.into_iter().map(OsString::from).collect();
@@ -210,13 +205,8 @@ impl NativePlan {
         progress: &dyn Progress,
     ) -> Result<NativeProgram, LabError> {
         match source {
-            NativeSource::Kernel { name, n } => {
-                let (build, arguments) = recording::native_kernel(name, *n)?;
-                progress.building("befit's kernels", false);
-                let program = build.run().map_err(LabError::Build)?;
-                let name = arguments.join(" ");
-                let arguments = arguments.into_iter().map(OsString::from).collect();
-                Ok(NativeProgram { program, arguments, name, measured: Measured::Pools })
+            NativeSource::Kernel(kernel) => {
+                NativeProgram::build(&Source::Kernel(kernel.clone()), progress)
             }
             NativeSource::Command { program, arguments } => {
                 let words =

@@ -6,16 +6,37 @@ use befit_record::Build;
 use super::{RecordingJob, checkout};
 use crate::LabError;
 
+/// A kernel of befit's own and its input, or a small model of a large run of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelSource {
+    /// Its name, one of [`kernels`].
+    pub name: String,
+    /// Its size; without one, the kernel's default, divided by `shrink` too.
+    pub n: Option<u64>,
+    /// The seed of whatever is random in its input; without one, the kernel's default.
+    pub seed: Option<u64>,
+    /// By how much the cut-offs, and a default size, are divided; 1 for the kernel itself.
+    pub shrink: u32,
+}
+
+impl KernelSource {
+    /// The kernel `name` with its default input.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), n: None, seed: None, shrink: 1 }
+    }
+}
+
 /// The largest size that is recorded. A recording numbers cache lines with 32 bits; with this many
 /// elements, of 8 to 32 bytes, they are enough for every kernel, and no machine that simulates has
 /// the memory for more.
 const MOST: u64 = 1 << 32;
 
-/// A kernel and the size to run it at.
+/// A kernel and the input to run it on.
 #[derive(Debug)]
 pub(super) struct Chosen {
     kernel: Variant,
     n: u64,
+    seed: Option<u64>,
     shrink: u32,
 }
 
@@ -24,9 +45,9 @@ pub fn kernels() -> Vec<(&'static str, &'static str)> {
     Kernel::ALL.iter().map(|kernel| (kernel.name, kernel.about)).collect()
 }
 
-/// The kernel `name` with cut-offs divided by `shrink`, of size `n`, or of its default size divided
-/// by it.
-pub(super) fn find(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, LabError> {
+/// The kernel that `source` names, if there is one and it can have that size.
+pub(super) fn find(source: &KernelSource) -> Result<Chosen, LabError> {
+    let KernelSource { name, n, seed, shrink } = source;
     let kernel = Variant::find(name).map_err(|error| match error {
         CatalogError::Setting { .. } => LabError::Usage(error.to_string()),
         _ => {
@@ -35,9 +56,10 @@ pub(super) fn find(name: &str, n: Option<u64>, shrink: u32) -> Result<Chosen, La
         }
     })?;
     // Under a name with settings the default size is not divided.
-    let usual = Kernel::find(name).map_or(kernel.kernel.default_n, |k| k.shrunk_n(shrink as usize));
+    let usual =
+        Kernel::find(name).map_or(kernel.kernel.default_n, |k| k.shrunk_n(*shrink as usize));
     match n.unwrap_or(usual as u64) {
-        n @ 1..=MOST => Ok(Chosen { kernel, n, shrink: shrink.max(1) }),
+        n @ 1..=MOST => Ok(Chosen { kernel, n, seed: *seed, shrink: (*shrink).max(1) }),
         n => Err(LabError::Usage(format!(
             "kernel {name} cannot have --n {n}: 1 to {MOST} can be recorded"
         ))),
@@ -104,6 +126,9 @@ impl Chosen {
 
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.kernel.name.clone(), "--n".to_owned(), self.n.to_string()];
+        if let Some(seed) = self.seed {
+            arguments.extend(["--seed".to_owned(), seed.to_string()]);
+        }
         if self.shrink > 1 {
             arguments.extend(["--shrink".to_owned(), self.shrink.to_string()]);
         }
@@ -115,10 +140,14 @@ impl Chosen {
 mod tests {
     use super::*;
 
+    fn source(name: &str, n: Option<u64>, shrink: u32) -> KernelSource {
+        KernelSource { n, shrink, ..KernelSource::new(name) }
+    }
+
     #[test]
     fn an_unknown_kernel_gives_the_known_ones() {
         for shrink in [1, 16] {
-            let error = find("rmm", None, shrink).unwrap_err();
+            let error = find(&source("rmm", None, shrink)).unwrap_err();
             let known = "unknown kernel 'rmm'; known: rrm, rgm, rgm-leaf";
             assert!(error.is_usage() && error.to_string().starts_with(known), "{error}");
         }
@@ -126,14 +155,15 @@ mod tests {
 
     #[test]
     fn a_setting_that_a_kernel_does_not_have_gives_those_it_has() {
-        let error = find("bst:node=21", None, 1).unwrap_err();
+        let error = find(&source("bst:node=21", None, 1)).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("node=20|24"), "{error}");
-        assert_eq!(find("bst:node=24", Some(7), 1).unwrap().arguments()[0], "bst:node=24");
+        assert_eq!(find(&source("bst:node=24", Some(7), 1)).unwrap().arguments()[0], "bst:node=24");
     }
 
     #[test]
     fn a_kernel_has_its_own_size_or_the_given_one_and_a_model_a_part_and_smaller_cut_offs() {
-        let arguments = |name, n, shrink| find(name, n, shrink).unwrap().arguments().join(" ");
+        let arguments =
+            |name, n, shrink| find(&source(name, n, shrink)).unwrap().arguments().join(" ");
         assert_eq!(arguments("rrm", None, 1), "rrm --n 10000000");
         assert_eq!(arguments("rrm", Some(5), 1), "rrm --n 5");
         assert_eq!(arguments("rrm", None, 16), "rrm --n 625000 --shrink 16");
@@ -142,9 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_has_the_given_seed_or_its_own() {
+        let seeded = KernelSource { seed: Some(7), ..source("rgm", Some(5), 1) };
+        assert_eq!(find(&seeded).unwrap().arguments().join(" "), "rgm --n 5 --seed 7");
+    }
+
+    #[test]
     fn a_size_that_cannot_be_recorded_is_refused() {
         for n in [0, MOST + 1, u64::MAX] {
-            let error = find("rrm", Some(n), 1).unwrap_err();
+            let error = find(&source("rrm", Some(n), 1)).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(&n.to_string()), "{error}");
         }
     }

@@ -18,20 +18,13 @@ use befit_record::{Build, RecordOptions};
 
 use crate::{LabError, Progress};
 
-pub use kernels::{kernels, learning_n, usual_shrink, verified_n};
+pub use kernels::{KernelSource, kernels, learning_n, usual_shrink, verified_n};
 
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// A kernel of befit's own, or a small model of a large run of it.
-    Kernel {
-        /// Its name, one of [`crate::kernels`].
-        name: String,
-        /// Its size; without one, the kernel's default, divided too.
-        n: Option<u64>,
-        /// By how much the cut-offs, and a default size, are divided; 1 for the kernel itself.
-        shrink: u32,
-    },
+    /// A kernel of befit's own.
+    Kernel(KernelSource),
     /// A crate of the user's that uses befit, or rayon.
     Crate {
         /// Its Cargo.toml.
@@ -55,7 +48,7 @@ impl Source {
     /// a manifest that is not there.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
-            Self::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink).map(drop),
+            Self::Kernel(kernel) => kernels::find(kernel).map(drop),
             Self::Crate { manifest, .. } if !manifest.is_file() => {
                 let path = manifest.display();
                 Err(LabError::Usage(format!(
@@ -81,9 +74,9 @@ impl Source {
     }
 }
 
-/// The build and the arguments of the kernel `name` at size `n`, without instrumentation.
-pub(crate) fn native_kernel(name: &str, n: Option<u64>) -> Result<(Build, Vec<String>), LabError> {
-    kernels::find(name, n, 1)?.native()
+/// The build and the arguments of a kernel, without instrumentation.
+pub(crate) fn native_kernel(kernel: &KernelSource) -> Result<(Build, Vec<String>), LabError> {
+    kernels::find(kernel)?.native()
 }
 
 /// Part of every key: to be raised when the same instrumented run is to give another recording than
@@ -264,7 +257,7 @@ fn recorded(
 
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
-        Source::Kernel { name, n, shrink } => kernels::find(name, *n, *shrink)?.job(),
+        Source::Kernel(kernel) => kernels::find(kernel)?.job(),
         Source::Crate { arguments, .. } => {
             let build =
                 Build { rayon_core: Some(checkout("compat/rayon-core")), ..source.crate_build() };

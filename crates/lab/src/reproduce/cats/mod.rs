@@ -16,7 +16,7 @@ use self::{
     measure::{Measured, measure},
 };
 use super::{Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table};
-use crate::{LabError, Progress, Source};
+use crate::{KernelSource, LabError, Progress, Source};
 
 /// The paper's machine.
 const MACHINE: &str = "opteron-8380";
@@ -86,7 +86,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
         }
     }
     for (name, n) in figures::CPU_BOUND {
-        let source = Source::Kernel { name: name.to_owned(), n: Some(n), shrink: 1 };
+        let source = Source::Kernel(KernelSource { n: Some(n), ..KernelSource::new(name) });
         let program = request.record(&source, progress)?;
         let measured = measure(&program, &study.machine, study.seeds, progress)?;
         figures::cpu_bound(name, &measured, &mut study.figures);
@@ -172,7 +172,8 @@ impl Study<'_> {
         } else {
             format!("iterations={iterations},element={element}")
         };
-        let source = Source::Kernel { name: format!("{name}:{settings}"), n: Some(n), shrink: 1 };
+        let kernel = KernelSource::new(format!("{name}:{settings}"));
+        let source = Source::Kernel(KernelSource { n: Some(n), ..kernel });
         let program = self.request.record(&source, self.progress)?;
         let measured = measure(&program, &machine, seeds.min(self.seeds), self.progress)?;
         let caches = if machine.name == self.machine.name {

@@ -5,7 +5,7 @@ use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sim::footprint::{Charge, Core, Latencies, Reading, Tasks, in_order};
 
 use crate::{
-    LabError, Progress, Source, Spread,
+    KernelSource, LabError, Progress, Source, Spread,
     parallel::{self, threads},
     record_all_lines,
 };
@@ -29,7 +29,7 @@ pub(super) struct Setup<'a> {
 impl Setup<'_> {
     /// The tasks of a kernel, as users name it.
     pub(super) fn record(&self, kernel: &str, n: u64) -> Result<Tasks, LabError> {
-        let source = Source::Kernel { name: kernel.to_owned(), n: Some(n), shrink: 1 };
+        let source = Source::Kernel(KernelSource { n: Some(n), ..KernelSource::new(kernel) });
         Ok(Tasks::of(&record_all_lines(&source, false, self.progress)?))
     }
 

@@ -28,7 +28,7 @@ use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
 
 use super::{Reproduction, Request};
-use crate::{LabError, Progress, Seeds, SimulationPlan, Source, Summary};
+use crate::{KernelSource, LabError, Progress, Seeds, SimulationPlan, Source, Summary};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
 const MACHINE: &str = "xeon-7560";
@@ -138,7 +138,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
     let threaded = if machine.name == MACHINE { Some(Machine::find(THREADED)?) } else { None };
     let mut programs = Vec::new();
     for name in PROGRAMS {
-        let source = Source::Kernel { name: name.to_owned(), n: None, shrink: SHRINK };
+        let source = Source::Kernel(KernelSource { shrink: SHRINK, ..KernelSource::new(name) });
         programs.push((name, request.record(&source, progress)?));
     }
     let mut lab = Lab {
