@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
-use befit_sim::{Costs, Outcome, Settings};
+use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
     Interval, LabError, Progress, Seeds, Summary,
@@ -29,8 +29,11 @@ pub struct SimulationPlan {
     pub shrink: u32,
 }
 
-/// One simulation: a machine and its settings.
-type Simulation<'a> = (&'a Machine, Settings);
+/// A machine, and the bounds of the program on it.
+type Bounded<'a> = (&'a Machine, Bounds);
+
+/// One simulation.
+type Simulation<'a> = (Bounded<'a>, Settings);
 
 impl SimulationPlan {
     /// Simulates `program` as planned, on as many threads as this process may use cores. The
@@ -60,12 +63,13 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let experiments = self.machines.len() * self.schedulers.len();
+        let machines = self.bounded(program);
+        let experiments = machines.len() * self.schedulers.len();
         let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
         let mut seeds = vec![self.seeds.first(); experiments];
         loop {
             let done: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
-            let simulations = self.simulations(&done, &seeds);
+            let simulations = self.simulations(&machines, &done, &seeds);
             if simulations.is_empty() {
                 break;
             }
@@ -89,22 +93,31 @@ impl SimulationPlan {
     ) -> Result<Vec<R>, LabError> {
         let experiments = self.machines.len() * self.schedulers.len();
         let seeds = vec![self.seeds.first(); experiments];
-        let simulations = self.simulations(&vec![0; experiments], &seeds);
+        let machines = self.bounded(program);
+        let simulations = self.simulations(&machines, &vec![0; experiments], &seeds);
         run(threads(), program, progress, &simulations, take)
+    }
+
+    fn bounded(&self, program: &Program) -> Vec<Bounded<'_>> {
+        self.machines.iter().map(|machine| (machine, Bounds::of(program, machine))).collect()
     }
 
     /// Every experiment's simulations with the seeds after the first `done` up to `seeds`, those of
     /// one experiment together.
-    fn simulations(&self, done: &[u32], seeds: &[u32]) -> Vec<Simulation<'_>> {
+    fn simulations<'a>(
+        &self,
+        machines: &[Bounded<'a>],
+        done: &[u32],
+        seeds: &[u32],
+    ) -> Vec<Simulation<'a>> {
         let options = self.options;
-        let experiments = self
-            .machines
-            .iter()
-            .flat_map(|machine| self.schedulers.iter().map(move |scheduler| (machine, *scheduler)));
+        let experiments = machines.iter().flat_map(|machine| {
+            self.schedulers.iter().map(move |scheduler| (*machine, *scheduler))
+        });
         let ranges =
             done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
         let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
-            let costs = self.costs_on(machine);
+            let costs = self.costs_on(machine.0);
             seeds.map(move |seed| (machine, Settings { scheduler, options, seed, costs }))
         });
         each.collect()
@@ -176,7 +189,8 @@ fn run<R: Send>(
     simulations: &[Simulation<'_>],
     take: impl Fn(&Settings, Outcome) -> R + Sync,
 ) -> Result<Vec<R>, LabError> {
-    let mut machines: Vec<_> = simulations.iter().map(|(machine, _)| &machine.name[..]).collect();
+    let mut machines: Vec<_> =
+        simulations.iter().map(|((machine, _), _)| &machine.name[..]).collect();
     machines.dedup();
     let machines = match &machines[..] {
         [machine] => (*machine).to_owned(),
@@ -186,10 +200,11 @@ fn run<R: Send>(
     let touches = program.total_touches() * simulations.len() as u64;
     progress.simulating(&title, simulations.len(), touches);
     // A touch costs about as much on every machine with as many levels to look into.
-    let weight = |(machine, _): &Simulation<'_>| machine.levels().len() as u64;
-    let run = |(machine, settings): &Simulation<'_>| {
+    let weight = |((machine, _), _): &Simulation<'_>| machine.levels().len() as u64;
+    let run = |((machine, bounds), settings): &Simulation<'_>| {
         let advance = |touches| progress.advance(touches);
-        let outcome = befit_sim::run(program, machine, settings, &advance).map_err(|why| {
+        let outcome = befit_sim::run_within(program, machine, settings, *bounds, &advance);
+        let outcome = outcome.map_err(|why| {
             let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
             LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
         })?;

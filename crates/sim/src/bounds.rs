@@ -12,14 +12,18 @@ use crate::{Outcome, SimError, clock::Ticks, execution::operations_time, work};
 
 /// Work and span of a program on the fastest core of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Bounds {
-    pub(crate) work: Cycles,
-    pub(crate) span: Cycles,
+pub struct Bounds {
+    /// The work T₁.
+    pub work: Cycles,
+    /// The span T∞.
+    pub span: Cycles,
 }
 
 impl Bounds {
-    /// O(tasks and strands).
-    pub(crate) fn of(program: &Program, machine: &Machine) -> Self {
+    /// Those of `program` on `machine`.
+    ///
+    /// Takes time linear in the tasks and strands.
+    pub fn of(program: &Program, machine: &Machine) -> Self {
         let paces = work::cycles_per_operation(program, machine);
         let mut total = Ticks::default();
         // Each open task's time if all that may run at once does.

@@ -31,6 +31,7 @@ mod waits;
 mod wire;
 pub mod work;
 
+pub use bounds::Bounds;
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 
@@ -57,7 +58,24 @@ pub fn run(
     settings: &Settings<impl Policy>,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
-    let bounds = bounds::Bounds::of(program, machine);
+    run_within(program, machine, settings, Bounds::of(program, machine), progress)
+}
+
+/// As [`run`], with the bounds of `program` on `machine` found before: they are the same for all
+/// settings.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_within(
+    program: &Program,
+    machine: &Machine,
+    settings: &Settings<impl Policy>,
+    bounds: Bounds,
+    progress: &dyn Fn(u64),
+) -> Result<Outcome, SimError> {
     let mut outcome = engine::Engine::new(program, machine, settings, progress)?.run()?;
     (outcome.work, outcome.span) = (bounds.work, bounds.span);
     bounds.check(&outcome, machine.workers().len())?;
