@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{BUDGET, Seeds, SimulationPlan};
+use befit_lab::{BUDGET, GivenSizes, Seeds, SimulationPlan};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
 use befit_report::render;
@@ -50,9 +50,10 @@ impl CompareArgs {
         let shrink = self.plan.shrink.unwrap_or_else(|| self.source.usual_shrink());
         let source = self.source.source(shrink);
         source.check()?;
+        let sizes = self.plan.sizes.clone();
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
-            let program = self.source.record(&source, display)?;
+            let program = sizes.give(self.source.record(&source, display)?, display);
             Ok(render(&plan.simulate(&program, display)?, format)?)
         })
     }
@@ -77,11 +78,15 @@ pub(crate) struct SimArgs {
 impl SimArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.plan.shrink.unwrap_or(1);
+        let sizes = self.plan.sizes.clone();
         let plan = self.plan.at(shrink)?;
         let program = Program::load(&self.file).map_err(|e| {
             Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
         })?;
-        self.output.write(|display, format| Ok(render(&plan.simulate(&program, display)?, format)?))
+        self.output.write(|display, format| {
+            let program = sizes.give(program, display);
+            Ok(render(&plan.simulate(&program, display)?, format)?)
+        })
     }
 }
 
@@ -95,6 +100,10 @@ struct PlanArgs {
     machines: Vec<Machine>,
     #[command(flatten)]
     policies: PolicyArgs,
+    /// The sizes that schedulers see: `none`, `declared` (a task that declares none has its
+    /// parent's), or `measured`, each task's footprint in the recording
+    #[arg(long, value_name = "SIZES", default_value_t)]
+    sizes: GivenSizes,
     /// So many seeds for every scheduler [default: 3 to 20, until the 95 % interval of its time
     /// against the first is at most 2 points wide]
     #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]

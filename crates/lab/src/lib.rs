@@ -34,6 +34,7 @@ struct Readme;
 
 mod drawer;
 mod error;
+mod given_sizes;
 mod native;
 mod output;
 mod parallel;
@@ -48,8 +49,10 @@ mod summary;
 mod testing;
 mod verify;
 
+pub use befit_program::SizesFrom;
 pub use drawer::Drawer;
 pub use error::LabError;
+pub use given_sizes::GivenSizes;
 pub use native::{
     ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
     NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,

@@ -157,7 +157,7 @@ impl SimulationPlan {
             let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
                 let (options, costs) = (self.options, self.costs_on(machine));
                 let settings = Settings { scheduler: *scheduler, options, seed: 1, costs };
-                Summary::of(&program.meta().name, machine, &settings, outcomes)
+                Summary::of(program, machine, &settings, outcomes)
             });
             let mut all: Vec<_> = each.collect();
             let Some(first) = all.first().cloned() else { return all };

@@ -259,6 +259,7 @@ impl ProgramBuilder {
             root_declared: self.root_declared,
             tree,
             declared: self.declared.table,
+            sizes_from: Default::default(),
             strands: self.strands,
             costs: self.costs.table,
             places: self.places.names,

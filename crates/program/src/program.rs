@@ -4,7 +4,9 @@ use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::tables::Blobs;
 use crate::tree::{Step, Tree};
-use crate::{Class, ClassId, Declared, Meta, Op, PlaceId, StrandId, TaskId, Work, WorkRun};
+use crate::{
+    Class, ClassId, Declared, Meta, Op, PlaceId, SizesFrom, StrandId, TaskId, Work, WorkRun,
+};
 
 /// A strand, by the index of what it shares with strands like it.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,7 @@ pub struct Program {
     pub(crate) tree: Tree,
     /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
+    pub(crate) sizes_from: SizesFrom,
     pub(crate) strands: Vec<Strand>,
     pub(crate) costs: Vec<Cost>,
     pub(crate) places: Vec<Box<str>>,
@@ -77,7 +80,8 @@ impl Program {
         self.tree.serial()
     }
 
-    /// The sizes that a task declares. Constant time.
+    /// The sizes that a task declares, or has from elsewhere ([`Program::with_sizes`]). Constant
+    /// time.
     pub fn declared(&self, task: TaskId) -> Declared {
         if task == TaskId(0) {
             self.root_declared

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use befit_lab::{Interval, Spread, Summary};
+use befit_lab::{Interval, SizesFrom, Spread, Summary};
 use befit_machine::Lines;
 
 use crate::{
@@ -51,6 +51,9 @@ fn block(block: &[Summary]) -> String {
     );
     let _ = writeln!(text, "{}", bounds(first));
     let _ = writeln!(text, "{}", seeds(block));
+    if let Some(sizes) = sizes(first) {
+        let _ = writeln!(text, "{sizes}");
+    }
     let _ = writeln!(text, "\n{}", time(block));
     if first.levels.len() > 1 {
         let _ = writeln!(text, "\n{}", inner_misses(block));
@@ -72,6 +75,26 @@ fn bounds(of: &Summary) -> String {
         let _ = write!(text, "\nthe program keeps no more than {parallelism:.1} workers busy");
     }
     text
+}
+
+/// Where the tasks' sizes come from, if not from declarations.
+fn sizes(of: &Summary) -> Option<String> {
+    Some(match of.sizes {
+        SizesFrom::Declared if of.sized_tasks > 0 => return None,
+        SizesFrom::Declared => "no task declares a size: each has its parent's".to_owned(),
+        SizesFrom::Nowhere => "no sizes: what tasks declare is ignored".to_owned(),
+        SizesFrom::Measured => {
+            "sizes: each task's footprint, measured in this recording".to_owned()
+        }
+        SizesFrom::Learned => format!("sizes learned from other recordings, {}", share(of)),
+        SizesFrom::LearnedHere => format!("sizes learned from this recording, {}", share(of)),
+    })
+}
+
+/// The share of the tasks that have a size of their own. The root, which is not forked, has none.
+fn share(of: &Summary) -> String {
+    let share = of.sized_tasks as f64 / (of.tasks - 1).max(1) as f64;
+    format!("which {} of the tasks have", percent(share))
 }
 
 /// The number of seeds, and how figures come from them.

@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use befit_counters::{Event, Quantity};
 use befit_lab::{
     ClusterSummary, CountsSummary, Interval, LevelSummary, Measured, NativeResults, NativeSummary,
-    Seconds, Spread, Summary, TiersSummary, WorkerSummary,
+    Seconds, SizesFrom, Spread, Summary, TiersSummary, WorkerSummary,
 };
 use befit_machine::{Cycles, Level, Lines};
 use befit_report::{Format, render, render_native};
@@ -58,7 +58,9 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
             .collect(),
         caches: Vec::new(),
         runs: Vec::new(),
+        sizes: SizesFrom::Declared,
         tasks: 98_765,
+        sized_tasks: 98_764,
         strands: 123_456,
         work: Cycles(4_000_000_000),
         // 200 workers could be busy, or 20.

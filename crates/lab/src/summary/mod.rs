@@ -8,6 +8,7 @@ mod spread;
 use std::{collections::BTreeMap, fmt::Display};
 
 use befit_machine::{Bytes, ClusterId, Cycles, Level, Lines, Machine};
+use befit_program::{Program, SizesFrom};
 use befit_sched::{Breakdown, Options, SchedulerKind};
 use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -37,8 +38,13 @@ pub struct Summary {
     pub options: Options,
     /// The number of seeds.
     pub seeds: u32,
+    /// Where the tasks' sizes come from.
+    #[serde(serialize_with = "text")]
+    pub sizes: SizesFrom,
     /// Tasks of the program, the root included.
     pub tasks: u64,
+    /// Those of them that have a size of their own.
+    pub sized_tasks: u64,
     /// Strands of the program.
     pub strands: u64,
     /// The program's work T₁ on the machine, as [`Outcome::work`].
@@ -138,12 +144,13 @@ impl Summary {
     /// Puts the outcomes of the seeds together, which are in the order of the seeds; `None` of no
     /// outcomes. The seed in `settings` does not matter. Ratios are not known yet.
     pub(crate) fn of(
-        command: &str,
+        program: &Program,
         machine: &Machine,
         settings: &Settings,
         outcomes: &[Outcome],
     ) -> Option<Self> {
         let first = outcomes.first()?;
+        let command = &program.meta().name;
         let lines = |get: fn(&Outcome) -> Lines| Spread::of(outcomes.iter().map(get));
         let count = |get: fn(&Outcome) -> u64| Spread::of(outcomes.iter().map(get));
         let levels = first.levels.iter().enumerate().map(|(i, counts)| {
@@ -170,7 +177,9 @@ impl Summary {
             scheduler: settings.scheduler,
             options: settings.options,
             seeds: outcomes.len() as u32,
+            sizes: program.sizes_from(),
             tasks: first.tasks,
+            sized_tasks: u64::from(program.sized_tasks()),
             strands: first.strands,
             work: first.work,
             span: first.span,

@@ -335,6 +335,7 @@ impl Loading {
             root_declared: self.root_declared,
             tree,
             declared: self.declared,
+            sizes_from: Default::default(),
             strands: self.strands,
             costs: self.costs,
             places: self.places,

@@ -1,0 +1,120 @@
+//! Other sizes than a program's tasks declare.
+
+use std::fmt;
+
+use crate::tables::Interner;
+use crate::{Declared, Program, TaskId};
+
+/// Where the sizes of a program's tasks come from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum SizesFrom {
+    /// The tasks declare them.
+    #[default]
+    Declared,
+    /// There are none: what tasks declare is ignored.
+    Nowhere,
+    /// Each task's footprint in this recording.
+    Measured,
+    /// A table that was learned from recordings, for the tasks that declare none.
+    Learned,
+    /// A table that was learned from this recording, likewise.
+    LearnedHere,
+}
+
+impl SizesFrom {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Nowhere => "none",
+            Self::Measured => "measured",
+            Self::Learned => "learned",
+            Self::LearnedHere => "learned-here",
+        }
+    }
+}
+
+impl fmt::Display for SizesFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Program {
+    /// The same program, of which each task has the sizes that `of` returns. The root task has
+    /// none: it is not forked, so no scheduler places it.
+    ///
+    /// From then on [`Program::declared`] returns these sizes. A file keeps them, but not where
+    /// they come from. Expected time linear in the number of tasks; 4 bytes a task, and 32 for each
+    /// pair of sizes that differs from all others.
+    #[must_use]
+    pub fn with_sizes(
+        mut self,
+        from: SizesFrom,
+        mut of: impl FnMut(&Self, TaskId) -> Declared,
+    ) -> Self {
+        let mut table = Interner::default();
+        let indices = (0..self.tasks()).map(|task| match task {
+            0 => Some(Declared::default()),
+            task => Some(of(&self, TaskId(task))),
+        });
+        // There are fewer pairs than tasks, whose numbers have 32 bits.
+        let indices: Option<Vec<u32>> = indices.map(|sizes| table.intern(sizes?)).collect();
+        self.tree.declared = indices.unwrap_or_default();
+        (self.root_declared, self.declared) = (Declared::default(), table.table);
+        self.sizes_from = from;
+        self
+    }
+
+    /// Where its tasks' sizes come from.
+    pub fn sizes_from(&self) -> SizesFrom {
+        self.sizes_from
+    }
+
+    /// Tasks that have a size of their own, the root included. Time for the number of tasks.
+    pub fn sized_tasks(&self) -> u32 {
+        let sized = (0..self.tasks()).filter(|task| self.declared(TaskId(*task)).size.is_some());
+        sized.count() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::Bytes;
+
+    use super::*;
+    use crate::{Meta, ProgramBuilder, ScopeId};
+
+    fn program() -> Program {
+        let meta = Meta { name: "sizes".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        builder.declare_root(Declared { size: Some(Bytes(1000)), strand: None });
+        for size in [None, Some(Bytes(64)), None] {
+            builder.fork(ScopeId(1), Declared { size, strand: None }).unwrap();
+            builder.work(1, 1, 1);
+            builder.end().unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_program_has_the_sizes_that_it_was_given_and_says_where_they_are_from() {
+        let declared = program();
+        assert_eq!((declared.sizes_from(), declared.sized_tasks()), (SizesFrom::Declared, 2));
+        let of = |task: TaskId| {
+            let size = Some(Bytes(u64::from(task.0) * 100));
+            Declared { size, strand: size }
+        };
+        let given = declared.with_sizes(SizesFrom::Measured, |before, task| {
+            let declares = before.declared(task).size.is_some();
+            if declares { before.declared(task) } else { of(task) }
+        });
+        assert_eq!((given.sizes_from(), given.sized_tasks()), (SizesFrom::Measured, 3));
+        assert_eq!(given.declared(TaskId(0)), Declared::default());
+        assert_eq!(given.declared(TaskId(1)), of(TaskId(1)));
+        assert_eq!(given.declared(TaskId(2)).size, Some(Bytes(64)));
+        assert_eq!(given.declared(TaskId(3)), of(TaskId(3)));
+        let none = given.with_sizes(SizesFrom::Nowhere, |_, _| Declared::default());
+        assert_eq!((none.sizes_from(), none.sized_tasks()), (SizesFrom::Nowhere, 0));
+    }
+}
