@@ -54,6 +54,8 @@
 )]
 
 mod api;
+#[cfg_attr(not(befit_record), allow(dead_code, reason = "threads read no closures yet"))]
+mod captured;
 mod environment;
 mod machine;
 #[cfg(befit_record)]

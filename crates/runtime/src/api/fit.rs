@@ -47,6 +47,9 @@ pub trait Work {
     fn strand(&self) -> Option<usize>;
 
     /// The closure, without what is declared about it.
+    fn closure(&self) -> &Self::Closure;
+
+    /// As [`closure`](Self::closure), by value.
     fn into_closure(self) -> Self::Closure;
 
     /// Does the work on the calling thread.
@@ -77,6 +80,11 @@ where
     #[inline(always)]
     fn strand(&self) -> Option<usize> {
         None
+    }
+
+    #[inline(always)]
+    fn closure(&self) -> &F {
+        self
     }
 
     #[inline(always)]
@@ -158,6 +166,11 @@ where
     #[inline(always)]
     fn strand(&self) -> Option<usize> {
         self.strand
+    }
+
+    #[inline(always)]
+    fn closure(&self) -> &F {
+        &self.work
     }
 
     #[inline(always)]
