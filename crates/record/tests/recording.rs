@@ -304,15 +304,22 @@ fn timed(name: &str, program: &Program) -> Result<Timed, RecordError> {
 #[test]
 fn strands_of_known_length_are_timed_within_a_fifth() {
     let program = program("spins");
-    let timed = timed("spins", &program).unwrap();
-    for (task, milliseconds) in [(2, 2.0), (3, 6.0)] {
-        let [Op::Strand(strand)] = *program.ops(TaskId(task)) else { panic!("one strand") };
-        let found = timed.strands[strand.0 as usize].picoseconds as f64 / 1e9;
-        assert!((0.8..1.2).contains(&(found / milliseconds)), "{found} ms, not {milliseconds}");
-    }
-    let total = timed.total_ps as f64 / 1e9;
-    assert!((8.0..9.6).contains(&total), "{total} ms in all");
-    assert_eq!(timed.regions, 1);
+    let wrong = || {
+        let timed = timed("spins", &program).unwrap();
+        assert_eq!(timed.regions, 1);
+        for (task, milliseconds) in [(2, 2.0), (3, 6.0)] {
+            let [Op::Strand(strand)] = *program.ops(TaskId(task)) else { panic!("one strand") };
+            let found = timed.strands[strand.0 as usize].picoseconds as f64 / 1e9;
+            if !(0.8..1.2).contains(&(found / milliseconds)) {
+                return Some(format!("{found} ms, not {milliseconds}"));
+            }
+        }
+        let total = timed.total_ps as f64 / 1e9;
+        (!(8.0..9.6).contains(&total)).then(|| format!("{total} ms in all"))
+    };
+    // The system may give the processor to others in the middle of every run, but not for long.
+    let tries: Vec<_> = (0..20).map_while(|_| wrong()).collect();
+    assert!(tries.len() < 20, "{tries:?}");
 }
 
 #[test]
