@@ -4,10 +4,12 @@ use crate::class::Places;
 use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
 use crate::program::{Cost, Strand};
+use crate::site::{Origin, OriginTable};
 use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
 use crate::{
-    Begin, Class, Declared, End, Meta, PlaceId, Program, RawTouch, ScopeId, TaskId, TreeError, Work,
+    Begin, Class, Declared, End, Meta, PlaceId, Program, RawTouch, ScopeId, Site, SiteId, Source,
+    TaskId, TreeError, Work,
 };
 
 /// Why the recorded events make no program.
@@ -68,6 +70,10 @@ pub struct ProgramBuilder {
     /// The recorder's scopes, numbered densely in the order in which they are first seen.
     scopes: Interner<u32>,
     declared: Interner<Declared>,
+    origins: OriginTable,
+    sites: Interner<Site>,
+    /// By site.
+    sources: Vec<Option<Source>>,
     encoder: Encoder,
     /// Of the strand that runs, without touches.
     cost: Work,
@@ -91,6 +97,9 @@ impl ProgramBuilder {
             tree: TreeBuilder::default(),
             scopes: Interner::default(),
             declared: Interner::default(),
+            origins: OriginTable::default(),
+            sites: Interner::default(),
+            sources: vec![None],
             encoder: Encoder::new(),
             cost: Work::default(),
             costs: Interner::default(),
@@ -101,8 +110,9 @@ impl ProgramBuilder {
             strands: Vec::new(),
             blobs: BlobTable::default(),
         };
-        // Scope 0 is the whole program's.
+        // Scope 0 is the whole program's; site 0 is unknown.
         builder.scopes.intern(0);
+        builder.sites.intern(Site::default());
         builder
     }
 
@@ -122,7 +132,7 @@ impl ProgramBuilder {
     /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run
     /// out.
     pub fn fork(&mut self, scope: ScopeId, declared: Declared) -> Result<TaskId, BuildError> {
-        self.fork_at(scope, declared, PlaceId(0))
+        self.fork_from(scope, declared, SiteId(0), &[0; 8])
     }
 
     /// The number of the place with this name, for [`fork_at`](Self::fork_at). A name of more than
@@ -132,6 +142,25 @@ impl ProgramBuilder {
     /// When numbers run out.
     pub fn place(&mut self, name: &str) -> Result<PlaceId, BuildError> {
         self.places.intern(name).ok_or(BuildError::TooMany("places"))
+    }
+
+    /// The number of this site, for [`fork_from`](Self::fork_from).
+    ///
+    /// # Errors
+    /// When numbers run out.
+    pub fn site(&mut self, site: Site) -> Result<SiteId, BuildError> {
+        let site = self.sites.intern(site).ok_or(BuildError::TooMany("sites"))?;
+        self.sources.resize(self.sites.table.len(), None);
+        Ok(SiteId(site))
+    }
+
+    /// Tells at which line of the source the tasks of a site are forked. Names are cut to
+    /// [`Source::LIMIT`].
+    ///
+    /// # Panics
+    /// When there is no such site.
+    pub fn source(&mut self, site: SiteId, source: Source) {
+        self.sources[site.0 as usize] = Some(source.cut());
     }
 
     /// As [`fork`](Self::fork), of a child whose code is that of `place`.
@@ -144,13 +173,35 @@ impl ProgramBuilder {
         declared: Declared,
         place: PlaceId,
     ) -> Result<TaskId, BuildError> {
+        let site = self.site(Site { place, ..Site::default() })?;
+        self.fork_from(scope, declared, site, &[0; 8])
+    }
+
+    /// As [`fork`](Self::fork), at `site`, of a child whose closure has captured `words`; 0 stands
+    /// for what is absent.
+    ///
+    /// # Errors
+    /// As [`fork`](Self::fork).
+    ///
+    /// # Panics
+    /// When there is no such site.
+    pub fn fork_from(
+        &mut self,
+        scope: ScopeId,
+        declared: Declared,
+        site: SiteId,
+        words: &[u64; 8],
+    ) -> Result<TaskId, BuildError> {
+        let place = self.sites.table[site.0 as usize].place;
         self.end_strand(End::Fork(place))?;
         self.begin = Begin::Task(place);
         self.open.push(place);
         let declared =
             self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
+        let origin = self.origins.intern(&Origin { declared, site, words: *words });
+        let origin = origin.ok_or(BuildError::TooMany("captured words"))?;
         let scope = self.scope(scope)?;
-        Ok(self.tree.fork(scope, declared)?)
+        Ok(self.tree.fork(scope, origin)?)
     }
 
     /// The task that runs ends; its parent goes on.
@@ -260,6 +311,9 @@ impl ProgramBuilder {
             tree,
             declared: self.declared.table,
             sizes_from: Default::default(),
+            origins: self.origins.origins,
+            sites: self.sites.table,
+            sources: self.sources,
             strands: self.strands,
             costs: self.costs.table,
             places: self.places.names,

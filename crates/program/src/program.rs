@@ -2,10 +2,12 @@
 
 use crate::codec::Touches;
 use crate::lines::Spans;
+use crate::site::{Origins, Words};
 use crate::tables::Blobs;
 use crate::tree::{Step, Tree};
 use crate::{
-    Class, ClassId, Declared, Meta, Op, PlaceId, SizesFrom, StrandId, TaskId, Work, WorkRun,
+    Class, ClassId, Declared, Meta, Op, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
+    Work, WorkRun,
 };
 
 /// A strand, by the index of what it shares with strands like it.
@@ -27,7 +29,8 @@ pub(crate) struct Cost {
 ///
 /// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
 /// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
-/// and the different blobs.
+/// the different blobs, and 16 bytes and some for each different combination of declared sizes, site
+/// and captured words.
 ///
 /// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or
 /// strand.
@@ -39,6 +42,11 @@ pub struct Program {
     /// The sizes that tasks other than the root declare; each different pair once.
     pub(crate) declared: Vec<Declared>,
     pub(crate) sizes_from: SizesFrom,
+    pub(crate) origins: Origins,
+    /// The first is unknown.
+    pub(crate) sites: Vec<Site>,
+    /// By site.
+    pub(crate) sources: Vec<Option<Source>>,
     pub(crate) strands: Vec<Strand>,
     pub(crate) costs: Vec<Cost>,
     pub(crate) places: Vec<Box<str>>,
@@ -86,8 +94,39 @@ impl Program {
         if task == TaskId(0) {
             self.root_declared
         } else {
-            self.declared[self.tree.declared[task.0 as usize] as usize]
+            self.declared[self.origins.declared(self.origin(task)) as usize]
         }
+    }
+
+    /// Where a task other than the root was forked, and with what.
+    fn origin(&self, task: TaskId) -> u32 {
+        self.tree.origins[task.0 as usize]
+    }
+
+    /// Where a task was forked; 0 for the root task. Constant time.
+    pub fn site(&self, task: TaskId) -> SiteId {
+        if task == TaskId(0) { SiteId(0) } else { self.origins.site(self.origin(task)) }
+    }
+
+    /// All sites, by [`SiteId`].
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// The line of the program's own source at which tasks were forked: not of a library that forks
+    /// for it. None where it is not known.
+    ///
+    /// # Panics
+    /// When the program has no such site.
+    pub fn source(&self, site: SiteId) -> Option<&Source> {
+        self.sources[site.0 as usize].as_ref()
+    }
+
+    /// The first words of a task's closure, as plain numbers; 0 where there is none, or it was an
+    /// address. A variable that was captured by reference counts, if it was of a function of the
+    /// recorded region. Constant time.
+    pub fn captured(&self, task: TaskId) -> [u64; 8] {
+        if task == TaskId(0) { Words::default() } else { self.origins.words(self.origin(task)) }
     }
 
     /// The task that forked a task; none forked the root. Constant time.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::site::{Origin, OriginTable};
 use crate::tables::Interner;
 use crate::{Declared, Program, TaskId};
 
@@ -46,22 +47,25 @@ impl Program {
     ///
     /// From then on [`Program::declared`] returns these sizes. A file keeps them, but not where
     /// they come from. Expected time linear in the number of tasks; 4 bytes a task, and 32 for each
-    /// pair of sizes that differs from all others.
+    /// pair of sizes that differs from all others, 16 and some with each site and captured words.
     #[must_use]
     pub fn with_sizes(
         mut self,
         from: SizesFrom,
         mut of: impl FnMut(&Self, TaskId) -> Declared,
     ) -> Self {
-        let mut table = Interner::default();
-        let indices = (0..self.tasks()).map(|task| match task {
-            0 => Some(Declared::default()),
-            task => Some(of(&self, TaskId(task))),
+        let mut declared = Interner::default();
+        let mut origins = OriginTable::default();
+        let forked = (1..self.tasks()).map(|task| {
+            let before = self.origins.get(self.tree.origins[task as usize]);
+            let declared = declared.intern(of(&self, TaskId(task)))?;
+            origins.intern(&Origin { declared, ..before })
         });
-        // There are fewer pairs than tasks, whose numbers have 32 bits.
-        let indices: Option<Vec<u32>> = indices.map(|sizes| table.intern(sizes?)).collect();
-        self.tree.declared = indices.unwrap_or_default();
-        (self.root_declared, self.declared) = (Declared::default(), table.table);
+        // There are fewer of each than tasks, whose numbers have 32 bits; the root is not forked.
+        let forked: Option<Vec<u32>> = std::iter::once(Some(0)).chain(forked).collect();
+        self.tree.origins = forked.unwrap_or_default();
+        (self.root_declared, self.declared) = (Declared::default(), declared.table);
+        self.origins = origins.origins;
         self.sizes_from = from;
         self
     }

@@ -42,8 +42,8 @@ fn bytes_after_the_end_are_an_error() {
 fn another_file_or_another_version_says_what_to_do() {
     refused(b"\x7fELF, or whatever else", "not a recorded program");
     let mut newer = file(&small());
-    newer[8] = 3;
-    ["version 3", "reads versions 1 and 2"].iter().for_each(|why| refused(&newer, why));
+    newer[8] = 4;
+    ["version 4", "reads versions 1 to 3"].iter().for_each(|why| refused(&newer, why));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn refused(file: &[u8], why: &str) {
 
 #[test]
 fn hostile_headers_are_refused() {
-    let begin = b"\x89BEFIT\r\n\x02\0\0\0".to_vec();
+    let begin = b"\x89BEFIT\r\n\x03\0\0\0".to_vec();
     let with = |chunk: Vec<u8>| [begin.clone(), chunk].concat();
     refused(&with(chunk(b"META", u32::MAX, b"", b"x", 0)), "length is out of bounds");
     refused(&with(chunk(b"META", 1 << 20, b"", b"x", 0)), "more than 64 times");
@@ -89,29 +89,31 @@ fn sections_in_the_wrong_order_or_number_are_refused() {
         forge(&order.iter().map(|&section| good[section].clone()).collect::<Vec<_>>())
     };
     assert_eq!(
-        all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])[..]).unwrap()),
+        all(&Program::read(&pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])[..]).unwrap()),
         all(&small())
     );
     let without =
-        |section: usize| pick(&(0..11).filter(|&other| other != section).collect::<Vec<_>>());
-    refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), "one chunk of the meta section");
+        |section: usize| pick(&(0..13).filter(|&other| other != section).collect::<Vec<_>>());
+    refused(&pick(&[0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]), "one chunk of the meta section");
     refused(&without(0), "one chunk of the meta section");
-    refused(&pick(&[10]), "there is none");
-    refused(&pick(&[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10]), "must precede");
+    refused(&pick(&[12]), "there is none");
+    refused(&pick(&[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]), "must precede");
     for (section, why) in [
         (1, "outside the touched pages"),
-        (2, "declared size that there is not"),
+        (2, "an origin names a declared size that there is not"),
         (3, "place that there is not"),
-        (4, "more entries than there are classes"),
-        (6, "cost that there is not"),
-        (7, "blob that there is not"),
-        (8, "not as long as the index says"),
-        (9, "the root task does not end"),
-        (10, "cut off"),
+        (4, "site that there is not"),
+        (5, "origin that there is not"),
+        (6, "more entries than there are classes"),
+        (8, "cost that there is not"),
+        (9, "blob that there is not"),
+        (10, "not as long as the index says"),
+        (11, "the root task does not end"),
+        (12, "cut off"),
     ] {
         refused(&without(section), why);
     }
-    assert!(Program::read(&without(5)[..]).unwrap().work_run().is_none());
+    assert!(Program::read(&without(7)[..]).unwrap().work_run().is_none());
 }
 
 /// The sections, with `raw` in the place of what the one with `tag` holds.
@@ -147,6 +149,16 @@ fn sections_that_lie_are_refused() {
         (b"PLAC", &[2, b'x'], "cut off"),
         (b"PLAC", &[0xff, 0xff, 3], "more than 2048 bytes"),
         (b"PLAC", &[1, 0xff], "UTF-8"),
+        (b"SITE", &[9, 8, 0, 0], "a site names a place that there is not"),
+        (b"SITE", &[0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0], "does not fit 32 bits"),
+        (b"SITE", &[0, 8, 0, 2], "unknown kind of source"),
+        (b"SITE", &[0, 8, 0, 1, 0xff, 0x7f], "more than 512 bytes"),
+        (b"SITE", &[0, 8, 0, 1, 1, 0xff, 1, 0], "UTF-8"),
+        (b"SITE", &[0, 8, 0], "cut off"),
+        (b"ORIG", &[9, 0, 0], "declared size that there is not"),
+        (b"ORIG", &[0, 9, 0], "a site that there is not"),
+        (b"ORIG", &[0, 0, 1], "captured words are cut off"),
+        (b"ORIG", &[0, 0, 1, 0], "or 0"),
         (b"CLAS", &[9, 0, 0], "unknown kind"),
         (b"CLAS", &[0, 0, 9], "place that there is not"),
         (b"COST", &[0, 0, 0, 9], "class that there is not"),
@@ -174,7 +186,7 @@ proptest! {
     #[test]
     fn any_bytes_in_any_section_are_an_error_or_a_program(
         events in events(),
-        section in 0..11usize,
+        section in 0..13usize,
         at: prop::sample::Index,
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0..8u8], 1..9),
         cut: bool,
@@ -221,6 +233,8 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         (b"INDX", &[], &[0, 0]),
         (b"COST", &[], &[0, 0, 0, 0]),
         (b"PLAC", &[], &[0]),
+        (b"SITE", &[], &[0, 0, 0, 0]),
+        (b"ORIG", &[], &[0, 0, 0]),
         (b"CLAS", &[], &[0, 0, 0]),
         (b"WORK", &[0; 18], &[0]),
         (b"DECL", &[], &[0]),
@@ -235,7 +249,7 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
     }
     // Lengths that nothing follows.
     let promise =
-        [&b"\x89BEFIT\r\n\x02\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]]
+        [&b"\x89BEFIT\r\n\x03\0\0\0"[..], &chunk(b"META", 1 << 20, b"", &[0; 1 << 20], 0)[..100]]
             .concat();
     assert!(held(&promise) < 1 << 20, "{}", held(&promise));
 }

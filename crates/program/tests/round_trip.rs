@@ -4,8 +4,8 @@ mod common;
 
 use befit_machine::Bytes;
 use befit_program::{
-    BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, StrandId,
-    TaskId, TreeError, Work,
+    BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, Site, SiteId,
+    StrandId, TaskId, TreeError, Work,
 };
 use common::{all, build, events, file, meta, sections, small, task};
 use proptest::prelude::*;
@@ -195,10 +195,43 @@ fn version_1_stays_as_it_is() {
     assert_eq!(all(&Program::read(&file(&program)[..]).unwrap()), all(&program));
 }
 
-/// Version 2 stays what FORMAT.md says. A change here is a new version.
+/// Version 2 is still read: a program of which only places and classes are known. It is version 3
+/// without two sections and two totals; where that names origins, it names declared sizes.
 #[test]
-fn the_sections_of_version_2_stay_as_they_are() {
-    let expected: [(&[u8; 4], &[u8]); 4] = [
+fn version_2_stays_as_it_is() {
+    let mut sections = sections(&file(&small()));
+    sections.retain(|(tag, _)| ![b"SITE", b"ORIG"].contains(&tag));
+    for (tag, raw) in &mut sections {
+        match &*tag {
+            // Fork, strand, end; twice the same with what is known by then; sync, strand, end.
+            b"TREE" => *raw = vec![3, 0, 2, 0, 0, 7, 1, 2, 1, 0, 7, 1, 2, 1, 0, 5, 2, 0, 0],
+            b"END\0" => raw.truncate(raw.len() - 2),
+            _ => {}
+        }
+    }
+    let mut forged = common::forge(&sections);
+    forged[8] = 2;
+    let program = Program::read(&forged[..]).unwrap();
+    assert_eq!((program.tasks(), program.strands()), (4, 4));
+    assert_eq!((program.sites(), program.source(SiteId(0))), (&[Site::default()][..], None));
+    for task in (0..4).map(TaskId) {
+        assert_eq!((program.site(task), program.captured(task)), (SiteId(0), [0; 8]));
+        assert_eq!(program.declared(task), small().declared(task));
+    }
+    assert_eq!(all(&Program::read(&file(&program)[..]).unwrap()), all(&program));
+}
+
+/// Version 3 stays what FORMAT.md says. A change here is a new version.
+#[test]
+fn the_sections_of_version_3_stay_as_they_are() {
+    let expected: [(&[u8; 4], &[u8]); 7] = [
+        // Place 1, 16 bytes, the first and the third; line 300.
+        (b"SITE", b"\x01\x10\0\0\x01\x10\x01\x01\x0csrc/small.rs\xac\x02\x0asmall::run"),
+        // Words 2 and 4: 40; 1 and 40; 2 and 40, at the third.
+        (b"ORIG", &[0, 1, 0b1_0000, 40, 0, 1, 0b1_0100, 1, 40, 0, 2, 0b1_0100, 2, 40]),
+        // Fork, strand, end; twice the same cost, with origins and blobs of their own; sync, strand,
+        // end.
+        (b"TREE", &[3, 0, 2, 0, 0, 7, 0, 2, 1, 0, 7, 0, 2, 1, 0, 5, 2, 0, 0]),
         (b"PLAC", b"\0\x12small::{{closure}}"),
         // From a task's start to its end; from a sync to the root's end.
         (b"CLAS", &[6, 1, 1, 8, 0, 0]),

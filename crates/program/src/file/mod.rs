@@ -13,7 +13,9 @@ use std::{io, path::PathBuf};
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
 /// The version that is written.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The version without sites, which is read, too.
+const WITHOUT_SITES: u32 = 2;
 /// The version without places, which is read, too.
 const WITHOUT_PLACES: u32 = 1;
 
@@ -37,7 +39,7 @@ pub enum ReadError {
     /// It is of another version.
     #[error(
         "the program is in version {0} of the file format; this befit reads versions \
-         {WITHOUT_PLACES} and {VERSION}: record it again, or use a newer befit"
+         {WITHOUT_PLACES} to {VERSION}: record it again, or use a newer befit"
     )]
     Version(u32),
     /// It ends too early.
@@ -90,6 +92,10 @@ enum Section {
     Declared,
     /// The names of places.
     Places,
+    /// Where tasks are forked.
+    Sites,
+    /// What is known of tasks where they are forked.
+    Origins,
     /// The classes of strands.
     Classes,
     /// How long the operations of each class take.
@@ -108,11 +114,13 @@ enum Section {
 
 impl Section {
     /// All in order, each with its tag in a chunk's header and its name in messages.
-    const ALL: [(Self, [u8; 4], &'static str); 11] = [
+    const ALL: [(Self, [u8; 4], &'static str); 13] = [
         (Self::Meta, *b"META", "meta"),
         (Self::Spans, *b"SPAN", "spans"),
         (Self::Declared, *b"DECL", "declared"),
         (Self::Places, *b"PLAC", "places"),
+        (Self::Sites, *b"SITE", "sites"),
+        (Self::Origins, *b"ORIG", "origins"),
         (Self::Classes, *b"CLAS", "classes"),
         (Self::Work, *b"WORK", "work"),
         (Self::Costs, *b"COST", "costs"),

@@ -8,15 +8,19 @@ use std::path::Path;
 use befit_machine::Bytes;
 
 use super::chunk::ChunkReader;
-use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_PLACES};
+use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_PLACES, WITHOUT_SITES};
 use crate::class::PLACE_LIMIT;
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
 use crate::program::{Cost, Program, Strand};
+use crate::site::{self, Origin, Origins, Words};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
-use crate::{Begin, Class, ClassWork, Declared, End, Meta, PlaceId, ScopeId, Work, WorkRun};
+use crate::{
+    Begin, Class, ClassWork, Declared, End, Meta, PlaceId, ScopeId, Site, SiteId, Source, Work,
+    WorkRun,
+};
 
 impl Program {
     /// [`read`](Self::read)s the file `path`.
@@ -42,7 +46,7 @@ impl Program {
         let version = prelude.strip_prefix(&MAGIC).ok_or(ReadError::NotAProgram)?;
         let truncated = ReadError::Truncated { section: Section::Meta.name(), offset: 0 };
         let version = u32::from_le_bytes(*version.first_chunk().ok_or(truncated)?);
-        if ![WITHOUT_PLACES, VERSION].contains(&version) {
+        if !(WITHOUT_PLACES..=VERSION).contains(&version) {
             return Err(ReadError::Version(version));
         }
 
@@ -89,6 +93,9 @@ pub(super) fn totals(program: &Program, version: u32) -> Vec<u64> {
     if version > WITHOUT_PLACES {
         totals.extend([program.places.len() as u64, program.classes.len() as u64]);
     }
+    if version > WITHOUT_SITES {
+        totals.extend([program.sites.len() as u64, program.origins.len() as u64]);
+    }
     totals
 }
 
@@ -104,6 +111,9 @@ struct Loading {
     declared: Vec<Declared>,
     version: u32,
     places: Vec<Box<str>>,
+    sites: Vec<Site>,
+    sources: Vec<Option<Source>>,
+    origins: Origins,
     classes: Vec<Class>,
     work_run: Option<WorkRun>,
     costs: Vec<Cost>,
@@ -111,7 +121,7 @@ struct Loading {
     tree: TreeBuilder,
     strands: Vec<Strand>,
     /// Table entries used so far: a step may name these, or the next one.
-    used_declared: u32,
+    used_origins: u32,
     used_blobs: u32,
     used_costs: u32,
     ended: bool,
@@ -119,7 +129,8 @@ struct Loading {
 
 impl Loading {
     fn new(version: u32) -> Self {
-        let mut new = Self { version, ..Self::default() };
+        let sites = vec![Site::default()];
+        let mut new = Self { version, sites, sources: vec![None], ..Self::default() };
         if version == WITHOUT_PLACES {
             new.places.push("".into());
             new.classes.push(Class::UNKNOWN);
@@ -132,9 +143,13 @@ impl Loading {
         if (section == Section::Meta) != self.meta.is_none() {
             return Err("there must be one chunk of the meta section, the first".into());
         }
-        let is_new = matches!(section, Section::Places | Section::Classes | Section::Work);
-        if is_new && self.version == WITHOUT_PLACES {
-            return Err("version 1 has no such section".into());
+        let since = match section {
+            Section::Places | Section::Classes | Section::Work => WITHOUT_PLACES + 1,
+            Section::Sites | Section::Origins => WITHOUT_SITES + 1,
+            _ => WITHOUT_PLACES,
+        };
+        if self.version < since {
+            return Err(format!("version {} has no such section", self.version));
         }
         if section == Section::Blobs {
             self.blobs.bytes.extend_from_slice(raw);
@@ -145,9 +160,11 @@ impl Loading {
             match section {
                 Section::Meta => self.meta(&mut cursor)?,
                 Section::Spans => self.span(&mut cursor)?,
-                Section::Declared => self.declared.push(declared(&mut cursor)?),
+                Section::Declared => self.declared(&mut cursor)?,
                 Section::Costs => self.cost(&mut cursor)?,
                 Section::Places => self.places.push(text(&mut cursor, PLACE_LIMIT)?.into()),
+                Section::Sites => self.site(&mut cursor)?,
+                Section::Origins => self.origin(&mut cursor)?,
                 Section::Classes => self.class(&mut cursor)?,
                 Section::Work => self.work(&mut cursor)?,
                 Section::Index => self.blob(&mut cursor)?,
@@ -179,13 +196,50 @@ impl Loading {
         Ok(())
     }
 
+    fn declared(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let next = self.declared.len() as u32;
+        self.declared.push(declared(cursor)?);
+        if self.version <= WITHOUT_SITES {
+            // A step names what its child declares, and nothing else.
+            let words = Words::default();
+            self.origins.push(&Origin { declared: next, site: SiteId(0), words });
+        }
+        Ok(())
+    }
+
+    fn site(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let place = index(cursor, self.places.len(), "a site names a place that there is not")?;
+        let bytes = u32::try_from(cursor.varint().ok_or(CUT)?);
+        let bytes = bytes.map_err(|_| "a number does not fit 32 bits")?;
+        let index = cursor.byte().ok_or(CUT)?;
+        self.sites.push(Site { place: PlaceId(place), bytes, index });
+        self.sources.push(match cursor.byte().ok_or(CUT)? {
+            0 => None,
+            1 => Some(Source {
+                file: text(cursor, Source::LIMIT)?.into(),
+                line: u32::try_from(cursor.varint().ok_or(CUT)?)
+                    .map_err(|_| "a number does not fit 32 bits")?,
+                function: text(cursor, Source::LIMIT)?.into(),
+            }),
+            _ => return Err("unknown kind of source".into()),
+        });
+        Ok(())
+    }
+
+    fn origin(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let what = "an origin names a declared size that there is not";
+        let declared = index(cursor, self.declared.len(), what)?;
+        let what = "an origin names a site that there is not";
+        let site = SiteId(index(cursor, self.sites.len(), what)?);
+        let words = site::unpack(cursor).ok_or("captured words are cut off, or 0")?;
+        self.origins.push(&Origin { declared, site, words });
+        Ok(())
+    }
+
     fn class(&mut self, cursor: &mut Cursor) -> Result<(), String> {
         let kinds = cursor.byte().ok_or(CUT)?;
         let mut place = || {
-            let place = cursor.varint().ok_or(CUT)?;
-            let known = usize::try_from(place).is_ok_and(|place| place < self.places.len());
-            let place = u32::try_from(place).ok().filter(|_| known);
-            place.map(PlaceId).ok_or("a class names a place that there is not")
+            index(cursor, self.places.len(), "a class names a place that there is not").map(PlaceId)
         };
         let (first, last) = (place()?, place()?);
         let begin = match kinds % 3 {
@@ -298,9 +352,8 @@ impl Loading {
             _ => {
                 let scope = self.scope(back)?;
                 let back = cursor.varint().ok_or(CUT)?;
-                let declared =
-                    number(&mut self.used_declared, back, self.declared.len(), "declared size")?;
-                self.tree.fork(scope, declared).map_err(|error| error.to_string())?;
+                let origin = number(&mut self.used_origins, back, self.origins.len(), "origin")?;
+                self.tree.fork(scope, origin).map_err(|error| error.to_string())?;
             }
         }
         Ok(())
@@ -336,6 +389,9 @@ impl Loading {
             tree,
             declared: self.declared,
             sizes_from: Default::default(),
+            origins: self.origins,
+            sites: self.sites,
+            sources: self.sources,
             strands: self.strands,
             costs: self.costs,
             places: self.places,
@@ -391,6 +447,12 @@ fn declared(cursor: &mut Cursor) -> Result<Declared, String> {
         if flags & bit == 0 { Ok(None) } else { cursor.varint().map(|n| Some(Bytes(n))).ok_or(CUT) }
     };
     Ok(Declared { size: size(1)?, strand: size(2)? })
+}
+
+/// An index into a table of `len`.
+fn index(cursor: &mut Cursor, len: usize, what: &str) -> Result<u32, String> {
+    let index = u32::try_from(cursor.varint().ok_or(CUT)?).ok();
+    index.filter(|&index| (index as usize) < len).ok_or_else(|| what.into())
 }
 
 /// A name of at most `most` bytes.

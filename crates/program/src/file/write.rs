@@ -8,12 +8,13 @@ use super::{MAGIC, Section, VERSION, WriteError};
 use crate::class::PLACE_LIMIT;
 use crate::lines::PAGE_LINES;
 use crate::program::{Program, Strand};
+use crate::site::{self, Source};
 use crate::tree::Step;
 use crate::varint::{self, LONGEST};
 use crate::{Begin, Class, ClassWork, Declared, End, WorkRun};
 
 /// No record is longer.
-const RECORD: usize = 8 * LONGEST + PLACE_LIMIT;
+const RECORD: usize = 16 * LONGEST + PLACE_LIMIT;
 
 impl Program {
     /// Writes the program in the format that FORMAT.md specifies.
@@ -34,6 +35,19 @@ impl Program {
         })?;
         records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
         records(&mut chunks, Section::Places, &self.places, |out, name| text(out, name))?;
+        // The first is unknown.
+        let sites = self.sites.iter().zip(&self.sources).skip(1);
+        records(&mut chunks, Section::Sites, sites, |out, (site, at)| {
+            varint::put(out, site.place.0.into());
+            varint::put(out, site.bytes.into());
+            out.push(site.index);
+            source(out, at.as_ref());
+        })?;
+        records(&mut chunks, Section::Origins, self.origins.iter(), |out, origin| {
+            varint::put(out, origin.declared.into());
+            varint::put(out, origin.site.0.into());
+            site::pack(out, &origin.words);
+        })?;
         records(&mut chunks, Section::Classes, &self.classes, class)?;
         if let Some(run) = &self.work_run {
             let lines = std::iter::once(None).chain(run.classes.iter().map(Some));
@@ -57,7 +71,7 @@ impl Program {
         for part in self.blobs.bytes.chunks(RAW_LIMIT) {
             chunks.write(Section::Blobs, part)?;
         }
-        let mut numbers = Numbers { scope: 1, declared: 0, blob: 0, cost: 0 };
+        let mut numbers = Numbers { scope: 1, origin: 0, blob: 0, cost: 0 };
         records(&mut chunks, Section::Tree, self.tree.serial(), |out, step| {
             numbers.put(self, out, step)
         })?;
@@ -118,6 +132,15 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
+fn source(out: &mut Vec<u8>, source: Option<&Source>) {
+    out.push(source.is_some().into());
+    if let Some(Source { file, line, function }) = source {
+        text(out, file);
+        varint::put(out, (*line).into());
+        text(out, function);
+    }
+}
+
 fn class(out: &mut Vec<u8>, class: &Class) {
     let begin = match class.begin {
         Begin::Task(_) => 0,
@@ -172,7 +195,7 @@ fn records<W: Write, T>(
 /// one.
 struct Numbers {
     scope: u32,
-    declared: u32,
+    origin: u32,
     blob: u32,
     cost: u32,
 }
@@ -195,7 +218,7 @@ impl Numbers {
             }
             Step::Fork { child, scope } => {
                 varint::put(out, back(&mut self.scope, scope.0) << 2 | 3);
-                varint::put(out, back(&mut self.declared, program.tree.declared[child.0 as usize]));
+                varint::put(out, back(&mut self.origin, program.tree.origins[child.0 as usize]));
             }
         }
     }

@@ -104,8 +104,8 @@ impl Default for TreeBuilder {
             tree: Tree {
                 parents: vec![TaskId(0)],
                 ranges: vec![(0, 0)],
-                // The program keeps the root's own sizes.
-                declared: vec![0],
+                // The root is not forked.
+                origins: vec![0],
                 ..Tree::default()
             },
             pending: Vec::new(),
@@ -125,8 +125,8 @@ impl TreeBuilder {
         self.scopes.len() as u32
     }
 
-    /// Begins a child that declares what stands at `declared` in the program's table.
-    pub(crate) fn fork(&mut self, scope: ScopeId, declared: u32) -> Result<TaskId, TreeError> {
+    /// Begins a child of which is known what stands at `origin` in the program's table.
+    pub(crate) fn fork(&mut self, scope: ScopeId, origin: u32) -> Result<TaskId, TreeError> {
         let task = self.task();
         let child = TaskId(number(self.tree.parents.len(), "tasks")?);
         if !entry(&mut self.scopes, scope)?.fork(child, &self.open) {
@@ -135,7 +135,7 @@ impl TreeBuilder {
         self.pending.push(Op::Fork { child, scope });
         self.tree.parents.push(task);
         self.tree.ranges.push((0, 0));
-        self.tree.declared.push(declared);
+        self.tree.origins.push(origin);
         self.open.push(Open { task: child.0, first: self.pending.len() });
         Ok(child)
     }

@@ -19,8 +19,8 @@ pub(crate) struct Tree {
     pub(crate) parents: Vec<TaskId>,
     /// The range of each task's operations in `ops`.
     ranges: Vec<(u32, u32)>,
-    /// The sizes that each task declares, as an index into the program's table.
-    pub(crate) declared: Vec<u32>,
+    /// What is known of each task where it is forked, as an index into the program's table.
+    pub(crate) origins: Vec<u32>,
     ops: Vec<Op>,
     pub(crate) scopes: u32,
     pub(crate) strands: u32,

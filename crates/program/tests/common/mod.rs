@@ -5,8 +5,8 @@
 
 use befit_machine::Bytes;
 use befit_program::{
-    ClassWork, Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, StrandId, TaskId, Touch,
-    WorkRun,
+    ClassWork, Declared, Meta, Program, ProgramBuilder, RawTouch, ScopeId, Site, Source, StrandId,
+    TaskId, Touch, WorkRun,
 };
 use proptest::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -128,8 +128,17 @@ impl Recorder {
     }
 
     fn child(&mut self, scope: ScopeId, declared: Declared, run: impl FnOnce(&mut Self)) {
-        let place = self.builder.place(&format!("place {}", self.scopes % 3)).unwrap();
-        self.builder.fork_at(scope, declared, place).unwrap();
+        let n = self.scopes;
+        let place = self.builder.place(&format!("place {}", n % 3)).unwrap();
+        let site = Site { place, bytes: 8 * (n % 2), index: (n % 2) as u8 };
+        let site = self.builder.site(site).unwrap();
+        if n % 3 == 1 {
+            let (file, function) = ("src/main.rs".into(), "a::function".into());
+            self.builder.source(site, Source { file, line: n % 4, function });
+        }
+        let word = u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 65).min(63);
+        let words = [0, word, 0, 0, u64::from(n % 5), 0, 0, word];
+        self.builder.fork_from(scope, declared, site, &words).unwrap();
         run(self);
         self.builder.end().unwrap();
     }
@@ -167,12 +176,17 @@ pub(crate) fn file(program: &Program) -> Vec<u8> {
 pub(crate) fn all(program: &Program) -> String {
     let mut all = format!("{:?} {:?}\n", program.meta(), program.stats());
     for task in (0..program.tasks()).map(TaskId) {
+        let site = program.site(task);
         all += &format!(
-            "{:?} {:?} {:?}\n",
+            "{:?} {:?} {site:?} {:?} {:?}\n",
             program.parent(task),
             program.declared(task),
+            program.captured(task),
             program.ops(task)
         );
+        let Site { place, bytes, index } = program.sites()[site.0 as usize];
+        let source = program.source(site);
+        all += &format!("{} {bytes} {index} {source:?}\n", program.place(place));
     }
     for strand in (0..program.strands()).map(StrandId) {
         let class = program.classes()[program.class(strand).0 as usize];
@@ -198,7 +212,13 @@ pub(crate) fn small() -> Program {
     for child in 0..3 {
         let place = builder.place("small::{{closure}}").unwrap();
         let declared = Declared { size: Some(Bytes(640)), strand: None };
-        builder.fork_at(ScopeId(1), declared, place).unwrap();
+        let site = builder.site(Site { place, bytes: 16, index: u8::from(child == 2) }).unwrap();
+        if child == 2 {
+            let (file, function) = ("src/small.rs".into(), "small::run".into());
+            builder.source(site, Source { file, line: 300, function });
+        }
+        let words = [0, 0, child, 0, 40, 0, 0, 0];
+        builder.fork_from(ScopeId(1), declared, site, &words).unwrap();
         (0..40).for_each(|i| builder.touch(1000 + child * 100 + i, child == 1, child == 2));
         builder.touch(1 << 40, true, false);
         builder.work(40, 1, 2);
@@ -249,7 +269,7 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x02\0\0\0".to_vec();
+    let mut file = b"\x89BEFIT\r\n\x03\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.

@@ -1,0 +1,223 @@
+//! Where tasks were forked: their sites, and what their closures had captured.
+//!
+//! A *site* is the type name of a task's closure, the closure's size and its index within the fork,
+//! because `join(a, b)` in one function gives both closures the same name. All three are the same
+//! in an instrumented build and in a plain one. The *captured words* are the first words of the
+//! closure as plain numbers: the length of a slice, the bounds of a range. Together they tell how
+//! large a task is before it runs.
+
+use std::collections::HashMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    PlaceId,
+    varint::{self, Cursor},
+};
+
+/// Names a site: an index into [`Program::sites`](crate::Program::sites). 0 is the unknown one: of
+/// the root task, and of all tasks in a program that was recorded without sites.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct SiteId(pub u32);
+
+/// Where tasks were forked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Site {
+    /// The type of their closures.
+    pub place: PlaceId,
+    /// The size of one, in bytes.
+    pub bytes: u32,
+    /// Which closure of the fork: 0 or 1 of a `join`, 0 of all else.
+    pub index: u8,
+}
+
+/// A line of the program's source.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Source {
+    /// The file, from its package's folder on: `src/main.rs`. At most [`Source::LIMIT`] bytes.
+    pub file: Box<str>,
+    /// The line, from 1.
+    pub line: u32,
+    /// The function, with its crate and modules. At most [`Source::LIMIT`] bytes.
+    pub function: Box<str>,
+}
+
+impl Source {
+    /// Most bytes of either name.
+    pub const LIMIT: usize = 512;
+
+    /// With names that are cut to what a file can hold.
+    pub(crate) fn cut(mut self) -> Self {
+        for name in [&mut self.file, &mut self.function] {
+            if name.len() > Self::LIMIT {
+                *name = name[..name.floor_char_boundary(Self::LIMIT)].into();
+            }
+        }
+        self
+    }
+}
+
+/// How many words of a closure are recorded.
+pub(crate) const WORDS: usize = 8;
+
+/// The captured words of a task; those that are absent are 0.
+pub(crate) type Words = [u64; WORDS];
+
+/// What is known of tasks where they are forked, each different combination once: what they
+/// declare, their site, and their captured words. 16 bytes each, and the words that are not 0.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    rows: Vec<Row>,
+    /// The words of all rows, one after another: a bit for each word that is not 0, then these as
+    /// varints. Nothing where all are 0.
+    words: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// The end of its words in [`Origins::words`].
+    end: u64,
+    /// An index into the table of declared sizes.
+    declared: u32,
+    site: SiteId,
+}
+
+/// What is known of a task where it is forked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    /// An index into the table of declared sizes.
+    pub(crate) declared: u32,
+    pub(crate) site: SiteId,
+    pub(crate) words: Words,
+}
+
+impl Origins {
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn declared(&self, origin: u32) -> u32 {
+        self.rows[origin as usize].declared
+    }
+
+    pub(crate) fn site(&self, origin: u32) -> SiteId {
+        self.rows[origin as usize].site
+    }
+
+    pub(crate) fn words(&self, origin: u32) -> Words {
+        let begin = origin.checked_sub(1).map_or(0, |before| self.rows[before as usize].end);
+        let packed = &self.words[begin as usize..self.rows[origin as usize].end as usize];
+        // They were packed by `push`.
+        if packed.is_empty() {
+            [0; WORDS]
+        } else {
+            unpack(&mut Cursor::new(packed)).unwrap_or_default()
+        }
+    }
+
+    pub(crate) fn push(&mut self, Origin { declared, site, words }: &Origin) {
+        if words.iter().any(|&word| word != 0) {
+            pack(&mut self.words, words);
+        }
+        self.rows.push(Row { end: self.words.len() as u64, declared: *declared, site: *site });
+    }
+
+    pub(crate) fn get(&self, origin: u32) -> Origin {
+        let Row { declared, site, .. } = self.rows[origin as usize];
+        Origin { declared, site, words: self.words(origin) }
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Origin> + '_ {
+        (0..self.rows.len() as u32).map(|origin| self.get(origin))
+    }
+}
+
+/// A byte with a bit for each word that is not 0, the lowest for the first; then these as varints.
+pub(crate) fn pack(out: &mut Vec<u8>, words: &Words) {
+    let set = words.iter().rev().fold(0u8, |bits, &word| bits << 1 | u8::from(word != 0));
+    out.push(set);
+    words.iter().filter(|&&word| word != 0).for_each(|&word| varint::put(out, word));
+}
+
+/// The inverse of [`pack`]; none where it is cut off, or a word that should not be 0 is.
+pub(crate) fn unpack(cursor: &mut Cursor) -> Option<Words> {
+    let set = cursor.byte()?;
+    let mut words = [0; WORDS];
+    for (bit, word) in words.iter_mut().enumerate() {
+        if set >> bit & 1 != 0 {
+            *word = cursor.varint().filter(|&word| word != 0)?;
+        }
+    }
+    Some(words)
+}
+
+/// Finds equal origins while a program is built.
+#[derive(Debug, Default)]
+pub(crate) struct OriginTable {
+    pub(crate) origins: Origins,
+    /// By hash; of different origins with equal hashes, the first.
+    index: HashMap<u64, u32>,
+    last: Option<(Origin, u32)>,
+}
+
+impl OriginTable {
+    /// The index of `origin`; none when 2^32 are in. Expected constant time.
+    pub(crate) fn intern(&mut self, origin: &Origin) -> Option<u32> {
+        if let Some((last, index)) = &self.last
+            && last == origin
+        {
+            return Some(*index);
+        }
+        let next = u32::try_from(self.origins.len()).ok()?;
+        let known = *self.index.entry(hash(origin)).or_insert(next);
+        let index = if known < next && self.origins.get(known) == *origin {
+            known
+        } else {
+            self.origins.push(origin);
+            next
+        };
+        self.last = Some((*origin, index));
+        Some(index)
+    }
+}
+
+fn hash(Origin { declared, site, words }: &Origin) -> u64 {
+    let mut bytes = [0; 8 * (WORDS + 1)];
+    let (chunks, _) = bytes.as_chunks_mut::<8>();
+    let head = u64::from(*declared) << 32 | u64::from(site.0);
+    for (chunk, word) in chunks.iter_mut().zip([head].iter().chain(words)) {
+        *chunk = word.to_le_bytes();
+    }
+    xxh3_64(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn origins() -> impl Strategy<Value = Origin> {
+        let word = prop_oneof![Just(0), 0..4u64, any::<u64>()];
+        (0..3u32, 0..3u32, prop::array::uniform8(word)).prop_map(|(declared, site, words)| Origin {
+            declared,
+            site: SiteId(site),
+            words,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn equal_origins_stand_once_and_come_back(given in prop::collection::vec(origins(), 0..40)) {
+            let mut table = OriginTable::default();
+            let indices: Vec<u32> = given.iter().map(|it| table.intern(it).unwrap()).collect();
+            for (origin, &index) in given.iter().zip(&indices) {
+                prop_assert_eq!(table.origins.get(index), *origin);
+                let first = given.iter().position(|other| other == origin).unwrap();
+                prop_assert_eq!(indices[first], index);
+            }
+            prop_assert!(table.origins.len() <= given.len());
+        }
+    }
+}
