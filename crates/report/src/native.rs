@@ -142,6 +142,13 @@ fn counts(block: &[NativeSummary]) -> String {
     count("\nspawned", |w| w.spawned, false);
     count("tasks\nrun", |w| w.executed, true);
     count("\nanchored", |w| w.anchored, false);
+    // A share of those published and spawned.
+    if block.iter().any(|s| s.total.sized.max > 0) {
+        columns.add("with a\nsize", |(.., did)| {
+            let given = did.published.median + did.spawned.median;
+            percent(if given == 0 { 0.0 } else { did.sized.median as f64 / given as f64 })
+        });
+    }
     // The levels at which anything was stolen.
     let steals = block.iter().flat_map(|s| &s.total.steals).filter(|(_, steals)| steals.max > 0);
     for level in steals.map(|(level, _)| level).collect::<BTreeSet<_>>() {

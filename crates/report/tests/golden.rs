@@ -101,6 +101,7 @@ fn worker(times: u64, space_bounded: bool) -> WorkerSummary {
         forks: native_spread(38 * times),
         published: native_spread(24 * times),
         spawned: native_spread(0),
+        sized: native_spread(if space_bounded { 21 * times } else { 0 }),
         executed: native_spread(20 * times),
         anchored: native_spread(if space_bounded { 4 * times } else { 0 }),
         steals: [("L2", 0), ("L3", 6), ("memory", 11)]

@@ -241,6 +241,7 @@ mod tests {
     fn a_closure_of_any_size_and_alignment_is_read_within_its_bounds() {
         #[repr(align(64))]
         #[derive(Clone, Copy)]
+        #[expect(dead_code, reason = "it is read as a word of the closure")]
         struct Aligned(u64);
         below(&|base| {
             assert_eq!(words(base, &|| ()), [0; WORDS]);

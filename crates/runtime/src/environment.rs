@@ -4,12 +4,12 @@
 //! An empty variable counts as none. [`ThreadPoolBuilder`](crate::ThreadPoolBuilder) has a table of
 //! the variables.
 
-use std::{ffi::OsString, str::FromStr};
+use std::{ffi::OsString, str::FromStr, sync::Arc};
 
 use befit_machine::Machine;
-use befit_sched::{OptionChoices, Options, SchedulerKind};
+use befit_sched::{OptionChoices, Options, SchedulerKind, sizes::SizeTable};
 
-use crate::{Pin, ThreadPoolBuildError};
+use crate::{Pin, ThreadPoolBuildError, learned};
 
 /// Looks variables up: the process's, or a test's.
 pub(crate) struct Environment<L>(pub(crate) L);
@@ -49,6 +49,14 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
             _ => Err(format!("'{text}' is not a whole number from 1 up")),
         })?;
         Ok(said.or_else(|| rayon_threads(&self.0)))
+    }
+
+    /// The sizes of tasks that declare none, from the file that the first call in the process
+    /// names. They only ever change how fast a program is, so a file that cannot be read is a note
+    /// and no error.
+    pub(crate) fn sizes(&self) -> Option<Arc<SizeTable>> {
+        let file = (self.0)("BEFIT_SIZES").filter(|file| !file.is_empty())?;
+        learned::once_from(&file)
     }
 
     /// What the program has chosen, else what the variables say, else defaults.

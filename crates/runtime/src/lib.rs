@@ -54,9 +54,9 @@
 )]
 
 mod api;
-#[cfg_attr(not(befit_record), allow(dead_code, reason = "threads read no closures yet"))]
 mod captured;
 mod environment;
+mod learned;
 mod machine;
 #[cfg(befit_record)]
 mod serial;
@@ -71,6 +71,7 @@ use self::threads as backend;
 pub use befit_machine::{Level, Machine};
 pub use befit_sched::{
     CountSource, Counting, OptionError, Options, SchedulerKind, Subtree, Tiers, WorkerCounts,
+    sizes::{SizeTable, SizeTableError},
 };
 
 pub use self::{

@@ -3,12 +3,15 @@
 #![cfg(not(any(loom, befit_record)))]
 
 use std::{
+    any::type_name,
     path::Path,
     process::{Command, Output},
+    sync::Mutex,
     time::Duration,
 };
 
-use befit::{Options, Pin, SchedulerKind, ThreadPoolBuilder, fit, join};
+use befit::{Options, Pin, SchedulerKind, SizeTable, ThreadPoolBuilder, fit, join};
+use befit_sched::sizes::{Law, Site, SiteKey};
 use serde_json::Value;
 
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
@@ -216,4 +219,94 @@ fn a_process_that_exits_early_has_its_statistics_written() {
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     assert!(file.file_name().unwrap().to_str().unwrap().bytes().any(|b| b.is_ascii_digit()));
     assert_eq!(read(&file)["pools"][0]["ended"], false);
+}
+
+/// Work that declares nothing; tells where it forks.
+fn plain(leaves: usize, tell: &(dyn Fn(SiteKey) + Sync)) -> u64 {
+    fn key<F>(_: &F, index: u32) -> SiteKey {
+        SiteKey::of(type_name::<F>(), size_of::<F>(), index)
+    }
+    if leaves < 2 {
+        return 1;
+    }
+    let (a, b) = (|| plain(leaves / 2, tell), || plain(leaves / 2, tell));
+    tell(key(&a, 0));
+    tell(key(&b, 1));
+    let (a, b) = join(a, b);
+    a + b
+}
+
+/// [`plain`] with a table of its places, as `befit learn` would write it.
+fn plain_sizes() -> String {
+    let places = Mutex::new(Vec::new());
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| plain(2, &|key| places.lock().unwrap().push(key)));
+    let mut table = SizeTable::default();
+    for key in places.into_inner().unwrap() {
+        let law = Law::constant(4096.0);
+        let (size, strand, work) = (law.clone(), law.clone(), law);
+        table.push(Site { size, strand, work, ..Site::new(key, "plain") }).unwrap();
+    }
+    table.to_string()
+}
+
+fn sized_program() {
+    for _ in 0..2 {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert_eq!(pool.install(|| plain(1 << 10, &|_| ())), 1 << 10);
+    }
+}
+
+#[test]
+fn tasks_that_declare_no_size_have_the_one_in_the_file() {
+    if is_program() {
+        return sized_program();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (sizes, stats) = (folder.path().join("plain.sizes"), folder.path().join("stats.json"));
+    std::fs::write(&sizes, plain_sizes()).unwrap();
+    let variables = [("BEFIT_SIZES", &sizes), ("BEFIT_STATS", &stats)];
+    let variables = variables.map(|(name, file)| (name, file.to_str().unwrap()));
+    let output = again(tasks_that_declare_no_size_have_the_one_in_the_file, &variables);
+    let said = succeeded(&output);
+    assert!(!said.contains("befit:"), "{said}");
+    let document = read(&stats);
+    let workers = || document["pools"][0]["workers"].as_array().unwrap().iter();
+    let sum = |field: &str| workers().map(|w| w[field].as_u64().unwrap()).sum::<u64>();
+    assert!(sum("published") > 0);
+    assert_eq!(sum("sized"), sum("published"));
+}
+
+#[test]
+fn a_file_of_sizes_that_cannot_be_read_is_one_line_and_no_error() {
+    if is_program() {
+        return sized_program();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.sizes");
+    let path = file.to_str().unwrap();
+    let cut_off = plain_sizes();
+    let cut_off = &cut_off.as_bytes()[..cut_off.len() - 9];
+    let zeros = vec![0; 3 << 20];
+    for (text, said) in [
+        (Some(&b"some text"[..]), "line 1: "),
+        (Some(cut_off), ""),
+        (Some(b"befit.sizes/1\nsite 7"), "line 2: "),
+        (Some(&zeros), "longer than"),
+        (Some(b"\xff\xfe"), "UTF-8"),
+        (None, "No such file"),
+    ] {
+        match text {
+            Some(text) => std::fs::write(&file, text).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+        let variables = [("BEFIT_SIZES", path)];
+        let output =
+            again(a_file_of_sizes_that_cannot_be_read_is_one_line_and_no_error, &variables);
+        let stderr = succeeded(&output);
+        let lines: Vec<_> = stderr.lines().filter(|line| line.contains("befit:")).collect();
+        let [line] = lines[..] else { panic!("{lines:?}") };
+        assert!(line.starts_with(&format!("befit: BEFIT_SIZES: {path}: ")), "{line}");
+        assert!(line.contains(said) && line.ends_with("; going on without"), "{line}");
+    }
 }

@@ -36,7 +36,7 @@ pub(super) struct Pool {
 /// One worker's figures: counts of type `N` and times of type `T`. They are numbers in a run, and
 /// [`Spread`]s over the repeats.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(bound(deserialize = "N: Deserialize<'de>, T: Deserialize<'de> + Default"))]
+#[serde(bound(deserialize = "N: Deserialize<'de> + Default, T: Deserialize<'de> + Default"))]
 pub struct WorkerFigures<N, T> {
     /// Where its time went, from the first job's start to the last one's end.
     #[serde(rename = "seconds", deserialize_with = "or_none")]
@@ -47,6 +47,9 @@ pub struct WorkerFigures<N, T> {
     pub published: N,
     /// Tasks spawned.
     pub spawned: N,
+    /// Forks published and tasks spawned that had a size of their own, declared or learned.
+    #[serde(default)]
+    pub sized: N,
     /// Tasks that the scheduler gave to it.
     pub executed: N,
     /// Of these, anchored ones.
@@ -128,6 +131,7 @@ impl Worker {
             forks: of(|w| w.forks),
             published: of(|w| w.published),
             spawned: of(|w| w.spawned),
+            sized: of(|w| w.sized),
             executed: of(|w| w.executed),
             anchored: of(|w| w.anchored),
             steals: levels.into_iter().map(steals).collect(),

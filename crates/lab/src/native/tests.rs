@@ -17,7 +17,7 @@ use crate::{LabError, Silent};
 const PROGRAM: &str = r#"#!/bin/sh
 echo "$BEFIT_SCHEDULER" >> "$0.order"
 file=$(echo "$BEFIT_STATS" | sed "s/%p/$$/")
-worker='"published": 2, "spawned": 0, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
+worker='"published": 2, "spawned": 0, "sized": 1, "executed": 3, "anchored": 1, "failed_steals": 4, "sleeps": 5'
 pool='"scheduler": "'$BEFIT_SCHEDULER'", "machine": "m", "threads": 2, "pinned": false,
   "sigma": 0.5, "mu": 0.2, "ended": true, "span_seconds": 1.0'
 one='{"seconds": {"active": 0.5, "add": 0.1, "get": 0.1, "done": 0.1, "idle": 0.2},

@@ -1,9 +1,11 @@
 //! How a pool is set up.
 
-use std::{any::Any, ffi::OsString, fmt};
+use std::{any::Any, ffi::OsString, fmt, sync::Arc};
 
 use befit_machine::Machine;
-use befit_sched::{Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts};
+use befit_sched::{
+    Counting, OptionChoices, Options, Policy, SchedulerKind, WorkerCounts, sizes::SizeTable,
+};
 
 use super::{
     DefaultSpawn, SpawnThread, ThreadPool, ThreadPoolBuildError, max_num_threads, pool::make_global,
@@ -47,6 +49,7 @@ use crate::{
 /// | `BEFIT_NEARNESS` | [`Self::nearness`] | a whole number from 1 up |
 /// | `BEFIT_BRANCHING` | [`Self::branching`] | a whole number from 2 up |
 /// | `BEFIT_BOUNDARY` | [`Self::boundary`] | a whole number |
+/// | `BEFIT_SIZES` | [`Self::sizes`] | a file of learned sizes, read once per process; one that cannot be read is a line on stderr, not an error |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
@@ -62,6 +65,7 @@ pub(crate) struct Settings {
     policy: Option<Box<dyn AnyPolicy>>,
     machine: Option<Machine>,
     options: OptionChoices,
+    sizes: Option<Arc<SizeTable>>,
     pub(crate) wait_policy: WaitPolicy,
     pin: Option<Pin>,
     pub(crate) timed: Option<bool>,
@@ -99,6 +103,7 @@ pub(crate) struct Decided {
     /// A policy of the program's own, in place of the scheduler.
     pub(crate) policy: Option<Box<dyn AnyPolicy>>,
     pub(crate) options: Options,
+    pub(crate) sizes: Option<Arc<SizeTable>>,
     pub(crate) machine: PoolMachine,
     /// The machine is the one that this runs on.
     pub(crate) detected: bool,
@@ -197,6 +202,26 @@ impl<S> ThreadPoolBuilder<S> {
     /// The depth at which subtrees begin (`hws`), in forks from the root; 4 by default.
     pub fn boundary(mut self, boundary: u32) -> Self {
         self.settings.options.choose("boundary", |options| options.boundary = boundary);
+        self
+    }
+
+    /// The sizes of tasks that declare none ([`fit`](crate::fit())), as `befit learn` has found them
+    /// in a recording of the program.
+    ///
+    /// A task whose place in the program the table does not know is taken to be as large as the
+    /// task that forks it, as without a table. Results never depend on sizes. A table costs
+    /// something only where a fork is published, a task spawned, or, under schedulers that place by
+    /// size, a `join` is not inlined: some 100 ns.
+    ///
+    /// ```
+    /// use befit::{SchedulerKind, SizeTable, ThreadPoolBuilder};
+    ///
+    /// let table = SizeTable::default(); // One that knows nothing.
+    /// let builder = ThreadPoolBuilder::new().scheduler(SchedulerKind::Sb).sizes(table);
+    /// assert_eq!(builder.build().unwrap().install(|| befit::join(|| 1, || 2)), (1, 2));
+    /// ```
+    pub fn sizes(mut self, table: SizeTable) -> Self {
+        self.settings.sizes = Some(Arc::new(table));
         self
     }
 
@@ -389,6 +414,7 @@ impl Settings {
         // Only policies that mind places gain what pinning costs on a machine with other programs.
         let usual_pin = if minds_places { Pin::Auto } else { Pin::Never };
         let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin);
+        let sizes = self.sizes.take().or_else(|| environment.sizes());
         let given = decided(self.machine.take(), || environment.machine())?;
         let asked_for = Some(self.num_threads).filter(|threads| *threads > 0);
         let asked_for = decided(asked_for, || environment.threads())?;
@@ -398,7 +424,7 @@ impl Settings {
         let machine = given.map_or(here, PoolMachine::from);
         let threads = asked_for.unwrap_or_else(|| usable.min(machine.workers()));
         let threads = threads.min(max_num_threads());
-        Ok(Decided { scheduler, policy, options, machine, detected, threads, pin })
+        Ok(Decided { scheduler, policy, options, sizes, machine, detected, threads, pin })
     }
 }
 
@@ -419,6 +445,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
             .field("policy", &settings.policy)
             .field("machine", &settings.machine.as_ref().map(|m| &m.name))
             .field("options", &settings.options)
+            .field("sizes", &settings.sizes.as_ref().map(|table| table.sites().len()))
             .field("wait_policy", &settings.wait_policy)
             .field("pin", &settings.pin)
             .field("seed", &settings.seed)

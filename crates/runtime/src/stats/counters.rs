@@ -32,6 +32,10 @@ pub struct WorkerStatistics {
     pub published: u64,
     /// Calls of `spawn`, of scopes or detached.
     pub spawned: u64,
+    /// Of the halves published and the tasks spawned, those that had a size of their own, declared
+    /// or [learned](crate::ThreadPoolBuilder::sizes). All others were taken to be as large as the
+    /// tasks that they came from.
+    pub sized: u64,
     /// Tasks that the scheduler gave to this worker.
     pub executed: u64,
     /// Of these, tasks that the scheduler anchored at a cache.
@@ -60,11 +64,12 @@ impl WorkerStatistics {
     }
 
     /// The counts that are listed by name.
-    pub(super) fn named(&mut self) -> [(&'static str, &mut u64); 7] {
+    pub(super) fn named(&mut self) -> [(&'static str, &mut u64); 8] {
         [
             ("forks", &mut self.forks),
             ("published", &mut self.published),
             ("spawned", &mut self.spawned),
+            ("sized", &mut self.sized),
             ("executed", &mut self.executed),
             ("anchored", &mut self.anchored),
             ("failed_steals", &mut self.failed_steals),
@@ -125,6 +130,7 @@ pub(crate) struct Counters {
     pub(crate) forks: Counter,
     pub(crate) published: Counter,
     pub(crate) spawned: Counter,
+    pub(crate) sized: Counter,
     pub(crate) executed: Counter,
     pub(crate) failed_steals: Counter,
     pub(crate) sleeps: Counter,
@@ -160,6 +166,7 @@ impl Counters {
             forks: self.forks.get(),
             published: self.published.get(),
             spawned: self.spawned.get(),
+            sized: self.sized.get(),
             executed: self.executed.get(),
             anchored: self.anchors().sum(),
             failed_steals: self.failed_steals.get(),

@@ -31,7 +31,8 @@ impl Handle {
         mut settings: Settings,
         mut spawn: impl SpawnThread,
     ) -> Result<Self, ThreadPoolBuildError> {
-        let Decided { scheduler, policy, options, machine, detected, threads, pin } = decided;
+        let Decided { scheduler, policy, options, sizes, machine, detected, threads, pin } =
+            decided;
         let timed = stats::process::wanted()?;
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
@@ -39,7 +40,8 @@ impl Handle {
             Some(policy) => (None, &**policy),
             None => (Some(scheduler), &scheduler),
         };
-        let engine = Engine::new(kind, policy, machine, options, settings.wait_policy, threads);
+        let wait_policy = settings.wait_policy;
+        let engine = Engine::new(kind, policy, machine, options, sizes, wait_policy, threads);
         if !engine.can_wait_as_asked() {
             return Err(ThreadPoolBuildError::WaitPolicy(engine.policy.name()));
         }

@@ -17,6 +17,7 @@ mod loom;
 mod primitive;
 mod registry;
 mod scope;
+mod sizer;
 mod sleep;
 #[cfg(all(test, not(loom)))]
 mod testing;

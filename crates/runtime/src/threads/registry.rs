@@ -25,8 +25,8 @@ use crate::{
     stats::{self, Counters, Statistics},
     threads::{
         engine::{
-            Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, ThreadEnv,
-            sizes_of,
+            About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
+            ThreadEnv,
         },
         latch::{Latch, ThreadLatch},
         primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
@@ -140,12 +140,17 @@ impl Registry {
         W: Work + Send,
         W::Output: Send,
     {
-        let (size, strand) = sizes_of(&work);
-        let root = TaskInfo::root(size, strand);
-        Worker::with_current(|worker| match worker {
-            Some(worker) if Arc::ptr_eq(worker.registry(), self) => work.run(),
-            Some(worker) => self.install_from(worker, root, |_| work.run()),
-            None => self.install_outside(root, |_| work.run()),
+        Worker::with_current(|worker| {
+            if worker.is_some_and(|worker| Arc::ptr_eq(worker.registry(), self)) {
+                return work.run();
+            }
+            // SAFETY: the closure is here.
+            let (size, strand) = unsafe { self.engine.sizes_from_outside(&About::work(&work)) };
+            let root = TaskInfo::root(size, strand);
+            match worker {
+                Some(worker) => self.install_from(worker, root, |_| work.run()),
+                None => self.install_outside(root, |_| work.run()),
+            }
         })
     }
 
@@ -185,6 +190,35 @@ impl Registry {
         latch.wait();
         no_unwind.over();
         job.into_result()
+    }
+
+    /// The sizes that a spawned task goes by, which itself declares `declared`. It is spawned on
+    /// `worker`, or outside this pool.
+    ///
+    /// # Safety
+    /// No other thread has the job before this returns.
+    #[inline]
+    pub(super) unsafe fn spawned_sizes(
+        &self,
+        worker: Option<&Worker>,
+        job: JobRef,
+        declared: Sizes,
+    ) -> Sizes {
+        let mut sizes = declared;
+        if self.engine.sizes.is_some() {
+            // SAFETY: promised by the caller.
+            let about = About { declared, ..unsafe { job.about() } };
+            sizes = match worker {
+                // SAFETY: as above: nobody has run the closure.
+                Some(worker) => unsafe { worker.sizes(&about, 0, 0) },
+                // SAFETY: as above.
+                None => unsafe { self.engine.sizes_from_outside(&about) },
+            };
+        }
+        if let (Some(worker), (Some(_), _)) = (worker, sizes) {
+            worker.counters().sized.bump();
+        }
+        sizes
     }
 
     /// Gives the policy a spawned job: from the calling thread, if it is a worker of this pool, or
@@ -357,7 +391,8 @@ impl Done {
 }
 
 impl<F: FnOnce(&Worker) -> R + Send, R: Send> Install<F, R> {
-    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: Self::execute, about: About::nothing, on_stack: true };
 
     fn new(op: F, done: Done) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! Jobs: pieces of work whose type has been forgotten, so that policies can pass them about.
 
-use std::ptr::NonNull;
+use std::{any::type_name, ptr::NonNull};
 
 use befit_machine::Bytes;
 
@@ -12,17 +12,57 @@ use crate::Work;
 pub(crate) struct JobTable {
     /// See [`JobRef::execute`].
     pub(crate) execute: unsafe fn(NonNull<JobHeader>, ended: &dyn Fn()),
-    /// The task and strand size that the work of a pending fork declares.
-    pub(crate) sizes: unsafe fn(NonNull<JobHeader>) -> Sizes,
+    /// What is known of the work of a job that has not been executed.
+    pub(crate) about: unsafe fn(NonNull<JobHeader>) -> About,
+    /// The job lies on the stack of the thread that waits for it.
+    pub(crate) on_stack: bool,
 }
 
-/// Task and strand size, where declared.
+/// What is known of a task before it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    /// The task and the strand size, where declared.
+    pub(crate) declared: Sizes,
+    /// None for jobs of the library's own.
+    pub(crate) closure: Option<Closure>,
+}
+
+/// Task and strand size, where known.
 pub(crate) type Sizes = (Option<Bytes>, Option<Bytes>);
 
-/// What `work` declares.
-pub(crate) fn sizes_of(work: &impl Work) -> Sizes {
-    let bytes = |n: usize| Bytes(n as u64);
-    (work.size().map(bytes), work.strand().map(bytes))
+/// A closure that is to run as a task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closure {
+    /// The name of its type.
+    pub(crate) name: &'static str,
+    /// Where it lies, and how many bytes it has.
+    pub(crate) at: *const u8,
+    pub(crate) bytes: usize,
+}
+
+impl Closure {
+    /// That is `closure`.
+    pub(crate) fn of<F>(closure: &F) -> Self {
+        let at = std::ptr::from_ref(closure).cast();
+        Self { name: type_name::<F>(), at, bytes: size_of::<F>() }
+    }
+}
+
+impl About {
+    /// Of a job of the library's own, or one whose work is not known yet.
+    pub(crate) const NOTHING: Self = Self { declared: (None, None), closure: None };
+
+    /// See [`JobTable::about`], for such jobs.
+    pub(crate) fn nothing(_: NonNull<JobHeader>) -> Self {
+        Self::NOTHING
+    }
+
+    /// Of a task that does `work`.
+    pub(crate) fn work<W: Work>(work: &W) -> Self {
+        let bytes = |n: usize| Bytes(n as u64);
+        let declared = (work.size().map(bytes), work.strand().map(bytes));
+        Self { declared, closure: Some(Closure::of(work.closure())) }
+    }
 }
 
 /// What every job begins with.
@@ -80,9 +120,22 @@ impl JobRef {
     /// The job has not been executed; the result is used only until it has been.
     pub(crate) unsafe fn lineage(self) -> Lineage {
         // SAFETY: not executed, so it is still there (promised to `new`).
-        let birthplace = unsafe { self.header.as_ref() }.birthplace.get();
-        // SAFETY: it lives until the job has ended (promised to `Birthplace::set`).
-        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace) }
+        let header = unsafe { self.header.as_ref() };
+        let (birthplace, on_stack) = (header.birthplace.get(), header.table.on_stack);
+        // SAFETY: the birthplace lives until the job has ended (promised to `Birthplace::set`); a
+        // job on a stack is forked by the job whose lineage its birthplace is, on that stack.
+        unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace, on_stack) }
+    }
+
+    /// What is known of the work.
+    ///
+    /// # Safety
+    /// The job has not been executed, and no thread can begin to while the result is used.
+    pub(crate) unsafe fn about(self) -> About {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let table = unsafe { self.header.as_ref() }.table;
+        // SAFETY: the table is for this job (promised to `new`), which has not been executed.
+        unsafe { (table.about)(self.header) }
     }
 
     /// Names the place in the program that made the job: jobs of one closure have the same, others

@@ -1,5 +1,5 @@
 //! Which job was forked in which. From it a worker knows what descends from the job that it waits
-//! for (leapfrogging).
+//! for (leapfrogging), and where the variables lie that a closure may have captured by reference.
 
 use std::{cell::Cell, ptr};
 
@@ -20,15 +20,39 @@ impl Ancestor {
 pub(crate) struct Lineage {
     of: Ancestor,
     parent: *const Lineage,
+    /// `of` lies on the stack that `parent` lies on.
+    on_stack: bool,
 }
 
+/// So many ancestors are looked through for variables.
+const NEAREST: usize = 4;
+
 impl Lineage {
-    /// The lineage of what `of` forks; `of` was forked at `parent`.
+    /// The lineage of what `of` forks; `of` was forked at `parent`. `on_stack`: `of` is the address
+    /// of a variable of the thread that waits for it, there.
     ///
     /// # Safety
-    /// `parent` is null or outlives this.
-    pub(crate) unsafe fn new(of: Ancestor, parent: *const Lineage) -> Self {
-        Self { of, parent }
+    /// `parent` is null or outlives this. With `on_stack` and a `parent`, `of` is what it is said to
+    /// be.
+    pub(crate) unsafe fn new(of: Ancestor, parent: *const Lineage, on_stack: bool) -> Self {
+        Self { of, parent, on_stack }
+    }
+
+    /// Whether the eight bytes at `address` belong to the variables of a function that waits for
+    /// this job, or for one of its nearest ancestors: between the fork and the beginning of the job
+    /// that forked it, on the stack of the thread that runs that.
+    pub(crate) fn has_variable(&self, address: usize) -> bool {
+        let mut next = Some(self);
+        for _ in 0..NEAREST {
+            let Some(lineage) = next else { return false };
+            let end = lineage.parent.addr().saturating_sub(size_of::<u64>());
+            if lineage.on_stack && (lineage.of.0..end).contains(&address) {
+                return true;
+            }
+            // SAFETY: null or alive: parents outlive their children (promised to `new`).
+            next = unsafe { lineage.parent.as_ref() };
+        }
+        false
     }
 
     /// Where it was forked.

@@ -9,18 +9,21 @@ mod job;
 mod lineage;
 mod meter;
 
-use std::{fmt, sync::atomic::Ordering::SeqCst};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering::SeqCst},
+};
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind, Stage, Strand,
-    TaskInfo, forks::ForkThresholds,
+    TaskInfo, forks::ForkThresholds, sizes::SizeTable,
 };
 use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
     env::{Random, ThreadEnv},
-    job::{JobHeader, JobRef, JobTable, NoUnwind, Sizes, sizes_of},
+    job::{About, Closure, JobHeader, JobRef, JobTable, NoUnwind, Sizes},
     lineage::{Ancestor, Lineage, LineageRef},
     meter::Meter,
 };
@@ -60,6 +63,10 @@ pub(crate) struct Engine {
     pub(crate) capabilities: Capabilities,
     pub(super) machine: PoolMachine,
     pub(super) options: Options,
+    /// What is known of tasks that declare no size.
+    pub(super) sizes: Option<Arc<SizeTable>>,
+    /// Of a spawned task more must be known than who spawned it: its number, or its size.
+    pub(super) looks_at_spawned: bool,
     wait_policy: WaitPolicy,
     pub(super) threads: usize,
     /// How many threads of the pool stand under each cluster; only the root's number if the policy
@@ -84,6 +91,7 @@ impl Engine {
         policy: &dyn AnyPolicy,
         machine: PoolMachine,
         options: Options,
+        sizes: Option<Arc<SizeTable>>,
         wait_policy: WaitPolicy,
         threads: usize,
     ) -> Self {
@@ -97,11 +105,14 @@ impl Engine {
         } else {
             (policy.build(&machine.counted(), options), vec![threads])
         };
+        let capabilities = policy.capabilities();
         Self {
             kind,
-            capabilities: policy.capabilities(),
+            capabilities,
             policy,
             options,
+            looks_at_spawned: capabilities.sees_forks || sizes.is_some(),
+            sizes,
             wait_policy,
             threads,
             threads_under,

@@ -9,13 +9,13 @@ use std::{
     thread,
 };
 
-use befit_sched::{TaskInfo, forks::SiteId};
+use befit_sched::forks::SiteId;
 
 use super::StealRequests;
 use crate::{
     Work,
     threads::{
-        engine::{Ancestor, JobHeader, JobRef, JobTable, Lineage, Sizes, sizes_of},
+        engine::{About, Ancestor, JobHeader, JobRef, JobTable, Lineage},
         latch::Latch,
         primitive::UnsafeCell,
         worker::Worker,
@@ -52,7 +52,8 @@ pub(crate) struct Frame<W: Work> {
 }
 
 impl<W: Work> Frame<W> {
-    const TABLE: &'static JobTable = &JobTable { execute: execute::<W>, sizes: sizes::<W> };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: execute::<W>, about: about::<W>, on_stack: true };
 
     /// The `join` that makes frames of this type.
     pub(super) fn site() -> SiteId {
@@ -147,16 +148,16 @@ impl PendingFork {
         self.published.with(|published| unsafe { &*published.cast::<Published>() })
     }
 
-    /// The task that this fork is, the second child of `parent`.
+    /// What is known of the task that this fork is, and how many forks enclose it.
     ///
     /// # Safety
     /// `fork` is the start of a live [`Frame`] that has not been published.
-    pub(crate) unsafe fn task(fork: NonNull<Self>, parent: &TaskInfo) -> TaskInfo {
+    pub(crate) unsafe fn about(fork: NonNull<Self>) -> (About, u32) {
         // SAFETY: live.
         let pending = unsafe { fork.as_ref() };
         // SAFETY: the table is for this frame, which is live and whose work has not been taken.
-        let (size, strand) = unsafe { (pending.job.table.sizes)(fork.cast()) };
-        parent.child(1, size, strand)
+        let about = unsafe { (pending.job.table.about)(fork.cast()) };
+        (about, pending.depth + 1)
     }
 }
 
@@ -192,14 +193,14 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
     unsafe { Latch::set(latch) };
 }
 
-/// See [`JobTable::sizes`]; `job` is a `Frame<W>` that has not been published.
-unsafe fn sizes<W: Work>(job: NonNull<JobHeader>) -> Sizes {
+/// See [`JobTable::about`]; `job` is a `Frame<W>` that has not been published.
+unsafe fn about<W: Work>(job: NonNull<JobHeader>) -> About {
     // SAFETY: promised by the caller.
     let frame = unsafe { job.cast::<Frame<W>>().as_ref() };
     frame.work.with(|work| {
         // SAFETY: the work has not been taken, and the caller is its owner.
         let work: &W = unsafe { &*work };
-        sizes_of(work)
+        About::work(work)
     })
 }
 

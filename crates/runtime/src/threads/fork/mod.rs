@@ -22,7 +22,7 @@ pub(crate) use self::{
 };
 use super::{
     current_or_global,
-    engine::{NoUnwind, sizes_of},
+    engine::{About, NoUnwind},
     latch::Latch,
     worker::Worker,
 };
@@ -85,17 +85,24 @@ where
     A::Output: Send,
     B::Output: Send,
 {
-    if A::SIZED || B::SIZED || worker.shows_forks() {
+    if A::SIZED || B::SIZED || worker.looks_at_forks() {
         join_sized(worker, a, b)
     } else {
-        join_pending(worker, a, b, true)
+        join_pending(worker, a, b, None, true)
     }
 }
 
 /// The fork proper: links `b` into the worker's list, runs `a`, and then `b`, unless another thread
-/// has taken it. `may_be_inlined`: both halves may run without forks if they are predicted to take
-/// little time.
-fn join_pending<A, B>(worker: &Worker, a: A, b: B, may_be_inlined: bool) -> (A::Output, B::Output)
+/// has taken it. What the halves fork are children of `tasks`, or of the running task if that is
+/// none. `may_be_inlined`: both halves may run without forks if they are predicted to take little
+/// time.
+fn join_pending<A, B>(
+    worker: &Worker,
+    a: A,
+    b: B,
+    tasks: Option<[&TaskInfo; 2]>,
+    may_be_inlined: bool,
+) -> (A::Output, B::Output)
 where
     A: Work + Send,
     B: Work + Send,
@@ -110,9 +117,10 @@ where
     let mut forked = worker
         .inlined_regions()
         .begin_fork(worker.requests(), may_be_inlined.then(Frame::<B>::site));
-    let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, 0, a))) {
+    let [task_a, task_b] = tasks.map_or([None; 2], |[a, b]| [Some(a), Some(b)]);
+    let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, task_a, a))) {
         Ok(a) => a,
-        Err(panic) => after_a_panic(worker, &frame, panic),
+        Err(panic) => after_a_panic(worker, &frame, task_b, panic),
     };
     forked.first_has_ended();
     if worker.forks().youngest_is_published() {
@@ -123,7 +131,7 @@ where
     let b = unsafe { frame.take_work() };
     // Another worker may have requested a fork: older ones may be private, and `b` may make none.
     worker.serve(0);
-    (a, run_child(worker, 1, b))
+    (a, run_child(worker, task_b, b))
 }
 
 /// The end of a fork whose second half was published.
@@ -139,14 +147,19 @@ fn join_published<A, B: Work>(worker: &Worker, frame: &Frame<B>, a: A) -> (A, B:
 /// The end of a fork whose first half panicked.
 #[cold]
 #[inline(never)]
-fn after_a_panic<B: Work>(worker: &Worker, frame: &Frame<B>, panic: Box<dyn Any + Send>) -> ! {
+fn after_a_panic<B: Work>(
+    worker: &Worker,
+    frame: &Frame<B>,
+    task: Option<&TaskInfo>,
+    panic: Box<dyn Any + Send>,
+) -> ! {
     if worker.forks().youngest_is_published() {
         drop(wait_for(worker, frame));
     } else {
         worker.forks().pop();
         // SAFETY: this is its owner, and it has not been published.
         let b = unsafe { frame.take_work() };
-        drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, 1, b))));
+        drop(catch_unwind(AssertUnwindSafe(|| run_child(worker, task, b))));
     }
     resume_unwind(panic)
 }
@@ -167,12 +180,17 @@ fn wait_for<B: Work>(worker: &Worker, frame: &Frame<B>) -> thread::Result<B::Out
     unsafe { frame.take_result() }
 }
 
-/// Runs a fork's half. Where it declares its size, what it forks is a child of that.
-fn run_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
-    if W::SIZED { run_sized_child(worker, index, work) } else { work.run() }
+/// Runs a fork's half. What it forks is a child of `task`, or of the running task.
+#[inline(always)]
+fn run_child<W: Work>(worker: &Worker, task: Option<&TaskInfo>, work: W) -> W::Output {
+    let Some(task) = task else { return work.run() };
+    let inner = worker.inner_task(task);
+    let _until_return = worker.enter(&inner);
+    work.run()
 }
 
-/// [`join`] where at least one half declares its size, or the policy must see every fork.
+/// [`join`] where at least one half declares its size, or the policy may have to see it although
+/// none does.
 fn join_sized<A, B>(worker: &Worker, a: A, b: B) -> (A::Output, B::Output)
 where
     A: Work + Send,
@@ -181,15 +199,18 @@ where
     B::Output: Send,
 {
     let parent = worker.task();
-    let (task_a, task_b) = (child(parent, 0, &a), child(parent, 1, &b));
+    let (task_a, a_is_sized) = child(worker, parent, 0, &a);
+    let (task_b, b_is_sized) = child(worker, parent, 1, &b);
     if worker.shows_forks()
         || worker.must_be_placed(parent, &task_a)
         || worker.must_be_placed(parent, &task_b)
     {
+        worker.counters().sized.add(u64::from(a_is_sized) + u64::from(b_is_sized));
         return join_placed(worker, parent, (a, task_a), (b, task_b));
     }
-    let may_be_inlined = worker.may_be_inlined(task_a.size.0.max(task_b.size.0));
-    join_pending(worker, a, b, may_be_inlined)
+    let tasks = (a_is_sized || b_is_sized).then_some([&task_a, &task_b]);
+    let may_be_inlined = tasks.is_none_or(|tasks| worker.may_be_inlined(tasks));
+    join_pending(worker, a, b, tasks, may_be_inlined)
 }
 
 /// [`join`] where the policy must place at least one half, or must see both. Both are published at
@@ -245,16 +266,15 @@ where
     }
 }
 
-/// Runs a half that declares its size: what it forks is a child of that task.
-fn run_sized_child<W: Work>(worker: &Worker, index: u32, work: W) -> W::Output {
-    let task = child(worker.task(), index, &work);
-    let inner = worker.inner_task(&task);
-    let _until_return = worker.enter(&inner);
-    work.run()
-}
-
-/// The `index`-th child of `parent`, with what `work` declares.
-fn child<W: Work>(parent: &TaskInfo, index: u32, work: &W) -> TaskInfo {
-    let (size, strand) = sizes_of(work);
-    parent.child(index, size, strand)
+/// The `index`-th child of `parent`, with what is known of `work`; and whether it has a size of its
+/// own.
+fn child<W: Work>(worker: &Worker, parent: &TaskInfo, index: u32, work: &W) -> (TaskInfo, bool) {
+    let about = About::work(work);
+    let (size, strand) = if worker.looks_at_forks() {
+        // SAFETY: the closure is here.
+        unsafe { worker.sizes(&about, index, worker.inlined_regions().depth() + 1) }
+    } else {
+        about.declared
+    };
+    (parent.child(index, size, strand), size.is_some())
 }

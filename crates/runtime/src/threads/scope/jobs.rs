@@ -20,7 +20,7 @@ use crate::{
     BroadcastContext, Work,
     api::Kind,
     threads::{
-        engine::{JobHeader, JobRef, JobTable, sizes_of},
+        engine::{About, Closure, JobHeader, JobRef, JobTable},
         primitive::{Mutex, lock},
         registry::Registry,
         worker::Worker,
@@ -113,7 +113,8 @@ struct ScopeJob<S, F> {
 }
 
 impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
-    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: Self::execute, about: Self::about, on_stack: false };
 
     /// Puts `work` on the heap.
     ///
@@ -129,6 +130,13 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
         // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer
         // is to the whole job; the table is its own.
         unsafe { JobRef::new(header) }
+    }
+
+    /// See [`JobTable::about`]. What the task declares is known where it is spawned.
+    unsafe fn about(job: NonNull<JobHeader>) -> About {
+        // SAFETY: leaked by `into_job`, and not executed.
+        let job = unsafe { job.cast::<Self>().as_ref() };
+        About { closure: Some(Closure::of(&job.work)), ..About::NOTHING }
     }
 
     /// See [`JobRef::execute`].
@@ -157,11 +165,15 @@ impl Registry {
     where
         W: Work<Output = ()> + Send + 'static,
     {
-        let (size, strand) = sizes_of(&work);
-        // A root, even if spawned by a task: it may go on when that task, and its claim on a cache,
-        // has ended.
-        let task = TaskInfo::root(size, strand);
-        self.give(DetachedJob::into_job(work, Arc::clone(self)), |_| task);
+        let declared = About::work(&work).declared;
+        let job = DetachedJob::into_job(work, Arc::clone(self));
+        self.give(job, |worker| {
+            // SAFETY: it is given away only when this has returned.
+            let (size, strand) = unsafe { self.spawned_sizes(worker, job, declared) };
+            // A root, even if spawned by a task: it may go on when that task, and its claim on a
+            // cache, has ended.
+            TaskInfo::root(size, strand)
+        });
     }
 
     /// As [`Self::spawn`], behind what the calling thread has spawned in this way before.
@@ -198,7 +210,8 @@ struct DetachedJob<W> {
 }
 
 impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
-    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: Self::execute, about: Self::about, on_stack: false };
 
     /// Puts `work` on the heap; from now on it keeps the pool running.
     fn into_job(work: W, registry: Arc<Registry>) -> JobRef {
@@ -208,6 +221,12 @@ impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
         // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole
         // job; the table is its own.
         unsafe { JobRef::new(header) }
+    }
+
+    /// See [`JobTable::about`].
+    unsafe fn about(job: NonNull<JobHeader>) -> About {
+        // SAFETY: leaked by `into_job`, and not executed.
+        About::work(&unsafe { job.cast::<Self>().as_ref() }.work)
     }
 
     /// See [`JobRef::execute`].
@@ -238,7 +257,8 @@ unsafe impl Send for Fifo {}
 unsafe impl Sync for Fifo {}
 
 impl Fifo {
-    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: Self::execute, about: About::nothing, on_stack: false };
 
     fn new() -> Self {
         Self { header: JobHeader::new(Self::TABLE), tasks: Mutex::new(VecDeque::new()) }

@@ -68,10 +68,38 @@ impl Base {
 
     /// Gives a counted task to the policy.
     fn give(&self, job: JobRef, size: Option<Bytes>) {
+        self.registry.give(job, |worker| {
+            if self.registry.engine.looks_at_spawned || size.is_some() {
+                // SAFETY: it is given away only when this has returned.
+                unsafe { self.looked_at(worker, job, size) }
+            } else {
+                self.parent_of_spawned(worker).child(0, None, None)
+            }
+        });
+    }
+
+    /// What spawns a task on `worker`, or outside the pool.
+    fn parent_of_spawned<'a>(&'a self, worker: Option<&'a Worker>) -> &'a TaskInfo {
+        worker.map_or(&self.parent, Worker::task)
+    }
+
+    /// The task that `job` is, which is spawned on `worker`, or outside the pool: its number where
+    /// the policy wants to see every one, and its size.
+    ///
+    /// # Safety
+    /// No other thread has the job before this returns.
+    #[inline(never)]
+    unsafe fn looked_at(
+        &self,
+        worker: Option<&Worker>,
+        job: JobRef,
+        size: Option<Bytes>,
+    ) -> TaskInfo {
         let numbered = self.registry.engine.capabilities.sees_forks;
         let index = if numbered { self.spawned.fetch_add(1, Relaxed) } else { 0 };
-        self.registry
-            .give(job, |worker| worker.map_or(&self.parent, Worker::task).child(index, size, None));
+        // SAFETY: promised by the caller.
+        let (size, strand) = unsafe { self.registry.spawned_sizes(worker, job, (size, None)) };
+        self.parent_of_spawned(worker).child(index, size, strand)
     }
 
     /// Keeps the first panic.
@@ -216,8 +244,8 @@ unsafe fn run<S: Kind, R>(
     // By its address the scope is known to its descendants.
     let address = 0u8;
     let known_as = Ancestor::new(&raw const address);
-    // SAFETY: promised by the caller.
-    let lineage = unsafe { Lineage::new(known_as, above) };
+    // SAFETY: promised by the caller; the address is that of a variable of this function.
+    let lineage = unsafe { Lineage::new(known_as, above, true) };
     let scope = S::new(Base {
         registry: Arc::clone(registry),
         parent,

@@ -6,6 +6,7 @@ mod loops;
 mod pools;
 mod scope_in_place;
 mod scopes;
+mod sizes;
 mod tasks;
 mod threads;
 mod yields;

@@ -9,7 +9,7 @@ use super::{Handler, Worker};
 use crate::{
     stats::Phase,
     threads::{
-        engine::{Ancestor, JobHeader, JobRef, JobTable},
+        engine::{About, Ancestor, JobHeader, JobRef, JobTable},
         primitive::{AtomicUsize, Mutex, lock},
     },
 };
@@ -87,7 +87,8 @@ struct Call<F> {
 }
 
 impl<F: FnOnce()> Call<F> {
-    const TABLE: &'static JobTable = &JobTable { execute: Self::execute, sizes: |_| (None, None) };
+    const TABLE: &'static JobTable =
+        &JobTable { execute: Self::execute, about: About::nothing, on_stack: true };
 
     fn table_of(_: &F) -> &'static JobTable {
         Self::TABLE

@@ -8,6 +8,7 @@
 mod mail;
 mod publish;
 mod run;
+mod sizes;
 mod wait;
 
 use std::{
@@ -34,6 +35,7 @@ use crate::{
         },
         latch::Latch,
         scope::HeldCredits,
+        sizer::Sizer,
         sleep::Parker,
     },
 };
@@ -67,6 +69,10 @@ pub(crate) struct Worker {
     task: Cell<*const Running<'static>>,
     /// Under schedulers that place by size.
     thresholds: Option<ForkThresholds>,
+    /// In pools that know sizes of tasks that declare none.
+    sizer: Option<Sizer>,
+    /// The policy may have to see forks that declare no size, at once.
+    looks_at_forks: bool,
     counters: Arc<Counters>,
     /// The job that runs here, as the policy knows it. Null between jobs.
     entry: Cell<*const Entry>,
@@ -89,6 +95,9 @@ pub(crate) struct Worker {
     adopted: bool,
     /// The address on this thread's stack below which it is *deep*: see [`Self::is_deep`].
     deep_below: usize,
+    /// The address on this thread's stack below which all of the program's variables lie that its
+    /// jobs have made.
+    stack_base: Cell<usize>,
     registry: Arc<Registry>,
 }
 
@@ -104,6 +113,9 @@ impl Worker {
             published: Cell::new(0),
             task: Cell::new(ptr::null()),
             thresholds: engine.thresholds(id),
+            sizer: engine.sizes.as_ref().map(|table| Sizer::new(Arc::clone(table))),
+            looks_at_forks: engine.capabilities.sees_forks
+                || (engine.capabilities.places_by_size && engine.sizes.is_some()),
             counters: Arc::clone(&registry.counters[thread]),
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
@@ -119,6 +131,7 @@ impl Worker {
                 || registry.counters[thread].times.are_measured(),
             adopted: false,
             deep_below: stack_pointer().saturating_sub(STACK / DEEP),
+            stack_base: Cell::new(0),
             registry,
         }
     }
@@ -148,6 +161,7 @@ impl Worker {
     pub(crate) fn run_until(&self, stop: &Latch) {
         let no_unwind = NoUnwind;
         let outer = CURRENT.replace(self);
+        self.stack_base.set(stack_pointer());
         self.requests().raise_inline_limit();
         let handlers = &self.registry.handlers;
         if let Some(start) = &handlers.start {
@@ -167,6 +181,7 @@ impl Worker {
     pub(super) fn adopt_this_thread(registry: Arc<Registry>) {
         let worker: &'static Self =
             Box::leak(Box::new(Self { adopted: true, ..Self::new(registry, 0) }));
+        worker.stack_base.set(stack_pointer());
         worker.requests().raise_inline_limit();
         worker.begin_base();
         CURRENT.set(worker);

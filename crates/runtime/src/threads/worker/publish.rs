@@ -2,7 +2,6 @@
 
 use std::ptr::NonNull;
 
-use befit_machine::Bytes;
 use befit_sched::{TaskInfo, forks};
 
 use super::{Handler, Worker};
@@ -16,27 +15,6 @@ use crate::{
 };
 
 impl Worker {
-    /// Whether the policy must decide where `child`, a fork of `parent`, runs.
-    pub(crate) fn must_be_placed(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
-        let Some(thresholds) = &self.thresholds else { return false };
-        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
-            && self.engine().is_shared(parent.anchor)
-    }
-
-    /// Whether a task of `size` bytes may run without forks if it takes little time. Under a policy
-    /// that places by size, what does not befit a private cache may contain forks that the policy
-    /// must see.
-    pub(crate) fn may_be_inlined(&self, size: u64) -> bool {
-        self.thresholds.as_ref().is_none_or(|t| t.may_be_inlined(Bytes(size)))
-    }
-
-    /// Whether the policy must see every fork that the running task makes.
-    pub(crate) fn shows_forks(&self) -> bool {
-        let engine = self.engine();
-        let order = || engine.policy.fork_order(self.task());
-        forks::shows_forks(&engine.capabilities, order, || self.may_share())
-    }
-
     /// Links `fork` into the list of pending forks, and then [serves](Self::serve) requests.
     ///
     /// # Safety
@@ -102,7 +80,11 @@ impl Worker {
         self.count_published(1);
         // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
-        let task = unsafe { PendingFork::task(fork, self.task_of_fork(at)) };
+        let (about, depth) = unsafe { PendingFork::about(fork) };
+        // SAFETY: as above; nobody else has it before it is published, below.
+        let (size, strand) = unsafe { self.sizes(&about, 1, depth) };
+        self.counters().sized.add(u64::from(size.is_some()));
+        let task = self.task_of_fork(at).child(1, size, strand);
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
         // `publish_next` returns each fork once; parker and requests are this worker's; the lineage

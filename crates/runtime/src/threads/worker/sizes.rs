@@ -1,0 +1,66 @@
+//! What a worker knows of the sizes of tasks that are forked on it, and what follows from them.
+
+use befit_sched::{TaskInfo, forks};
+
+use super::Worker;
+use crate::threads::{
+    engine::{About, Sizes},
+    fork::stack_pointer,
+};
+
+impl Worker {
+    /// The sizes that a task goes by that is forked here, the `index`-th of its fork: what it
+    /// declares, else what the pool's table knows; none if it has its parent's. `depth` forks
+    /// enclose it, counted from the nearest spawned task or root.
+    ///
+    /// # Safety
+    /// The closure that `about` names is where it says, and stays so until this returns.
+    #[inline]
+    pub(crate) unsafe fn sizes(&self, about: &About, index: u32, depth: u32) -> Sizes {
+        match &self.sizer {
+            // SAFETY: the closure is there, and so are stacks in use.
+            Some(sizer) => unsafe { sizer.sizes(about, index, depth, |a| self.is_variable(a)) },
+            None => about.declared,
+        }
+    }
+
+    /// Whether the eight bytes at `address` lie where a variable of the program's can lie that the
+    /// running task has captured by reference: on this thread's stack, or in a function that waits
+    /// for the running task elsewhere.
+    fn is_variable(&self, address: usize) -> bool {
+        let end = self.stack_base.get().saturating_sub(size_of::<u64>());
+        // SAFETY: null between jobs; else of the running job, which has not ended.
+        let lineage = || unsafe { self.lineage().as_ref() };
+        (stack_pointer()..end).contains(&address)
+            || lineage().is_some_and(|lineage| lineage.has_variable(address))
+    }
+
+    /// Whether the policy may have to see forks that declare no size: see
+    /// [`Self::shows_forks`] and [`Self::must_be_placed`].
+    #[inline]
+    pub(crate) fn looks_at_forks(&self) -> bool {
+        self.looks_at_forks
+    }
+
+    /// Whether the policy must see every fork that the running task makes.
+    pub(crate) fn shows_forks(&self) -> bool {
+        let engine = self.engine();
+        let order = || engine.policy.fork_order(self.task());
+        forks::shows_forks(&engine.capabilities, order, || self.may_share())
+    }
+
+    /// Whether the policy must decide where `child`, a fork of `parent`, runs.
+    pub(crate) fn must_be_placed(&self, parent: &TaskInfo, child: &TaskInfo) -> bool {
+        let Some(thresholds) = &self.thresholds else { return false };
+        thresholds.is_anchored_at_a_shared_cache(child.size, parent.size)
+            && self.engine().is_shared(parent.anchor)
+    }
+
+    /// Whether the halves of a fork, of which at least one has a size of its own, may run without
+    /// forks if they take little time. Under a policy that places by size, what does not befit a
+    /// private cache may contain forks that the policy must see.
+    pub(crate) fn may_be_inlined(&self, halves: [&TaskInfo; 2]) -> bool {
+        let thresholds = self.thresholds.as_ref();
+        thresholds.is_none_or(|t| halves.iter().all(|half| t.may_be_inlined(half.size)))
+    }
+}
