@@ -9,6 +9,7 @@ mod calibrate;
 mod compare;
 mod fail;
 mod footprint;
+mod matrix;
 mod options;
 mod output;
 mod progress;
@@ -28,6 +29,7 @@ use crate::{
     compare::{CompareArgs, SimArgs},
     fail::Failure,
     footprint::FootprintArgs,
+    matrix::MatrixArgs,
     output::print,
     record::RecordArgs,
     reproduce::ReproduceArgs,
@@ -72,6 +74,9 @@ enum Command {
     Record(RecordArgs),
     /// Simulate a recorded program
     Sim(SimArgs),
+    /// Simulate many programs on many machines under many schedulers, and print how each scheduler
+    /// stands
+    Matrix(MatrixArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
     /// Count what tasks leave in a cache for one another
@@ -118,6 +123,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Verify(args) => args.run(),
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),
+        Command::Matrix(args) => args.run(),
         Command::Reproduce(args) => args.run(),
         Command::Footprint(args) => args.run(),
         Command::Sizes(args) => args.run(),

@@ -24,7 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's
+//! [`MatrixPlan`] simulates many programs on many machines. [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's
 //! own threads instead, under each scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
@@ -35,6 +35,7 @@ struct Readme;
 mod drawer;
 mod error;
 mod given_sizes;
+mod matrix;
 mod native;
 mod output;
 mod parallel;
@@ -53,6 +54,10 @@ pub use befit_program::SizesFrom;
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use given_sizes::GivenSizes;
+pub use matrix::{
+    BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,
+    MeasuredCell, NEAR_BEST, NO_SLOWER, QUICK_MACHINES, Selection, Standing,
+};
 pub use native::{
     ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
     NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,

@@ -132,6 +132,27 @@ impl Machine {
         self
     }
 
+    /// With memory that answers as fast as its quickest last-level cache, over wires that never
+    /// bind: what a run takes less there, it waits for memory.
+    #[must_use]
+    pub fn with_memory_like_cache(mut self) -> Self {
+        let outermost = self.cluster(ClusterId::ROOT).children.clone();
+        let caches = outermost.iter().filter_map(|id| self.cluster(*id).cache);
+        let Some(latency) = caches.map(|cache| cache.latency).min() else { return self };
+        let memory = &mut self.memory;
+        (memory.latency, memory.remote_latency, memory.far_latency) = (latency, latency, latency);
+        (memory.fabric, memory.package_link) = (None, None);
+        // A line in no time at all, as far as cycles go.
+        memory.bandwidth = 1e6;
+        for id in outermost {
+            if let Some(cache) = &mut self.clusters[id.index()].cache {
+                cache.link = None;
+            }
+        }
+        self.name += ", memory like a cache";
+        self
+    }
+
     /// All caches `factor` times smaller, with as many ways, for a model of a large run: a program
     /// whose data and cut-offs are as many times smaller misses in as many times fewer lines.
     /// Latencies and bandwidths stay.
@@ -239,6 +260,20 @@ mod tests {
             let error = memory("xeon-7560", bad).unwrap_err().to_string();
             let expected = format!("1 to 100 percent of its memory bandwidth, not {bad}");
             assert!(error.contains(&expected));
+        }
+    }
+
+    #[test]
+    fn memory_like_a_cache_has_its_latency_and_wires_that_never_bind() {
+        for name in ["xeon-7560", "epyc-9654-2p"] {
+            let machine = Machine::find(name).unwrap().with_memory_like_cache();
+            invariants::check(&machine);
+            let cache = machine.clusters()[1].cache.unwrap();
+            let memory = machine.memory;
+            for latency in [memory.latency, memory.remote_latency, memory.far_latency] {
+                assert_eq!(latency, cache.latency, "{name}");
+            }
+            assert_eq!((cache.link, memory.fabric, memory.package_link), (None, None, None));
         }
     }
 

@@ -114,7 +114,7 @@ pub(crate) fn head(title: &str) -> String {
 }
 
 /// A table of rows, each with the class that it is shown in.
-fn table<'a>(
+pub(crate) fn table<'a>(
     title: &str,
     columns: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = (&'a str, Vec<String>)>,

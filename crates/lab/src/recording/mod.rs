@@ -295,10 +295,32 @@ fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result
     Ok(store::key(&parts))
 }
 
+/// What [`Source::check`] knows of a program before it is built: the kernel, or the binary.
+pub(crate) fn program_name(source: &Source) -> String {
+    match source {
+        Source::Kernel(kernel) => kernel.name.clone(),
+        Source::Crate { manifest, bin, example, package, .. } => {
+            let folder = manifest.parent().and_then(Path::file_name);
+            let folder = folder.map_or("program".into(), |name| name.to_string_lossy());
+            [bin, example, package].into_iter().flatten().next().cloned().unwrap_or(folder.into())
+        }
+    }
+}
+
+/// The folder that `BEFIT_CACHE` names.
+fn chosen_folder() -> Option<PathBuf> {
+    env::var_os("BEFIT_CACHE").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// The folder of what is kept of recordings of several programs: that of befit's own kernels.
+pub(crate) fn kept_folder() -> PathBuf {
+    chosen_folder().unwrap_or_else(|| checkout("target/befit-record/cache"))
+}
+
 /// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.
 fn cache_folder(binary: &Path) -> PathBuf {
-    if let Some(folder) = env::var_os("BEFIT_CACHE").filter(|folder| !folder.is_empty()) {
-        return PathBuf::from(folder);
+    if let Some(folder) = chosen_folder() {
+        return folder;
     }
     let build = binary
         .ancestors()

@@ -3,11 +3,12 @@
 use super::Preset;
 
 macro_rules! text {
-    ($threads:literal) => {
+    ($sockets:literal, $threads:literal) => {
         concat!(
-            "(mhz=2266 latency=363 remote=363 clean=cache controllers=4 bandwidth=8 package-link=15
-            parallelism=10 streams=12.5 window=64 operation=1) pack:4
-             l3:1(size=24MiB ways=24 latency=63 inclusion=inclusive) core:8
+            "(mhz=2266 latency=363 remote=363 clean=cache bandwidth=8 package-link=15
+            parallelism=10 streams=12.5 window=64 operation=1) pack:",
+            $sockets,
+            " l3:1(size=24MiB ways=24 latency=63 inclusion=inclusive) core:8
              l2:1(size=256KiB ways=8 latency=9) l1:1(size=32KiB ways=8 latency=4) pu:",
             $threads
         )
@@ -34,13 +35,23 @@ macro_rules! text {
 pub(super) const XEON_7560: Preset = Preset {
     name: "xeon-7560",
     about: "4 sockets × 8 cores, L3 24 MiB a socket (the space-bounded study's machine)",
-    text: text!("1"),
+    text: text!("4", "1"),
+    beside: None,
 };
 
 pub(super) const XEON_7560_HT: Preset = Preset {
     name: "xeon-7560-ht",
     about: "the same with 2 hardware threads a core",
-    text: text!("2"),
+    text: text!("4", "2"),
+    beside: None,
+};
+
+/// A machine with a single last-level cache: work stealing is all that it needs.
+pub(super) const XEON_7560_1S: Preset = Preset {
+    name: "xeon-7560-1s",
+    about: "one socket of xeon-7560: a single last-level cache",
+    text: text!("1", "1"),
+    beside: None,
 };
 
 /// Four sockets of AMD's Opteron 8380 (Shanghai, 2008): CATS's machine.
@@ -74,6 +85,7 @@ pub(super) const OPTERON_8380: Preset = Preset {
             parallelism=8 streams=8 window=36 operation=1.2) pack:4
            l3:1(size=6MiB ways=48 latency=56 inclusion=noninclusive) core:4
            l2:1(size=512KiB ways=16 latency=16) l1:1(size=64KiB ways=2 latency=3) pu:1",
+    beside: None,
 };
 
 /// The simulated SPARC core of the footprint-based scheduling study (GEMS on Simics).
@@ -93,6 +105,7 @@ pub(super) const GEMS_SPARC: Preset = Preset {
     text: "(mhz=1000 latency=200 remote=200 controllers=1 bandwidth=64 parallelism=1 window=0
             instructions=2 issue=2)
            l2:1(size=1MiB ways=1 latency=13) l1:1(size=16KiB ways=1 latency=1) core:1 pu:1",
+    beside: None,
 };
 
 /// AMD's EPYC 7742 (Rome, 2019) and 9654 (Genoa, 2022): many small last-level caches in one socket.
@@ -127,6 +140,7 @@ pub(super) const EPYC_7742: Preset = Preset {
             streams=40 window=112 operation=1)
            l3:16(size=16MiB ways=16 latency=34 link=10.4 link-write=5.2) core:4
            l2:1(size=512KiB ways=8 latency=13) l1:1(size=32KiB ways=8 latency=4) pu:1",
+    beside: None,
 };
 
 pub(super) const EPYC_9654: Preset = Preset {
@@ -136,6 +150,7 @@ pub(super) const EPYC_9654: Preset = Preset {
             streams=50 window=160 operation=0.8)
            l3:12(size=32MiB ways=16 latency=50 link=24 link-write=12) core:8
            l2:1(size=1MiB ways=8 latency=14) l1:1(size=32KiB ways=8 latency=4) pu:1",
+    beside: None,
 };
 
 pub(super) const EPYC_9654_2P: Preset = Preset {
@@ -145,4 +160,40 @@ pub(super) const EPYC_9654_2P: Preset = Preset {
             package-link=80 parallelism=24 streams=50 window=160 operation=0.8) pack:2
            l3:12(size=32MiB ways=16 latency=50 link=24 link-write=12) core:8
            l2:1(size=1MiB ways=8 latency=14) l1:1(size=32KiB ways=8 latency=4) pu:1",
+    beside: None,
+};
+
+/// AMD's Ryzen AI 9 HX 370 (Strix Point, 2024): four fast cores and eight slower ones, each kind
+/// under a last-level cache of its own.
+///
+/// | figure | value | source |
+/// |---|---|---|
+/// | clusters | 4 Zen 5 cores with 16 MiB of L3, at up to 5.15 GHz; 8 Zen 5c cores with 8 MiB, at up to 3.3 GHz | Chips and Cheese, "AMD's Strix Point: Zen 5 Hits Mobile" (2024) |
+/// | L1, L2, L3 | 48 KiB 12-way, 1 MiB 16-way, 16-way | AMD software optimization guide for Zen 5 (58455) |
+/// | speed of the slower cores | 64 % | 3.3 / 5.15: both kinds do the same in a cycle |
+/// | L1, L2, L3 latency | 4, 14, 46 cycles of the core's own clock | L1, L2: the guide; L3: estimate, between Zen 4's 50 and Zen 3's 46. Of the slower cores, in cycles of the faster: 6, 22, 72 |
+/// | memory latency | 130 ns = 670 cycles | estimate: some 10 ns above desktops' DDR5, as LPDDR5X is |
+/// | bandwidth | 90 GB/s = 17.5 bytes a cycle | estimate: three quarters of the peak of 128 bits of LPDDR5X-7500 (120) |
+/// | remote latency | 930 cycles | estimate: a line that the other cluster has modified takes some 180 ns |
+/// | link of an L3 | 64 GB/s in, 32 out = 12.4 and 6.2 bytes a cycle | estimate: as on Zen 4 (`epyc-9654`), with a fabric at 2 GHz |
+/// | fabric | none | not known |
+/// | clean lines | from memory | as `epyc-7742` |
+/// | streams | 60 | estimate: 130 ns × 30 GB/s of one core / 64 bytes |
+/// | parallelism | 24 | estimate: as Zen 4 |
+/// | window | 224 operations | 448 macro-ops in flight (the guide), at about two an operation |
+///
+/// The clocks are the highest ones: the base clock of both kinds is the same 2 GHz, which would
+/// make them equal. Operations cost 0.7 cycles: eight macro-ops wide, against Zen 4's six.
+/// Hardware threads are left out: one worker a core.
+pub(super) const RYZEN_HX_370: Preset = Preset {
+    name: "ryzen-hx-370",
+    about: "4 cores with 16 MiB of L3 beside 8 slower ones with 8 MiB",
+    text: "(mhz=5150 latency=670 remote=930 clean=memory controllers=1 bandwidth=17.5
+            parallelism=24 streams=60 window=224 operation=0.7)
+           l3:1(size=16MiB ways=16 latency=46 link=12.4 link-write=6.2) core:4
+           l2:1(size=1MiB ways=16 latency=14) l1:1(size=48KiB ways=12 latency=4) pu:1",
+    beside: Some(
+        "l3:1(size=8MiB ways=16 latency=72 link=12.4 link-write=6.2) core:8(speed=64)
+         l2:1(size=1MiB ways=16 latency=22) l1:1(size=48KiB ways=12 latency=6) pu:1",
+    ),
 };

@@ -20,16 +20,31 @@ struct Preset {
     about: &'static str,
     /// A synthetic string.
     text: &'static str,
+    /// Another, whose parts stand beside those of `text`: synthetic strings describe equal parts
+    /// only.
+    beside: Option<&'static str>,
 }
 
-const ALL: [&Preset; 7] = [
+impl Preset {
+    fn machine(&self) -> Result<Machine, MachineError> {
+        let mut spec = synthetic::read(self.text, self.name.to_owned())?;
+        if let Some(text) = self.beside {
+            spec.parts.extend(synthetic::read(text, self.name.to_owned())?.parts);
+        }
+        spec.build()
+    }
+}
+
+const ALL: [&Preset; 9] = [
     &known::XEON_7560,
     &known::XEON_7560_HT,
+    &known::XEON_7560_1S,
     &known::OPTERON_8380,
     &known::GEMS_SPARC,
     &known::EPYC_7742,
     &known::EPYC_9654,
     &known::EPYC_9654_2P,
+    &known::RYZEN_HX_370,
 ];
 
 const HOST: (&str, &str) =
@@ -49,7 +64,7 @@ pub fn preset(name: &str) -> Result<Machine, MachineError> {
         let known = presets().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         return Err(MachineError::Unknown { name: shorten(name), known });
     };
-    synthetic::read(preset.text, preset.name.to_owned())?.build()
+    preset.machine()
 }
 
 /// All names that [`preset`] knows, each with one line about it.
@@ -105,7 +120,7 @@ fn xml(path: &Path) -> Result<Machine, MachineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Inclusion, Level, invariants};
+    use crate::{Bytes, ClusterId, Inclusion, Level, invariants};
 
     /// Caches per level, from the inside out: how many, and how large.
     fn caches(name: &str) -> Vec<(usize, Bytes)> {
@@ -122,11 +137,25 @@ mod tests {
         let (kib, mib) = (Bytes::kib, Bytes::mib);
         assert_eq!(caches("xeon-7560"), [(32, kib(32)), (32, kib(256)), (4, mib(24))]);
         assert_eq!(caches("xeon-7560-ht"), caches("xeon-7560"));
+        assert_eq!(caches("xeon-7560-1s"), [(8, kib(32)), (8, kib(256)), (1, mib(24))]);
         assert_eq!(caches("opteron-8380"), [(16, kib(64)), (16, kib(512)), (4, mib(6))]);
         assert_eq!(caches("gems-sparc"), [(1, kib(16)), (1, mib(1))]);
         assert_eq!(caches("epyc-7742"), [(64, kib(32)), (64, kib(512)), (16, mib(16))]);
         assert_eq!(caches("epyc-9654"), [(96, kib(32)), (96, mib(1)), (12, mib(32))]);
         assert_eq!(caches("epyc-9654-2p"), [(192, kib(32)), (192, mib(1)), (24, mib(32))]);
+        assert_eq!(caches("ryzen-hx-370"), [(12, kib(48)), (12, mib(1)), (2, mib(16))]);
+    }
+
+    #[test]
+    fn unequal_cores_stand_under_last_level_caches_of_their_own() {
+        let m = preset("ryzen-hx-370").unwrap();
+        let of = |id: ClusterId| {
+            let cluster = m.cluster(id);
+            let speeds = cluster.workers.clone().map(|w| m.workers()[w as usize].speed);
+            (cluster.size(), speeds.collect::<Vec<_>>())
+        };
+        let found: Vec<_> = m.cluster(ClusterId::ROOT).children.iter().copied().map(of).collect();
+        assert_eq!(found, [(Bytes::mib(16), vec![100; 4]), (Bytes::mib(8), vec![64; 8])]);
     }
 
     #[test]

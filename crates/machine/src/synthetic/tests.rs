@@ -107,7 +107,9 @@ fn reads_back(machine: Machine) {
 
 #[test]
 fn every_attribute_reads_back() {
-    for (name, _) in crate::presets().into_iter().filter(|(name, _)| *name != "host") {
+    // A string cannot say that parts are unequal, and `host` may have any.
+    let told = |name: &str| !["host", "ryzen-hx-370"].contains(&name);
+    for (name, _) in crate::presets().into_iter().filter(|(name, _)| told(name)) {
         reads_back(Machine::find(name).unwrap());
     }
     reads_back(read(

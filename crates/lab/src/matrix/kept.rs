@@ -1,0 +1,120 @@
+//! Groups of cells that are kept, by all that they depend on: this program's own bytes, the
+//! recording's, and the plan. Losing them costs time, and nothing in them is trusted.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use befit_program::Program;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::cell::Group;
+use crate::{LabError, OutputFile, Progress, SimulationPlan, recording};
+
+/// The folder of groups.
+pub(super) struct Kept<'a> {
+    /// None where this program cannot be read: then nothing is kept.
+    own: Option<u128>,
+    folder: PathBuf,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Kept<'a> {
+    pub(super) fn open(progress: &'a dyn Progress) -> Self {
+        let own = std::env::current_exe().and_then(fs::read);
+        let own = own.ok().map(|bytes| xxhash_rust::xxh3::xxh3_128(&bytes));
+        Self { own, folder: recording::kept_folder().join("matrix"), progress }
+    }
+
+    /// The group of the recording `content` under `plan`, or else what `simulate` finds, which is
+    /// kept from now on.
+    pub(super) fn or(
+        &mut self,
+        content: &str,
+        plan: &SimulationPlan,
+        simulate: impl FnOnce() -> Result<Group, LabError>,
+    ) -> Result<Group, LabError> {
+        let Some(own) = self.own else { return simulate() };
+        let key = xxhash_rust::xxh3::xxh3_128(format!("{own} {content} {plan:?}").as_bytes());
+        let file = self.folder.join(format!("{key:032x}.json"));
+        let found = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(group) = found {
+            return Ok(group);
+        }
+        let group = simulate()?;
+        let keep = || -> io::Result<()> {
+            fs::create_dir_all(&self.folder)?;
+            OutputFile::create(&file)?.commit(&serde_json::to_vec(&group)?)
+        };
+        if let Err(why) = keep() {
+            let folder = self.folder.display();
+            self.progress.note(&format!("cannot keep results in {folder}: {why}"));
+            self.own = None; // one note is enough
+        }
+        Ok(group)
+    }
+}
+
+/// A hash of all of a recording, as 32 digits.
+pub(super) fn content(program: &Program) -> String {
+    struct Hash(Xxh3);
+    impl Write for Hash {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Xxh3::new());
+    // A hash takes all that it is given.
+    let _ = program.write(&mut hash);
+    format!("{:032x}", hash.0.digest128())
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_sched::{Options, SchedulerKind};
+
+    use super::*;
+    use crate::{Seeds, Silent, testing};
+
+    #[test]
+    fn a_group_is_simulated_once_for_each_recording_and_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut kept =
+            Kept { own: Some(1), folder: folder.path().join("matrix"), progress: &Silent };
+        let plan = |shrink| SimulationPlan {
+            machines: vec![testing::machine(1)],
+            schedulers: vec![SchedulerKind::Ws],
+            seeds: Seeds::default(),
+            options: Options::default(),
+            shrink,
+        };
+        let mut simulated = 0;
+        let mut run = |kept: &mut Kept<'_>, content: &str, shrink| {
+            let group = || {
+                simulated += 1;
+                Ok(Group { memory_share: 0.1 + f64::from(shrink), measured: Vec::new() })
+            };
+            let found = kept.or(content, &plan(shrink), group).unwrap();
+            assert_eq!(found.memory_share, 0.1 + f64::from(shrink));
+        };
+        for (content, shrink) in [("a", 1), ("a", 1), ("b", 1), ("a", 2), ("b", 1)] {
+            run(&mut kept, content, shrink);
+        }
+        kept.own = Some(2);
+        run(&mut kept, "a", 1);
+        assert_eq!(simulated, 4);
+    }
+
+    #[test]
+    fn equal_recordings_have_equal_content() {
+        let one = content(&testing::program());
+        assert_eq!(one, content(&testing::program()));
+        assert_ne!(one, content(&crate::matrix::tests::other_program()));
+    }
+}
