@@ -103,7 +103,7 @@ fn without_sizes_there_are_no_tiers() {
     let tiers = pool.tiers().expect("cats has tiers");
     assert_eq!(
         (tiers.partitions, tiers.plain),
-        (0, Some("neither counters nor declared sizes")),
+        (0, Some("neither counters nor sizes")),
         "{tiers:?}"
     );
     assert!(Kernel::find("mandelbrot").is_ok());

@@ -36,6 +36,11 @@ pub trait Env {
         None
     }
 
+    /// Where the sizes of tasks come from that [`TaskInfo`](crate::TaskInfo) has.
+    fn size_source(&self) -> CountSource {
+        CountSource::Declared
+    }
+
     /// Shows the user one line from the policy, once.
     #[expect(unused_variables, reason = "nothing is shown by default")]
     fn tell(&mut self, what: &'static str) {}
@@ -116,6 +121,9 @@ pub enum CountSource {
     Simulated,
     /// Nothing counts: the program declares its tasks' sizes.
     Declared,
+    /// Nothing counts: a [table](crate::sizes::SizeTable) has the sizes that the program does not
+    /// declare.
+    Learned,
 }
 
 impl fmt::Display for CountSource {
@@ -125,6 +133,7 @@ impl fmt::Display for CountSource {
             Self::Given => "the program's own counts",
             Self::Simulated => "simulated caches",
             Self::Declared => "declared sizes",
+            Self::Learned => "learned sizes",
         })
     }
 }

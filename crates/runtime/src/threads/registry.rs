@@ -241,7 +241,8 @@ impl Registry {
         let number = self.outside.fetch_add(1, Relaxed);
         let worker = self.engine.worker(number % self.threads());
         let random = Random::new(!self.seed, number as u64);
-        let mut env = ThreadEnv { random: &random, counters: None, meter: None };
+        let sizes = self.engine.size_source();
+        let mut env = ThreadEnv { random: &random, counters: None, meter: None, sizes };
         self.engine.add(worker, job, task, &mut env);
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct ThreadEnv<'a> {
     pub(crate) counters: Option<&'a Counters>,
     /// What the processor counts of the calling worker.
     pub(crate) meter: Option<&'a Meter>,
+    /// Where sizes come from.
+    pub(crate) sizes: CountSource,
 }
 
 impl Env for ThreadEnv<'_> {
@@ -67,6 +69,10 @@ impl Env for ThreadEnv<'_> {
 
     fn count_source(&self) -> Option<CountSource> {
         self.meter.map(Meter::source)
+    }
+
+    fn size_source(&self) -> CountSource {
+        self.sizes
     }
 
     fn tell(&mut self, what: &'static str) {

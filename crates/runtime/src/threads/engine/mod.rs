@@ -16,8 +16,8 @@ use std::{
 
 use befit_machine::{Cluster, ClusterId, Machine, WorkerId};
 use befit_sched::{
-    Ask, Capabilities, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind, Stage, Strand,
-    TaskInfo, forks::ForkThresholds, sizes::SizeTable,
+    Ask, Capabilities, CountSource, Env, Finds, Options, Policy, Ready, Scheduler, SchedulerKind,
+    Stage, Strand, TaskInfo, forks::ForkThresholds, sizes::SizeTable,
 };
 use crossbeam_utils::CachePadded;
 
@@ -152,6 +152,11 @@ impl Engine {
         self.capabilities
             .places_by_size
             .then(|| ForkThresholds::new(self.machine(), worker, self.options.sigma, under))
+    }
+
+    /// Where the sizes of tasks come from.
+    pub(crate) fn size_source(&self) -> CountSource {
+        if self.sizes.is_some() { CountSource::Learned } else { CountSource::Declared }
     }
 
     /// Whether the scheduler can keep waiting workers to the pool's [`WaitPolicy`].

@@ -272,11 +272,15 @@ fn without_counters_tiers_are_cut_by_learned_sizes_as_by_declared_ones() {
             pool.install(|| (0..5).for_each(|_| assert_eq!(sum(&numbers), ((1 << 19) - 1) << 18)));
             let tiers = pool.tiers().unwrap();
             let subtrees = tiers.subtrees.into_iter().map(|subtree| (subtree.path, subtree.soid));
-            (tiers.root, tiers.inter, tiers.plain, subtrees.collect::<Vec<_>>())
+            let found = (tiers.root, tiers.inter, tiers.plain, subtrees.collect::<Vec<_>>());
+            (found, tiers.source)
         };
         let learned = builder(kind, machine, 4).sizes(table.clone()).build().unwrap();
-        let learned = cut(learned, |numbers| sum(numbers, None));
-        assert_eq!(learned, cut(pool(kind, machine, 4), declared_sum), "{kind}");
+        let (learned, source) = cut(learned, |numbers| sum(numbers, None));
+        assert_eq!(source, Some(CountSource::Learned));
+        let (declared, source) = cut(pool(kind, machine, 4), declared_sum);
+        assert_eq!(source, Some(CountSource::Declared));
+        assert_eq!(learned, declared, "{kind}");
         assert!(learned.3.len() >= 4, "{learned:?}");
     }
 }

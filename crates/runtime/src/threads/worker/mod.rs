@@ -263,6 +263,7 @@ impl Worker {
             random: &self.random,
             counters: Some(self.counters()),
             meter: self.meter.as_ref(),
+            sizes: self.engine().size_source(),
         }
     }
 

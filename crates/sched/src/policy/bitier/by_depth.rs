@@ -3,8 +3,9 @@
 //! `cab` (Chen, Huang, Guo & Zhou, *CAB: cache aware bi-tier task-stealing in multi-socket
 //! multi-core architecture*, ICPP 2011) computes the *boundary level* from what the user says: the
 //! size of the input, and the branching degree of the program. It is the smallest at which a task's
-//! data fit a shared cache and each socket gets a task. The size is what the root task declares
-//! (`fit`); without one there is a subtree per socket.
+//! data fit a shared cache and each socket gets a task. The size is the root task's; where that has
+//! none but its children have, as many times a child's as a task has children; where none has, there
+//! is a subtree per socket.
 //!
 //! `hws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010) takes the depth itself
 //! from the user: tasks above it are global, the others local to the cluster that took their
@@ -15,7 +16,7 @@
 
 use std::{
     fmt::Debug,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
 use befit_machine::{ClusterId, Machine, WorkerId};
@@ -33,6 +34,8 @@ pub(crate) struct ByDepth<T> {
     pools: Pools<T>,
     /// Depth of the leaf inter-socket tasks; of `cab`, for the root that began last.
     boundary: AtomicU32,
+    /// `cab`: nobody knows the size of the root that began last.
+    is_open: AtomicBool,
     /// `cab`: the branching degree, from which the boundary is computed.
     branching: Option<u32>,
 }
@@ -48,7 +51,23 @@ impl<T: Handle> ByDepth<T> {
             return WorkStealing::in_place_of(name, machine, Finds::Nothing, None);
         }
         let (pools, _) = Pools::new(sockets, machine.workers().len() as u32, 0);
-        Box::new(Self { name, pools, boundary: AtomicU32::new(options.boundary), branching })
+        let (boundary, is_open) = (AtomicU32::new(options.boundary), AtomicBool::new(false));
+        Box::new(Self { name, pools, boundary, is_open, branching })
+    }
+
+    /// `cab`: sets the boundary where a task tells the size of the input: a root, or the first child
+    /// with a size of a root that has none.
+    fn set_boundary(&self, branching: u32, task: &TaskInfo) {
+        let is_known = task.size != TaskInfo::UNKNOWN;
+        let input = match task.depth {
+            0 => task.size.0,
+            1 if is_known && self.is_open.load(Relaxed) => {
+                task.size.0.saturating_mul(u64::from(branching))
+            }
+            _ => return,
+        };
+        self.is_open.store(!is_known, Relaxed);
+        self.boundary.store(self.level(branching, input), Relaxed);
     }
 
     /// The boundary level for input of `size` bytes (CAB): the least l with size ÷ Bˡ ≤ shared
@@ -84,8 +103,8 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
     fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         self.pools.sockets.see(w);
         if ready.stage == Stage::Start {
-            if let (Some(branching), 0) = (self.branching, ready.task.depth) {
-                self.boundary.store(self.level(branching, ready.task.size.0), Relaxed);
+            if let Some(branching) = self.branching {
+                self.set_boundary(branching, &ready.task);
             }
             let tier = match Mark::of(ready.task.mark).tier {
                 Tier::Leaf | Tier::Intra => Tier::Intra,

@@ -55,8 +55,8 @@ use super::{
     stealing::WorkStealing,
 };
 use crate::{
-    Ask, Capabilities, CountSource, Env, Finds, ForkOrder, Guarded, Handle, LockId, QuietEnv,
-    Ready, Scheduler, Stage, Strand, TaskInfo, Tiers, WorkerCounts,
+    Ask, Capabilities, Env, Finds, ForkOrder, Guarded, Handle, LockId, QuietEnv, Ready, Scheduler,
+    Stage, Strand, TaskInfo, Tiers, WorkerCounts,
 };
 
 /// CATS, literal or sticky.
@@ -285,12 +285,12 @@ impl<T: Handle> Scheduler<T> for Cats<T> {
         match mark.tier {
             Tier::Open if mark.slot > 0 => {
                 let stands_in = env.count_source().is_none() && task.size != TaskInfo::UNKNOWN;
-                let declared = stands_in.then_some(task.size.0);
-                self.with_kept(w, env, |known, _| {
+                let size = stands_in.then_some(task.size.0);
+                self.with_kept(w, env, |known, env| {
                     if stands_in {
-                        known.tiers.source = Some(CountSource::Declared);
+                        known.tiers.source = Some(env.size_source());
                     }
-                    known.table.ended(mark.slot, declared);
+                    known.table.ended(mark.slot, size);
                 });
                 None
             }

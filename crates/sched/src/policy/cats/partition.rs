@@ -101,10 +101,8 @@ impl<T: Handle> Cats<T> {
         }
         let staffed: Vec<_> = (0..sockets.count()).filter(|s| sockets.head(*s).is_some()).collect();
         let why = if soid == 0 {
-            env.tell(
-                "there are neither hardware counters nor declared sizes: plain stealing, no tiers",
-            );
-            Some("neither counters nor declared sizes")
+            env.tell("there are neither hardware counters nor sizes: plain stealing, no tiers");
+            Some("neither counters nor sizes")
         } else if staffed.len() < 2 {
             // Others may be slow to start: the next round asks again.
             known.tiers.plain = Some("threads on one socket only");

@@ -6,7 +6,7 @@ use befit_machine::{Bytes, WorkerId};
 
 use super::*;
 use crate::{
-    Options, Policy,
+    CountSource, Options, Policy,
     SchedulerKind::{self, Cats, CatsS},
     policy::tests::two_sockets,
 };
@@ -233,7 +233,7 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
 fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
     let mut engine = Engine::new(CatsS, Leaf { declares: None, ..DECLARED });
     engine.rounds(3);
-    assert_eq!(engine.tiers().plain, Some("neither counters nor declared sizes"));
+    assert_eq!(engine.tiers().plain, Some("neither counters nor sizes"));
     assert!(!engine.env.told.is_empty());
 }
 

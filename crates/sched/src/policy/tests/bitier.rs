@@ -73,3 +73,23 @@ fn cab_cuts_where_the_declared_size_divided_by_the_branching_fits() {
         }
     }
 }
+
+#[test]
+fn where_only_children_have_sizes_cab_takes_the_input_for_as_many_as_a_task_has() {
+    // The shared caches have 1 MiB. Under a root of unknown size, whose children have 4 MiB each,
+    // subtrees begin at depth 3; under one of 8 MiB, too.
+    for (root, child) in [(None, Some(Bytes(4 << 20))), (Some(Bytes(8 << 20)), None)] {
+        let mut play = Play::on(&two_sockets(), SchedulerKind::Cab, Options::default());
+        assert!((0..4).all(|w| play.get(w).is_none()));
+        play.add(0, 100, root);
+        let mut task = play.get(0).expect("the root").task;
+        let mut tiers = Vec::new();
+        for depth in 1..5 {
+            let size = child.filter(|_| depth == 1);
+            play.start(0, depth, task.child(0, size, None));
+            task = play.get(0).expect("its only child").task;
+            tiers.push(Mark::of(task.mark).tier);
+        }
+        assert_eq!(tiers, [Tier::Inter, Tier::Inter, Tier::Leaf, Tier::Intra], "{root:?}");
+    }
+}
