@@ -14,6 +14,7 @@
 //! measured.
 
 mod chase;
+mod claims;
 mod core;
 mod error;
 pub mod fit;
@@ -27,6 +28,7 @@ use befit_machine::Host;
 use serde::Serialize;
 
 pub use crate::{
+    claims::{Contradiction, TOLERANCE},
     error::CalibrateError,
     samples::{Figure, NOISY},
 };
@@ -130,6 +132,14 @@ impl Calibration {
     /// Misses in flight of a gather.
     pub fn parallelism(&self) -> f64 {
         (self.memory.median / self.gather.median).max(1.0)
+    }
+
+    /// Bytes a nanosecond of all threads together: the larger of streams that are read, and of
+    /// those that are updated.
+    pub fn bandwidth_of_all(&self) -> Figure {
+        let read = self.bandwidth.last().map(|(_, figure)| *figure);
+        read.filter(|read| read.median > self.bandwidth_update.median)
+            .unwrap_or(self.bandwidth_update)
     }
 
     /// Lines in flight of a stream.

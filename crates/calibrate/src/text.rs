@@ -132,15 +132,11 @@ impl Calibration {
         let mhz = self.mhz_all.median;
         let cycles = |ns: f64| ns * mhz / 1e3;
         let controllers = f64::from(self.claimed.memory.controllers.max(1));
-        let all = self.bandwidth.last().map_or(1.0, |(_, f)| f.median);
         let mut words = vec![
             format!("mhz={mhz:.0}"),
             format!("latency={:.0}", cycles(self.memory.median)),
             format!("controllers={controllers:.0}"),
-            format!(
-                "bandwidth={:.2}",
-                all.max(self.bandwidth_update.median) / mhz * 1e3 / controllers
-            ),
+            format!("bandwidth={:.2}", self.bandwidth_of_all().median / mhz * 1e3 / controllers),
             format!("parallelism={:.1}", self.parallelism()),
             format!("streams={:.1}", self.streams()),
             format!("window={:.0}", self.window.median / 2.0),

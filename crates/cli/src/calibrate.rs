@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use befit_calibrate::{CalibrateError, Calibration, Effort, calibrate};
+use befit_lab::Progress;
 use befit_machine::calibration_file;
 use clap::{Args, ValueEnum};
 

@@ -45,16 +45,6 @@ impl Display {
         }
     }
 
-    /// `befit calibrate` begins to measure.
-    pub(crate) fn measuring(&self) {
-        self.begin("measuring this machine".to_owned(), MEASURING, 1000);
-    }
-
-    /// It has measured this share of its time.
-    pub(crate) fn measured(&self, share: f64) {
-        self.bar.set_position((share * 1e3) as u64);
-    }
-
     /// Leaves stderr to others.
     fn hide(&self) {
         self.bar.disable_steady_tick();
@@ -67,6 +57,12 @@ impl Progress for Display {
         self.hide(); // cargo shows its own progress
         let how = if instrumented { " with instrumentation" } else { "" };
         complain(&format!("building {what}{how}"));
+    }
+    fn measuring(&self) {
+        self.begin("measuring this machine".to_owned(), MEASURING, 1000);
+    }
+    fn measured(&self, share: f64) {
+        self.bar.set_position((share * 1e3) as u64);
     }
     fn running(&self, what: &str, runs: usize) {
         let message = if self.terminal {

@@ -75,6 +75,6 @@ pub use summary::{
     CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
 };
 pub use verify::{
-    LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan, VerifyProgram,
-    VerifyResult,
+    Contradiction, LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan,
+    VerifyProgram, VerifyResult,
 };

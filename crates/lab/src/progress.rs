@@ -8,6 +8,10 @@ pub trait Progress: Sync {
     /// `what` is being built, perhaps with instrumentation; cargo writes its own progress to stderr
     /// meanwhile.
     fn building(&self, what: &str, instrumented: bool) {}
+    /// This machine is being measured.
+    fn measuring(&self) {}
+    /// It has been measured for this share of the time.
+    fn measured(&self, share: f64) {}
     /// `what` will be run `runs` times, on this machine.
     fn running(&self, what: &str, runs: usize) {}
     /// The lines that a failed program wrote to stderr.

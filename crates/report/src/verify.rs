@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use befit_lab::{Verdict, Verified, VerifyResult};
+use befit_lab::{Contradiction, Verdict, Verified, VerifyResult};
 
 use crate::{
     Format, ReportError,
@@ -31,10 +31,10 @@ fn table(verified: &Verified) -> String {
     let mut columns = Columns::new(results, "\nprogram", |r| r.command.clone());
     columns.name("\nthreads", |r| r.threads.to_string());
     columns.name("\nscheduler", |r| r.scheduler.to_string());
-    columns.add("predicted,\nms", |r| millis(r.predicted));
-    columns.add("measured,\nms", |r| millis(r.measured.median));
-    columns.add("\nmin", |r| millis(r.measured.min));
-    columns.add("\nmax", |r| millis(r.measured.max));
+    columns.add("predicted,\nms", |r| digits(r.predicted));
+    columns.add("measured,\nms", |r| digits(r.measured.median));
+    columns.add("\nmin", |r| digits(r.measured.min));
+    columns.add("\nmax", |r| digits(r.measured.max));
     columns.add("\nratio", |r| format!("{:.2}", r.ratio));
     if results.iter().any(|r| r.threads != results[0].threads) {
         columns.add("speed-up,\npredicted", |r| format!("{:.2}", r.predicted_speed_up));
@@ -47,6 +47,9 @@ fn table(verified: &Verified) -> String {
         let _ = writeln!(text, "{}", verdict(program));
     }
     let _ = writeln!(text, "\n{}", summary(verified));
+    for contradiction in verified.contradicted.iter().flatten() {
+        let _ = writeln!(text, "{}", contradicted(contradiction));
+    }
     if let Some(suspect) = &verified.suspect {
         let _ = writeln!(
             text,
@@ -105,7 +108,18 @@ fn summary(verified: &Verified) -> String {
     format!("{within} of {all} within 0.8 to 1.25, {far} outside of 0.67 to 1.5{worst}")
 }
 
+/// One line on a figure of the machine that is not this machine's.
+fn contradicted(contradiction: &Contradiction) -> String {
+    let Contradiction { figure, unit, claimed, found } = contradiction;
+    let [claimed, median, low, high] =
+        [*claimed, found.median, found.quartiles.0, found.quartiles.1].map(digits);
+    format!(
+        "wrong figure: {figure} is {claimed} {unit} in the machine's description; {median} \
+         ({low} to {high}) were found here"
+    )
+}
+
 /// Four digits.
-fn millis(time: f64) -> String {
+fn digits(time: f64) -> String {
     format!("{time:.*}", decimals(time.max(1e-3)))
 }

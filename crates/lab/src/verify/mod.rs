@@ -6,7 +6,8 @@
 //!     └──build, run natively, all T and schedulers in turn ───► measured ────┘
 //! ```
 //!
-//! Where predictions are far off, [`Suspect`] tells which figure of the machine, changed, brings
+//! First a short calibration tells which figures of the machine are not those of this one. Where
+//! predictions are far off, [`Suspect`] tells which figure of the machine, changed, brings
 //! most of them within range.
 
 mod result;
@@ -16,11 +17,13 @@ mod tests;
 
 use std::num::NonZeroU32;
 
+use befit_calibrate::{Effort, calibrate};
 use befit_machine::{Cycles, Machine};
 use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
 use befit_sim::{Costs, Settings};
 
+pub use befit_calibrate::Contradiction;
 pub use result::{LearntWork, Millis, Verdict, Verified, VerifyMachine, VerifyResult};
 pub use suspect::Suspect;
 
@@ -110,15 +113,26 @@ impl VerifyPlan {
         for threads in &self.threads {
             self.machine.clone().with_workers(threads.get())?;
         }
+        let contradicted = unless_raised(interrupt, Ok(self.contradicted(progress)))?;
         let mut results = Vec::new();
         for program in &self.programs {
             results.extend(self.verify(program, interrupt, progress)?);
         }
         let mut verified = Verified::new(VerifyMachine::of(&self.machine, &self.asked), results);
+        verified.contradicted = contradicted;
         if verified.results.iter().any(|result| result.verdict != Verdict::Good) {
             verified.suspect = self.suspect(&verified.results, interrupt, progress)?;
         }
         Ok(verified)
+    }
+
+    /// The figures of the machine that a look at this one contradicts.
+    fn contradicted(&self, progress: &dyn Progress) -> Option<Vec<Contradiction>> {
+        progress.measuring();
+        let found = calibrate(Effort::Quick, &mut |share| progress.measured(share));
+        progress.finished();
+        let note = |why| progress.note(&format!("the machine's figures were not checked: {why}"));
+        Some(found.map_err(note).ok()?.contradictions(&self.machine))
     }
 
     fn verify(

@@ -3,6 +3,7 @@
 
 use std::{fmt, num::NonZeroU32};
 
+use befit_calibrate::Contradiction;
 use befit_machine::Machine;
 use befit_sched::SchedulerKind;
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub struct Verified {
     pub within: usize,
     /// How many are outside of 0.67 to 1.5.
     pub far: usize,
+    /// The figures of the machine that a look at this one contradicts; `None` if there was none.
+    pub contradicted: Option<Vec<Contradiction>>,
     /// The figure of the machine that may be wrong, where one explains what is out of range.
     pub suspect: Option<Suspect>,
 }
@@ -196,7 +199,7 @@ impl Verified {
         let count = |verdict| results.iter().filter(|result| result.verdict == verdict).count();
         let (within, far) = (count(Verdict::Good), count(Verdict::Far));
         let befit = env!("CARGO_PKG_VERSION");
-        Self { machine, befit, results, within, far, suspect: None }
+        Self { machine, befit, results, within, far, contradicted: None, suspect: None }
     }
 
     /// True if nine tenths of the predictions are within 0.8 to 1.25, and none is outside of 0.67
