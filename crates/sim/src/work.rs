@@ -15,6 +15,7 @@ use crate::{
     clock::Ticks,
     execution::{Hardware, OPERATION},
     waits::{Now, Waits},
+    wire::InOrder,
 };
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
@@ -157,8 +158,8 @@ struct Serial<'a> {
 struct Core {
     clock: Ticks,
     waits: Waits,
-    /// When memory has passed all that it was asked for.
-    bus: Ticks,
+    /// The wire of memory.
+    bus: InOrder,
 }
 
 impl<'a> Serial<'a> {
@@ -207,8 +208,7 @@ impl<'a> Serial<'a> {
                 let mut now = Now { clock: core.clock, position: self.position, pace: pace(k) };
                 now.clock += core.waits.before(now);
                 core.clock = now.clock;
-                let begin = core.bus.max(now.clock);
-                core.bus = Ticks(begin.0 + lines * self.slot.0);
+                let begin = core.bus.pass(now.clock, Ticks(lines * self.slot.0));
                 let bus = if lines > u64::from(access.written_back) { begin } else { now.clock };
                 core.clock += if touch.streaming {
                     core.waits.stream(hardware.flight, now.clock, latency, bus)
