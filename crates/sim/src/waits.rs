@@ -21,8 +21,8 @@ pub(crate) struct InFlight {
     window: u64,
     /// Misses, the one that is waited for among them.
     misses: u32,
-    /// Lines of a stream.
-    streams: f64,
+    /// The share of a latency after which the next line of a stream comes: 1 / lines in flight.
+    stream: f64,
 }
 
 impl InFlight {
@@ -32,7 +32,7 @@ impl InFlight {
         Self {
             window: u64::from(operations) * unit,
             misses: (misses as u32).max(1),
-            streams: streams.max(1.0),
+            stream: 1.0 / streams.max(1.0),
         }
     }
 
@@ -41,7 +41,7 @@ impl InFlight {
         Self {
             window: self.window / u64::from(sharers),
             misses: (self.misses / sharers).max(1),
-            streams: (self.streams / f64::from(sharers)).max(1.0),
+            stream: (self.stream * f64::from(sharers)).min(1.0),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Waits {
         if latency == Ticks::default() {
             return latency;
         }
-        let each = Ticks((latency.0 as f64 / flight.streams) as u64);
+        let each = Ticks((latency.0 as f64 * flight.stream) as u64);
         let ahead = Ticks(now.0.saturating_sub(latency.0));
         self.streamed = (self.streamed.max(ahead) + each).max(bus);
         self.streamed.since(now)

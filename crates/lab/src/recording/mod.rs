@@ -168,22 +168,23 @@ fn record_filtered(
     let shown = job.kernel.is_none();
     let what = if shown { job.build.to_string() } else { "befit's kernels".to_owned() };
     progress.building(&what, true);
-    let binary = job.build.run().map_err(LabError::Build)?;
-    let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-    let mut options = RecordOptions::default();
-    options.quiet = !shown;
-    options.filter = filter;
-    let key =
-        key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
-    let folder = cache_folder(&binary);
-    let file = store::file(&folder, &name, &key);
-    if !with_work {
-        return recorded(&file, &binary, &job, &options, &name, fresh, progress);
-    }
-    let found = file.exists() && !fresh;
     thread::scope(|scope| {
-        // Compiles while the recording runs, or is loaded.
-        let work_build = scope.spawn(|| work::build(&job).run());
+        // Beside the other build, and the recording: a build is mostly a chain of crates, and
+        // leaves cores idle.
+        let work_build = with_work.then(|| scope.spawn(|| work::build(&job).run()));
+        let binary = job.build.run().map_err(LabError::Build)?;
+        let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
+        let mut options = RecordOptions::default();
+        options.quiet = !shown;
+        options.filter = filter;
+        let key =
+            key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
+        let folder = cache_folder(&binary);
+        let file = store::file(&folder, &name, &key);
+        let Some(work_build) = work_build else {
+            return recorded(&file, &binary, &job, &options, &name, fresh, progress);
+        };
+        let found = file.exists() && !fresh;
         let early = (!found)
             .then(|| recorded(&file, &binary, &job, &options, &name, fresh, progress))
             .transpose()?;
