@@ -167,7 +167,14 @@ fn last_level_misses(block: &[Summary]) -> String {
     columns.lines(&format!("{level}\nmisses, M"), scale, |s| s.last_level_misses);
     versus(&mut columns, |s| s.last_level_misses.median.0, |s| s.misses_ratio);
     columns.lines("of them from\nmemory", scale, |s| s.memory_reads);
-    columns.lines(&format!("from\nother {level}s"), scale, |s| s.remote_hits);
+    // Told apart only where there are both.
+    let any = |of: fn(&Summary) -> Spread<Lines>| block.iter().any(|s| of(s).max.0 > 0);
+    if any(|s| s.near_hits) && any(|s| s.far_hits) {
+        columns.lines(&format!("from\nnear {level}s"), scale, |s| s.near_hits);
+        columns.lines(&format!("from\nfar {level}s"), scale, |s| s.far_hits);
+    } else {
+        columns.lines(&format!("from\nother {level}s"), scale, |s| s.remote_hits);
+    }
     if block.iter().any(|s| s.sibling_hits.max.0 > 0) {
         columns.lines("not counted:\nfrom siblings", scale, |s| s.sibling_hits);
     }

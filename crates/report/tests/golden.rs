@@ -48,6 +48,8 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         memory_reads: lines(l3),
         memory_writes: lines(l3 / 3),
         remote_hits: lines(8),
+        near_hits: lines(if levels == 2 { 3 } else { 0 }),
+        far_hits: lines(if levels == 2 { 5 } else { 8 }),
         sibling_hits: lines(0),
         worker_time: Breakdown::from([time * 30, time / 4, time / 4, time / 2, time]).map(cycles),
         steals: spread(if space_bounded { 0 } else { 12_345 }),

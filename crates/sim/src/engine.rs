@@ -367,6 +367,7 @@ impl<'a> Engine<'a> {
             memory_reads: self.hardware.memory_reads(),
             memory_writes: caches.memory_writes(),
             remote_hits: self.hardware.remote_hits(),
+            far_hits: self.hardware.far_hits(),
             sibling_hits: caches.sibling_hits(),
             workers: workers.collect(),
             steals: steals.near + steals.far,

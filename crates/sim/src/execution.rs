@@ -43,6 +43,8 @@ pub(crate) struct Hardware {
     clean_from_memory: bool,
     /// How many did.
     clean_lines: u64,
+    /// Lines from a last-level cache of another package.
+    far_lines: u64,
     /// The price of a page's first touch: a share of the pages faulted in the plain run.
     fault: Ticks,
     /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
@@ -101,6 +103,7 @@ impl Hardware {
             far: beyond(machine.memory.far_latency.0),
             clean_from_memory: machine.memory.clean == CleanSource::Memory,
             clean_lines: 0,
+            far_lines: 0,
             fault,
             touched: if fault == Ticks::default() {
                 Vec::new()
@@ -192,6 +195,7 @@ impl Hardware {
             Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
             Found::Remote { from, modified } if modified || !self.clean_from_memory => {
                 let far = self.memory.is_far(worker, from);
+                self.far_lines += u64::from(far);
                 let latency = if far { self.far } else { self.remote };
                 (self.memory.supply(worker, from, now), latency)
             }
@@ -209,6 +213,11 @@ impl Hardware {
     /// Lines that came from memory.
     pub(crate) fn memory_reads(&self) -> Lines {
         self.caches.memory_reads() + Lines(self.clean_lines)
+    }
+
+    /// Lines that came from a last-level cache of another package.
+    pub(crate) fn far_hits(&self) -> Lines {
+        Lines(self.far_lines)
     }
 
     /// Lines that came from another last-level cache.

@@ -22,6 +22,8 @@ pub struct Outcome {
     /// Last-level misses served by another last-level cache. Clean lines that one holds are not
     /// among them where the machine takes those from memory.
     pub remote_hits: Lines,
+    /// Those of them whose last-level cache is of another package.
+    pub far_hits: Lines,
     /// Misses served by another worker's cache below a common cache that did not hold the line.
     pub sibling_hits: Lines,
     /// Per worker, where its time went; the parts of each sum to `time`.

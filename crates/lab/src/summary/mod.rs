@@ -72,8 +72,12 @@ pub struct Summary {
     pub memory_reads: Spread<Lines>,
     /// Lines written back to memory.
     pub memory_writes: Spread<Lines>,
-    /// Last-level misses served by another socket's cache.
+    /// Last-level misses served by another last-level cache.
     pub remote_hits: Spread<Lines>,
+    /// Those of them from a cache of the same package.
+    pub near_hits: Spread<Lines>,
+    /// Those of them from a cache of another package.
+    pub far_hits: Spread<Lines>,
     /// Misses served by another worker's cache below a common cache that did not hold the line.
     pub sibling_hits: Spread<Lines>,
     /// Where the time of all workers together went.
@@ -191,6 +195,8 @@ impl Summary {
             memory_reads: lines(|o| o.memory_reads)?,
             memory_writes: lines(|o| o.memory_writes)?,
             remote_hits: lines(|o| o.remote_hits)?,
+            near_hits: lines(|o| Lines(o.remote_hits.0 - o.far_hits.0))?,
+            far_hits: lines(|o| o.far_hits)?,
             sibling_hits: lines(|o| o.sibling_hits)?,
             worker_time: Breakdown::join(&all_workers, |parts| {
                 Spread::of(parts).unwrap_or_default()

@@ -91,7 +91,7 @@ fn two_sockets_that_stream_from_each_other_are_bound_by_their_link() {
     // 320,000 cycles. Nothing is written to memory.
     let cycles = phase(&mut hardware, &program, LATER, &[1, 0], true);
     within_two_percent(cycles, BYTES / 4.0);
-    assert_eq!(hardware.remote_hits().0, 2 * LINES);
+    assert_eq!((hardware.remote_hits().0, hardware.far_hits().0), (2 * LINES, 2 * LINES));
     // Reads share the lines, which memory gets, too. Every second page is at home in the reader's
     // package: its lines pass the link once more, 1.92 MB in each direction.
     let cycles = phase(&mut hardware, &program, 2.0 * LATER, &[0, 1], false);
@@ -109,6 +109,7 @@ fn a_chiplet_is_bound_by_its_own_link_in_each_direction() {
     // From each other: the supplier's outward side is the narrower one.
     let cycles = phase(&mut hardware, &program, LATER, &[1, 0], true);
     within_two_percent(cycles, BYTES / 4.0);
+    assert_eq!((hardware.remote_hits().0, hardware.far_hits().0), (2 * LINES, 0));
 }
 
 #[test]
