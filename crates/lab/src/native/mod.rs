@@ -21,7 +21,7 @@ use std::{
 };
 
 use befit_counters::Event;
-use befit_machine::Level;
+use befit_machine::{Level, Machine};
 use befit_record::Build;
 use befit_sched::{OptionChoices, SchedulerKind};
 use serde::{Serialize, Serializer};
@@ -190,7 +190,8 @@ impl NativePlan {
             }
         }
         progress.finished();
-        let notes = notes(&self.schedulers, &runs);
+        let mut notes = notes(&self.schedulers, &runs);
+        notes.extend(self.calibration());
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
             NativeSummary::of(&program.name, *scheduler, program.measured, &runs)
@@ -248,6 +249,13 @@ impl NativePlan {
         }
         progress.finished();
         Ok(times)
+    }
+
+    /// Where the sizes of the caches that policies see come from, if they were measured.
+    fn calibration(&self) -> Option<String> {
+        let machine = Machine::find(self.machine.as_deref()?).ok()?;
+        let file = machine.calibration()?.display();
+        Some(format!("the caches have the sizes that befit calibrate measured: {file}"))
     }
 
     fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
