@@ -113,10 +113,14 @@ fn contradicted(contradiction: &Contradiction) -> String {
     let Contradiction { figure, unit, claimed, found } = contradiction;
     let [claimed, median, low, high] =
         [*claimed, found.median, found.quartiles.0, found.quartiles.1].map(digits);
-    format!(
+    let mut line = format!(
         "wrong figure: {figure} is {claimed} {unit} in the machine's description; {median} \
          ({low} to {high}) were found here"
-    )
+    );
+    if found.is_noisy() {
+        line += ", but that differs too much to be trusted: leave the machine alone";
+    }
+    line
 }
 
 /// Four digits.
