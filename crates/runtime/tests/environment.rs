@@ -265,16 +265,21 @@ fn tasks_that_declare_no_size_have_the_one_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let (sizes, stats) = (folder.path().join("plain.sizes"), folder.path().join("stats.json"));
     std::fs::write(&sizes, plain_sizes()).unwrap();
-    let variables = [("BEFIT_SIZES", &sizes), ("BEFIT_STATS", &stats)];
-    let variables = variables.map(|(name, file)| (name, file.to_str().unwrap()));
-    let output = again(tasks_that_declare_no_size_have_the_one_in_the_file, &variables);
-    let said = succeeded(&output);
-    assert!(!said.contains("befit:"), "{said}");
-    let document = read(&stats);
-    let workers = || document["pools"][0]["workers"].as_array().unwrap().iter();
-    let sum = |field: &str| workers().map(|w| w[field].as_u64().unwrap()).sum::<u64>();
-    assert!(sum("published") > 0);
-    assert_eq!(sum("sized"), sum("published"));
+    let files = [("BEFIT_SIZES", &sizes), ("BEFIT_STATS", &stats)];
+    // Where sizes do not matter nobody looks them up.
+    for (scheduler, uses_sizes) in [("sb", true), ("ws", false)] {
+        let files = files.map(|(name, file)| (name, file.to_str().unwrap()));
+        let variables = [&files[..], &[("BEFIT_SCHEDULER", scheduler)]].concat();
+        let output = again(tasks_that_declare_no_size_have_the_one_in_the_file, &variables);
+        let said = succeeded(&output);
+        let lines = said.lines().filter(|line| line.starts_with("befit: BEFIT_SIZES"));
+        assert_eq!(lines.count(), 0, "{said}");
+        let document = read(&stats);
+        let workers = || document["pools"][0]["workers"].as_array().unwrap().iter();
+        let sum = |field: &str| workers().map(|w| w[field].as_u64().unwrap()).sum::<u64>();
+        assert!(sum("published") > 0);
+        assert_eq!(sum("sized"), if uses_sizes { sum("published") } else { 0 }, "{scheduler}");
+    }
 }
 
 #[test]

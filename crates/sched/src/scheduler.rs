@@ -94,10 +94,14 @@ pub struct Capabilities {
     /// place in the tree of tasks. Otherwise an engine may keep forks private until a worker
     /// requests one.
     pub sees_forks: bool,
+    /// The sizes of tasks matter to the policy. Otherwise an engine may leave unknown what takes
+    /// time to find out.
+    pub uses_sizes: bool,
 }
 
 impl Default for Capabilities {
-    /// Of a policy that queues what it is given, refuses nothing, and must learn what runs.
+    /// Of a policy that queues what it is given, refuses nothing, and must learn what runs, and how
+    /// large it is.
     fn default() -> Self {
         Self {
             finds: Finds::Nothing,
@@ -105,6 +109,7 @@ impl Default for Capabilities {
             may_refuse: false,
             follows_tasks: true,
             sees_forks: false,
+            uses_sizes: true,
         }
     }
 }

@@ -209,9 +209,10 @@ impl<S> ThreadPoolBuilder<S> {
     /// in a recording of the program.
     ///
     /// A task whose place in the program the table does not know is taken to be as large as the
-    /// task that forks it, as without a table. Results never depend on sizes. A table costs
-    /// something only where a fork is published, a task spawned, or, under schedulers that place by
-    /// size, a `join` is not inlined: some 100 ns.
+    /// task that forks it, as without a table. Results never depend on sizes. Under schedulers to
+    /// which sizes matter (`sb`, `sb-d`, `cats`, `cats-s`, `cab`) a table costs some 100 ns where a
+    /// fork is published, a task is spawned or, under the first two, a `join` is not inlined; under
+    /// others nothing.
     ///
     /// ```
     /// use befit::{SchedulerKind, SizeTable, ThreadPoolBuilder};

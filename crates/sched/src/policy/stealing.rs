@@ -61,7 +61,7 @@ impl<T: Handle> WorkStealing<T> {
         finds: Finds,
         tiers: Option<Tiers>,
     ) -> Box<Self> {
-        let capabilities = Capabilities { finds, ..Capabilities::default() };
+        let capabilities = Capabilities { finds, uses_sizes: false, ..Capabilities::default() };
         Box::new(Self { capabilities, tiers, ..Self::uniform(name, machine) })
     }
 
@@ -82,6 +82,7 @@ impl<T: Handle> WorkStealing<T> {
             capabilities: Capabilities {
                 finds: Finds::Everything,
                 follows_tasks: false,
+                uses_sizes: false,
                 ..Capabilities::default()
             },
             tiers: None,

@@ -63,7 +63,7 @@ pub(crate) struct Engine {
     pub(crate) capabilities: Capabilities,
     pub(super) machine: PoolMachine,
     pub(super) options: Options,
-    /// What is known of tasks that declare no size.
+    /// What is known of tasks that declare no size, if that matters to the policy.
     pub(super) sizes: Option<Arc<SizeTable>>,
     /// Of a spawned task more must be known than who spawned it: its number, or its size.
     pub(super) looks_at_spawned: bool,
@@ -106,6 +106,7 @@ impl Engine {
             (policy.build(&machine.counted(), options), vec![threads])
         };
         let capabilities = policy.capabilities();
+        let sizes = sizes.filter(|_| capabilities.uses_sizes);
         Self {
             kind,
             capabilities,

@@ -103,7 +103,7 @@ impl<T: Handle> Scheduler<T> for Notes<T> {
         "noting"
     }
     fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+        Capabilities { uses_sizes: true, ..self.0.capabilities() }
     }
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         self.0.fork_order(parent)

@@ -90,7 +90,8 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { may_refuse: true, ..Capabilities::default() }
+        let uses_sizes = self.branching.is_some();
+        Capabilities { may_refuse: true, uses_sizes, ..Capabilities::default() }
     }
 
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
