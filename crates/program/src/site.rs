@@ -38,7 +38,7 @@ pub struct Source {
     pub file: Box<str>,
     /// The line, from 1.
     pub line: u32,
-    /// The function, with its crate and modules. At most [`Source::LIMIT`] bytes.
+    /// The function's own name, without its modules. At most [`Source::LIMIT`] bytes.
     pub function: Box<str>,
 }
 

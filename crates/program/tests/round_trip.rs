@@ -226,7 +226,7 @@ fn version_2_stays_as_it_is() {
 fn the_sections_of_version_3_stay_as_they_are() {
     let expected: [(&[u8; 4], &[u8]); 7] = [
         // Place 1, 16 bytes, the first and the third; line 300.
-        (b"SITE", b"\x01\x10\0\0\x01\x10\x01\x01\x0csrc/small.rs\xac\x02\x0asmall::run"),
+        (b"SITE", b"\x01\x10\0\0\x01\x10\x01\x01\x0csrc/small.rs\xac\x02\x03run"),
         // Words 2 and 4: 40; 1 and 40; 2 and 40, at the third.
         (b"ORIG", &[0, 1, 0b1_0000, 40, 0, 1, 0b1_0100, 1, 40, 0, 2, 0b1_0100, 2, 40]),
         // Fork, strand, end; twice the same cost, with origins and blobs of their own; sync, strand,

@@ -9,7 +9,7 @@ use std::{
     sync::LazyLock,
 };
 
-use befit_program::{Op, Program, StrandId, TaskId, Touch, Work};
+use befit_program::{Op, Program, SiteId, StrandId, TaskId, Touch, Work};
 use befit_record::{
     Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, record, time,
 };
@@ -202,6 +202,48 @@ fn a_join_is_two_forks_and_a_sync_with_no_strand_between() {
     let numbers = |task| (declared(task).size.map(|b| b.0), declared(task).strand.map(|b| b.0));
     let expected = [(None, None), (Some(64), None), (Some(128), Some(32))];
     assert_eq!([1, 2, 3].map(numbers), expected);
+}
+
+/// The number of the line of the probe that contains `text`, from 1.
+fn line_of(text: &str) -> u32 {
+    let probe = include_str!("fixtures/probe/src/main.rs");
+    let at = probe.lines().position(|line| line.contains(text));
+    at.unwrap_or_else(|| panic!("no line with {text}")) as u32 + 1
+}
+
+#[test]
+fn a_site_is_a_closure_its_index_and_its_line_in_the_program_s_own_source() {
+    let program = program("halves");
+    let site = |task| program.sites()[program.site(TaskId(task)).0 as usize];
+    assert_eq!(program.site(TaskId(0)), SiteId(0));
+    // The region's task, a half, its two halves, the other half.
+    assert_eq!([1, 2, 3, 4, 5].map(|task| site(task).index), [0, 0, 0, 1, 1]);
+    assert_eq!((site(2), site(4)), (site(3), site(5)));
+    assert_eq!([1, 2, 4].map(|task| site(task).bytes), [0, 32, 24]);
+    assert!(program.place(site(2).place).starts_with("probe::halves"));
+    let fork = line_of("join(|| halves(");
+    for (task, line, function) in
+        [(1, line_of("Some(\"halves\")"), "main"), (2, fork, "halves"), (4, fork, "halves")]
+    {
+        let source = program.source(program.site(TaskId(task))).unwrap();
+        assert_eq!((&*source.file, source.line), ("src/main.rs", line));
+        assert_eq!(&*source.function, function);
+    }
+}
+
+#[test]
+fn lengths_in_closures_and_variables_are_recorded_and_addresses_are_not() {
+    let program = program("halves");
+    let words = |task| {
+        let words = program.captured(TaskId(task)).into_iter().filter(|&word| word != 0);
+        let mut words: Vec<u64> = words.collect();
+        words.sort_unstable();
+        words
+    };
+    // The first half also has the middle.
+    assert_eq!([words(2), words(3)], [[7, 48, 48], [6, 24, 24]]);
+    assert_eq!([words(4), words(5), words(7)], [[6, 24], [7, 48], [5, 24]]);
+    assert!(words(1).is_empty());
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Recorder {
         let site = Site { place, bytes: 8 * (n % 2), index: (n % 2) as u8 };
         let site = self.builder.site(site).unwrap();
         if n % 3 == 1 {
-            let (file, function) = ("src/main.rs".into(), "a::function".into());
+            let (file, function) = ("src/main.rs".into(), "function".into());
             self.builder.source(site, Source { file, line: n % 4, function });
         }
         let word = u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 65).min(63);
@@ -214,7 +214,7 @@ pub(crate) fn small() -> Program {
         let declared = Declared { size: Some(Bytes(640)), strand: None };
         let site = builder.site(Site { place, bytes: 16, index: u8::from(child == 2) }).unwrap();
         if child == 2 {
-            let (file, function) = ("src/small.rs".into(), "small::run".into());
+            let (file, function) = ("src/small.rs".into(), "run".into());
             builder.source(site, Source { file, line: 300, function });
         }
         let words = [0, 0, child, 0, 40, 0, 0, 0];

@@ -2,8 +2,12 @@
 
 use std::ffi::c_void;
 
+use super::Origin;
+
 mod c {
     use std::ffi::{c_int, c_void};
+
+    use super::Task;
 
     unsafe extern "C" {
         pub(super) safe fn befit_record_in_region() -> c_int;
@@ -12,23 +16,44 @@ mod c {
         #[cfg(not(befit_work))]
         pub(super) safe fn befit_record_resume();
         pub(super) safe fn befit_record_scope() -> u32;
-        pub(super) fn befit_record_fork(
-            scope: u32,
-            size: u64,
-            strand: u64,
-            place: *const u8,
-            length: usize,
-        );
+        pub(super) fn befit_record_fork(scope: u32, task: *const Task);
+        pub(super) safe fn befit_record_stack_top() -> usize;
         pub(super) safe fn befit_record_end();
         pub(super) safe fn befit_record_sync(scope: u32);
         pub(super) fn befit_record_region(
-            size: u64,
-            strand: u64,
-            place: *const u8,
-            length: usize,
+            task: *const Task,
             body: extern "C" fn(*mut c_void),
             data: *mut c_void,
         );
+    }
+}
+
+/// An [`Origin`] as C has it: `struct task` in stream.h.
+#[repr(C)]
+pub(super) struct Task {
+    size: u64,
+    strand: u64,
+    place: *const u8,
+    length: usize,
+    bytes: u32,
+    index: u32,
+    words: [u64; super::WORDS],
+}
+
+impl Task {
+    /// `u64::MAX` stands for a size that is not declared.
+    #[inline(always)]
+    fn new(origin: Origin) -> Self {
+        let word = |bytes: Option<usize>| bytes.map_or(u64::MAX, |n| n as u64);
+        Self {
+            size: word(origin.size),
+            strand: word(origin.strand),
+            place: origin.place.as_ptr(),
+            length: origin.place.len(),
+            bytes: u32::try_from(origin.bytes).unwrap_or(u32::MAX),
+            index: origin.index.into(),
+            words: origin.words,
+        }
     }
 }
 
@@ -45,6 +70,12 @@ fn pause() -> bool {
     return c::befit_record_pause() != 0;
     #[cfg(befit_work)]
     false
+}
+
+/// See [`super::stack_top`].
+#[inline(always)]
+pub(super) fn stack_top() -> usize {
+    c::befit_record_stack_top()
 }
 
 /// Ends a pause.
@@ -68,12 +99,16 @@ impl Paused {
     pub(super) fn scope(&self) -> u32 {
         c::befit_record_scope()
     }
-    /// A child begins; `u64::MAX` stands for a size that is not declared.
+    /// A child begins.
     #[inline(always)]
-    pub(super) fn fork(&self, scope: u32, size: u64, strand: u64, place: &'static str) {
-        // SAFETY: the function reads `place.len()` bytes from the pointer, which are there for
-        // ever, and writes none.
-        unsafe { c::befit_record_fork(scope, size, strand, place.as_ptr(), place.len()) };
+    pub(super) fn fork(&self, scope: u32, origin: Origin) {
+        // A build that is only timed has no use for what is known of the task, and none for the
+        // time that it takes to pass it on.
+        let task = Task::new(origin);
+        let task = if cfg!(befit_work) { std::ptr::null() } else { &raw const task };
+        // SAFETY: the function reads a task and as many bytes as its place has, which are there for
+        // ever, and writes nothing; in a work build it reads nothing.
+        unsafe { c::befit_record_fork(scope, task) };
     }
     /// The child ends.
     #[inline(always)]
@@ -119,14 +154,13 @@ impl Drop for Resumed {
 /// # Safety
 /// `body` must accept `data`, once, on this thread, before this returns; it must not unwind.
 pub(super) unsafe fn run_region(
-    size: u64,
-    strand: u64,
-    place: &'static str,
+    origin: Origin,
     body: extern "C" fn(*mut c_void),
     data: *mut c_void,
 ) {
+    let task = Task::new(origin);
     // SAFETY: the C function calls `body(data)` exactly once, on this thread, before it returns, as
-    // our caller permits, and has no other use of either
-    // pointer. It reads `place.len()` bytes of the place, which are there for ever.
-    unsafe { c::befit_record_region(size, strand, place.as_ptr(), place.len(), body, data) }
+    // our caller permits, and has no other use of either pointer. It reads the task, which lives
+    // until then, and as many bytes as its place has, which are there for ever.
+    unsafe { c::befit_record_region(&raw const task, body, data) }
 }

@@ -27,24 +27,28 @@ use hooks::{Paused, Resumed};
 
 /// What is known of a task where it is forked.
 #[derive(Clone, Copy)]
-pub struct Declared {
+pub struct Origin {
     /// The bytes that it declares to touch.
     pub size: Option<usize>,
     /// The same of its largest strand.
     pub strand: Option<usize>,
     /// Its place: the name of its closure's type.
     pub place: &'static str,
+    /// The size of its closure.
+    pub bytes: usize,
+    /// Which closure of its fork it is.
+    pub index: u8,
+    /// The first words of its closure, as plain numbers; 0 for those that are absent.
+    pub words: [u64; WORDS],
 }
 
-impl Declared {
+/// How many words of a closure are recorded.
+pub const WORDS: usize = 8;
+
+impl Origin {
     /// A task of the library's own, of which nothing is known.
-    pub const NOTHING: Self = Self { size: None, strand: None, place: "" };
-}
-
-/// As the stream has it.
-fn in_stream(Declared { size, strand, .. }: Declared) -> (u64, u64) {
-    let word = |bytes: Option<usize>| bytes.map_or(u64::MAX, |n| n as u64);
-    (word(size), word(strand))
+    pub const NOTHING: Self =
+        Self { size: None, strand: None, place: "", bytes: 0, index: 0, words: [0; WORDS] };
 }
 
 /// True if this thread is inside a region.
@@ -53,22 +57,28 @@ pub fn in_region() -> bool {
     hooks::in_region()
 }
 
+/// Where the stack of the region that this thread is recorded in begins: its frames lie below this
+/// address. 0 outside of regions.
+#[inline(always)]
+pub fn stack_top() -> usize {
+    hooks::stack_top()
+}
+
 /// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the
 /// region has ended.
 ///
 /// One thread is recorded at a time: a region that begins while another thread is in one runs
 /// unrecorded, and the reader of the recording is told. Inside a region this only calls `f`.
-pub fn region<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
+pub fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     if in_region() {
         return f();
     }
     let mut call = Call { f: Some(f), result: None };
-    let (size, strand) = in_stream(declared);
     let data: *mut Call<_, _> = &raw mut call;
     // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
     // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
     // of `f`, and does nothing else that panics.
-    unsafe { hooks::run_region(size, strand, declared.place, enter_of(data), data.cast()) }
+    unsafe { hooks::run_region(origin, enter_of(data), data.cast()) }
     match call.result {
         Some(Ok(result)) => result,
         Some(Err(panic)) => resume_unwind(panic),
@@ -119,8 +129,8 @@ impl Scope {
     /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics
     /// the task ends there.
     #[inline(always)]
-    pub fn task<R>(&self, declared: Declared, f: impl FnOnce() -> R) -> R {
-        task(self.id, declared, f)
+    pub fn task<R>(&self, origin: Origin, f: impl FnOnce() -> R) -> R {
+        task(self.id, origin, f)
     }
 
     /// Runs `f` as the current task's own code, between its forks.
@@ -140,8 +150,8 @@ impl Drop for Scope {
 /// Runs `f` as a child of the current task that no scope waits for (only the end of the program
 /// does).
 #[inline(always)]
-pub fn detached<R>(declared: Declared, f: impl FnOnce() -> R) -> R {
-    task(0, declared, f)
+pub fn detached<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
+    task(0, origin, f)
 }
 
 /// Runs `f` so that it does not show.
@@ -161,10 +171,9 @@ impl Drop for Ending<'_> {
 }
 
 #[inline(always)]
-fn task<R>(scope: u32, declared: Declared, f: impl FnOnce() -> R) -> R {
+fn task<R>(scope: u32, origin: Origin, f: impl FnOnce() -> R) -> R {
     let paused = Paused::new();
-    let (size, strand) = in_stream(declared);
-    paused.fork(scope, size, strand, declared.place);
+    paused.fork(scope, origin);
     let _ending = Ending(&paused);
     let _resumed = Resumed::new(&paused);
     f()

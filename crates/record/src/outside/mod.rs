@@ -5,6 +5,7 @@ mod build;
 mod overlay;
 mod reader;
 mod run;
+mod source;
 mod stream;
 mod timed;
 

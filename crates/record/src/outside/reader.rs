@@ -3,7 +3,9 @@
 use std::{collections::HashMap, io};
 
 use befit_machine::Bytes;
-use befit_program::{Declared, Meta, PlaceId, ProgramBuilder, RawTouch, ScopeId};
+use befit_program::{
+    Declared, Meta, ProgramBuilder, RawTouch, ScopeId, Site, SiteId, Source, TaskId,
+};
 
 use super::{
     Recording,
@@ -62,10 +64,12 @@ pub enum StreamError {
 }
 
 /// Reads the whole stream; `progress` is told how many touches came since it was last told.
+/// `source` returns the line of the program's own source among the given return addresses.
 pub(super) fn read(
     from: impl io::Read,
     name: &str,
     progress: &dyn Fn(u64),
+    source: &mut dyn FnMut(&[u64]) -> Option<Source>,
 ) -> Result<Recording, StreamError> {
     let mut stream = Stream::new(from);
     let mut builder = ProgramBuilder::new(hello(&mut stream, name)?);
@@ -73,7 +77,7 @@ pub(super) fn read(
     let mut depth = 0_u64;
     let mut regions = 0_u64;
     let mut skipped_regions = 0;
-    let mut places: HashMap<u64, PlaceId> = HashMap::new();
+    let mut sites: HashMap<u64, SiteId> = HashMap::new();
     while stream.touches(&mut touches)? {
         if !touches.is_empty() {
             if depth == 0 {
@@ -88,12 +92,7 @@ pub(super) fn read(
         match kind {
             stream::HELLO => return Err(StreamError::Damaged(word, "a second beginning")),
             stream::FORK => {
-                let (size, strand) = (bytes(stream.word()?), bytes(stream.word()?));
-                let scope = scope_id(argument, word)?;
-                let place = places.get(&stream.word()?);
-                let place =
-                    place.ok_or(StreamError::Damaged(word, "a fork at an unknown place"))?;
-                builder.fork_at(scope, Declared { size, strand }, *place).map_err(tree)?;
+                fork(&mut stream, &mut builder, &sites, argument)?.map_err(tree)?;
                 regions += u64::from(depth == 0);
                 depth += 1;
             }
@@ -104,10 +103,16 @@ pub(super) fn read(
             }
             stream::SYNC => builder.sync(scope_id(argument, word)?).map_err(tree)?,
             stream::WORK => builder.work(stream.word()?, stream.word()?, stream.word()?),
-            stream::NAME => {
-                let address = stream.word()?;
-                let place = builder.place(&name_of(&mut stream, argument, word)?).map_err(tree)?;
-                places.insert(address, place);
+            stream::SITE => {
+                let (number, told) = site(&mut stream, argument, word)?;
+                let place = builder.place(&told.name).map_err(tree)?;
+                let site = Site { place, bytes: told.bytes, index: told.index };
+                let site = builder.site(site).map_err(tree)?;
+                // Of the unknown site nothing is known.
+                if let Some(source) = source(&told.callers).filter(|_| site != SiteId(0)) {
+                    builder.source(site, source);
+                }
+                sites.insert(number, site);
             }
             stream::SKIPPED => skipped_regions += argument,
             stream::FAILED => return Err(StreamError::GaveUp(reason_of(argument))),
@@ -122,6 +127,55 @@ pub(super) fn read(
     }
     let program = builder.finish().map_err(|error| StreamError::Tree(stream.words, error))?;
     Ok(Recording { program, skipped_regions })
+}
+
+/// Reads the rest of a fork.
+fn fork(
+    stream: &mut Stream<impl io::Read>,
+    builder: &mut ProgramBuilder,
+    sites: &HashMap<u64, SiteId>,
+    argument: u64,
+) -> Result<Result<TaskId, befit_program::BuildError>, StreamError> {
+    let unknown = StreamError::Damaged(stream.words - 1, "a fork at an unknown site");
+    let site = *sites.get(&(argument >> 42)).ok_or(unknown)?;
+    let mut word_if = |bit: u32| {
+        let follows = argument >> bit & 1 != 0;
+        follows.then(|| stream.word()).transpose()
+    };
+    let (size, strand) = (word_if(40)?.map(Bytes), word_if(41)?.map(Bytes));
+    let mut words = [0; 8];
+    for (word, bit) in words.iter_mut().zip(32..) {
+        *word = word_if(bit)?.unwrap_or(0);
+    }
+    let scope = ScopeId(argument as u32);
+    Ok(builder.fork_from(scope, Declared { size, strand }, site, &words))
+}
+
+/// What a stream tells of a site.
+struct Told {
+    name: String,
+    bytes: u32,
+    index: u8,
+    /// Return addresses, the innermost first.
+    callers: Vec<u64>,
+}
+
+/// Reads a site, and its number in the stream.
+fn site(
+    stream: &mut Stream<impl io::Read>,
+    argument: u64,
+    word: u64,
+) -> Result<(u64, Told), StreamError> {
+    let [number, length, callers, _] = [0, 16, 32, 48].map(|shift| argument >> shift & 0xffff);
+    if callers > CALLERS_MOST {
+        return Err(StreamError::Damaged(word, "a site with too many callers"));
+    }
+    let closure = stream.word()?;
+    let index = u8::try_from(closure >> 32);
+    let index = index.map_err(|_| StreamError::Damaged(word, "a closure with a large index"))?;
+    let name = name_of(stream, length, word)?;
+    let callers: Result<_, _> = (0..callers).map(|_| stream.word()).collect();
+    Ok((number, Told { name, bytes: closure as u32, index, callers: callers? }))
 }
 
 /// The name of a place, of `bytes` bytes.
@@ -144,6 +198,9 @@ fn name_of(
 /// Most bytes of a place's name.
 const NAME_MOST: u64 = 1024;
 
+/// Most return addresses of a site.
+const CALLERS_MOST: u64 = 1024;
+
 fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamError> {
     if stream.peek()?.is_none() {
         return Err(StreamError::Empty);
@@ -165,11 +222,6 @@ fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamE
 fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {
     let id = u32::try_from(scope);
     id.map(ScopeId).map_err(|_| StreamError::Damaged(word, "a scope beyond 32 bits"))
-}
-
-/// A size that a task declares; all ones stand for none.
-fn bytes(word: u64) -> Option<Bytes> {
-    (word != u64::MAX).then_some(Bytes(word))
 }
 
 fn reason_of(reason: u64) -> &'static str {

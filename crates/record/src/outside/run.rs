@@ -12,7 +12,7 @@ use rustix::{
     pipe::fcntl_setpipe_size,
 };
 
-use super::{StreamError, Tail, reader};
+use super::{StreamError, Tail, reader, source::Sources};
 
 /// Settings for recording a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +78,9 @@ pub fn record(
     progress: &dyn Fn(u64),
 ) -> Result<Recording, RecordError> {
     command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
-    run_reading(command, options.quiet, |from| reader::read(from, name, progress))
+    let sources = Sources::of(command.get_program());
+    let mut find = |callers: &[u64]| sources.find(callers);
+    run_reading(command, options.quiet, |from| reader::read(from, name, progress, &mut find))
 }
 
 /// Runs `command` to its end, with a pipe that it writes its stream to, and returns what `reader`

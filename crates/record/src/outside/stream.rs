@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
@@ -26,7 +26,7 @@ pub(super) const SYNC: u64 = 3;
 pub(super) const WORK: u64 = 4;
 pub(super) const SKIPPED: u64 = 5;
 pub(super) const FAILED: u64 = 6;
-pub(super) const NAME: u64 = 7;
+pub(super) const SITE: u64 = 7;
 pub(super) const FAULTS: u64 = 8;
 pub(super) const REGION: u64 = 9;
 

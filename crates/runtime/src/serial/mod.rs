@@ -25,33 +25,73 @@ use std::{
     any::type_name,
     env,
     ffi::OsString,
+    mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr,
 };
 
 pub(crate) use befit_record::inside::unrecorded;
-use befit_record::inside::{self, Declared};
+use befit_record::inside::{self, Origin};
 
 pub(crate) use self::{
     pool::{AnyPolicy, Handle, Registry, Start, Worker, this_worker, with_current},
     scope::{Base, Fifos, scope, spawn_broadcast_into, spawn_fifo_into, spawn_into},
 };
-use crate::{Work, environment::Environment};
+use crate::{
+    Work,
+    captured::{WORDS, captured},
+    environment::Environment,
+};
 
 /// What a pool's builder sees of the environment.
 pub(crate) const ENVIRONMENT: Environment<fn(&str) -> Option<OsString>> =
     Environment(|name| name.starts_with("RAYON_").then(|| env::var_os(name))?);
 
-/// What `work` declares of itself, and its place.
+/// What is known of `work`, the `index`-th of its fork. To be called while recording is paused.
 #[inline(always)]
-fn declared<W: Work>(work: &W) -> Declared {
-    let place = type_name::<W::Closure>();
-    Declared { size: work.size(), strand: work.strand(), place }
+fn origin<W: Work>(work: &W, index: u8) -> Origin {
+    Origin { size: work.size(), strand: work.strand(), ..origin_of(work.closure(), index) }
+}
+
+/// As [`origin`], of a closure that declares nothing.
+#[inline(always)]
+fn origin_of<F>(closure: &F, index: u8) -> Origin {
+    let (place, bytes) = (type_name::<F>(), size_of::<F>());
+    // What would be done here would count as the program's work.
+    let words = if cfg!(befit_work) { [0; WORDS] } else { words_of(closure) };
+    Origin { place, bytes, index, words, ..Origin::NOTHING }
+}
+
+/// The words that a closure has captured, read from a copy: were the address of the closure itself
+/// known outside of the program's code, the compiler would have to keep the closure in memory, and
+/// loads would be recorded that a plain build does not have.
+#[inline(always)]
+fn words_of<F>(closure: &F) -> [u64; WORDS] {
+    let bytes = size_of::<F>().min(size_of::<[u64; WORDS]>());
+    let mut copy = MaybeUninit::<[u64; WORDS]>::uninit();
+    // SAFETY: the closure has as many bytes, and so has the copy. They are only read as bytes.
+    unsafe { ptr::from_ref(closure).cast::<u8>().copy_to(copy.as_mut_ptr().cast(), bytes) };
+    words_at(copy.as_ptr().cast(), bytes)
+}
+
+/// As [`captured`], with this thread's stack from the region's first frame on. On threads the data
+/// of `main` is on another thread's stack; so it does not count here either.
+///
+/// Not inlined: its own variable lies below those of the functions that call it.
+#[inline(never)]
+fn words_at(closure: *const u8, bytes: usize) -> [u64; WORDS] {
+    let here = 0u8;
+    let stack = (&raw const here).addr()..inside::stack_top();
+    let on_stack = |address| stack.contains(&address) && stack.contains(&(address + 7));
+    // SAFETY: `words_of` passes the address of so many bytes. What lies between a variable of this
+    // function and the frames that the region began with is this thread's stack.
+    unsafe { captured(closure, bytes, on_stack) }
 }
 
 /// Runs `f` where it is recorded: in the region that this thread is in, else in one of its own.
 #[inline(always)]
 fn in_region<R>(f: impl FnOnce() -> R) -> R {
-    if inside::in_region() { f() } else { inside::region(Declared::NOTHING, f) }
+    if inside::in_region() { f() } else { inside::region(Origin::NOTHING, f) }
 }
 
 /// A recording has all forks.
@@ -68,16 +108,12 @@ pub(crate) fn worker_address() -> usize {
 
 /// Runs `a`, then `b`, and records them as two children that one sync waits for. As on threads `b`
 /// is run even if `a` panics, and then `a`'s panic goes on.
-///
-/// In a work run it is out of line, as forks are on threads: what the halves capture is then in
-/// memory there and here, even in code of their caller that forks nothing.
-#[cfg_attr(befit_work, inline(never))]
-#[cfg_attr(not(befit_work), inline)]
+#[inline]
 pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
     in_region(|| {
         let both = inside::Scope::new();
-        let a = catch_unwind(AssertUnwindSafe(|| both.task(declared(&a), || a.run())));
-        let b = catch_unwind(AssertUnwindSafe(|| both.task(declared(&b), || b.run())));
+        let a = catch_unwind(AssertUnwindSafe(|| both.task(origin(&a, 0), || a.run())));
+        let b = catch_unwind(AssertUnwindSafe(|| both.task(origin(&b, 1), || b.run())));
         match (a, b) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),

@@ -1,7 +1,7 @@
 //! Pools without threads: they know what they were built with, and run all on the calling thread.
 
 use std::{
-    any::{Any, type_name_of_val},
+    any::Any,
     cell::{Cell, RefCell},
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -9,10 +9,10 @@ use std::{
 };
 
 use befit_machine::Machine;
-use befit_record::inside::{self, Declared};
+use befit_record::inside;
 use befit_sched::{Options, Policy, SchedulerKind, Tiers};
 
-use super::{declared, in_region};
+use super::{in_region, origin, origin_of};
 use crate::{
     BroadcastContext, JoinThreadsError, SpawnThread, Statistics, ThreadPoolBuildError, Work,
     WorkerStatistics, Yield,
@@ -166,15 +166,16 @@ impl Registry {
 
     /// Runs `work` and returns its result; records it, unless the thread is being recorded already.
     pub(crate) fn run<W: Work>(self: &Arc<Self>, work: W) -> W::Output {
-        self.enter(|| inside::region(declared(&work), || work.run()))
+        let origin = inside::unrecorded(|| origin(&work, 0));
+        self.enter(|| inside::region(origin, || work.run()))
     }
 
     /// Runs `work` at once, as a child that only the end of the program waits for.
     pub(crate) fn spawn<W: Work<Output = ()>>(self: &Arc<Self>, work: W) {
         self.enter(|| {
             in_region(|| {
-                let declared = declared(&work);
-                self.catch(|| inside::detached(declared, || work.run()));
+                let origin = inside::unrecorded(|| origin(&work, 0));
+                self.catch(|| inside::detached(origin, || work.run()));
             });
         });
     }
@@ -188,9 +189,9 @@ impl Registry {
     pub(crate) fn spawn_broadcast(self: &Arc<Self>, work: impl Fn(BroadcastContext<'_>)) {
         self.enter(|| {
             in_region(|| {
-                let declared = Declared { place: type_name_of_val(&work), ..Declared::NOTHING };
+                let origin = inside::unrecorded(|| origin_of(&work, 0));
                 self.on_every_thread(|context| {
-                    self.catch(|| inside::detached(declared, || work(context)));
+                    self.catch(|| inside::detached(origin, || work(context)));
                 });
             });
         });

@@ -1,14 +1,14 @@
 //! Scopes: any number of tasks that one sync waits for.
 
 use std::{
-    any::{Any, type_name_of_val},
+    any::Any,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use befit_record::inside::{self, Declared};
+use befit_record::inside::{self, Origin};
 
-use super::{Registry, in_region, with_current};
+use super::{Registry, in_region, origin_of, with_current};
 use crate::{BroadcastContext, api::Kind};
 
 /// What all kinds of scopes have in common.
@@ -20,8 +20,8 @@ pub(crate) struct Base {
 
 impl Base {
     #[inline(always)]
-    fn run(&self, declared: Declared, work: impl FnOnce()) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sync.task(declared, work))) {
+    fn run(&self, origin: Origin, work: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.sync.task(origin, work))) {
             inside::unrecorded(|| {
                 self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
             });
@@ -70,8 +70,8 @@ impl Registry {
 /// None is needed: nothing outlives the call.
 #[inline(always)]
 pub(crate) unsafe fn spawn_into<S: Kind>(scope: &S, size: Option<usize>, work: impl FnOnce(&S)) {
-    let place = type_name_of_val(&work);
-    scope.base().run(Declared { size, place, ..Declared::NOTHING }, || work(scope));
+    let origin = inside::unrecorded(|| Origin { size, ..origin_of(&work, 0) });
+    scope.base().run(origin, || work(scope));
 }
 
 /// As [`spawn_into`].
@@ -80,8 +80,8 @@ pub(crate) unsafe fn spawn_into<S: Kind>(scope: &S, size: Option<usize>, work: i
 /// None is needed.
 #[inline(always)]
 pub(crate) unsafe fn spawn_fifo_into<S: Kind>(scope: &S, _: &Fifos, work: impl FnOnce(&S)) {
-    let place = type_name_of_val(&work);
-    scope.base().run(Declared { place, ..Declared::NOTHING }, || work(scope));
+    let origin = inside::unrecorded(|| origin_of(&work, 0));
+    scope.base().run(origin, || work(scope));
 }
 
 /// Runs a task for each thread that the current pool was built for.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn spawn_broadcast_into<S: Kind>(
     work: impl Fn(&S, BroadcastContext<'_>),
 ) {
     with_current(|pool| {
-        let declared = Declared { place: type_name_of_val(&work), ..Declared::NOTHING };
-        pool.on_every_thread(|context| scope.base().run(declared, || work(scope, context)));
+        let origin = inside::unrecorded(|| origin_of(&work, 0));
+        pool.on_every_thread(|context| scope.base().run(origin, || work(scope, context)));
     });
 }

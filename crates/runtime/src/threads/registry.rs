@@ -11,6 +11,7 @@ use std::{
         atomic::Ordering::{AcqRel, Relaxed},
     },
     thread,
+    time::Instant,
 };
 
 use befit_machine::Machine;
@@ -21,7 +22,7 @@ use super::{Worker, claim::Claim, worker::Mailbox};
 use crate::{
     Work,
     api::{Handlers, ThreadHandler},
-    stats::{self, Clock, Counters, Statistics},
+    stats::{self, Counters, Statistics},
     threads::{
         engine::{
             About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
@@ -62,18 +63,19 @@ struct Alive {
 }
 
 impl Registry {
-    /// `clock`: what the workers' time is measured by, if it is.
+    /// `timed`: the workers' time is measured.
     pub(super) fn new(
         engine: Engine,
         seed: u64,
         handlers: Handlers,
         claim: Option<Claim>,
-        clock: Option<Clock>,
+        timed: bool,
     ) -> Self {
         let threads = engine.threads;
+        let epoch = timed.then(Instant::now);
         Self {
             counters: (0..threads)
-                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), clock)))
+                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
                 .collect(),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.parker(t))).collect(),
             keepers: AtomicUsize::new(1),

@@ -3,18 +3,24 @@
 #include <alloca.h>
 
 #include "address.h"
+#include "callers.h"
 #include "hot.h"
 #include "stream.h"
 
 #define PAGE 4096
 #define NAME_MOST 1024  /* bytes of a place's name that are sent */
 #define HASH_DIGITS 16
-#define NAMES 1024      /* names that the reader is known to have, by place in a table */
+#define SITES 1024      /* sites that the reader is known to have, by place in a table */
+#define PROBES 8        /* places in it that a site may have */
 
 static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, RECORDED, UNRECORDED } state; /* of this thread */
 static uint32_t scopes;          /* given out so far; scope 0 is that of detached tasks */
 static unsigned skipped;         /* regions not recorded since the last one that was */
+
+uintptr_t befit_record_stack_top(void) {
+    return state == RECORDED ? befit_places.stack.base + befit_places.stack.size : 0;
+}
 
 int befit_record_in_region(void) {
     return state != OUTSIDE;
@@ -60,10 +66,13 @@ uint32_t befit_record_scope(void) {
     return state == RECORDED ? ++scopes : 0;
 }
 
-/* The name as it is sent; a longer one ends in its hash. */
+/* The name as it is sent; a longer one ends in its hash, and its beginning with a whole
+ * character. */
 static size_t short_name(char *to, const char *name, size_t length) {
     static const char digits[] = "0123456789abcdef";
     size_t kept = length <= NAME_MOST ? length : NAME_MOST - HASH_DIGITS;
+    while (kept < length && (name[kept] & 0xc0) == 0x80)
+        kept--;
     for (size_t i = 0; i < kept; i++)
         to[i] = name[i];
     if (kept == length)
@@ -73,41 +82,67 @@ static size_t short_name(char *to, const char *name, size_t length) {
         hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
     for (size_t i = 0; i < HASH_DIGITS; i++)
         to[kept + i] = digits[hash >> (60 - 4 * i) & 15];
-    return NAME_MOST;
+    return kept + HASH_DIGITS;
 }
 
-/* Sends a place's name, unless the reader has it. */
-static void put_name(const char *place, size_t length) {
-    static struct {
-        const char *place;
-        size_t length;
-    } known[NAMES];
-    uintptr_t at = ((uintptr_t)place * 0x9e3779b97f4a7c15u) >> 54;
-    if (LIKELY(known[at].place == place && known[at].length == length))
-        return;
-    known[at].place = place;
-    known[at].length = length;
+/* Tells the reader of a site, and from where its first task is forked. */
+static __attribute__((noinline)) void put_site(size_t number, const struct task *task) {
+    static uintptr_t callers[CALLERS_MOST];
+    size_t count = befit_callers(callers);
     union {
         char bytes[NAME_MOST];
         uint64_t words[NAME_MOST / 8];
     } name = {.words = {0}};
-    size_t bytes = short_name(name.bytes, place, length);
-    befit_put_event(NAME, bytes);
-    befit_put((uintptr_t)place);
-    for (size_t i = 0; i < (bytes + 7) / 8; i++)
+    size_t length = short_name(name.bytes, task->place, task->length);
+    befit_put_event(SITE, number | length << SITE_NAME_SHIFT | count << SITE_CALLERS_SHIFT);
+    befit_put(task->bytes | (uint64_t)task->index << 32);
+    for (size_t i = 0; i < (length + 7) / 8; i++)
         befit_put(name.words[i]);
+    for (size_t i = 0; i < count; i++)
+        befit_put(callers[i]);
 }
 
-void befit_record_fork(uint32_t scope, uint64_t size, uint64_t strand, const char *place,
-                       size_t length) {
+/* The number of a task's site, which the reader has been told of. */
+static uint64_t site_of(const struct task *task) {
+    static struct site {
+        const char *place; /* null where there is none yet */
+        size_t length;
+        uint32_t bytes, index;
+    } known[SITES];
+    uintptr_t key = (uintptr_t)task->place + task->bytes + ((uintptr_t)task->index << 32);
+    size_t home = (key * 0x9e3779b97f4a7c15u) >> 54, at = home;
+    for (unsigned i = 0; i < PROBES; i++, at = (at + 1) % SITES) {
+        const struct site *site = &known[at];
+        if (LIKELY(site->place == task->place && site->length == task->length &&
+                   site->bytes == task->bytes && site->index == task->index))
+            return at;
+        if (site->place == NULL) {
+            home = at;
+            break;
+        }
+    }
+    known[home] = (struct site){task->place, task->length, task->bytes, task->index};
+    put_site(home, task);
+    return home;
+}
+
+void befit_record_fork(uint32_t scope, const struct task *task) {
     if (state != RECORDED)
         return;
     end_strand();
-    put_name(place, length);
-    befit_put_event(FORK, scope);
-    befit_put(size);
-    befit_put(strand);
-    befit_put((uintptr_t)place);
+    uint64_t argument = scope | site_of(task) << FORK_SITE_SHIFT;
+    for (unsigned i = 0; i < CAPTURED; i++)
+        argument |= (uint64_t)(task->words[i] != 0) << (FORK_WORDS_SHIFT + i);
+    argument |= (task->size != UNDECLARED ? FORK_SIZE : 0) |
+                (task->strand != UNDECLARED ? FORK_STRAND : 0);
+    befit_put_event(FORK, argument);
+    if (argument & FORK_SIZE)
+        befit_put(task->size);
+    if (argument & FORK_STRAND)
+        befit_put(task->strand);
+    for (unsigned i = 0; i < CAPTURED; i++)
+        if (task->words[i] != 0)
+            befit_put(task->words[i]);
 }
 
 void befit_record_end(void) {
@@ -126,13 +161,12 @@ void befit_record_sync(uint32_t scope) {
 
 /* Apart from befit_record_region so that the padding is on the stack while this runs, and its
  * frame is below it. */
-static __attribute__((noinline)) void recorded(uint64_t size, uint64_t strand,
-                                               const char *place, size_t length,
-                                               void (*body)(void *), void *data) {
+static __attribute__((noinline)) void recorded(const struct task *task, void (*body)(void *),
+                                               void *data) {
     state = RECORDED;
     befit_filter_reset();
     uint32_t scope = befit_record_scope();
-    befit_record_fork(scope, size, strand, place, length);
+    befit_record_fork(scope, task);
     befit_record_resume();
     body(data);
     befit_record_pause();
@@ -150,8 +184,7 @@ static void unrecorded(void (*body)(void *), void *data) {
     state = OUTSIDE;
 }
 
-void befit_record_region(uint64_t size, uint64_t strand, const char *place, size_t length,
-                         void (*body)(void *), void *data) {
+void befit_record_region(const struct task *task, void (*body)(void *), void *data) {
     if (!befit_stream_open()) {
         unrecorded(body, data);
         return;
@@ -168,7 +201,7 @@ void befit_record_region(uint64_t size, uint64_t strand, const char *place, size
     char *padding = alloca(frame % PAGE);
     __asm__ volatile("" : : "r"(padding) : "memory");
     befit_places_enter(frame, ((uintptr_t)padding + LINE - 1) / LINE * LINE);
-    recorded(size, strand, place, length, body, data);
+    recorded(task, body, data);
     __asm__ volatile("" : : "r"(padding) : "memory");
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }

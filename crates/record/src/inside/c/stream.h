@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 2u
+#define STREAM_VERSION 3u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -22,8 +22,30 @@
 /* An event: bit 63 set, its kind in bits 56-62, its argument below. */
 #define EVENT ((uint64_t)1 << 63)
 #define EVENT_KIND_SHIFT 56
-enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, NAME, FAULTS, REGION };
+enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION };
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
+
+/* The argument of FORK. */
+#define FORK_WORDS_SHIFT 32 /* a bit for each captured word that follows */
+#define FORK_SIZE ((uint64_t)1 << 40)
+#define FORK_STRAND ((uint64_t)1 << 41)
+#define FORK_SITE_SHIFT 42
+/* The argument of SITE. */
+#define SITE_NAME_SHIFT 16
+#define SITE_CALLERS_SHIFT 32
+
+#define CAPTURED 8
+#define UNDECLARED UINT64_MAX
+
+/* What is known of a task where it is forked; in Rust `hooks::Task`. */
+struct task {
+    uint64_t size, strand;    /* declared, or UNDECLARED */
+    const char *place;        /* the name of its closure's type */
+    size_t length;            /* of the name */
+    uint32_t bytes;           /* the closure's size */
+    uint32_t index;           /* which closure of the fork it is */
+    uint64_t words[CAPTURED]; /* the closure's first words; 0: absent */
+};
 
 /* Where a touch word or an event goes. Both keep errno. */
 void befit_put(uint64_t word);

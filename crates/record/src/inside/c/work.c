@@ -76,9 +76,12 @@ uint32_t befit_record_scope(void) {
     return 0;
 }
 
-void befit_record_fork(uint32_t scope, uint64_t size, uint64_t strand, const char *place,
-                       size_t length) {
-    (void)scope, (void)size, (void)strand, (void)place, (void)length;
+uintptr_t befit_record_stack_top(void) {
+    return 0;
+}
+
+void befit_record_fork(uint32_t scope, const struct task *task) {
+    (void)scope, (void)task;
     if (events)
         event(FORK);
 }
@@ -117,9 +120,8 @@ static void untimed(void (*body)(void *), void *data) {
     state = OUTSIDE;
 }
 
-void befit_record_region(uint64_t size, uint64_t strand, const char *place, size_t length,
-                         void (*body)(void *), void *data) {
-    (void)size, (void)strand, (void)place, (void)length;
+void befit_record_region(const struct task *task, void (*body)(void *), void *data) {
+    (void)task;
     if (!befit_stream_open()) {
         untimed(body, data);
         return;

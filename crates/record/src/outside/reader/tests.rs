@@ -7,7 +7,8 @@ use super::{
     *,
 };
 
-const NOTHING: u64 = u64::MAX;
+/// A task's size and its largest strand's follow its fork.
+const SIZED: u64 = 0b11 << 40;
 
 fn event(kind: u64, argument: u64) -> u64 {
     EVENT | kind << KIND_SHIFT | argument
@@ -17,15 +18,15 @@ fn touch(line: u64, write: bool, stack: bool) -> u64 {
     RawTouch::new(line, write, stack).0
 }
 
-/// With the name of the place at address 0.
-fn hello() -> [u64; 5] {
+/// With site 0: closures of 24 bytes, the second of their forks; with one caller.
+fn hello() -> [u64; 6] {
     let name = u64::from_ne_bytes(*b"a::place");
     let hello = event(stream::HELLO, u64::from(VERSION) | 8 << 8 | 6 << 16);
-    [hello, MAGIC, event(stream::NAME, 8), 0, name]
+    [hello, MAGIC, event(stream::SITE, 8 << 16 | 1 << 32), 24 | 1 << 32, name, 0x1234]
 }
 
-fn fork(scope: u64, size: u64, strand: u64) -> [u64; 4] {
-    [event(stream::FORK, scope), size, strand, 0]
+fn fork(scope: u64) -> u64 {
+    event(stream::FORK, scope)
 }
 
 const END: u64 = EVENT | stream::END << KIND_SHIFT;
@@ -43,8 +44,9 @@ fn good() -> Vec<u64> {
     let touches = [touch(100, false, false), touch(101, true, false), touch(2, true, true)];
     let parts: [&[u64]; 8] = [
         &hello(),
-        &fork(1, NOTHING, NOTHING),
-        &fork(2, 4096, 64),
+        &[fork(1)],
+        // Its second and its last word follow, too.
+        &[fork(2) | SIZED | 0b1000_0010 << 32, 4096, 64, 7, 99],
         &touches,
         &work(5, 4, 3),
         &[END, sync(2)],
@@ -55,7 +57,13 @@ fn good() -> Vec<u64> {
 }
 
 fn read_words(words: &[u64]) -> Result<Recording, StreamError> {
-    read(&bytes_of(words)[..], "by hand", &|_| {})
+    read(&bytes_of(words)[..], "by hand", &|_| {}, &mut source)
+}
+
+/// A source for each caller.
+fn source(callers: &[u64]) -> Option<Source> {
+    let line = u32::try_from(*callers.first()?).ok()?;
+    Some(Source { file: "src/main.rs".into(), line, function: "function".into() })
 }
 
 fn bytes_of(words: &[u64]) -> Vec<u8> {
@@ -88,6 +96,12 @@ fn a_good_stream_becomes_its_program() {
     assert_eq!(touches, [(false, false), (true, false), (true, true)]);
     let class = program.classes()[program.class(StrandId(0)).0 as usize];
     assert_eq!(program.place(class.begin.place()), "a::place");
+    let site = program.site(TaskId(2));
+    let Site { place, bytes, index } = program.sites()[site.0 as usize];
+    assert_eq!((program.place(place), bytes, index), ("a::place", 24, 1));
+    assert_eq!(program.source(site).unwrap().line, 0x1234);
+    assert_eq!(program.captured(TaskId(2)), [0, 7, 0, 0, 0, 0, 0, 99]);
+    assert_eq!((program.site(TaskId(1)), program.captured(TaskId(1))), (site, [0; 8]));
     let work = program.work(StrandId(0));
     assert_eq!((work.loads, work.stores, work.blocks, work.touches), (5, 4, 3, 3));
 }
@@ -97,7 +111,7 @@ fn however_the_bytes_arrive_progress_adds_up_to_all_touches() {
     let bytes = bytes_of(&good());
     for input in [&mut &bytes[..] as &mut dyn io::Read, &mut Drops(&bytes)] {
         let sum = std::cell::Cell::new(0);
-        let recording = read(input, "by hand", &|n| sum.set(sum.get() + n)).unwrap();
+        let recording = read(input, "by hand", &|n| sum.set(sum.get() + n), &mut source).unwrap();
         assert_eq!((recording.program.total_touches(), sum.get()), (3, 3));
     }
 }
@@ -108,18 +122,18 @@ fn a_stream_cut_off_anywhere_is_an_error() {
     // what follows are the last sync and the count of skipped regions
     let region_ends = bytes.len() - 2 * 8;
     for length in 0..bytes.len() {
-        let result = read(&bytes[..length], "by hand", &|_| {});
+        let result = read(&bytes[..length], "by hand", &|_| {}, &mut source);
         let may_end_here = length >= region_ends && length % 8 == 0;
         assert_eq!(result.is_ok(), may_end_here, "{length} bytes");
     }
-    assert!(matches!(read(&[][..], "", &|_| {}), Err(StreamError::Empty)));
+    assert!(matches!(read(&[][..], "", &|_| {}, &mut source), Err(StreamError::Empty)));
     assert!(matches!(read_words(&hello()), Err(StreamError::NoRegion)));
     assert!(matches!(read_words(&good()[..9]), Err(StreamError::Truncated(9))));
 }
 
 #[test]
 fn a_stream_of_something_else_is_an_error() {
-    let text = read(&b"hello world, this is not it"[..], "", &|_| {});
+    let text = read(&b"hello world, this is not it"[..], "", &|_| {}, &mut source);
     assert!(matches!(text, Err(StreamError::NotARecording)));
     let without_magic = read_words(&[event(stream::HELLO, VERSION.into()), 0]);
     assert!(matches!(without_magic, Err(StreamError::NotARecording)));
@@ -129,20 +143,21 @@ fn a_stream_of_something_else_is_an_error() {
 
 #[test]
 fn events_in_the_wrong_place_are_errors_that_say_where() {
-    let fork = |scope| fork(scope, NOTHING, NOTHING);
     // A task cannot wait for another's children.
-    let of_sibling = [&fork(1)[..], &fork(2), &[END, END], &fork(1), &[sync(2)]].concat();
+    let of_sibling = [fork(1), fork(2), END, END, fork(1), sync(2)];
     for (words, expected) in [
-        (&[END][..], "an end without a task at word 5"),
+        (&[END][..], "an end without a task at word 6"),
         (&[touch(1, true, false)], "a touch outside a region"),
-        (&[event(stream::NAME, 1025), 0], "a name that is too long at word 5"),
-        (&[event(stream::FORK, 1), 0, 0, 99], "a fork at an unknown place at word 5"),
-        (&[event(stream::REGION, 0)], "an event of a work run at word 5"),
-        (&hello(), "a second beginning at word 5"),
-        (&[event(99, 0)], "word 5 (0xe3"),
-        (&fork(1 << 40), "a scope beyond 32 bits at word 5"),
+        (&[event(stream::SITE, 1025 << 16), 0], "a name that is too long at word 6"),
+        (&[event(stream::SITE, 1025 << 32)], "a site with too many callers at word 6"),
+        (&[event(stream::SITE, 0), 256 << 32], "a closure with a large index at word 6"),
+        (&[fork(99 << 42 | 1)], "a fork at an unknown site at word 6"),
+        (&[event(stream::REGION, 0)], "an event of a work run at word 6"),
+        (&hello(), "a second beginning at word 6"),
+        (&[event(99, 0)], "word 6 (0xe3"),
+        (&[sync(1 << 40)], "a scope beyond 32 bits at word 6"),
         (&[event(stream::FAILED, 1)], "8 GiB"),
-        (&of_sibling, "damaged at word 19"),
+        (&of_sibling, "damaged at word 11"),
     ] {
         let error = read_words(&[&hello(), words].concat()).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
