@@ -9,6 +9,7 @@ mod calibrate;
 mod compare;
 mod fail;
 mod footprint;
+mod learn;
 mod matrix;
 mod options;
 mod output;
@@ -29,6 +30,7 @@ use crate::{
     compare::{CompareArgs, SimArgs},
     fail::Failure,
     footprint::FootprintArgs,
+    learn::LearnArgs,
     matrix::MatrixArgs,
     output::print,
     record::RecordArgs,
@@ -81,7 +83,10 @@ enum Command {
     Reproduce(ReproduceArgs),
     /// Count what tasks leave in a cache for one another
     Footprint(FootprintArgs),
-    /// Compare the sizes that a program's tasks declare with what they touch
+    /// Learn the sizes of a program's tasks from recordings, for schedulers that place by size
+    Learn(LearnArgs),
+    /// Compare the sizes that a program's tasks declare, or those learned of them, with what they
+    /// touch
     Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
@@ -126,6 +131,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Matrix(args) => args.run(),
         Command::Reproduce(args) => args.run(),
         Command::Footprint(args) => args.run(),
+        Command::Learn(args) => args.run(),
         Command::Sizes(args) => args.run(),
         Command::Topo(args) => {
             let file = args.machine.calibration();

@@ -1,7 +1,10 @@
 //! `befit record`: record a program into a file, and say what is in it. The program is a kernel of
 //! ours, or a crate of the user's.
 
-use std::{num::NonZeroU64, path::PathBuf};
+use std::{
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+};
 
 use befit_lab::{KernelSource, Source};
 use befit_program::Program;
@@ -60,6 +63,13 @@ impl SourceArgs {
             (Some(name), None) => befit_lab::usual_shrink(name),
             _ => 1,
         }
+    }
+
+    /// The file that was named instead of a kernel, where a command takes either: kernels have
+    /// neither dots nor slashes in their names.
+    pub(crate) fn named_file(&self) -> Option<&Path> {
+        let name = self.kernel.as_deref()?;
+        name.contains(['.', '/']).then(|| Path::new(name))
     }
 
     /// Records `source`, with its work unless that was refused.

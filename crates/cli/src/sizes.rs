@@ -1,19 +1,22 @@
-//! `befit sizes`: record a program, measure its tasks, print what they declare beside what they
-//! touch.
+//! `befit sizes`: record a program, measure its tasks, print what they declare, or what was learned
+//! of them, beside what they touch.
 
-use befit_lab::Sizes;
+use std::path::PathBuf;
+
+use befit_lab::{LearnedSizes, Sizes};
 use befit_machine::Machine;
-use befit_report::render_sizes;
+use befit_report::{render_learned, render_sizes};
 use befit_sched::Options;
 use clap::Args;
 
-use crate::{fail::Failure, options::sigma, output::OutputArgs, record::SourceArgs};
+use crate::{fail::Failure, learn, options::sigma, output::OutputArgs, record::SourceArgs};
 
 const EXAMPLES: &str = "\
 Examples:
   befit sizes rrm --n 1000000
   befit sizes quicksort --shrink 64 --machine epyc-9654
   befit sizes --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
+  befit sizes rrm --n 4000000 --learned rrm.sizes
 
 Tasks are named by their paths: which child of which, from the root down, counted from 0 in the
 order of forks.";
@@ -37,6 +40,10 @@ pub(crate) struct SizesArgs {
     /// K [default: as for `befit compare`]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     shrink: Option<u32>,
+    /// Compare the sizes that this file of `befit learn` tells, site by site, instead of those that
+    /// the tasks declare
+    #[arg(long, value_name = "FILE", conflicts_with = "worst")]
+    learned: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -47,8 +54,13 @@ impl SizesArgs {
         let source = self.source.source(shrink);
         source.check()?;
         let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
+        let table = self.learned.as_deref().map(learn::table).transpose()?;
         self.output.write(|display, format| {
             let program = befit_lab::record_uncalibrated(&source, self.source.fresh, display)?;
+            if let Some(table) = table {
+                let sizes = LearnedSizes::of(&program, &table, &machine, self.sigma, display);
+                return Ok(render_learned(&sizes, format)?);
+            }
             let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
             Ok(render_sizes(&sizes, format)?)
         })

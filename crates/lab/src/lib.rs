@@ -35,6 +35,7 @@ struct Readme;
 mod drawer;
 mod error;
 mod given_sizes;
+mod learn;
 mod matrix;
 mod native;
 mod output;
@@ -54,6 +55,7 @@ pub use befit_program::SizesFrom;
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use given_sizes::GivenSizes;
+pub use learn::learn;
 pub use matrix::{
     BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,
     MeasuredCell, NEAR_BEST, NO_SLOWER, QUICK_MACHINES, Selection, Standing,
@@ -70,7 +72,7 @@ pub use recording::{
 };
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
-pub use sizes::{Befitting, Sizes, TaskSize};
+pub use sizes::{Befitting, Errors, LearnedSite, LearnedSizes, Sizes, TaskSize};
 pub use summary::{
     CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
 };

@@ -16,6 +16,7 @@ mod columns;
 mod comparison;
 mod csv;
 mod footprint;
+mod learned;
 mod lines;
 mod matrix;
 mod native;
@@ -25,6 +26,7 @@ mod verify;
 
 pub use comparison::render;
 pub use footprint::{page as footprint_page, render as render_footprint};
+pub use learned::render as render_learned;
 pub use lines::{names, recording};
 pub use matrix::{page as matrix_page, render as render_matrix};
 pub use native::render as render_native;

@@ -79,7 +79,7 @@ fn path(path: &str) -> String {
 }
 
 /// A size with three digits, in the unit that suits.
-fn bytes(bytes: Bytes) -> String {
+pub(crate) fn bytes(bytes: Bytes) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes.0 as f64, 0);
     while value >= 1024.0 && unit + 1 < units.len() {

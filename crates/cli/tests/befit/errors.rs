@@ -40,6 +40,10 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         ("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]),
         ("footprint array-abc --level 0", &["--level"]),
         ("compare rrm --sizes guessed", &["'guessed'", "none, declared, measured"]),
+        ("learn rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
+        ("learn rrm large.befit", &["large.befit", "learn from a program, or from files"]),
+        ("learn /nowhere/rrm.befit", &["/nowhere/rrm.befit"]),
+        ("sizes rrm --learned /nowhere/rrm.sizes", &["sizes /nowhere/rrm.sizes: cannot be read"]),
         ("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]),
         // Nothing to do is a usage error.
         ("", &["--help"]),
@@ -78,6 +82,23 @@ fn an_option_out_of_range_is_refused_with_its_range_wherever_it_can_be_given() {
             assert_refused(&format!("{command} --{option}={value}"), &[&line]);
         }
     }
+}
+
+#[test]
+fn a_bad_file_of_sizes_is_refused_with_the_line() {
+    let (folder, recording) = recording();
+    let path = folder.path().join("mine.sizes");
+    for (text, named) in [
+        ("befit.sizes/2\n", "line 1: should be `befit.sizes/1`, is `befit.sizes/2`"),
+        ("befit.sizes/1\nsite 12\n", "line 2: a site is named by 16 hexadecimal digits"),
+        ("befit.sizes/1\n", "line 1: the file is cut off"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap();
+        assert_refused(&format!("sizes rrm --learned {path}"), &["mine.sizes: ", named]);
+    }
+    // Its tasks tell no sites.
+    assert_fails(&befit(&["learn", &recording]), 1, &["nothing was learned", "record"]);
 }
 
 #[test]

@@ -5,11 +5,14 @@
 //! the task further out than it need be. [`Sizes::of`] measures every task's footprint in the
 //! recording, exactly, and compares.
 
+mod learned;
+
 use befit_machine::{Bytes, Level, Lines, Machine};
 use befit_program::{Op, Program, TaskId};
 use befit_sched::Thresholds;
 use serde::{Serialize, Serializer};
 
+pub use self::learned::{Errors, LearnedSite, LearnedSizes};
 use crate::Progress;
 
 /// One task that declares a size.

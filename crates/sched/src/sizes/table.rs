@@ -76,19 +76,35 @@ impl Site {
         }
     }
 
-    /// The sizes of a task of this site at `depth`, whose closure captures `words`. None where the site knows neither a formula nor depths. O(terms), no
-    /// allocation.
+    /// The sizes of a task of this site at `depth`, whose closure captures `words`. None where the
+    /// site knows neither a formula nor depths.
+    ///
+    /// Where the size has a formula but the strand or the work has none, they are those of the
+    /// depth whose tasks had the size nearest to it, as the depth itself would be another one in
+    /// another input. O(terms + depths), no allocation.
     pub fn predict(&self, depth: u32, words: &Words) -> Option<Predicted> {
         let last = self.depths.len().checked_sub(1);
-        let row = last.map(|last| self.depths[last.min(depth as usize)]);
-        let by = |law: &Law, by_depth: fn(Depth) -> u64| law.of(words).or(row.map(by_depth));
-        let size = by(&self.size, |row| row.size.0)?;
+        let (size, basis, row) = match (self.size.of(words), last) {
+            (Some(size), _) => (size, Basis::Words, self.nearest(size)),
+            (None, Some(last)) => {
+                let row = self.depths[last.min(depth as usize)];
+                (row.size.0, Basis::Depth, Some(row))
+            }
+            (None, None) => return None,
+        };
+        let strand = self.strand.of(words).or(row.map(|row| row.strand.0));
+        let work = self.work.of(words).or(row.map(|row| row.work));
         Some(Predicted {
             size: Bytes(size),
-            strand: Bytes(by(&self.strand, |row| row.strand.0).map_or(size, |s| s.min(size))),
-            work: by(&self.work, |row| row.work).unwrap_or(0),
-            basis: if self.size == Law::ByDepth { Basis::Depth } else { Basis::Words },
+            strand: Bytes(strand.map_or(size, |strand| strand.min(size))),
+            work: work.unwrap_or(0),
+            basis,
         })
+    }
+
+    /// The depth whose tasks had the size nearest to this one; of several the outermost.
+    fn nearest(&self, size: u64) -> Option<Depth> {
+        self.depths.iter().copied().min_by_key(|depth| depth.size.0.abs_diff(size))
     }
 }
 

@@ -37,7 +37,8 @@ fn a_task_s_size_follows_its_captured_words() {
     let table = read(WORKED);
     let found = predict(&table, 1, &[2, 1000, 7, 16, 0, 0, 0, 0]);
     assert_eq!(found.size, Bytes(64 + 16_000 + 3));
-    assert_eq!((found.strand, found.work, found.basis), (Bytes(4096), 42_000, Basis::Words));
+    // The work is that of the tasks with the nearest size, whatever the depth.
+    assert_eq!((found.strand, found.work, found.basis), (Bytes(4096), 90_000, Basis::Words));
     // What is absent is 0, and so is a difference below 0; the largest strand is no larger than
     // the task.
     let found = predict(&table, 9, &[2, 0, 16, 7, 0, 0, 0, 0]);
@@ -130,6 +131,17 @@ fn texts_without_bounds_are_refused() {
     let begin = &WORKED[..WORKED.find("depth 0").unwrap()];
     let error = format!("{begin}{depths}end 1").parse::<SizeTable>();
     assert_eq!(error.unwrap_err().to_string(), "line 6: more than 64 depths");
+}
+
+#[test]
+fn a_file_that_is_no_text_or_has_no_end_is_refused() {
+    let load = |path: &str| SizeTable::load(path.as_ref()).unwrap_err().to_string();
+    assert!(load("/nonexistent").starts_with("cannot be read: "));
+    let this = std::env::current_exe().unwrap();
+    assert_eq!(SizeTable::load(&this).unwrap_err().what, "longer than 1048576 bytes");
+    if cfg!(target_os = "linux") {
+        assert_eq!(load("/dev/zero"), "longer than 1048576 bytes");
+    }
 }
 
 #[test]

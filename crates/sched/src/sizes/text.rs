@@ -3,7 +3,7 @@
 //! A line is a word and what it says; lines that are empty or begin with `#` say nothing. A `site`
 //! line begins a site, to which the lines behind it belong.
 
-use std::{fmt, ops::RangeInclusive, str::FromStr};
+use std::{fmt, fs::File, io::Read, ops::RangeInclusive, path::Path, str::FromStr};
 
 use befit_machine::Bytes;
 
@@ -42,6 +42,35 @@ impl fmt::Display for SizeTableError {
 
 impl std::error::Error for SizeTableError {}
 
+impl SizeTable {
+    /// Reads the table in the file at `path`. Of a file that is too long no more is read than shows
+    /// that.
+    ///
+    /// # Errors
+    /// When the file cannot be read; else as [`FromStr`].
+    pub fn load(path: &Path) -> Result<Self, SizeTableError> {
+        let mut bytes = Vec::new();
+        let file = File::open(path).map(|file| file.take(LONGEST as u64 + 1));
+        file.and_then(|mut file| file.read_to_end(&mut bytes)).map_err(|error| SizeTableError {
+            line: 0,
+            what: format!("cannot be read: {error}"),
+        })?;
+        match str::from_utf8(&bytes) {
+            Ok(text) => text.parse(),
+            Err(_) if bytes.len() > LONGEST => Err(too_long()),
+            Err(error) => {
+                let before = &bytes[..error.valid_up_to()];
+                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                Err(SizeTableError { line, what: "is no UTF-8 text".to_owned() })
+            }
+        }
+    }
+}
+
+fn too_long() -> SizeTableError {
+    SizeTableError { line: 0, what: format!("longer than {LONGEST} bytes") }
+}
+
 impl FromStr for SizeTable {
     type Err = SizeTableError;
 
@@ -52,7 +81,7 @@ impl FromStr for SizeTable {
     fn from_str(text: &str) -> Result<Self, SizeTableError> {
         let wrong = |line, what| SizeTableError { line, what };
         if text.len() > LONGEST {
-            return Err(wrong(0, format!("longer than {LONGEST} bytes")));
+            return Err(too_long());
         }
         let mut table = Self::default();
         let mut lines = text.lines().zip(1..);

@@ -1,0 +1,138 @@
+//! The tasks of recordings, as rows of figures to learn from.
+
+use std::collections::BTreeMap;
+
+use befit_program::{Footprint, Op, Program, Site, TaskId};
+use befit_sched::sizes::{SiteKey, Words};
+
+/// One recorded task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// What it captured.
+    pub(crate) words: Words,
+    /// Its depth, as [`befit_sched::sizes::Depth`] counts.
+    pub(crate) depth: u32,
+    /// Which recording it is of.
+    pub(crate) recording: u32,
+    /// Its size, its largest strand, and its work, in bytes and operations.
+    pub(crate) figures: [f64; 3],
+}
+
+/// So many tasks of a site, depth and recording are kept at most.
+const KEPT: usize = 256;
+
+/// The tasks of one depth and recording: all, or each so-many-th.
+#[derive(Clone, Debug, Default)]
+struct Stratum {
+    seen: usize,
+    stride: usize,
+    kept: Vec<Sample>,
+}
+
+impl Stratum {
+    /// Keeps every `stride`-th sample; when they get too many, every second one of those.
+    fn add(&mut self, sample: Sample) {
+        self.stride = self.stride.max(1);
+        if self.seen.is_multiple_of(self.stride) {
+            self.kept.push(sample);
+        }
+        self.seen += 1;
+        if self.kept.len() > KEPT {
+            let mut number = 0;
+            self.kept.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
+}
+
+/// The tasks of one site.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SiteSamples {
+    /// How many there are.
+    pub(crate) tasks: u64,
+    /// By recording and depth.
+    strata: BTreeMap<(u32, u32), Stratum>,
+}
+
+impl SiteSamples {
+    fn add(&mut self, sample: Sample) {
+        self.tasks += 1;
+        self.strata.entry((sample.recording, sample.depth)).or_default().add(sample);
+    }
+
+    /// The samples of each recording and depth, and how many tasks each stands for.
+    pub(crate) fn strata(&self) -> impl Iterator<Item = (u32, u32, u64, &[Sample])> {
+        self.strata.iter().map(|((recording, depth), stratum)| {
+            (*recording, *depth, stratum.seen as u64, &stratum.kept[..])
+        })
+    }
+}
+
+/// All sites' samples.
+pub(crate) type Samples = BTreeMap<SiteKey, SiteSamples>;
+
+/// Adds the tasks of recording `number`. Time O(tasks · log sites).
+pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, footprints: &[Footprint]) {
+    let keys = keys(program);
+    let depths = depths(program);
+    let work = work(program);
+    let line = program.meta().line_size.0;
+    for task in (0..program.tasks()).map(TaskId) {
+        let Some(site) = keys[program.site(task).0 as usize] else { continue };
+        let (place, footprint) = (task.0 as usize, footprints[task.0 as usize]);
+        let bytes = |lines: u64| (lines * line) as f64;
+        samples.entry(site).or_default().add(Sample {
+            words: program.captured(task),
+            depth: depths[place],
+            recording: number,
+            figures: [bytes(footprint.task.0), bytes(footprint.strand.0), work[place] as f64],
+        });
+    }
+}
+
+/// The keys of a program's sites. A site without a name has none: a region of the library's own, or
+/// a task of which nothing was recorded.
+pub(crate) fn keys(program: &Program) -> Vec<Option<SiteKey>> {
+    let key = |site: &Site| match program.place(site.place) {
+        "" => None,
+        name => Some(SiteKey::of(name, site.bytes as usize, site.index.into())),
+    };
+    program.sites().iter().map(key).collect()
+}
+
+/// Each task's depth. The halves of a `join` are two forks and a sync without a strand between.
+pub(crate) fn depths(program: &Program) -> Vec<u32> {
+    let mut depths = vec![0; program.tasks() as usize];
+    // A parent stands in front of its children.
+    for task in (0..program.tasks()).map(TaskId) {
+        for ops in program.ops(task).windows(3) {
+            if let [Op::Fork { child: a, scope }, Op::Fork { child: b, scope: of_b }, Op::Sync(end)] =
+                *ops
+                && (scope, scope) == (of_b, end)
+            {
+                let depth = depths[task.0 as usize] + 1;
+                (depths[a.0 as usize], depths[b.0 as usize]) = (depth, depth);
+            }
+        }
+    }
+    depths
+}
+
+/// Each task's work in operations, descendants included.
+fn work(program: &Program) -> Vec<u64> {
+    let mut work = vec![0; program.tasks() as usize];
+    for task in (0..program.tasks()).rev().map(TaskId) {
+        let own = program.ops(task).iter().map(|op| match op {
+            Op::Strand(strand) => program.work(*strand).operations(),
+            Op::Fork { .. } | Op::Sync(_) => 0,
+        });
+        work[task.0 as usize] += own.sum::<u64>();
+        if let Some(parent) = program.parent(task) {
+            work[parent.0 as usize] += work[task.0 as usize];
+        }
+    }
+    work
+}

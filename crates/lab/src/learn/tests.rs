@@ -1,0 +1,130 @@
+//! Programs of which the sizes are known.
+
+use befit_machine::Bytes;
+use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, Site, SiteId};
+use befit_sched::sizes::{Basis, SiteKey, SizeTable, Words};
+
+use super::learn;
+use crate::Silent;
+
+/// Two tasks are forked at each of these sites, one for each half.
+const NAME: &str = "sort::{{closure}}";
+
+struct Recorder {
+    builder: ProgramBuilder,
+    sites: [SiteId; 2],
+    scopes: u32,
+    captured: fn(u64, u64) -> Words,
+}
+
+impl Recorder {
+    fn new(captured: fn(u64, u64) -> Words) -> Self {
+        let meta = Meta { name: "sort".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        let place = builder.place(NAME).unwrap();
+        let sites = [0, 1].map(|index| builder.site(Site { place, bytes: 24, index }).unwrap());
+        Self { builder, sites, scopes: 0, captured }
+    }
+
+    /// Halves `lines` lines down to `leaf`; leaves touch theirs, and `table` lines that all have in
+    /// common.
+    fn halve(&mut self, first: u64, lines: u64, leaf: u64, table: u64) {
+        if lines <= leaf {
+            (first..first + lines).for_each(|line| self.builder.touch(1 << 20 | line, true, false));
+            (0..table).for_each(|line| self.builder.touch(line, false, false));
+            return self.builder.work(8 * lines, 0, lines);
+        }
+        self.scopes += 1;
+        let scope = ScopeId(self.scopes);
+        let half = lines / 2;
+        for (site, first, lines) in
+            [(self.sites[0], first, half), (self.sites[1], first + half, lines - half)]
+        {
+            let words = (self.captured)(first, lines);
+            self.builder.fork_from(scope, Declared::default(), site, &words).unwrap();
+            self.halve(first, lines, leaf, table);
+            self.builder.end().unwrap();
+        }
+        self.builder.sync(scope).unwrap();
+    }
+
+    fn finish(self) -> Program {
+        self.builder.finish().unwrap()
+    }
+}
+
+fn program(lines: u64, table: u64, captured: fn(u64, u64) -> Words) -> Program {
+    let mut recorder = Recorder::new(captured);
+    recorder.halve(0, lines, 10, table);
+    recorder.finish()
+}
+
+/// What `table` tells of a task of the second site.
+fn size(table: &SizeTable, depth: u32, words: Words) -> (u64, Basis) {
+    let site = table.site(SiteKey::of(NAME, 24, 1)).unwrap();
+    let found = table.predict(site, depth, &words).unwrap();
+    (found.size.0, found.basis)
+}
+
+fn is_near(found: (u64, Basis), expected: u64) -> bool {
+    found.1 == Basis::Words && found.0.abs_diff(expected) <= expected / 50
+}
+
+#[test]
+fn a_slice_s_length_predicts_larger_inputs_and_the_words_that_go_along_with_it_do_not() {
+    // Behind an address a count of splits, which is halved as well, and the length.
+    let captured = |_, lines: u64| [0, lines.next_power_of_two() / 8, 8 * lines, 7, 0, 0, 0, 0];
+    let program = program(1000, 0, captured);
+    let table = learn(&[&program], &Silent);
+    let found = size(&table, 1, [0, 1, 8 * 4000, 7, 0, 0, 0, 0]);
+    assert!(is_near(found, 64 * 4000), "{found:?} {table}");
+    let text = table.to_string();
+    assert!(text.contains("size 8 w2\n"), "{text}");
+    assert_eq!(text.parse::<SizeTable>().unwrap(), table);
+}
+
+#[test]
+fn a_range_s_bounds_predict_by_their_difference() {
+    let program = program(1000, 0, |first, lines| [first + lines, first, 0, 0, 0, 0, 0, 0]);
+    let table = learn(&[&program], &Silent);
+    let found = size(&table, 1, [9000, 5000, 0, 0, 0, 0, 0, 0]);
+    assert!(is_near(found, 64 * 4000), "{found:?} {table}");
+}
+
+#[test]
+fn what_all_tasks_share_is_a_constant() {
+    let program = program(1000, 100, |_, lines| [lines; 8]);
+    let table = learn(&[&program], &Silent);
+    let found = size(&table, 1, [4000; 8]);
+    assert!(is_near(found, 64 * 4100), "{found:?} {table}");
+}
+
+#[test]
+fn two_recordings_show_what_one_cannot() {
+    // The table grows with the input, whose size each task captures.
+    let small = program(500, 50, |_, lines| [lines, 500, 0, 0, 0, 0, 0, 0]);
+    let large = program(1000, 100, |_, lines| [lines, 1000, 0, 0, 0, 0, 0, 0]);
+    let table = learn(&[&small, &large], &Silent);
+    let found = size(&table, 1, [2000, 4000, 0, 0, 0, 0, 0, 0]);
+    assert!(is_near(found, 64 * 2400), "{found:?} {table}");
+}
+
+#[test]
+fn without_words_the_depth_tells() {
+    let program = program(1024, 0, |_, _| [0; 8]);
+    let table = learn(&[&program], &Silent);
+    let found = [1, 2, 3].map(|depth| size(&table, depth, [0; 8]));
+    assert_eq!(found, [512, 256, 128].map(|lines| (64 * lines, Basis::Depth)));
+}
+
+#[test]
+fn the_region_and_the_root_have_no_site() {
+    let meta = Meta { name: "nothing".into(), line_size: Bytes(64), filter: 8 };
+    let mut builder = ProgramBuilder::new(meta);
+    builder.fork(ScopeId(1), Declared::default()).unwrap();
+    builder.touch(1, false, false);
+    builder.end().unwrap();
+    builder.sync(ScopeId(1)).unwrap();
+    let table = learn(&[&builder.finish().unwrap()], &Silent);
+    assert!(table.sites().is_empty());
+}
