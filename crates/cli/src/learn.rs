@@ -18,19 +18,19 @@ const EXAMPLES: &str = "\
 Examples:
   befit learn --manifest-path ../mine/Cargo.toml --bin mine -o mine.sizes -- input.txt
   befit learn rrm --n 1000000 -o rrm.sizes
-  befit learn small.befit large.befit -o mine.sizes
+  befit learn small.befit --with large.befit -o mine.sizes
 
-Recordings of inputs of different sizes, the smallest first, tell how tasks grow with the input; of
-one recording that is a guess. A name with a dot or a slash is that of a recording.";
+Recordings of inputs of different sizes tell how tasks grow with the input; of one recording that is
+a guess. In place of a kernel a file that `befit record` wrote may stand: a name with a dot or a
+slash.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LearnArgs {
     #[command(flatten)]
     source: SourceArgs,
-    /// Recordings of the same program that `befit record` wrote; the first stands where a kernel
-    /// would
-    #[arg(value_name = "FILE")]
+    /// A further recording of the same program, of an input of another size; may be repeated
+    #[arg(long = "with", value_name = "FILE")]
     more: Vec<PathBuf>,
     /// The file to write; it appears whole or not at all [default: stdout]
     #[arg(short, long, value_name = "FILE")]
@@ -39,13 +39,18 @@ pub(crate) struct LearnArgs {
 
 impl LearnArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let programs = self.programs()?;
+        let file = self.source.named_file();
+        let source = self.source.source(1);
+        if file.is_none() {
+            source.check()?;
+        }
+        let files = self.more.iter().map(PathBuf::as_path).chain(file);
+        let mut programs: Vec<_> = files.map(recording).collect::<Result<_, _>>()?;
         let destination = Destination::open(self.output.as_deref())?;
         let display = Display::new();
-        let programs = match programs {
-            Some(programs) => programs,
-            None => vec![self.source.record(&self.source.source(1), &display)?],
-        };
+        if file.is_none() {
+            programs.push(self.source.record(&source, &display)?);
+        }
         let table = befit_lab::learn(&programs.iter().collect::<Vec<_>>(), &display);
         drop(display);
         if table.sites().is_empty() {
@@ -58,23 +63,6 @@ impl LearnArgs {
         let Some(path) = &self.output else { return Ok(()) };
         let (sites, path) = (table.sites().len(), path.display());
         print(&format!("{path}: sizes of the tasks of {sites} sites\n"))
-    }
-
-    /// The recordings that were named; none where a program is to be recorded.
-    fn programs(&self) -> Result<Option<Vec<Program>>, Failure> {
-        let Some(first) = self.source.named_file() else {
-            if let Some(file) = self.more.first() {
-                return Err(Failure::usage(format!(
-                    "{} stands behind a program; learn from a program, or from files that befit \
-                     record wrote",
-                    file.display()
-                )));
-            }
-            self.source.source(1).check()?;
-            return Ok(None);
-        };
-        let files = std::iter::once(first).chain(self.more.iter().map(PathBuf::as_path));
-        files.map(recording).collect::<Result<_, _>>().map(Some)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bad input gives one line on stderr, and exit code 2 when what was asked for cannot be, 1 for
 //! everything else.
 
-use crate::{assert_fails, befit, recording, words};
+use crate::{assert_ends, assert_fails, befit, recording, words};
 
 /// Asserts that `befit line…` is refused in one line that has all of `named`.
 fn assert_refused(line: &str, named: &[&str]) {
@@ -41,7 +41,7 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         ("footprint array-abc --level 0", &["--level"]),
         ("compare rrm --sizes guessed", &["'guessed'", "none, declared, measured"]),
         ("learn rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("learn rrm large.befit", &["large.befit", "learn from a program, or from files"]),
+        ("learn rrm --with /nowhere/large.befit", &["/nowhere/large.befit"]),
         ("learn /nowhere/rrm.befit", &["/nowhere/rrm.befit"]),
         ("sizes rrm --learned /nowhere/rrm.sizes", &["sizes /nowhere/rrm.sizes: cannot be read"]),
         ("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]),
@@ -98,7 +98,7 @@ fn a_bad_file_of_sizes_is_refused_with_the_line() {
         assert_refused(&format!("sizes rrm --learned {path}"), &["mine.sizes: ", named]);
     }
     // Its tasks tell no sites.
-    assert_fails(&befit(&["learn", &recording]), 1, &["nothing was learned", "record"]);
+    assert_ends(&befit(&["learn", &recording]), 1, &["nothing was learned", "record"]);
 }
 
 #[test]

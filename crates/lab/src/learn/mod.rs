@@ -4,7 +4,7 @@
 //! how much it touched. [`learn`] looks for the law by which the sizes of a site's tasks follow the
 //! captured words: a sum of powers and products of words with coefficients that are not negative.
 //! Of all such sums it chooses the one that predicts best what it was not fitted to: every second
-//! task, the largest tasks from the others, and the last recording from those before it. Where no
+//! task, the largest tasks from the others, and the largest recording from the others. Where no
 //! sum does better than the depth of the recursion, the table holds the sizes by depth.
 //!
 //! One recording shows what varies within it. What is the same for all of its tasks (the length of
@@ -47,12 +47,14 @@ const SHOWN: usize = 160;
 /// Tasks below it are not listed by depth.
 const SMALL: u64 = 1024;
 
-/// The sizes of the tasks of `programs`, recordings of one program in ascending order of their
-/// inputs. Sites beyond [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. Time
-/// O(touches · log depth), and a fraction of a second a site.
+/// The sizes of the tasks of `programs`, recordings of one program, in any order. Sites beyond
+/// [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. Time O(touches · log
+/// depth), and a fraction of a second a site.
 pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
+    let mut programs = programs.to_vec();
+    programs.sort_by_key(|program| program.total_touches());
     let mut samples = Samples::new();
-    for (number, program) in (0..).zip(programs) {
+    for (number, program) in (0..).zip(&programs) {
         progress.simulating(&program.meta().name, 1, program.total_touches());
         let footprints = program.footprints(&|touches| progress.advance(touches));
         progress.finished();
@@ -68,7 +70,7 @@ pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
             break;
         }
     }
-    table.with_picoseconds(picoseconds(programs))
+    table.with_picoseconds(picoseconds(&programs))
 }
 
 /// How long an operation took, in the mean over the recordings that were timed.
@@ -134,8 +136,8 @@ fn rows(samples: &SiteSamples) -> (Vec<&Sample>, Vec<f64>) {
     (rows, weights)
 }
 
-/// The tasks of the last recording that has any, by depth; a depth without tasks has the figures of
-/// the next one.
+/// The tasks of the largest recording that has any, by depth; a depth without tasks has the figures
+/// of the next one.
 fn by_depth(samples: &SiteSamples) -> Vec<Depth> {
     let last = samples.strata().map(|(recording, ..)| recording).max();
     let mut depths: Vec<Depth> = Vec::new();

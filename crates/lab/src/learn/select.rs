@@ -156,7 +156,7 @@ fn least(a: Sum, b: Sum) -> Sum {
     if b.0 < a.0 { b } else { a }
 }
 
-/// Every second row; the largest; the last recording. Of few rows all are fitted and held out.
+/// Every second row; the largest; the largest recording. Of few rows all are fitted and held out.
 fn folds(rows: &[&Sample], weights: &[f64], measured: &[f64]) -> Vec<Fold> {
     let fold = |is_held_out: &dyn Fn(usize) -> bool| {
         let part = |held_out: bool| {
