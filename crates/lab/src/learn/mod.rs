@@ -60,6 +60,7 @@ pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
         progress.finished();
         samples::add(&mut samples, number, program, &footprints);
     }
+    samples.retain(|_, samples| samples.tells());
     let mut sites: Vec<_> = samples.iter().map(|(key, samples)| site(*key, samples)).collect();
     programs.iter().for_each(|program| name(&mut sites, program));
     let largest = |site: &Site| site.depths.iter().map(|depth| depth.size).max();

@@ -63,6 +63,18 @@ impl SiteSamples {
         self.strata.entry((sample.recording, sample.depth)).or_default().add(sample);
     }
 
+    /// Whether more than one task of a recording, or different words of one a recording, tell how
+    /// its tasks differ. Where they do not, a guess would be dangerous: a task that stands alone
+    /// often holds the whole program, and a size that is too small binds all of that to one cache.
+    pub(crate) fn tells(&self) -> bool {
+        let mut recordings: Vec<u32> =
+            self.strata.keys().map(|(recording, _)| *recording).collect();
+        recordings.dedup();
+        let mut samples = self.strata.values().flat_map(|stratum| &stratum.kept);
+        let first = samples.next().map(|sample| sample.words);
+        self.tasks > recordings.len() as u64 || samples.any(|sample| Some(sample.words) != first)
+    }
+
     /// The samples of each recording and depth, and how many tasks each stands for.
     pub(crate) fn strata(&self) -> impl Iterator<Item = (u32, u32, u64, &[Sample])> {
         self.strata.iter().map(|((recording, depth), stratum)| {

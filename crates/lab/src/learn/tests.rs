@@ -128,3 +128,17 @@ fn the_region_and_the_root_have_no_site() {
     let table = learn(&[&builder.finish().unwrap()], &Silent);
     assert!(table.sites().is_empty());
 }
+
+#[test]
+fn a_task_that_stands_alone_has_no_size_until_two_recordings_show_how_it_grows() {
+    // Halved once: one task of each site.
+    let once = |lines: u64| {
+        let mut recorder = Recorder::new(|_, lines| [lines; 8]);
+        recorder.halve(0, lines, lines / 2, 0);
+        recorder.finish()
+    };
+    assert!(learn(&[&once(1000)], &Silent).sites().is_empty());
+    let table = learn(&[&once(4000), &once(1000)], &Silent);
+    let found = size(&table, 1, [8000; 8]);
+    assert!(is_near(found, 64 * 8000), "{found:?} {table}");
+}
