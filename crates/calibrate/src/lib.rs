@@ -83,6 +83,8 @@ pub struct Calibration {
     pub bandwidth: Vec<(usize, Figure)>,
     /// The same, read and written; both directions are counted.
     pub bandwidth_update: Figure,
+    /// The same of the threads under one last-level cache, where there are several.
+    pub link_update: Option<Figure>,
     /// A load of a gather from memory.
     pub gather: Figure,
     /// Instructions between two misses that still overlap.
@@ -93,8 +95,10 @@ pub struct Calibration {
     pub inlined: Figure,
     /// A pending fork that nobody takes.
     pub pending: Figure,
-    /// A spawned task of thousands that wait.
+    /// A spawned task of thousands that wait, where as many have waited before.
     pub spawn: Figure,
+    /// What it takes beyond that where none has.
+    pub job: Figure,
     /// A call of the policy.
     pub call: Figure,
     /// A free lock.

@@ -69,19 +69,37 @@ pub(crate) fn pending(pool: &ThreadPool) -> f64 {
     })
 }
 
-/// Nanoseconds of a spawned task that does nothing, of thousands that wait in one scope.
+/// Nanoseconds of a spawned task that does nothing, of thousands that wait in one scope. On a pool
+/// where so many have waited before.
 pub(crate) fn spawn(pool: &ThreadPool) -> f64 {
     const TASKS: u32 = 1 << 16;
-    let run = || {
+    pool.install(|| spawned(TASKS) * 1e9 / f64::from(TASKS))
+}
+
+/// How many nanoseconds longer it takes where none has waited: of scopes of which each has twice as
+/// many tasks as the one before, so that half of them are in memory that nothing has touched. On a
+/// pool that has run none.
+pub(crate) fn job(pool: &ThreadPool) -> Vec<f64> {
+    let sizes = (13..=18).map(|doublings| 1 << doublings);
+    let longer = |tasks: u32| {
+        let [first, _, again] = [(); 3].map(|()| spawned(tasks));
+        (first - again) * 1e9 / f64::from(tasks / 2)
+    };
+    // In the first scope all is new.
+    pool.install(|| sizes.map(longer).skip(1).collect())
+}
+
+/// Seconds of a scope of so many tasks.
+fn spawned(tasks: u32) -> f64 {
+    seconds(|| {
         befit::scope(|scope| {
-            for _ in 0..TASKS {
+            for _ in 0..tasks {
                 scope.spawn(|_| {
                     black_box(0);
                 });
             }
         });
-    };
-    pool.install(|| seconds(run) * 1e9 / f64::from(TASKS))
+    })
 }
 
 fn seconds<R>(f: impl FnOnce() -> R) -> f64 {

@@ -1,7 +1,7 @@
 //! The rounds: every figure once, again and again.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::Barrier,
     thread,
     time::{Duration, Instant},
@@ -84,6 +84,11 @@ impl Rounds {
             Effort::Full => (Duration::from_secs(45), 9),
         };
         let start = Instant::now();
+        if let Some(cpu) = self.cpus.first() {
+            pin(*cpu);
+        }
+        // Once: then no memory is new any more.
+        self.samples.insert("job", prices::job(&self.pool));
         let mut rounds = 0;
         // A round begins only where it can be expected to end within the budget.
         while rounds < least || start.elapsed() * (rounds + 1) < budget * rounds {
@@ -173,13 +178,19 @@ impl Rounds {
         self.note("read", read);
         self.note("update", update);
         let all = self.cpus.len().max(1);
-        let counts = (0..).map(|i| 1 << i).take_while(|n| *n < all).chain([all]);
-        for threads in counts {
+        let under = self.machine.cluster(self.machine.last_level(WorkerId(0))).worker_count();
+        let under = (under as usize).clamp(1, all);
+        let powers = (0..).map(|i| 1 << i).take_while(|n| *n < all);
+        for threads in powers.chain([under, all]).collect::<BTreeSet<_>>() {
             let found = self.together(threads, |part| chase::read(part));
             self.bandwidth.entry(threads).or_default().push(64.0 / found);
         }
         let both = self.together(all, chase::update);
         self.note("bandwidth_update", 128.0 / both);
+        if under < all {
+            let both = self.together(under, chase::update);
+            self.note("link_update", 128.0 / both);
+        }
         let cpus = &self.cpus;
         let busy = Barrier::new(all);
         let run = |at: usize| {
@@ -288,6 +299,7 @@ impl Rounds {
             update: figure("update"),
             bandwidth: self.bandwidth.iter().map(|(n, s)| (*n, Figure::of(s))).collect(),
             bandwidth_update: figure("bandwidth_update"),
+            link_update: try_figure("link_update"),
             // Hits cost a gather next to nothing.
             gather: gather.map(|t| t / (1.0 - hits)),
             window: figure("window"),
@@ -295,6 +307,7 @@ impl Rounds {
             inlined: figure("inlined"),
             pending: figure("pending"),
             spawn: figure("spawn"),
+            job: figure("job"),
             call: figure("call"),
             lock: figure("lock"),
             steal: try_figure("steal"),

@@ -33,6 +33,7 @@ impl Calibration {
             ("inlined fork".to_owned(), self.inlined),
             ("pending fork".to_owned(), self.pending),
             ("spawned task".to_owned(), self.spawn),
+            ("spawned task, first memory".to_owned(), self.job),
             ("call of the policy".to_owned(), self.call),
             ("free lock".to_owned(), self.lock),
             ("first touch of a page".to_owned(), self.fault),
@@ -40,6 +41,7 @@ impl Calibration {
         let optional = [
             ("line handed over, near core", self.steal),
             ("line handed over, far core", self.far_steal),
+            ("bandwidth, one cache's, updated", self.link_update),
             ("load of a near core's written line", self.near_modified),
             ("load of a near core's clean line", self.near_clean),
             ("load of a far core's written line", self.far_modified),
@@ -159,8 +161,9 @@ impl Calibration {
         price("inlined", Some(self.inlined));
         price("pending", Some(self.pending));
         // The policy is called twice for a task: where it is spawned, and where it is taken.
-        let beyond = |f: Figure| (f.median - 2.0 * self.call.median).max(0.0);
-        price("spawn", Some(Figure { median: beyond(self.spawn), ..self.spawn }));
+        let calls = 2.0 * (self.call.median + self.lock.median);
+        price("spawn", Some(self.spawn.map(|time| (time - calls).max(0.0))));
+        price("job", Some(self.job));
         price("call", Some(self.call));
         price("lock", Some(self.lock));
         price("steal", self.steal);
@@ -195,8 +198,9 @@ impl Calibration {
             let found = self.levels.iter().find(|l| l.level == cache.level.0)?;
             let set = (cache.line.0 * u64::from(cache.ways.max(1))).max(1);
             let size = ((found.capacity.median as u64) / set).max(1) * set;
+            let link = if at == ClusterId::ROOT { self.link(*child) } else { String::new() };
             words.push(format!(
-                "l{}:{}(size={size} line={} ways={} latency={:.0})",
+                "l{}:{}(size={size} line={} ways={} latency={:.0}{link})",
                 cache.level.0,
                 cluster.children.len(),
                 cache.line.0,
@@ -205,5 +209,18 @@ impl Calibration {
             ));
             at = *child;
         }
+    }
+
+    /// The attributes of the link of the last-level cache at `cluster`: what all threads under it
+    /// read; and what they write back while they read as much.
+    fn link(&self, cluster: ClusterId) -> String {
+        let threads = self.claimed.cluster(cluster).worker_count() as usize;
+        let read = self.bandwidth.iter().find(|(n, _)| *n == threads).map(|(_, f)| f.median);
+        let updated = self.link_update.unwrap_or(self.bandwidth_update).median;
+        let a_cycle = |a_nanosecond: f64| a_nanosecond / self.mhz_all.median * 1e3;
+        read.map_or_else(String::new, |read| {
+            let (read, write) = (a_cycle(read.max(updated / 2.0)), a_cycle(updated / 2.0));
+            format!(" link={read:.2} link-write={write:.2}")
+        })
     }
 }

@@ -62,6 +62,7 @@ pub fn prices(mhz: u32) -> Prices {
     Prices {
         inlined: 2.0,
         spawn: 0.0,
+        job: 0.0,
         pending: 20.0,
         call: 50.0,
         lock: 50.0,

@@ -11,8 +11,11 @@ pub struct Prices {
     /// A pending fork that nobody takes: made and popped.
     pub pending: f64,
     /// A spawned task, of thousands that wait: its memory, made and given back, beyond the calls of
-    /// the policy.
+    /// the policy and their locks.
     pub spawn: f64,
+    /// A task's first memory, beyond that: it is paid for each task that waits beside more than ever
+    /// waited before.
+    pub job: f64,
     /// One call of the policy, without its locks and steals.
     pub call: f64,
     /// Taking and giving back a lock that is free.
@@ -31,19 +34,20 @@ pub struct Prices {
 
 impl Prices {
     /// Their names in a synthetic string, with the prices, in the order of the fields.
-    pub fn table(&self) -> [(&'static str, f64); 10] {
+    pub fn table(&self) -> [(&'static str, f64); 11] {
         let mut copy = *self;
         copy.named().map(|(name, price)| (name, *price))
     }
 
     /// The same, to be changed.
-    pub(crate) fn named(&mut self) -> [(&'static str, &mut f64); 10] {
-        let Self { inlined, pending, spawn, call, lock, steal, far_steal, poll, wake, fault } =
+    pub(crate) fn named(&mut self) -> [(&'static str, &mut f64); 11] {
+        let Self { inlined, pending, spawn, job, call, lock, steal, far_steal, poll, wake, fault } =
             self;
         [
             ("inlined", inlined),
             ("pending", pending),
             ("spawn", spawn),
+            ("job", job),
             ("call", call),
             ("lock", lock),
             ("steal", steal),

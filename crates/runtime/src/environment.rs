@@ -9,7 +9,7 @@ use std::{ffi::OsString, str::FromStr, sync::Arc};
 use befit_machine::Machine;
 use befit_sched::{OptionChoices, Options, SchedulerKind, sizes::SizeTable};
 
-use crate::{Pin, ThreadPoolBuildError, learned};
+use crate::{Pin, ThreadPoolBuildError, learned, stats::Clock};
 
 /// Looks variables up: the process's, or a test's.
 pub(crate) struct Environment<L>(pub(crate) L);
@@ -57,6 +57,16 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     pub(crate) fn sizes(&self) -> Option<Arc<SizeTable>> {
         let file = (self.0)("BEFIT_SIZES").filter(|file| !file.is_empty())?;
         learned::once_from(&file)
+    }
+
+    /// What pools that measure time do it by.
+    pub(crate) fn clock(&self) -> Result<Clock, ThreadPoolBuildError> {
+        let clock = self.value("BEFIT_TIMES", |text| match text {
+            "phases" => Ok(Clock::phases()),
+            "span" => Ok(Clock::span()),
+            other => Err(format!("unknown choice '{other}'; known: phases, span")),
+        })?;
+        Ok(clock.unwrap_or_else(Clock::phases))
     }
 
     /// What the program has chosen, else what the variables say, else defaults.
@@ -121,6 +131,7 @@ mod tests {
         assert_eq!(with("xeon-7560").machine().unwrap().unwrap().workers().len(), 32);
         assert_eq!(with("host").machine().unwrap(), None);
         assert_eq!(with("never").pin().unwrap(), Some(Pin::Never));
+        assert!(with("span").clock().is_ok() && with("").clock().is_ok());
         assert_eq!(with("7").threads().unwrap(), Some(7));
     }
 

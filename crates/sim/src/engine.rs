@@ -45,6 +45,28 @@ pub(crate) struct Worker<'a> {
     pub(crate) spent: Breakdown<Ticks>,
 }
 
+/// Spawned tasks that wait. On threads each is on the heap until it is started.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    waiting: usize,
+    most: usize,
+}
+
+impl Jobs {
+    /// One more. Returns whether so many have never waited before.
+    pub(crate) fn spawned(&mut self) -> bool {
+        self.waiting += 1;
+        let is_first = self.waiting > self.most;
+        self.most = self.most.max(self.waiting);
+        is_first
+    }
+
+    /// One is started.
+    fn taken(&mut self) {
+        self.waiting -= 1;
+    }
+}
+
 /// A simulation under way.
 pub(crate) struct Engine<'a> {
     pub(crate) program: &'a Program,
@@ -59,6 +81,7 @@ pub(crate) struct Engine<'a> {
     hardware: Hardware,
     pub(crate) prices: Prices,
     pub(crate) stopwatch: Stopwatch,
+    pub(crate) jobs: Jobs,
     pub(crate) workers: Vec<Worker<'a>>,
     /// Workers that run nothing.
     pub(crate) idle: usize,
@@ -111,6 +134,7 @@ impl<'a> Engine<'a> {
             tasks: Tasks::new(program),
             waiting: HashMap::new(),
             stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
+            jobs: Jobs::default(),
             idle: machine.workers().len(),
             workers: workers.collect(),
             hardware: Hardware::new(program, machine, seeds.u64(..))?,
@@ -161,7 +185,7 @@ impl<'a> Engine<'a> {
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
     fn slice(&mut self, w: WorkerId) {
         while self.workers[w.index()].entry.is_some() && !self.ended {
-            let next = self.queue.peek().map_or(Ticks(u64::MAX - SLICE.0), |next| next.0.0);
+            let next = self.queue.peek().map_or(Ticks(u64::MAX - 2 * SLICE.0), |next| next.0.0);
             let worker = &mut self.workers[w.index()];
             if let Some(strand) = &mut worker.strand {
                 let (clock, strand_ended, made) =
@@ -262,6 +286,9 @@ impl<'a> Engine<'a> {
                 self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
                 self.started_on[job.0 as usize] = w.0;
                 let depth = self.is_taken(w, job);
+                if self.tasks.progress_mut(job).spawned {
+                    self.jobs.taken();
+                }
                 Box::new(Entry::new(job, self.is_shared(notes.anchor), depth))
             }
             Stage::Continuation => self.go_on(w, job),

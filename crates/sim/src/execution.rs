@@ -32,7 +32,7 @@ const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: 
 #[derive(Debug)]
 pub(crate) struct Hardware {
     pub(crate) caches: Hierarchy,
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
     pub(crate) reach: Vec<Ticks>,

@@ -45,6 +45,10 @@ impl Engine<'_> {
         let spawned = std::mem::take(&mut self.tasks.forks);
         for task in &spawned {
             self.pay(w, self.prices.costs.spawn);
+            self.tasks.progress_mut(*task).spawned = true;
+            if self.jobs.spawned() {
+                self.pay(w, self.prices.costs.job);
+            }
             self.suspend(w, entry);
             self.add(w, *task);
             self.resume(w, entry);

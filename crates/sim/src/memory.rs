@@ -18,7 +18,7 @@ const PAGE: u64 = 4096;
 const UNPLACED: u8 = u8::MAX;
 
 /// The controllers, the wires between them and the last-level caches, and where pages lie.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Memory {
     controllers: Vec<Controller>,
     /// Per package.
@@ -37,14 +37,14 @@ pub(crate) struct Memory {
     nearest: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Controller {
     wire: Wire,
     package: u32,
 }
 
 /// One package's wires.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Package {
     fabric: Option<Wire>,
     /// Its link to the others, in each direction.
@@ -53,7 +53,7 @@ struct Package {
 }
 
 /// One last-level cache's wires.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Link {
     package: u32,
     inward: Option<Wire>,

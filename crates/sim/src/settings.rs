@@ -33,6 +33,8 @@ pub struct Costs {
     pub pending: f64,
     /// A spawned task, beyond the calls of the policy.
     pub spawn: f64,
+    /// What it costs beyond that if more tasks wait than ever before.
+    pub job: f64,
     /// One call of the policy, without its locks and steals.
     pub call: u64,
     /// Taking and giving back a lock that is free.
@@ -55,6 +57,7 @@ impl Default for Costs {
             inlined: 2.0,
             pending: 20.0,
             spawn: 0.0,
+            job: 0.0,
             call: 50,
             lock: 50,
             near_steal: 100,
@@ -73,6 +76,7 @@ impl Costs {
             inlined: prices.inlined,
             pending: prices.pending,
             spawn: prices.spawn,
+            job: prices.job,
             call: whole(prices.call),
             lock: whole(prices.lock),
             near_steal: whole(prices.steal),
@@ -90,10 +94,10 @@ impl Costs {
         let part = |cycles: u64| (cycles + u64::from(factor) / 2) / u64::from(factor);
         let costs = [self.call, self.lock, self.near_steal, self.far_steal, self.poll];
         let [call, lock, near_steal, far_steal, poll] = costs.map(part);
-        let [inlined, pending, spawn] =
-            [self.inlined, self.pending, self.spawn].map(|c| c / f64::from(factor));
+        let [inlined, pending, spawn, job] =
+            [self.inlined, self.pending, self.spawn, self.job].map(|c| c / f64::from(factor));
         let scale = self.scale * factor;
-        Self { inlined, pending, spawn, call, lock, near_steal, far_steal, poll, scale }
+        Self { inlined, pending, spawn, job, call, lock, near_steal, far_steal, poll, scale }
     }
 }
 

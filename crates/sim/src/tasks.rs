@@ -20,6 +20,8 @@ pub(crate) struct Progress {
     live: u32,
     /// The policy was given it to start.
     pub(crate) given: bool,
+    /// It was spawned: it is no half of a fork.
+    pub(crate) spawned: bool,
     /// Of a half of a fork that was published: the worker that did, and how many pending forks
     /// enclose it.
     pub(crate) published: Option<(WorkerId, u32)>,
@@ -150,7 +152,7 @@ impl<'a> Tasks<'a> {
 
 impl Progress {
     const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId) -> Self {
-        let (given, published) = (false, None);
-        Self { notes, parent, scope, next: 0, forked: 0, live: 1, given, published }
+        let (given, spawned, published) = (false, false, None);
+        Self { notes, parent, scope, next: 0, forked: 0, live: 1, given, spawned, published }
     }
 }

@@ -61,38 +61,9 @@ impl Wire {
     }
 }
 
-/// A wire whose requests come in the order of time, as those of a single core do: to know when the
-/// last of them ends is enough.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InOrder {
-    free: Ticks,
-}
-
-impl InOrder {
-    /// Takes `time` from `now` on, or from when the wire is free. Returns when it begins.
-    #[inline]
-    pub(crate) fn pass(&mut self, now: Ticks, time: Ticks) -> Ticks {
-        let start = self.free.max(now);
-        self.free = start + time;
-        start
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn requests_in_order_pass_both_kinds_of_wire_alike() {
-        let (mut wire, mut in_order) = (wire(100, 400), InOrder::default());
-        // Bursts that fill periods, and gaps between them.
-        for burst in 0..20 {
-            for _ in 0..burst % 7 {
-                let now = Ticks(burst * 400);
-                assert_eq!(wire.pass(now), in_order.pass(now, Ticks(100)), "{burst}");
-            }
-        }
-    }
 
     /// A wire of these slots and periods, in ticks.
     fn wire(slot: u64, length: u64) -> Wire {

@@ -14,8 +14,8 @@ use crate::{
     SimError,
     clock::Ticks,
     execution::{Hardware, OPERATION},
+    memory::Memory,
     waits::{Now, Waits},
-    wire::InOrder,
 };
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
@@ -150,35 +150,30 @@ struct Serial<'a> {
     hardware: Hardware,
     cores: [Core; PACES.len()],
     position: u64,
-    /// How long memory is busy with a line.
-    slot: Ticks,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 struct Core {
     clock: Ticks,
     waits: Waits,
-    /// The wire of memory.
-    bus: InOrder,
+    memory: Memory,
 }
 
 impl<'a> Serial<'a> {
     fn new(program: &'a Program, host: &Machine) -> Result<Self, SimError> {
-        let line = program.meta().line_size.0 as f64;
-        let bandwidth = host.memory.bandwidth * f64::from(host.memory.controllers.max(1));
-        Ok(Self {
-            program,
-            hardware: Hardware::new(program, host, 1)?,
-            cores: [Core::default(); PACES.len()],
-            position: 0,
-            slot: Ticks::fractional(line / bandwidth),
-        })
+        let hardware = Hardware::new(program, host, 1)?;
+        let core = |_| Core {
+            clock: Ticks::default(),
+            waits: Waits::default(),
+            memory: hardware.memory.clone(),
+        };
+        Ok(Self { program, cores: std::array::from_fn(core), hardware, position: 0 })
     }
 
     /// The cycles that the strand takes at each pace.
     fn run(&mut self, strand: StrandId) -> [f64; PACES.len()] {
         let (hardware, worker) = (&mut self.hardware, WorkerId(0));
-        let before = self.cores.map(|core| core.clock);
+        let before = self.cores.each_ref().map(|core| core.clock);
         let work = self.program.work(strand);
         let operations = work.operations() * OPERATION;
         let stride = operations.checked_div(work.touches).unwrap_or(0);
@@ -193,23 +188,26 @@ impl<'a> Serial<'a> {
                 line,
                 write: touch.write,
             }));
-            let (latency, lines) = match access.found {
+            let (latency, from_memory) = match access.found {
                 Found::Own(cluster) | Found::Sibling(cluster) => {
-                    (hardware.reach[cluster.index()], u64::from(access.written_back))
+                    (hardware.reach[cluster.index()], false)
                 }
-                _ => (hardware.reach[ClusterId::ROOT.index()], u64::from(access.written_back) + 1),
+                _ => (hardware.reach[ClusterId::ROOT.index()], true),
             };
             self.position += stride;
             for (k, core) in self.cores.iter_mut().enumerate() {
                 core.clock += steps[k];
-                if latency == Ticks::default() && lines == 0 {
+                if latency == Ticks::default() && access.written_back == 0 {
                     continue;
                 }
                 let mut now = Now { clock: core.clock, position: self.position, pace: pace(k) };
                 now.clock += core.waits.before(now);
                 core.clock = now.clock;
-                let begin = core.bus.pass(now.clock, Ticks(lines * self.slot.0));
-                let bus = if lines > u64::from(access.written_back) { begin } else { now.clock };
+                for _ in 0..access.written_back {
+                    core.memory.write_back(worker, line, now.clock);
+                }
+                let bus =
+                    if from_memory { core.memory.read(worker, line, now.clock) } else { now.clock };
                 core.clock += if touch.streaming {
                     core.waits.stream(hardware.flight, now.clock, latency, bus)
                 } else {

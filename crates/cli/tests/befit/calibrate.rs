@@ -16,7 +16,9 @@ fn calibrate_prints_figures_and_writes_the_file_that_it_names() {
     let machine = text.lines().find(|l| !l.starts_with('#')).unwrap();
     assert!(machine.starts_with("(mhz="), "{text}");
     assert_eq!(found["machine"], machine);
-    befit_machine::Machine::find(machine).unwrap();
+    let machine = befit_machine::Machine::find(machine).unwrap();
+    let caches = machine.clusters().iter().filter_map(|cluster| cluster.cache);
+    assert!(caches.max_by_key(|cache| cache.level).is_none_or(|cache| cache.link.is_some()));
 }
 
 #[test]

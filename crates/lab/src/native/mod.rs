@@ -240,6 +240,8 @@ impl NativePlan {
         for _ in 0..repeats {
             for ((plan, scheduler), times) in each.iter().zip(&mut times) {
                 let mut command = plan.command(program, *scheduler);
+                // Not where it goes: what would measure that would be measured.
+                command.env("BEFIT_TIMES", "span");
                 let (name, show) = (&*program.name, plan.show_output);
                 let child = child::Child { name, scheduler: scheduler.name(), show };
                 let run = child.run(&mut command, folder.path(), interrupt, progress)?;

@@ -12,8 +12,8 @@ const IGNORED: [&str; 3] = ["memory", "indexes", "memorysidecachesize"];
 /// The attributes of a machine.
 const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth, fabric, \
                        package-link, parallelism, streams, window, placement, operation, \
-                       instructions, issue, inlined, pending, spawn, call, lock, steal, far-steal, poll, \
-                       wake, fault";
+                       instructions, issue, inlined, pending, spawn, job, call, lock, steal, far-steal, \
+                       poll, wake, fault";
 
 /// Applies an attribute of the machine.
 pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), MachineError> {

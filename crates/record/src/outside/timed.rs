@@ -19,8 +19,12 @@ mod tests;
 
 /// A run of more than this is not repeated.
 const LONG: Duration = Duration::from_secs(10);
-/// So often the others are run.
+/// So often the others are run,
 const REPEATS: usize = 3;
+/// and those that take a moment more often, for about so long: they are over before a disturbance
+/// of the machine is.
+const MOMENT: Duration = Duration::from_secs(1);
+const MOST_REPEATS: usize = 10;
 
 /// What serial runs without instrumentation took.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,7 +43,7 @@ pub struct Timed {
     pub event_price: u64,
 }
 
-/// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to six
+/// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
 /// times, and times the strands of `program`, its recording. `progress` is told of each run that
 /// begins: its number, from 1, and how many there are.
 ///
@@ -65,7 +69,7 @@ pub fn time(
     };
     let begin = Instant::now();
     let mut timed = run(false, 1, 2 * REPEATS)?;
-    let repeats = if begin.elapsed() > LONG { 1 } else { REPEATS };
+    let repeats = repeats(begin.elapsed());
     for number in 2..=repeats {
         timed.take_less(run(false, number, 2 * repeats)?);
     }
@@ -78,6 +82,12 @@ pub fn time(
     }
     let Timed { total_ps, faults_total, .. } = total;
     Ok(Timed { total_ps, faults_total, ..timed })
+}
+
+/// How often a program is run that takes so long.
+fn repeats(run: Duration) -> usize {
+    let in_a_moment = (MOMENT.as_secs_f64() / run.as_secs_f64().max(1e-3)) as usize;
+    if run > LONG { 1 } else { in_a_moment.clamp(REPEATS, MOST_REPEATS) }
 }
 
 impl Timed {

@@ -108,7 +108,11 @@ pub(crate) fn worker_address() -> usize {
 
 /// Runs `a`, then `b`, and records them as two children that one sync waits for. As on threads `b`
 /// is run even if `a` panics, and then `a`'s panic goes on.
-#[inline]
+///
+/// In a work run it is out of line, as forks are on threads: what the halves capture is then in
+/// memory there and here, even in code of their caller that forks nothing.
+#[cfg_attr(befit_work, inline(never))]
+#[cfg_attr(not(befit_work), inline)]
 pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
     in_region(|| {
         let both = inside::Scope::new();

@@ -6,12 +6,14 @@ use std::{
         OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Instant,
 };
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
 
-use super::{WorkerTime, times::Times};
+use super::{
+    WorkerTime,
+    times::{Clock, Times},
+};
 
 /// The highest cache level that steals are told apart by; hwloc knows five.
 const MOST_LEVELS: usize = 9;
@@ -145,9 +147,9 @@ pub(crate) struct Counters {
 
 impl Counters {
     /// Zeros, for one of so many workers, under a scheduler that may anchor tasks at so many
-    /// clusters. Its time is measured from `epoch` on, if there is one.
-    pub(crate) fn new(workers: usize, clusters: usize, epoch: Option<Instant>) -> Self {
-        Self { workers, anchors: zeros(clusters), times: Times::new(epoch), ..Self::default() }
+    /// clusters. Its time is measured by `clock`, if there is one.
+    pub(crate) fn new(workers: usize, clusters: usize, clock: Option<Clock>) -> Self {
+        Self { workers, anchors: zeros(clusters), times: Times::new(clock), ..Self::default() }
     }
 
     /// A task was taken from the queue of `victim`.

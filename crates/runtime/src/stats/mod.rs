@@ -22,7 +22,10 @@ use befit_machine::{Machine, WorkerId};
 use befit_sched::Breakdown;
 
 pub use self::counters::WorkerStatistics;
-pub(crate) use self::{counters::Counters, times::Phase};
+pub(crate) use self::{
+    counters::Counters,
+    times::{Clock, Phase},
+};
 
 /// Where a worker's time went, from the start of its pool's first job to the end of the last one.
 /// The five parts sum to that time: [`Statistics::span`].
@@ -41,7 +44,8 @@ pub struct Statistics {
     /// For each cluster of the pool's machine, in order, how many tasks the scheduler anchored
     /// there.
     pub anchors: Vec<u64>,
-    /// From the start of the pool's first job to the end of its last; in pools that measure time.
+    /// From the start of the pool's first job to the end of its last; in pools that measure time,
+    /// or only this (`BEFIT_TIMES=span`).
     /// Zero before the first job.
     pub span: Option<Duration>,
 }
@@ -58,6 +62,7 @@ impl Statistics {
         let counters = threads.map(|(_, counters)| counters);
         let times = times::read(counters.clone().map(|counters| &counters.times));
         let span = times.map(|(span, times)| {
+            let times = times.into_iter().flatten();
             workers.iter_mut().zip(times).for_each(|(worker, time)| worker.time = Some(time));
             span
         });

@@ -17,6 +17,10 @@
 //!
 //! A worker knows neither when its first idle time begins to count nor whether a job follows its
 //! last one. So it books neither; both are worked out when the pool is [read](read).
+//!
+//! Short tasks take less than the looks at the clock between them. A pool that measures its
+//! [span](Clock::span) only looks at it where a worker's first job starts, and where a worker that
+//! waits for nothing finds no work.
 
 use std::time::{Duration, Instant};
 
@@ -37,11 +41,36 @@ pub(crate) enum Phase {
     Idle,
 }
 
+/// What a pool's workers measure their times by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: Instant,
+    /// Each change of phase is booked.
+    phases: bool,
+}
+
+impl Clock {
+    /// Books all phases.
+    pub(crate) fn phases() -> Self {
+        Self { epoch: Instant::now(), phases: true }
+    }
+
+    /// Only from the start of a pool's first job to the end of its last.
+    pub(crate) fn span() -> Self {
+        Self { epoch: Instant::now(), phases: false }
+    }
+
+    /// Nanoseconds since the epoch, from 1 up.
+    fn now(self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64 + 1
+    }
+}
+
 /// One worker's time. Times are nanoseconds since the epoch. Only the worker's thread changes it.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// None: nothing is measured.
-    epoch: Option<Instant>,
+    clock: Option<Clock>,
     booked: [Counter; 5],
     phase: Counter,
     /// Start of the phase.
@@ -53,19 +82,19 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(epoch: Option<Instant>) -> Self {
-        Self { epoch, ..Self::default() }
+    pub(super) fn new(clock: Option<Clock>) -> Self {
+        Self { clock, ..Self::default() }
     }
 
-    /// Whether anything is measured.
+    /// Whether phases are booked.
     pub(crate) fn are_measured(&self) -> bool {
-        self.epoch.is_some()
+        self.clock.is_some_and(|clock| clock.phases)
     }
 
-    /// The time, if it is measured.
+    /// The time, if phases are booked.
     #[inline]
     pub(crate) fn now(&self) -> Option<u64> {
-        self.epoch.map(since)
+        self.clock.filter(|clock| clock.phases).map(Clock::now)
     }
 
     /// Begins a phase now.
@@ -91,8 +120,19 @@ impl Times {
     /// A job begins.
     #[inline]
     pub(crate) fn begin(&self) {
-        if let Some(now) = self.now() {
-            self.begin_at(now);
+        match self.clock {
+            Some(clock) if clock.phases || self.first.get() == 0 => self.begin_at(clock.now()),
+            Some(_) => self.phase.set(Phase::Active as u64),
+            None => {}
+        }
+    }
+
+    /// A worker that waits for nothing has found no work.
+    #[inline]
+    pub(crate) fn rest(&self) {
+        let Some(clock) = self.clock.filter(|clock| !clock.phases) else { return };
+        if self.phase.get() == Phase::Active as u64 && self.first.get() != 0 {
+            self.end_at(clock.now());
         }
     }
 
@@ -143,23 +183,18 @@ impl Times {
     }
 }
 
-/// Nanoseconds since `epoch`, from 1 up.
-fn since(epoch: Instant) -> u64 {
-    epoch.elapsed().as_nanos() as u64 + 1
-}
-
 /// The time from the start of the first job of `workers` to the end of their last, and where it
-/// went for each of them. None if nothing is measured.
+/// went for each of them, if phases are booked. None if nothing is measured.
 pub(super) fn read<'a>(
     workers: impl Iterator<Item = &'a Times> + Clone,
-) -> Option<(Duration, Vec<WorkerTime>)> {
-    let epoch = workers.clone().find_map(|worker| worker.epoch)?;
+) -> Option<(Duration, Option<Vec<WorkerTime>>)> {
+    let clock = workers.clone().find_map(|worker| worker.clock)?;
     let first = workers.clone().map(|worker| worker.first.get()).filter(|first| *first != 0).min();
     let ended = workers.clone().map(|worker| worker.last.get()).max().unwrap_or(0);
-    let last = if workers.clone().any(Times::is_busy) { since(epoch) } else { ended };
+    let last = if workers.clone().any(Times::is_busy) { clock.now() } else { ended };
     let first = first.unwrap_or(last);
     let span = Duration::from_nanos(last.saturating_sub(first));
-    Some((span, workers.map(|worker| worker.between(first, last)).collect()))
+    Some((span, clock.phases.then(|| workers.map(|w| w.between(first, last)).collect())))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -168,7 +203,7 @@ mod tests {
 
     /// A worker whose phases begin at these times; without a phase, a job begins.
     fn worker(changes: &[(Option<Phase>, u64)]) -> Times {
-        let times = Times::new(Some(Instant::now()));
+        let times = Times::new(Some(Clock::phases()));
         for (phase, at) in changes {
             match phase {
                 Some(phase) => times.enter_at(*phase, *at),
@@ -199,6 +234,7 @@ mod tests {
         two.asked(Some(500), false);
         let three = worker(&[(Some(Idle), 3)]);
         let (span, times) = read([&one, &two, &three].into_iter()).unwrap();
+        let times = times.unwrap();
         assert_eq!(span.as_nanos(), 80);
         assert_eq!(nanoseconds(&times[0]), [43, 5, 0, 2, 30]);
         assert_eq!(nanoseconds(&times[1]), [60, 0, 0, 0, 20]);
@@ -215,13 +251,29 @@ mod tests {
         times.enter_at(Phase::Active, 53);
         times.end_at(60);
         let (_, read) = read([&times].into_iter()).unwrap();
-        assert_eq!(nanoseconds(&read[0]), [17, 0, 3, 0, 30]);
+        assert_eq!(nanoseconds(&read.unwrap()[0]), [17, 0, 3, 0, 30]);
+    }
+
+    #[test]
+    fn a_span_lasts_from_the_first_job_to_the_last_rest_and_no_phase_is_booked() {
+        let times = Times::new(Some(Clock::span()));
+        times.rest();
+        times.begin();
+        let first = times.first.get();
+        times.begin();
+        assert!(times.is_busy() && times.first.get() == first && first > 0);
+        assert_eq!((times.now(), times.are_measured()), (None, false));
+        times.rest();
+        let last = times.last.get();
+        times.rest();
+        let (span, phases) = read([&times, &Times::new(times.clock)].into_iter()).unwrap();
+        assert_eq!((span.as_nanos() as u64, phases), (last - first, None));
     }
 
     #[test]
     fn a_pool_without_a_job_has_no_time() {
         let (span, times) = read([&worker(&[])].into_iter()).unwrap();
-        assert_eq!((span, nanoseconds(&times[0])), (Duration::ZERO, [0; 5]));
+        assert_eq!((span, nanoseconds(&times.unwrap()[0])), (Duration::ZERO, [0; 5]));
         assert!(read([&Times::new(None)].into_iter()).is_none());
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     JoinThreadsError, SpawnThread, ThreadBuilder, ThreadPoolBuildError,
     api::{Decided, Settings},
-    stats,
+    environment, stats,
 };
 
 /// What a [`ThreadPool`](crate::ThreadPool) holds; the pool ends when it is dropped.
@@ -33,7 +33,8 @@ impl Handle {
     ) -> Result<Self, ThreadPoolBuildError> {
         let Decided { scheduler, policy, options, sizes, machine, detected, threads, pin } =
             decided;
-        let timed = stats::process::wanted()?;
+        let wanted = stats::process::wanted()?;
+        let clock = environment::PROCESS.clock()?;
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
         let (kind, policy): (_, &dyn AnyPolicy) = match &policy {
@@ -45,9 +46,9 @@ impl Handle {
         if !engine.can_wait_as_asked() {
             return Err(ThreadPoolBuildError::WaitPolicy(engine.policy.name()));
         }
-        let timed = settings.timed.unwrap_or(timed);
+        let clock = settings.timed.unwrap_or(wanted).then_some(clock);
         let registry =
-            Arc::new(Registry::new(engine, settings.seed, settings.handlers, claim, timed));
+            Arc::new(Registry::new(engine, settings.seed, settings.handlers, claim, clock));
         let adopted = settings.use_current_thread;
         let handle = Self { registry, threads: Vec::new(), open: true, adopted };
         let mut starting = Starting { handle: Some(handle), left: threads };

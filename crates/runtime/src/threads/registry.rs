@@ -11,7 +11,6 @@ use std::{
         atomic::Ordering::{AcqRel, Relaxed},
     },
     thread,
-    time::Instant,
 };
 
 use befit_machine::Machine;
@@ -22,7 +21,7 @@ use super::{Worker, claim::Claim, worker::Mailbox};
 use crate::{
     Work,
     api::{Handlers, ThreadHandler},
-    stats::{self, Counters, Statistics},
+    stats::{self, Clock, Counters, Statistics},
     threads::{
         engine::{
             About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
@@ -63,19 +62,18 @@ struct Alive {
 }
 
 impl Registry {
-    /// `timed`: the workers' time is measured.
+    /// `clock`: what the workers' time is measured by, if it is.
     pub(super) fn new(
         engine: Engine,
         seed: u64,
         handlers: Handlers,
         claim: Option<Claim>,
-        timed: bool,
+        clock: Option<Clock>,
     ) -> Self {
         let threads = engine.threads;
-        let epoch = timed.then(Instant::now);
         Self {
             counters: (0..threads)
-                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), epoch)))
+                .map(|_| Arc::new(Counters::new(engine.workers(), engine.clusters(), clock)))
                 .collect(),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.parker(t))).collect(),
             keepers: AtomicUsize::new(1),

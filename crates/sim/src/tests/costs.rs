@@ -2,13 +2,14 @@ use befit_machine::{Cycles, Placement};
 use befit_program::{Program, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{forks, machine, program, reader, simulate};
+use super::{forks, machine, program, reader, simulate, task};
 use crate::{Costs, Settings, run};
 
 const FREE: Costs = Costs {
     inlined: 0.0,
     pending: 0.0,
     spawn: 0.0,
+    job: 0.0,
     call: 0,
     lock: 0,
     near_steal: 0,
@@ -87,6 +88,23 @@ fn time_is_bound_by_bandwidth_where_many_workers_stream() {
     assert!((all / (64_000.0 * 64.0 / 4.0) - 1.0).abs() < 0.1, "{all}");
     let quarter = time(Placement::Bound(1));
     assert!((quarter / all - 4.0).abs() < 0.2, "{}", quarter / all);
+}
+
+#[test]
+fn a_spawned_task_pays_for_memory_only_if_more_wait_than_ever_before() {
+    let program = program(|b| {
+        for (scope, tasks) in [(1, 100), (2, 60), (3, 130)] {
+            (0..tasks).for_each(|_| task(b, scope, None, |b| b.work(10, 0, 0)));
+            b.sync(ScopeId(scope)).unwrap();
+        }
+    });
+    let machine = machine("core:1 l1:1(size=32768) pu:1");
+    let time = |job| {
+        let costs = Costs { job, ..FREE };
+        let settings = Settings { costs, ..Settings::new(SchedulerKind::Ws, 1) };
+        run(&program, &machine, &settings, &|_| {}).unwrap().time.0
+    };
+    assert_eq!(time(50.0) - time(0.0), 130 * 50);
 }
 
 #[test]

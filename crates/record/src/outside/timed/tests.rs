@@ -72,6 +72,13 @@ fn a_program_that_forks_otherwise_than_it_did_differs() {
 }
 
 #[test]
+fn a_program_is_run_the_more_often_the_less_time_it_takes() {
+    let seconds = [0.0, 0.02, 0.2, 0.6, 9.0, 11.0];
+    let found = seconds.map(|seconds| repeats(Duration::from_secs_f64(seconds)));
+    assert_eq!(found, [10, 10, 5, 3, 3, 1]);
+}
+
+#[test]
 fn a_work_run_cut_off_anywhere_is_an_error() {
     let good = good();
     for length in 0..good.len() {

@@ -72,6 +72,11 @@ impl Worker {
         self.entry().is_some_and(|entry| entry.outer.is_null())
     }
 
+    /// Whether this worker runs nothing, not even what waits.
+    pub(super) fn is_in_no_job(&self) -> bool {
+        self.entry.get().is_null()
+    }
+
     /// The task of a job that bypasses the policy: a part of the task that waits here, else a task
     /// of its own. It has no notes of the policy's, which has never seen it.
     pub(super) fn bypassing_task(&self) -> TaskInfo {

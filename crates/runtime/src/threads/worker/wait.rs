@@ -128,6 +128,9 @@ impl Worker {
     /// (`None`). The protocol is in `sleep/README.md`.
     fn idle(&self, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         let engine = self.engine();
+        if self.is_in_no_job() {
+            self.counters().times.rest();
+        }
         let _idle = engine.sleep.begin_idle();
         let mut seen = engine.sleep.seen();
         if let Some(ready) = self.look_again(awaited) {
