@@ -1,4 +1,5 @@
-/* Reads and writes arrays in known orders, with next to nothing beside: no C library, no stack traffic in the loops.
+/* Reads and writes arrays in known orders, with next to nothing beside: no C library, no stack
+   traffic in the loops.
    Run under two of valgrind's tools by run.py: one counts misses, the other prints every access.
 
    argv[0]'s last letter picks the order: s for sequential, r for random. */

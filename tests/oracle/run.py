@@ -3,18 +3,19 @@
 
     tests/oracle/run.py
 
-Every case is one core, LRU, non-inclusive. A trace goes through `cargo run --example replay` and through the other model.
-Compared are the misses of each level, those of stores (cachegrind), the lines written back from each level and memory's
-reads and writes (pycachesim), to within 0.1 %.
+Every case is one core, LRU, non-inclusive. A trace goes through `cargo run --example replay` and
+through the other model. Compared are the misses of each level, those of stores (cachegrind), the
+lines written back from each level and memory's reads and writes (pycachesim), to within 0.1 %.
 
-pycachesim brings a written-back line that the next cache no longer has in by a load, and counts that as one of its misses;
-befit's write-back brings the line in and is no miss. How many there are follows from pycachesim's own counts: loads of a
-level beyond the misses of the one before it. They are taken off its misses, and the row says so (`less N`). The
-trace `matmul` has many; its data fits the third level, so that what pycachesim loads for them hits there.
+pycachesim brings a written-back line that the next cache no longer has in by a load, and counts
+that as one of its misses; befit's write-back brings the line in and is no miss. How many there are
+follows from pycachesim's own counts: loads of a level beyond the misses of the one before it. They
+are taken off its misses, and the row says so (`less N`). The trace `matmul` has many; its data fits
+the third level, so that what pycachesim loads for them hits there.
 
-pycachesim is installed into a virtual environment under target/ for
-this test only: it is under the AGPL, and nothing of befit may depend on it. Needs cargo, gcc, valgrind and python3 with venv.
-Exits with 1 where a case fails.
+pycachesim is installed into a virtual environment under target/ for this test only: it is under the
+AGPL, and nothing of befit may depend on it. Needs cargo, gcc, valgrind and python3 with venv. Exits
+with 1 where a case fails.
 """
 
 import os
@@ -55,7 +56,9 @@ def replay(levels, trace):
     caches = " ".join(f"l{n}:1(size={sets * ways * 64} ways={ways})" for n, sets, ways in reversed(levels))
     text = "".join(f"{'w' if write else 'r'} {address}\n" for write, address in trace)
     command = ["cargo", "run", "--quiet", "--release", "-p", "befit-cache", "--example", "replay", "--", f"{caches} pu:1"]
-    out = subprocess.run(command, cwd=ROOT, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
+    out = subprocess.run(
+        command, cwd=ROOT, input=text, text=True, stdout=subprocess.PIPE, check=True
+    ).stdout
     rows = [line.split() for line in out.splitlines()]
     figures = {}
     for level, *counts in rows:
@@ -101,7 +104,9 @@ def against_pycachesim():
     for case, trace in traces():
         text = "".join(f"{int(write)} {address}\n" for write, address in trace)
         command = [python, HERE / "with_pycachesim.py", repr(THREE_LEVELS)]
-        out = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
+        out = subprocess.run(
+            command, input=text, text=True, stdout=subprocess.PIPE, check=True
+        ).stdout
         theirs, notes, before = {}, {}, None
         for row in out.splitlines():
             level, loads, misses, written = row.split()[0], *map(int, row.split()[1:])
@@ -138,7 +143,8 @@ def against_cachegrind():
             subprocess.run(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}", program], check=True)
             with open(log, encoding="ascii", errors="replace") as lines:
                 trace = list(data_accesses(lines))
-            # The program's stack is far away from its data: number the lines densely, in order, keeping their sets.
+            # The program's stack is far away from its data: number the lines densely, in order,
+            # keeping their sets.
             base = min(address for _, address in trace) & ~0xFFFFF
             trace = [(write, (address - base) % (1 << 30)) for write, address in trace]
             (_, sets1, ways1), (_, sets2, ways2) = TWO_LEVELS

@@ -24,8 +24,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`MatrixPlan`] simulates many programs on many machines. [`reproduce`] repeats the papers' experiments. [`NativePlan`] runs a program on this machine's
-//! own threads instead, under each scheduler in turn.
+//! [`MatrixPlan`] simulates many programs on many machines. [`reproduce`] repeats the papers'
+//! experiments. [`NativePlan`] runs a program on this machine's own threads instead, under each
+//! scheduler in turn.
 
 // The README's code is compiled, so that it cannot grow old.
 #[cfg(doctest)]
