@@ -47,10 +47,6 @@ pub struct Site {
     pub work: Law,
     /// The median and the 90th percentile of the relative error of `size` in the recordings.
     pub error: Option<[f64; 2]>,
-    /// The share of a task's bytes that other children of its parent touch too, 0 to 1.
-    pub shared: Option<f64>,
-    /// The share of a task's bytes that the site's next task at the same depth touches again.
-    pub again: Option<f64>,
     /// By depth; the last entry stands for all deeper tasks too.
     pub depths: Vec<Depth>,
 }
@@ -70,8 +66,6 @@ impl Site {
             strand: Law::ByDepth,
             work: Law::ByDepth,
             error: None,
-            shared: None,
-            again: None,
             depths: Vec::new(),
         }
     }

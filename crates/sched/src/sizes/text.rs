@@ -163,8 +163,6 @@ fn field(site: &mut Site, word: &str, rest: &str) -> Result<(), String> {
             let (median, tail) = rest.split_once(' ').ok_or("an error is two figures")?;
             site.error = Some([figure(median, SHARE_OF_ERROR)?, figure(tail, SHARE_OF_ERROR)?]);
         }
-        "shared" => site.shared = Some(figure(rest, 0.0..=1.0)?),
-        "again" => site.again = Some(figure(rest, 0.0..=1.0)?),
         "depth" => {
             let (place, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             if whole(place, u64::MAX)? != site.depths.len() as u64 {
@@ -346,12 +344,6 @@ impl fmt::Display for Site {
         writeln!(f, "size {}\nstrand {}\nwork {}", self.size, self.strand, self.work)?;
         if let Some([median, tail]) = self.error {
             writeln!(f, "error {median} {tail}")?;
-        }
-        if let Some(shared) = self.shared {
-            writeln!(f, "shared {shared}")?;
-        }
-        if let Some(again) = self.again {
-            writeln!(f, "again {again}")?;
         }
         for (number, depth) in self.depths.iter().enumerate() {
             let Depth { tasks, size, spread, strand, work } = depth;
