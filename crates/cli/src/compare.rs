@@ -53,7 +53,8 @@ impl CompareArgs {
         let sizes = self.plan.sizes.clone();
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
-            let program = sizes.give(self.source.record(&source, display)?, display);
+            let program = self.source.record(&source, display)?;
+            let program = given(sizes, &program).give(program, display);
             Ok(render(&plan.simulate(&program, display)?, format)?)
         })
     }
@@ -84,10 +85,15 @@ impl SimArgs {
             Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
         })?;
         self.output.write(|display, format| {
-            let program = sizes.give(program, display);
+            let program = given(sizes, &program).give(program, display);
             Ok(render(&plan.simulate(&program, display)?, format)?)
         })
     }
+}
+
+/// The sizes that were asked for, or the usual ones of `program`.
+fn given(asked: Option<GivenSizes>, program: &Program) -> GivenSizes {
+    asked.unwrap_or_else(|| GivenSizes::usual(program))
 }
 
 /// What to simulate on.
@@ -100,10 +106,12 @@ struct PlanArgs {
     machines: Vec<Machine>,
     #[command(flatten)]
     policies: PolicyArgs,
-    /// The sizes that schedulers see: `none`, `declared` (a task that declares none has its
-    /// parent's), or `measured`, each task's footprint in the recording
-    #[arg(long, value_name = "SIZES", default_value_t)]
-    sizes: GivenSizes,
+    /// The sizes that schedulers see: `none`; those that tasks `declared`; `measured`, each task's
+    /// footprint in the recording; `learned` from the recording for the tasks that declare none, or
+    /// `learned=FILE` of `befit learn`; `only-learned` and `only-learned=FILE`, whatever tasks
+    /// declare [default: declared, or learned if the program declares none]
+    #[arg(long, value_name = "SIZES", value_parser = GivenSizes::find)]
+    sizes: Option<GivenSizes>,
     /// So many seeds for every scheduler [default: 3 to 20, until the 95 % interval of its time
     /// against the first is at most 2 points wide]
     #[arg(long, value_name = "K", value_parser = count::<NonZeroU32>)]

@@ -20,6 +20,8 @@ pub enum SizesFrom {
     Learned,
     /// A table that was learned from this recording, likewise.
     LearnedHere,
+    /// A table, whatever tasks declare.
+    OnlyLearned,
 }
 
 impl SizesFrom {
@@ -31,6 +33,7 @@ impl SizesFrom {
             Self::Measured => "measured",
             Self::Learned => "learned",
             Self::LearnedHere => "learned-here",
+            Self::OnlyLearned => "only-learned",
         }
     }
 }

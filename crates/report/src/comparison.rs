@@ -86,8 +86,11 @@ fn sizes(of: &Summary) -> Option<String> {
         SizesFrom::Measured => {
             "sizes: each task's footprint, measured in this recording".to_owned()
         }
-        SizesFrom::Learned => format!("sizes learned from other recordings, {}", share(of)),
+        SizesFrom::Learned => format!("sizes declared or learned, {}", share(of)),
         SizesFrom::LearnedHere => format!("sizes learned from this recording, {}", share(of)),
+        SizesFrom::OnlyLearned => {
+            format!("sizes learned, whatever tasks declare, {}", share(of))
+        }
     })
 }
 

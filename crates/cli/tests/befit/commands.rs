@@ -31,6 +31,32 @@ fn json_has_one_result_per_machine_and_scheduler() {
 }
 
 #[test]
+fn results_say_which_sizes_the_schedulers_saw() {
+    let (_folder, path) = recording();
+    for (sizes, heading, sized) in [
+        ("declared", None, 17),
+        ("none", Some("no sizes"), 0),
+        ("measured", Some("sizes: each task's footprint"), 16),
+        // Its tasks do not tell where they were forked.
+        ("learned", Some("sizes learned from this recording, which 100.0% of the tasks have"), 16),
+    ] {
+        let line = format!("sim {path} --sched sb --seeds 1 --sizes {sizes}");
+        let (_, results) = report(&befit(&words(&line, &["--format", "json"])));
+        let name = if sizes == "learned" { "learned-here" } else { sizes };
+        assert_eq!(
+            (&results[0]["sizes"], &results[0]["sized_tasks"]),
+            (&name.into(), &sized.into())
+        );
+        let text = printed(&befit(&words(&line, &[])));
+        let told = text.lines().find(|line| line.contains("sizes"));
+        assert!(
+            heading.map_or(told.is_none(), |h| told.is_some_and(|t| t.starts_with(h))),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn equal_seeds_give_equal_bytes() {
     let (_folder, path) = recording();
     let run = || {

@@ -39,11 +39,11 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         ("run rrm --threads none", &["--threads", "from 1 up"]),
         ("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]),
         ("footprint array-abc --level 0", &["--level"]),
-        ("compare rrm --sizes guessed", &["'guessed'", "none, declared, measured"]),
         ("learn rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
         ("learn rrm --with /nowhere/large.befit", &["/nowhere/large.befit"]),
         ("learn /nowhere/rrm.befit", &["/nowhere/rrm.befit"]),
         ("sizes rrm --learned /nowhere/rrm.sizes", &["sizes /nowhere/rrm.sizes: cannot be read"]),
+        ("compare rrm --sizes guessed", &["'guessed'", "none, declared, measured, learned"]),
         ("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]),
         // Nothing to do is a usage error.
         ("", &["--help"]),
