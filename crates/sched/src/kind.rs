@@ -30,12 +30,18 @@ pub enum SchedulerKind {
     Hws,
     /// A stack per socket.
     Mts,
+    /// Parallel depth-first: what comes first in serial order.
+    Pdf,
+    /// One queue for all.
+    Central,
+    /// Batches of tasks, cut in two when they grow too long.
+    Batch,
 }
 
 use SchedulerKind::*;
 
 /// Each policy with its name and one line about it, in the order of the enumeration.
-const KINDS: [(SchedulerKind, &str, &str); 10] = [
+const KINDS: [(SchedulerKind, &str, &str); 13] = [
     (Ws, "ws", "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)"),
     (
         Pws,
@@ -68,16 +74,29 @@ const KINDS: [(SchedulerKind, &str, &str); 10] = [
     ),
     (Hws, "hws", "bi-tier, cut at the depth --boundary (Quintin & Wagner 2010)"),
     (Mts, "mts", "a shared stack per socket, refilled in batches (Olivier et al. 2012)"),
+    (
+        Pdf,
+        "pdf",
+        "parallel depth-first: what comes first in serial order (Blelloch & Gibbons 2004)",
+    ),
+    (Central, "central", "one queue that all workers share, oldest first"),
+    (
+        Batch,
+        "batch",
+        "what becomes ready together stays together, and moves in batches \
+         (Debattista et al. 2002)",
+    ),
 ];
 
 impl SchedulerKind {
     /// Every policy.
-    pub const ALL: [Self; 10] = [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts];
+    pub const ALL: [Self; 13] =
+        [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch];
 
     /// Whether it minds which workers share a cache. What does not has nothing from threads that
     /// stay on their CPUs.
     pub const fn minds_places(self) -> bool {
-        !matches!(self, Ws | CilkA)
+        !matches!(self, Ws | CilkA | Pdf | Central | Batch)
     }
 
     /// As users type it.
@@ -106,6 +125,9 @@ impl Policy for SchedulerKind {
             Cats | CatsS => policy::Cats::build(*self == CatsS, machine),
             Cab | Hws => policy::ByDepth::build(*self == Cab, machine, options),
             Mts => Box::new(policy::Mts::new(machine)),
+            Pdf => Box::new(policy::DepthFirst::new()),
+            Central => Box::new(policy::Central::new()),
+            Batch => Box::new(policy::Batch::new(machine)),
         }
     }
 

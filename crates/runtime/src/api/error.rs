@@ -51,7 +51,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 write!(
                     f,
                     "WaitPolicy::Descendants works with the schedulers \
-                     ws, pws, cilk-a, cats and cats-s, not with {scheduler}"
+                     ws, pws, cilk-a, cats, cats-s, pdf and central, not with {scheduler}"
                 )
             }
             Self::Environment { variable, what } => write!(f, "{variable}: {what}"),

@@ -1,7 +1,10 @@
 //! The policies, a file or folder each.
 
+mod batch;
 mod bitier;
 mod cats;
+mod central;
+mod depth_first;
 mod ledger;
 mod mts;
 mod queue;
@@ -10,8 +13,11 @@ mod stealing;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use batch::Batch;
 pub(crate) use bitier::ByDepth;
 pub(crate) use cats::Cats;
+pub(crate) use central::Central;
+pub(crate) use depth_first::DepthFirst;
 pub(crate) use mts::Mts;
 pub(crate) use space_bounded::SpaceBounded;
 pub(crate) use stealing::WorkStealing;

@@ -165,9 +165,9 @@ fn only_schedulers_that_steal_can_hold_a_waiting_worker_to_descendants() {
         let builder = ThreadPoolBuilder::new().wait_policy(WaitPolicy::Descendants);
         let result = builder.scheduler(scheduler).build();
         use SchedulerKind::*;
-        if matches!(scheduler, Sb | SbD | Cab | Hws | Mts) {
+        if matches!(scheduler, Sb | SbD | Cab | Hws | Mts | Batch) {
             let error = result.unwrap_err().to_string();
-            let names = "works with the schedulers ws, pws, cilk-a, cats and cats-s";
+            let names = "works with the schedulers ws, pws, cilk-a, cats, cats-s, pdf and central";
             assert!(error.contains(names), "{scheduler}: {error}");
         } else {
             assert_eq!(result.unwrap().install(|| fib(18)), 2584, "{scheduler}");

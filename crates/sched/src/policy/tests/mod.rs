@@ -1,5 +1,6 @@
 //! The policies, without threads and without simulation: a test plays the engine.
 
+mod baselines;
 mod bitier;
 mod space_bounded;
 mod stealing;

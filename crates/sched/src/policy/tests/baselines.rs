@@ -1,0 +1,60 @@
+use super::{Play, W};
+use crate::{SchedulerKind, TaskInfo};
+
+/// Worker 0 adds children of `parent`, numbers and jobs as in `jobs`.
+fn fork(play: &mut Play, parent: &TaskInfo, jobs: &[(u32, u32)]) {
+    for &(index, job) in jobs {
+        play.start(0, job, parent.child(index, None, None));
+    }
+}
+
+#[test]
+fn central_gives_the_oldest_to_whichever_worker_asks() {
+    let mut central = Play::of(SchedulerKind::Central);
+    (0..3).for_each(|job| central.add(job as usize, job, None));
+    assert_eq!([3, 0, 2, 1].map(|w| central.job(w)), [Some(0), Some(1), Some(2), None]);
+    central.add(0, 7, None);
+    central.add(0, 8, None);
+    assert_eq!(central.one_of(1, &[8]).map(|ready| ready.job), Some(8));
+}
+
+#[test]
+fn pdf_gives_what_comes_first_in_serial_order() {
+    let mut pdf = Play::of(SchedulerKind::Pdf);
+    pdf.add(0, 0, None);
+    let root = pdf.get(0).unwrap();
+    // Whatever the order in which they are added.
+    fork(&mut pdf, &root.task, &[(1, 1), (2, 2), (0, 3)]);
+    let first = pdf.get(1).unwrap();
+    assert_eq!(first.job, 3);
+    fork(&mut pdf, &first.task, &[(1, 4), (0, 5)]);
+    // What the first child forks comes before its siblings.
+    assert_eq!([2, 3, 0, 1].map(|w| pdf.job(w)), [Some(5), Some(4), Some(1), Some(2)]);
+    assert_eq!(pdf.job(0), None);
+}
+
+#[test]
+fn pdf_takes_the_deeper_of_a_workers_private_forks_first() {
+    let mut pdf = Play::of(SchedulerKind::Pdf);
+    pdf.add(0, 0, None);
+    let root = pdf.get(0).unwrap().task;
+    // The engine kept two levels private: the policy sees their second halves only.
+    let inner = root.child(0, None, None).child(0, None, None);
+    pdf.start(0, 1, root.child(1, None, None));
+    pdf.start(0, 2, inner.child(1, None, None));
+    pdf.start(0, 3, root.child(0, None, None).child(1, None, None));
+    assert_eq!([1, 2, 3].map(|w| pdf.job(w)), [Some(2), Some(3), Some(1)]);
+}
+
+#[test]
+fn a_batch_that_grows_too_long_gives_its_older_half_to_a_worker_without_one() {
+    let mut batch = Play::of(SchedulerKind::Batch);
+    (0..9).for_each(|job| batch.add(0, job, None));
+    // The five oldest wait as a batch; worker 1 takes it whole, and runs its newest.
+    assert_eq!(batch.job(1), Some(4));
+    assert!(batch.policy.has_own(W[1]));
+    assert_eq!((batch.job(0), batch.job(1)), (Some(8), Some(3)));
+    // No batch waits: half of another's.
+    let next = batch.job(2).unwrap();
+    assert!([1, 6].contains(&next), "{next}");
+}
