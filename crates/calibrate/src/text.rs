@@ -212,15 +212,15 @@ impl Calibration {
     }
 
     /// The attributes of the link of the last-level cache at `cluster`: what all threads under it
-    /// read; and what they write back while they read as much.
+    /// read; and what they write back while they read as much. None where there is one such cache:
+    /// its link is then memory's bandwidth.
     fn link(&self, cluster: ClusterId) -> String {
         let threads = self.claimed.cluster(cluster).worker_count() as usize;
         let read = self.bandwidth.iter().find(|(n, _)| *n == threads).map(|(_, f)| f.median);
-        let updated = self.link_update.unwrap_or(self.bandwidth_update).median;
         let a_cycle = |a_nanosecond: f64| a_nanosecond / self.mhz_all.median * 1e3;
-        read.map_or_else(String::new, |read| {
-            let (read, write) = (a_cycle(read.max(updated / 2.0)), a_cycle(updated / 2.0));
-            format!(" link={read:.2} link-write={write:.2}")
+        read.zip(self.link_update).map_or_else(String::new, |(read, updated)| {
+            let (read, write) = (read.max(updated.median / 2.0), updated.median / 2.0);
+            format!(" link={:.2} link-write={:.2}", a_cycle(read), a_cycle(write))
         })
     }
 }
