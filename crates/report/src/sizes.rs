@@ -62,6 +62,7 @@ fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize]) {
     }
     let _ = writeln!(text, "\nThe tasks that {what}, by most bytes:\n");
     let mut columns = Columns::new(tasks, "\ntask", |t: &TaskSize| path(&t.path));
+    columns.add("forked\nat", |t| t.source.clone().unwrap_or_else(|| "-".to_owned()));
     columns.add("\ndeclared", |t| bytes(t.declared));
     columns.add("\nmeasured", |t| bytes(t.measured));
     columns.add("\nratio", |t| format!("{:.2}", t.ratio));

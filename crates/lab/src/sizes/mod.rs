@@ -21,6 +21,9 @@ pub struct TaskSize {
     /// Which child of which it is, from the root down, each counted from 0 in the order in which
     /// they were forked: `0.2.1`. Empty for the root.
     pub path: String,
+    /// The line of the program's source at which it was forked, where that is known:
+    /// `src/main.rs:12`.
+    pub source: Option<String>,
     /// The size that it declares.
     pub declared: Bytes,
     /// Distinct lines that it and all that it forked touch, in bytes; without stacks.
@@ -118,6 +121,7 @@ impl Sizes {
             let (declared, measured) = (of_task.size.unwrap_or_default(), bytes(found.task));
             TaskSize {
                 path: path(program, TaskId(number)),
+                source: source(program, TaskId(number)),
                 declared,
                 measured,
                 ratio: ratio(measured, declared),
@@ -170,6 +174,12 @@ pub(crate) fn children(program: &Program, task: TaskId) -> impl Iterator<Item = 
         Op::Fork { child, .. } => Some(*child),
         _ => None,
     })
+}
+
+/// Where a task was forked, in the program's source.
+fn source(program: &Program, task: TaskId) -> Option<String> {
+    let source = program.source(program.site(task))?;
+    Some(format!("{}:{}", source.file, source.line))
 }
 
 /// Which child of which a task is, from the root down.
