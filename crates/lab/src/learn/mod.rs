@@ -124,14 +124,20 @@ fn site(key: SiteKey, samples: &SiteSamples) -> Site {
 }
 
 /// Some tasks of each recording and depth, and their weights: each recording and depth counts the
-/// same.
+/// same. Tasks that touch nothing (the ends of a recursion, say) tell nothing of how the others
+/// grow: they are left out, unless there are no others.
 fn rows(samples: &SiteSamples) -> (Vec<&Sample>, Vec<f64>) {
     let each = (CHOSEN_FROM / samples.strata().count().max(1)).max(4);
     let mut rows = Vec::new();
     let mut weights = Vec::new();
+    let touches = |sample: &&Sample| sample.figures[SIZE.figure] > 0.0;
+    let all_touch_nothing =
+        !samples.strata().any(|(.., stratum)| stratum.iter().any(|s| touches(&s)));
     for (_, _, _, stratum) in samples.strata() {
+        let stratum: Vec<_> =
+            stratum.iter().filter(|sample| all_touch_nothing || touches(sample)).collect();
         let taken = stratum.len().min(each);
-        rows.extend((0..taken).map(|number| &stratum[number * stratum.len() / taken]));
+        rows.extend((0..taken).map(|number| stratum[number * stratum.len() / taken]));
         weights.extend((0..taken).map(|_| 1.0 / taken as f64));
     }
     (rows, weights)

@@ -48,6 +48,26 @@ impl Recorder {
         self.builder.sync(scope).unwrap();
     }
 
+    /// Halves `lines` lines down to `leaf`, and touches all of them before that down to `idle`.
+    fn halve_idly(&mut self, lines: u64, idle: u64, leaf: u64) {
+        if lines >= idle {
+            (0..lines).for_each(|line| self.builder.touch(1 << 20 | line, true, false));
+        }
+        self.builder.work(lines, 0, 1);
+        if lines <= leaf {
+            return;
+        }
+        self.scopes += 1;
+        let scope = ScopeId(self.scopes);
+        for site in self.sites {
+            let words = (self.captured)(0, lines / 2);
+            self.builder.fork_from(scope, Declared::default(), site, &words).unwrap();
+            self.halve_idly(lines / 2, idle, leaf);
+            self.builder.end().unwrap();
+        }
+        self.builder.sync(scope).unwrap();
+    }
+
     fn finish(self) -> Program {
         self.builder.finish().unwrap()
     }
@@ -97,6 +117,16 @@ fn what_all_tasks_share_is_a_constant() {
     let table = learn(&[&program], &Silent);
     let found = size(&table, 1, [4000; 8]);
     assert!(is_near(found, 64 * 4100), "{found:?} {table}");
+}
+
+#[test]
+fn tasks_that_touch_nothing_do_not_hide_how_the_others_grow() {
+    // The recursion goes three levels further down than its tasks touch anything.
+    let mut recorder = Recorder::new(|_, lines| [lines; 8]);
+    recorder.halve_idly(1024, 128, 16);
+    let table = learn(&[&recorder.finish()], &Silent);
+    let found = size(&table, 1, [4096; 8]);
+    assert!(is_near(found, 64 * 4096), "{found:?} {table}");
 }
 
 #[test]
