@@ -1,6 +1,6 @@
 //! How a policy speaks to its engine.
 
-use std::{fmt, sync::Mutex};
+use std::{fmt, sync::Mutex, time::Duration};
 
 use befit_machine::WorkerId;
 
@@ -39,6 +39,11 @@ pub trait Env {
     /// Where the sizes of tasks come from that [`TaskInfo`](crate::TaskInfo) has.
     fn size_source(&self) -> CountSource {
         CountSource::Declared
+    }
+
+    /// The time since some start; `None` where nothing tells it.
+    fn now(&mut self) -> Option<Duration> {
+        None
     }
 
     /// Shows the user one line from the policy, once.

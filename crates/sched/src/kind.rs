@@ -36,12 +36,16 @@ pub enum SchedulerKind {
     Central,
     /// Batches of tasks, cut in two when they grow too long.
     Batch,
+    /// Every task is dealt a home among the workers, and finds it again next time.
+    Homes,
+    /// `homes` on machines with several last-level caches, `ws` on others.
+    Auto,
 }
 
 use SchedulerKind::*;
 
 /// Each policy with its name and one line about it, in the order of the enumeration.
-const KINDS: [(SchedulerKind, &str, &str); 13] = [
+const KINDS: [(SchedulerKind, &str, &str); 15] = [
     (Ws, "ws", "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)"),
     (
         Pws,
@@ -86,12 +90,19 @@ const KINDS: [(SchedulerKind, &str, &str); 13] = [
         "what becomes ready together stays together, and moves in batches \
          (Debattista et al. 2002)",
     ),
+    (
+        Homes,
+        "homes",
+        "each task is dealt a part of the workers, and finds it again next time (after Shiina & \
+         Taura 2019)",
+    ),
+    (Auto, "auto", "homes on machines with several last-level caches, ws on others"),
 ];
 
 impl SchedulerKind {
     /// Every policy.
-    pub const ALL: [Self; 13] =
-        [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch];
+    pub const ALL: [Self; 15] =
+        [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch, Homes, Auto];
 
     /// Whether it minds which workers share a cache. What does not has nothing from threads that
     /// stay on their CPUs.
@@ -128,6 +139,7 @@ impl Policy for SchedulerKind {
             Pdf => Box::new(policy::DepthFirst::new()),
             Central => Box::new(policy::Central::new()),
             Batch => Box::new(policy::Batch::new(machine)),
+            Homes | Auto => policy::Homes::build(self.name(), machine, options),
         }
     }
 

@@ -55,11 +55,15 @@ pub struct Ask<'a, T> {
     /// Only what the worker finds without stealing from others' queues. Policies without queues of
     /// single workers need not mind.
     pub own_only: bool,
+    /// The worker sleeps if it gets nothing: it may have what the policy would rather have left to
+    /// others for a while. What is refused now may wait for ever, if those others wait for it.
+    pub before_sleep: bool,
 }
 
 impl<T> Ask<'_, T> {
     /// Whatever there is.
-    pub const ANYTHING: Self = Self { within: ClusterId::ROOT, accepts: None, own_only: false };
+    pub const ANYTHING: Self =
+        Self { within: ClusterId::ROOT, accepts: None, own_only: false, before_sleep: false };
 }
 
 /// What a policy finds of what an [`Ask`] accepts.
@@ -163,6 +167,10 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
+
+    /// Only the machine's first `workers` run anything: a pool has that many threads. The engine
+    /// says so before anything else.
+    fn has_threads(&self, workers: u32) {}
 
     /// Which goes on after `parent` forks. May be called several times for one fork.
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {

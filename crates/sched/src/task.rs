@@ -16,6 +16,9 @@ pub struct TaskInfo {
     /// Its number among its parent's children, counted from 0 and anew after each sync. Of a task
     /// without a parent: the place in the program that it comes from, where the engine knows it.
     pub index: u32,
+    /// Of a half of a `join`: the other half's size. `None` of any other task: how many its parent
+    /// forks is not known before the sync.
+    pub twin: Option<Bytes>,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,
     /// The policy's: it is *maximal*, so the anchor is its own and holds its size until it ends.
@@ -32,7 +35,16 @@ impl TaskInfo {
     pub fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
         let size = size.unwrap_or(Self::UNKNOWN);
         let strand = strand.unwrap_or(size);
-        Self { size, strand, depth: 0, index: 0, anchor: ClusterId::ROOT, maximal: false, mark: 0 }
+        Self {
+            size,
+            strand,
+            depth: 0,
+            index: 0,
+            twin: None,
+            anchor: ClusterId::ROOT,
+            maximal: false,
+            mark: 0,
+        }
     }
 
     /// The `index`-th child of this task, with what it declares of itself.
@@ -40,7 +52,13 @@ impl TaskInfo {
         let inherited = if size.is_some() { None } else { Some(self.strand) };
         let size = size.unwrap_or(self.size);
         let strand = strand.or(inherited).unwrap_or(size);
-        Self { size, strand, depth: self.depth + 1, index, maximal: false, ..*self }
+        Self { size, strand, depth: self.depth + 1, index, twin: None, maximal: false, ..*self }
+    }
+
+    /// This task as one of the two halves of a `join`; the other is of size `twin`.
+    #[must_use]
+    pub fn beside(self, twin: Bytes) -> Self {
+        Self { twin: Some(twin), ..self }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The simulator's [`Env`]: every lock and steal has a price in virtual time.
 
+use std::time::Duration;
+
 use befit_machine::{Machine, WorkerId};
 use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 
@@ -10,6 +12,8 @@ use crate::{Costs, clock::Ticks};
 pub(crate) struct Prices {
     pub(crate) costs: Costs,
     pub(crate) steals: Steals,
+    /// Of the machine's clock.
+    mhz: u32,
     /// Per lock: when its last holder gave it back.
     free_at: Vec<Ticks>,
     /// Per worker: its last-level cluster, for telling near from far victims.
@@ -32,6 +36,7 @@ impl Prices {
         Self {
             costs,
             steals: Steals::default(),
+            mhz: machine.mhz.max(1),
             free_at: Vec::new(),
             socket: (0..workers as u32).map(|w| machine.last_level(WorkerId(w)).0).collect(),
             asked: vec![WorkerCounts::default(); workers],
@@ -82,6 +87,11 @@ impl Env for SimEnv<'_> {
     fn counts(&mut self) -> Option<WorkerCounts> {
         let before = std::mem::replace(&mut self.prices.asked[self.worker.index()], self.counts);
         Some(self.counts.since(before))
+    }
+
+    fn now(&mut self) -> Option<Duration> {
+        let nanoseconds = self.now.whole().0 as f64 * 1e3 / f64::from(self.prices.mhz);
+        Some(Duration::from_nanos(nanoseconds as u64))
     }
 
     fn count_source(&self) -> Option<CountSource> {

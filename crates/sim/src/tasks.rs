@@ -99,6 +99,7 @@ impl<'a> Tasks<'a> {
                         *waiting = Some(task);
                         return match self.forks[..] {
                             [a, b] if *pending == 2 && self.are_of(*scope, [a, b]) => {
+                                self.are_halves(a, b);
                                 Step::Joins(a, b)
                             }
                             _ => Step::Waits,
@@ -113,6 +114,14 @@ impl<'a> Tasks<'a> {
 
     fn are_of(&self, scope: ScopeId, tasks: [TaskId; 2]) -> bool {
         tasks.iter().all(|task| self.tasks[task.0 as usize].scope == scope)
+    }
+
+    fn are_halves(&mut self, a: TaskId, b: TaskId) {
+        for (half, other) in [(a, b), (b, a)] {
+            let twin = self.notes(other).size;
+            let notes = &mut self.progress_mut(half).notes;
+            *notes = notes.beside(twin);
+        }
     }
 
     fn fork(&mut self, parent: TaskId, child: TaskId, scope: ScopeId) {

@@ -100,6 +100,7 @@ impl Engine {
             within: above.unwrap_or(ClusterId::ROOT),
             accepts: only_wanted.filter(|_| random.u8(..4) == 0),
             own_only: random.u8(..4) == 0,
+            before_sleep: random.u8(..4) == 0,
         };
         let finds = self.scheduler.capabilities().finds;
         let Some(ready) = self.scheduler.get(w, ask, &mut self.env) else {

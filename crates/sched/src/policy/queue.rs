@@ -51,6 +51,10 @@ impl<T> Queue<T> {
         self.len.load(Ordering::Acquire) == 0
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
     /// The newest.
     // Not one with `take_new`, so that `Guarded::with` moves the entry in registers.
     #[inline]
@@ -81,7 +85,7 @@ impl<T> Queue<T> {
 
     // Always: see `Guarded::with`.
     #[inline(always)]
-    fn pop(
+    pub(super) fn pop(
         &self,
         env: &mut dyn Env,
         take: impl FnOnce(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>,

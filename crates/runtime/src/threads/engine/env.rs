@@ -1,6 +1,11 @@
 //! The [`Env`] of real threads: random numbers, and counters for steals.
 
-use std::{cell::Cell, io::Write};
+use std::{
+    cell::Cell,
+    io::Write,
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
 
 use befit_machine::WorkerId;
 use befit_sched::{CountSource, Env, LockId, WorkerCounts};
@@ -65,6 +70,11 @@ impl Env for ThreadEnv<'_> {
 
     fn counts(&mut self) -> Option<WorkerCounts> {
         self.meter?.read()
+    }
+
+    fn now(&mut self) -> Option<Duration> {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        Some(START.elapsed())
     }
 
     fn count_source(&self) -> Option<CountSource> {

@@ -105,6 +105,7 @@ impl Engine {
         } else {
             (policy.build(&machine.counted(), options), vec![threads])
         };
+        policy.has_threads(threads.min(machine.workers()) as u32);
         let capabilities = policy.capabilities();
         let sizes = sizes.filter(|_| capabilities.uses_sizes);
         Self {
@@ -222,6 +223,22 @@ impl Engine {
             (deep || self.wait_policy == WaitPolicy::Descendants)
                 && self.policy.capabilities().finds == Finds::Everything
         })
+    }
+
+    /// As [`Self::get`], for a worker that sleeps if it gets nothing. Policies that refuse nothing
+    /// have been asked before.
+    pub(crate) fn get_before_sleep(
+        &self,
+        w: WorkerId,
+        within: ClusterId,
+        awaited: Option<Ancestor>,
+        env: &mut dyn Env,
+    ) -> Option<Ready<JobRef>> {
+        if awaited.is_some() || !self.capabilities.may_refuse {
+            return None;
+        }
+        let ask = Ask { within, before_sleep: true, ..Ask::ANYTHING };
+        self.count_given(self.policy.get(w, ask, env))
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.

@@ -201,6 +201,7 @@ where
     let parent = worker.task();
     let (task_a, a_is_sized) = child(worker, parent, 0, &a);
     let (task_b, b_is_sized) = child(worker, parent, 1, &b);
+    let (task_a, task_b) = (task_a.beside(task_b.size), task_b.beside(task_a.size));
     if worker.shows_forks()
         || worker.must_be_placed(parent, &task_a)
         || worker.must_be_placed(parent, &task_b)

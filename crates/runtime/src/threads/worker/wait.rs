@@ -110,6 +110,12 @@ impl Worker {
         self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
     }
 
+    /// As [`Self::get`], of what this worker may have because it would sleep else.
+    fn get_before_sleep(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        let (engine, within) = (self.engine(), self.within());
+        self.timed(|| engine.get_before_sleep(self.id, within, awaited, &mut self.env()))
+    }
+
     /// As [`Self::get`], of what is found without stealing.
     pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
         self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
@@ -157,6 +163,9 @@ impl Worker {
                 }
                 relax(round);
                 round += 1;
+            }
+            if let Some(ready) = self.get_before_sleep(awaited) {
+                return Some(ready);
             }
             self.counters().sleeps.bump();
             notified = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);

@@ -40,7 +40,7 @@ fn a_worker_has_what_waits_at_the_clusters_above_it() {
     sb.start(0, 2, parent.child(0, None, None));
     let have = W.map(|w| sb.policy.has_own(w));
     assert_eq!(have, [true, true, false, false], "under the first L3");
-    let own = Ask { within: parent.anchor, own_only: true, accepts: None };
+    let own = Ask { within: parent.anchor, own_only: true, ..Ask::ANYTHING };
     assert_eq!(sb.ask(1, own).map(|ready| ready.job), Some(2));
     assert!(!sb.policy.has_own(W[1]));
 }

@@ -1,0 +1,133 @@
+//! Which workers run something, and how long the others have had nothing.
+
+use std::{
+    sync::atomic::{
+        AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
+    time::Duration,
+};
+
+use befit_machine::WorkerId;
+use crossbeam_utils::CachePadded;
+
+use crate::{Env, policy::bitier::Sockets};
+
+/// Stands for "not idle".
+const BUSY: u64 = u64::MAX;
+
+/// The workers of a machine.
+#[derive(Debug)]
+pub(super) struct Crew {
+    /// Only the first so many workers take part.
+    present: AtomicU32,
+    members: Vec<CachePadded<Member>>,
+    /// Per socket: how many strands run there.
+    running: Vec<CachePadded<AtomicUsize>>,
+    /// Something waits that an idle worker may take later: it asks again when a strand has ended.
+    refused: CachePadded<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Member {
+    running: AtomicU32,
+    /// When it found nothing for the first time, in nanoseconds.
+    idle_since: AtomicU64,
+    /// How long it will have waited before it looks again at what it may not take at once, in
+    /// nanoseconds.
+    next_look: AtomicU64,
+}
+
+impl Crew {
+    pub(super) fn new(sockets: &Sockets, workers: u32) -> Self {
+        let member = |_| Member {
+            running: AtomicU32::new(0),
+            idle_since: AtomicU64::new(BUSY),
+            next_look: AtomicU64::new(0),
+        };
+        Self {
+            present: AtomicU32::new(workers),
+            members: (0..workers).map(member).map(CachePadded::new).collect(),
+            running: (0..sockets.count()).map(|_| CachePadded::default()).collect(),
+            refused: CachePadded::default(),
+        }
+    }
+
+    /// Only the first `workers` take part.
+    pub(super) fn limit(&self, workers: u32) {
+        self.present.store(workers.clamp(1, self.members.len() as u32), Relaxed);
+    }
+
+    pub(super) fn present(&self) -> u32 {
+        self.present.load(Relaxed)
+    }
+
+    /// `w` begins or goes on with a strand.
+    pub(super) fn begins(&self, w: WorkerId, socket: usize) {
+        let member = &self.members[w.index()];
+        member.running.fetch_add(1, Relaxed);
+        member.idle_since.store(BUSY, Relaxed);
+        member.next_look.store(0, Relaxed);
+        self.running[socket].fetch_add(1, Relaxed);
+    }
+
+    /// A strand has ended on `w`.
+    pub(super) fn ends(&self, w: WorkerId, socket: usize) {
+        self.members[w.index()].running.fetch_sub(1, Relaxed);
+        self.running[socket].fetch_sub(1, Relaxed);
+    }
+
+    /// `w` found nothing.
+    pub(super) fn found_nothing(&self, w: WorkerId, env: &mut dyn Env) {
+        let since = &self.members[w.index()].idle_since;
+        if since.load(Relaxed) == BUSY
+            && let Some(now) = env.now()
+        {
+            since.store(now.as_nanos() as u64, Relaxed);
+        }
+    }
+
+    /// How long `w` has had nothing. Where nothing tells the time, every wait has been long enough.
+    pub(super) fn waited(&self, w: WorkerId, env: &mut dyn Env) -> Duration {
+        let Some(now) = env.now() else { return Duration::MAX };
+        match self.members[w.index()].idle_since.load(Relaxed) {
+            BUSY => Duration::ZERO,
+            since => now.saturating_sub(Duration::from_nanos(since)),
+        }
+    }
+
+    /// Whether `w`, which has `waited`, looks at what it must pay for by waiting. It does so when
+    /// it has waited for `first`, and then each time that its wait has doubled: each look takes
+    /// locks that others need.
+    pub(super) fn looks_again(&self, w: WorkerId, waited: Duration, first: Duration) -> bool {
+        let next = &self.members[w.index()].next_look;
+        let waited = waited.as_nanos().min(u128::from(u64::MAX)) as u64;
+        if waited < next.load(Relaxed).max(first.as_nanos() as u64) {
+            return false;
+        }
+        // Where nothing tells the time, it always does.
+        next.store(if waited == u64::MAX { 0 } else { 2 * waited }, Relaxed);
+        true
+    }
+
+    pub(super) fn is_running(&self, w: u32) -> bool {
+        self.members[w as usize].running.load(Relaxed) > 0
+    }
+
+    /// Strands that run on `socket`.
+    pub(super) fn running(&self, socket: usize) -> usize {
+        self.running[socket].load(Relaxed)
+    }
+
+    /// Something waits that a worker may take later.
+    pub(super) fn refuses(&self) {
+        if !self.refused.load(Relaxed) {
+            self.refused.store(true, SeqCst);
+        }
+    }
+
+    /// Whether something was refused since the last call.
+    pub(super) fn was_refused(&self) -> bool {
+        self.refused.load(SeqCst) && self.refused.swap(false, SeqCst)
+    }
+}

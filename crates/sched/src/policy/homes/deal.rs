@@ -1,0 +1,131 @@
+//! Where a task that was just forked belongs.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use befit_machine::{Bytes, WorkerId};
+
+use super::{
+    Homes,
+    home::{Home, Kind},
+};
+use crate::{Handle, TaskInfo};
+
+impl<T: Handle> Homes<T> {
+    /// The home of `task`, forked on `w`, which has its parent's mark.
+    pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> Home {
+        let Some(parent) = Home::read(task.mark) else {
+            // A computation begins: it has everybody.
+            return Home::of(0..self.crew.present(), Kind::Dealt);
+        };
+        let parent = match parent.kind {
+            Kind::Together if !parent.is_divisible() => Home::at(parent.middle(), Kind::Kept),
+            Kind::Together => {
+                let fits = task.size <= self.befits;
+                let kind = if fits { Kind::Claims } else { Kind::Together };
+                return self.part(parent, task).with(kind);
+            }
+            Kind::Claims => Home::of(self.workers(self.socket(parent)), Kind::Kept),
+            Kind::Dealt | Kind::Kept => parent,
+        };
+        if !parent.is_wide() {
+            // One worker's: it stays where it is forked.
+            return Home::at(w.0, parent.kind);
+        }
+        let home = self.part(parent, task);
+        match self.grouped(home, task.size) {
+            Some(kind) => home.with(kind),
+            None if home.is_wide() => home,
+            None => Home::at(home.middle(), home.kind),
+        }
+    }
+
+    /// Whether the workers of one socket run a task of `size` together, rather than one part of it
+    /// each: if as much data on each part of the socket would not fit its cache.
+    fn grouped(&self, home: Home, size: Bytes) -> Option<Kind> {
+        if home.kind != Kind::Dealt || size == TaskInfo::UNKNOWN {
+            return None;
+        }
+        let socket = self.socket(home);
+        let times = home.times_in(self.workers(socket).len() as u32);
+        if size.0 as f64 * times <= self.cache.0 as f64 {
+            return None;
+        }
+        let within = |w: u32| self.sockets.of(WorkerId(w)) == socket;
+        if size <= self.befits {
+            Some(Kind::Claims)
+        } else if within(home.first()) && within(home.last()) || !home.is_wide() {
+            Some(Kind::Together)
+        } else {
+            None
+        }
+    }
+
+    /// The part of its parent's home that `task` is dealt.
+    fn part(&self, parent: Home, task: &TaskInfo) -> Home {
+        if let Some(twin) = task.twin {
+            let (own, other) = match (task.size, twin) {
+                (own, other) if own == other => (1, 1),
+                (TaskInfo::UNKNOWN, _) | (_, TaskInfo::UNKNOWN) => (1, 1),
+                // Sizes stand for work.
+                (own, other) => (own.0 >> 1, other.0 >> 1),
+            };
+            let shares = if task.index == 0 { 0..own } else { other..other + own };
+            return parent.part(shares, own + other);
+        }
+        let index = u64::from(task.index);
+        match self.rounds.siblings(task, parent) {
+            Some(count) => parent.part(index..index + 1, u64::from(count)),
+            // How many there will be is not known: each has the whole home.
+            None => parent,
+        }
+    }
+
+    /// The socket of a home within one: that of its middle.
+    pub(super) fn socket(&self, home: Home) -> usize {
+        self.sockets.of(WorkerId(home.middle()))
+    }
+
+    /// The workers of `socket` that take part.
+    pub(super) fn workers(&self, socket: usize) -> Range<u32> {
+        let Range { start, end } = self.sockets.workers(socket);
+        start..end.min(self.crew.present()).max(start + 1)
+    }
+}
+
+/// How many tasks were spawned in the last round, by the home and depth of their parent.
+///
+/// How many tasks a scope spawns is known at its sync only. What repeats spawns as many again.
+/// Parents that share an entry are told the largest of their numbers, and are dealt out less
+/// evenly.
+#[derive(Debug)]
+pub(super) struct Rounds(Vec<Round>);
+
+#[derive(Debug, Default)]
+struct Round {
+    now: AtomicU32,
+    last: AtomicU32,
+}
+
+impl Rounds {
+    /// Entries; a power of two.
+    const COUNT: usize = 1 << 10;
+
+    pub(super) fn new() -> Self {
+        Self((0..Self::COUNT).map(|_| Round::default()).collect())
+    }
+
+    /// How many siblings `task` had in the last round, itself included; `None` if fewer than now.
+    fn siblings(&self, task: &TaskInfo, parent: Home) -> Option<u32> {
+        let key = (parent.word() ^ u64::from(task.depth) << 50).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let round = &self.0[(key >> 54) as usize];
+        if task.index == 0 {
+            round.last.store(round.now.swap(1, Relaxed), Relaxed);
+        } else {
+            round.now.fetch_max(task.index.saturating_add(1), Relaxed);
+        }
+        Some(round.last.load(Relaxed)).filter(|last| task.index < *last)
+    }
+}

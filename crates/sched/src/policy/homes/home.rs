@@ -1,0 +1,162 @@
+//! A task's home: the part of the row of workers that its subtree is dealt out to.
+
+use std::ops::Range;
+
+/// Into so many parts a worker's place in the row is divided.
+const PARTS: u32 = 1 << 12;
+/// The most parts that a subtree of one worker is dealt out in. More parts come out more even where
+/// the tree does not divide by the number of workers; each part is one more fork that the policy
+/// sees.
+const FINEST: u32 = 8;
+/// The smallest home of a task that is kept together, in parts: what never becomes small enough for
+/// a cache (its children declare no sizes) ends there.
+const SMALLEST: u32 = 4;
+
+/// What a home says of its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Its children are dealt out to its home, each to a part.
+    Dealt = 0,
+    /// It is too large for its socket's cache: its children wait on the socket's stack, and all
+    /// workers there run them.
+    Together = 1,
+    /// It fits, and holds its size of the cache until it ends. Its children are dealt out to the
+    /// whole socket.
+    Claims = 2,
+    /// As `Dealt`, below one that claims.
+    Kept = 3,
+}
+
+/// A half-open interval of the row of workers, and what it means. It is packed into
+/// [`crate::TaskInfo::mark`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    from: u32,
+    to: u32,
+    pub(super) kind: Kind,
+}
+
+impl Home {
+    /// These workers, whole.
+    pub(super) fn of(workers: Range<u32>, kind: Kind) -> Self {
+        Self { from: workers.start * PARTS, to: workers.end * PARTS, kind }
+    }
+
+    /// One worker, whole.
+    pub(super) fn at(worker: u32, kind: Kind) -> Self {
+        Self::of(worker..worker + 1, kind)
+    }
+
+    /// The same part of the row, for a task of this kind.
+    pub(super) fn with(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// `None` for a task that has no home yet.
+    pub(super) fn read(mark: u64) -> Option<Self> {
+        let part = |shift: u32| (mark >> shift) as u32 & 0xFF_FFFF;
+        let kind =
+            [Kind::Dealt, Kind::Together, Kind::Claims, Kind::Kept][(mark >> 48 & 3) as usize];
+        Some(Self { from: part(0), to: part(24), kind }).filter(|home| home.to > 0)
+    }
+
+    pub(super) fn word(self) -> u64 {
+        u64::from(self.from) | u64::from(self.to) << 24 | (self.kind as u64) << 48
+    }
+
+    /// The first of its workers.
+    pub(super) fn first(self) -> u32 {
+        self.from / PARTS
+    }
+
+    /// The last.
+    pub(super) fn last(self) -> u32 {
+        (self.to - 1) / PARTS
+    }
+
+    /// The one in whose place its middle lies.
+    pub(super) fn middle(self) -> u32 {
+        (self.from + (self.to - 1 - self.from) / 2) / PARTS
+    }
+
+    /// How many homes of this width the places of `workers` have room for.
+    pub(super) fn times_in(self, workers: u32) -> f64 {
+        f64::from(workers * PARTS) / f64::from(self.to - self.from)
+    }
+
+    /// Whether it is divided further: it reaches over a border between workers, and is more than
+    /// the finest part of one.
+    pub(super) fn is_wide(self) -> bool {
+        self.first() != self.last() && self.to - self.from > PARTS / FINEST
+    }
+
+    /// Whether what is kept together may be divided further.
+    pub(super) fn is_divisible(self) -> bool {
+        self.to - self.from > SMALLEST
+    }
+
+    /// The part that lies between two of the shares 0, 1, …, `of`.
+    pub(super) fn part(self, shares: Range<u64>, of: u64) -> Self {
+        let width = u128::from(self.to - self.from);
+        let at = |share| self.from + (width * u128::from(share) / u128::from(of.max(1))) as u32;
+        let from = at(shares.start).min(self.to - 1);
+        Self { from, to: at(shares.end).clamp(from + 1, self.to), ..self }
+    }
+
+    /// How far it lies from `place` in the row.
+    pub(super) fn distance(self, place: u32) -> u32 {
+        place.abs_diff(self.from).min(place.abs_diff(self.to))
+    }
+
+    /// Its middle, as a place in the row.
+    pub(super) fn place(self) -> u32 {
+        self.from + (self.to - self.from) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_home_survives_the_mark(from in 0u32..4000, width in 1u32..96, kind in 0usize..4) {
+            let kind = [Kind::Dealt, Kind::Together, Kind::Claims, Kind::Kept][kind];
+            let home = Home::of(from..from + width, kind).part(1..2, 3);
+            prop_assert_eq!(Home::read(home.word()), Some(home));
+        }
+
+        #[test]
+        fn the_parts_of_a_home_are_its_own_and_leave_nothing_out(
+            workers in 1u32..200, shares in prop::collection::vec(1u64..1 << 40, 1..20),
+        ) {
+            let home = Home::of(0..workers, Kind::Dealt);
+            let of = shares.iter().sum();
+            let (mut before, mut to) = (0, home.from);
+            for share in shares {
+                let part = home.part(before..before + share, of);
+                prop_assert!(part.from <= to && part.to >= to && part.to <= home.to);
+                (before, to) = (before + share, part.to);
+            }
+            prop_assert_eq!(to, home.to);
+        }
+    }
+
+    #[test]
+    fn a_task_has_no_home_before_it_is_given_one() {
+        assert_eq!(Home::read(0), None);
+    }
+
+    #[test]
+    fn what_lies_within_one_worker_is_not_divided() {
+        let all = Home::of(0..12, Kind::Dealt);
+        let eighth = all.part(0..1, 8);
+        assert!(eighth.is_wide() && eighth.first() == 0 && eighth.last() == 1);
+        assert!(!eighth.part(0..1, 2).is_wide());
+        // The half that reaches over the border is divided down to an eighth of a worker.
+        assert!(eighth.part(1..2, 2).is_wide());
+        assert!(!eighth.part(10..11, 16).is_wide());
+    }
+}

@@ -1,0 +1,226 @@
+//! `homes`: every task has a home, a part of the row of workers, and finds it again next time.
+//!
+//! Shiina & Taura, *Almost deterministic work stealing* (SC 2019): a task owns an interval of the
+//! workers, and divides it among its children in the proportion of their work. The same tree of
+//! tasks then lies on the same workers each time, so that what a task touched last time is in the
+//! caches under it; and all workers have work after as many forks as the tree is deep, where random
+//! stealing spreads it one steal at a time. The rules:
+//!
+//! 1. **A fork is dealt out.** The halves of a `join` get parts of their parent's home in the
+//!    proportion of their declared sizes, else halves ([`deal`]). Tasks that a scope spawns get
+//!    equal parts, as many as were spawned last time; the first time each has its parent's whole
+//!    home. A home is divided until it lies in one worker's place in the row, or is an eighth of
+//!    one. Below, a worker forks as under `ws`, and the policy sees what others request.
+//! 2. **The upper tier first.** A task whose home is several workers waits where all of them look
+//!    before they steal, so that dealing out never waits behind work (CATS: Chen, Guo & Huang, ICS
+//!    2012, and `cats-s`).
+//! 3. **What does not fit is run together.** If the data dealt to a socket (the workers under one
+//!    last-level cache) are more than its cache holds, its workers go through them together: a task
+//!    of at most σM *claims* its size of the cache until it ends, and begins only if that fits
+//!    beside the claims that run; its children are dealt out to the whole socket. So a socket has
+//!    several subtrees at a time as far as they fit, and not one for each worker (space-bounded:
+//!    Simhadri et al., TOPC 2016; the tied tasks of Shiina & Taura, *Improving cache utilization of
+//!    nested parallel programs by almost deterministic work stealing*, TPDS 33(12), 2022). What is
+//!    dealt to every socket comes before: nothing is kept together until each has its part.
+//! 4. **The nearest next.** A socket takes the claim that lies next to the one it began last. Each
+//!    round so begins with what the last one touched last, and goes the other way (`cats-s`'s
+//!    zigzag, without counting rounds).
+//! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
+//!    From afar a worker takes at once only if fewer than half of its socket's workers run, only
+//!    from a socket that is all busy, and only where two tasks wait. The forks of a task that has
+//!    begun stay with it unless the whole socket is idle or nobody knows their size.
+//! 6. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
+//!    that could not run it.
+//! 7. **Nobody waits longer than it costs to move the data.** A worker that a claim or rule 5 kept
+//!    waiting for so long takes the task ([`find`]).
+//!
+//! On a machine with one last-level cache it is `ws`.
+
+mod crew;
+mod deal;
+mod find;
+mod home;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst},
+};
+
+use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
+use crossbeam_utils::CachePadded;
+
+use self::{
+    crew::Crew,
+    deal::Rounds,
+    home::{Home, Kind},
+};
+use super::{WorkStealing, bitier::Sockets, queue::Queue};
+use crate::{
+    Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Options, Ready, Scheduler, Stage,
+    Strand, TaskInfo, Thresholds,
+};
+
+/// Dealing to homes, and stealing.
+#[derive(Debug)]
+pub(crate) struct Homes<T> {
+    name: &'static str,
+    sockets: Sockets,
+    crew: Crew,
+    rounds: Rounds,
+    /// Per worker: what was forked there.
+    own: Vec<CachePadded<Queue<T>>>,
+    /// Per worker: what others dealt to it, in serial order.
+    dealt: Vec<CachePadded<Queue<T>>>,
+    /// Per socket: what is still to be dealt out to its workers.
+    spread: Vec<CachePadded<Queue<T>>>,
+    /// Per socket: what its workers run together.
+    stacks: Vec<CachePadded<Stack<T>>>,
+    /// What is still to be dealt out to several sockets.
+    upper: Queue<T>,
+    /// The smallest of the last-level caches.
+    cache: Bytes,
+    /// σ of it.
+    befits: Bytes,
+    /// The largest cache that belongs to a single worker.
+    private: Bytes,
+    /// What it takes to bring a byte into a cache.
+    nanoseconds: f64,
+}
+
+/// What the workers of one socket run together.
+#[derive(Debug)]
+struct Stack<T> {
+    waiting: Queue<T>,
+    /// Bytes of the tasks that run.
+    claimed: AtomicU64,
+    /// Where in the row of workers the home lies of the one that began last.
+    last: AtomicU32,
+}
+
+impl<T: Handle> Homes<T> {
+    /// `homes`; on a machine with one last-level cache, `ws` under that name.
+    pub(crate) fn build(
+        name: &'static str,
+        machine: &Machine,
+        options: Options,
+    ) -> Box<dyn Scheduler<T>> {
+        let sockets = Sockets::new(machine);
+        let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
+        let (2.., Some(shared)) = (sockets.count(), shared) else {
+            return Box::new(WorkStealing::uniform(name, machine));
+        };
+        let (workers, count) = (machine.workers().len() as u32, sockets.count() as u32);
+        let queues = |from: u32, count: u32| {
+            (from..from + count).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect()
+        };
+        let stack = |i| Stack {
+            waiting: Queue::new(LockId(2 * workers + count + i)),
+            claimed: AtomicU64::new(0),
+            last: AtomicU32::new(0),
+        };
+        let alone = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
+        let alone = alone.filter(|cluster| cluster.worker_count() == 1);
+        let cache = Bytes(sockets.cache);
+        let line = machine.memory.latency.0 as f64 / machine.memory.streams();
+        Box::new(Self {
+            name,
+            crew: Crew::new(&sockets, workers),
+            rounds: Rounds::new(),
+            own: queues(0, workers),
+            dealt: queues(workers, workers),
+            spread: queues(2 * workers, count),
+            stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
+            upper: Queue::new(LockId(2 * workers + 2 * count)),
+            cache,
+            befits: Thresholds::share(cache, options.sigma),
+            private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
+            nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
+            sockets,
+        })
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Homes<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            finds: Finds::Everything,
+            may_refuse: true,
+            sees_forks: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn has_threads(&self, workers: u32) {
+        self.crew.limit(workers);
+    }
+
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
+        match Home::read(parent.mark) {
+            Some(Home { kind: Kind::Together | Kind::Claims, .. }) | None => ForkOrder::ParentFirst,
+            Some(home) if home.is_wide() => ForkOrder::ParentFirst,
+            Some(_) => ForkOrder::ChildFirst,
+        }
+    }
+
+    fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        if ready.stage == Stage::Continuation {
+            self.own[w.index()].push_new(ready, env);
+            return ClusterId::ROOT;
+        }
+        let parent = Home::read(ready.task.mark);
+        let home = self.settle(w, &ready.task);
+        ready.task.mark = home.word();
+        let forked_here = parent.is_some_and(|parent| {
+            !matches!(parent.kind, Kind::Together | Kind::Claims) && !parent.is_wide()
+        });
+        let socket = self.socket(home);
+        let [first, last] = [home.first(), home.last()].map(|w| self.sockets.of(WorkerId(w)));
+        let queue = match home.kind {
+            Kind::Together | Kind::Claims => &self.stacks[socket].waiting,
+            _ if forked_here => &self.own[w.index()],
+            _ if !home.is_wide() => &self.dealt[home.middle() as usize],
+            _ if first == last => &self.spread[socket],
+            _ => &self.upper,
+        };
+        queue.push_new(ready, env);
+        ClusterId::ROOT
+    }
+
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let found = self.find(w, ask, env);
+        match found {
+            Some(_) => self.crew.begins(w, self.sockets.of(w)),
+            None => self.crew.found_nothing(w, env),
+        }
+        found
+    }
+
+    fn has_own(&self, w: WorkerId) -> bool {
+        let spread = &self.spread[self.sockets.of(w)];
+        let all: [&Queue<T>; 4] =
+            [&self.own[w.index()], &self.dealt[w.index()], spread, &self.upper];
+        all.iter().any(|queue| !queue.seems_empty())
+    }
+
+    fn resume(&self, w: WorkerId, _: &TaskInfo, _: &mut dyn Env) {
+        self.crew.begins(w, self.sockets.of(w));
+    }
+
+    fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
+        self.crew.ends(w, self.sockets.of(w));
+        self.crew.was_refused().then_some(ClusterId::ROOT)
+    }
+
+    fn task_ended(&self, _: WorkerId, task: &TaskInfo, _: &mut dyn Env) -> Option<ClusterId> {
+        let home = Home::read(task.mark).filter(|home| home.kind == Kind::Claims)?;
+        let socket = self.socket(home);
+        self.stacks[socket].claimed.fetch_sub(task.size.0, SeqCst);
+        Some(self.sockets.cluster(socket))
+    }
+}

@@ -1,0 +1,147 @@
+//! `homes`, with a test that plays the engine.
+
+use befit_machine::{Bytes, WorkerId};
+
+use crate::{
+    Ask, ForkOrder, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, TaskInfo,
+    policy::tests::two_sockets,
+};
+
+/// The policy on two sockets of two cores, L3 1 MiB.
+struct Play {
+    policy: Box<dyn Scheduler<&'static str>>,
+    env: QuietEnv,
+}
+
+impl Play {
+    fn new() -> Self {
+        let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
+        Self { policy, env: QuietEnv(fastrand::Rng::with_seed(3)) }
+    }
+
+    fn add(&mut self, w: u32, job: &'static str, task: TaskInfo) {
+        self.policy.add(WorkerId(w), Ready { job, task, stage: Stage::Start }, &mut self.env);
+    }
+
+    /// A root of `size` begins on worker 0 and ends its first strand there.
+    fn root(&mut self, size: Option<Bytes>) -> TaskInfo {
+        self.add(0, "root", TaskInfo::root(size, None));
+        self.run(0, "root")
+    }
+
+    /// Worker `w` is given `job`, and ends a strand of it.
+    fn run(&mut self, w: u32, job: &str) -> TaskInfo {
+        let ready = self.policy.get(WorkerId(w), Ask::ANYTHING, &mut self.env).unwrap();
+        assert_eq!(ready.job, job);
+        self.policy.done(WorkerId(w), &ready.strand(), &mut self.env);
+        ready.task
+    }
+
+    /// The halves of a `join` of `parent`, with their sizes.
+    fn join(&mut self, parent: TaskInfo, jobs: [&'static str; 2], sizes: [Option<Bytes>; 2]) {
+        let halves = [0, 1].map(|i| parent.child(i, sizes[i as usize], None));
+        let twins = [halves[0].beside(halves[1].size), halves[1].beside(halves[0].size)];
+        for (job, task) in jobs.into_iter().zip(twins) {
+            self.add(0, job, task);
+        }
+    }
+
+    fn own(&mut self, w: u32) -> Option<&'static str> {
+        let ask = Ask { own_only: true, ..Ask::ANYTHING };
+        self.policy.get(WorkerId(w), ask, &mut self.env).map(|ready| ready.job)
+    }
+}
+
+#[test]
+fn the_quarters_of_a_computation_wait_for_a_worker_each_and_again_next_round() {
+    let mut play = Play::new();
+    let root = play.root(None);
+    for _ in 0..2 {
+        play.join(root, ["left", "right"], [None; 2]);
+        // Any worker of a half deals it out.
+        let left = play.run(1, "left");
+        let right = play.run(3, "right");
+        assert_eq!(play.policy.fork_order(&left), ForkOrder::ParentFirst);
+        play.join(left, ["a", "b"], [None; 2]);
+        play.join(right, ["c", "d"], [None; 2]);
+        assert_eq!([0, 1, 2, 3].map(|w| play.own(w)), [Some("a"), Some("b"), Some("c"), Some("d")]);
+    }
+}
+
+#[test]
+fn halves_are_dealt_in_proportion_to_their_declared_sizes() {
+    let mut play = Play::new();
+    let root = play.root(Some(Bytes::kib(400)));
+    play.join(root, ["small", "large"], [Some(Bytes::kib(100)), Some(Bytes::kib(300))]);
+    assert_eq!(play.own(0), Some("small"));
+    let large = play.run(2, "large");
+    play.join(large, ["b", "cd"], [Some(Bytes::kib(100)), Some(Bytes::kib(200))]);
+    assert_eq!(play.own(1), Some("b"));
+    let _ = play.run(3, "cd");
+}
+
+#[test]
+fn spawned_tasks_are_dealt_as_many_as_there_were_last_time() {
+    let mut play = Play::new();
+    let root = play.root(None);
+    let jobs = ["a", "b", "c", "d"];
+    let spawn = |play: &mut Play| {
+        for (index, job) in (0..).zip(jobs) {
+            play.add(0, job, root.child(index, None, None));
+        }
+    };
+    spawn(&mut play);
+    // The first time they are everybody's.
+    for job in jobs {
+        let _ = play.run(1, job);
+    }
+    spawn(&mut play);
+    assert_eq!([0, 1, 2, 3].map(|w| play.own(w)), jobs.map(Some));
+}
+
+#[test]
+fn what_exceeds_a_socket_is_claimed_piece_by_piece_beginning_with_the_last() {
+    let mut play = Play::new();
+    // 2 MiB for each socket of 1 MiB: pieces of 512 KiB, two at a time.
+    let root = play.root(Some(Bytes::kib(4096)));
+    play.join(root, ["left", "right"], [Some(Bytes::kib(2048)); 2]);
+    let left = play.run(0, "left");
+    play.join(left, ["ab", "cd"], [Some(Bytes::kib(1024)); 2]);
+    let ab = play.run(0, "ab");
+    let cd = play.run(0, "cd");
+    play.join(ab, ["a", "b"], [Some(Bytes::kib(512)); 2]);
+    play.join(cd, ["c", "d"], [Some(Bytes::kib(512)); 2]);
+    // From the left end on, as nothing ran before.
+    let a = play.run(0, "a");
+    let b = play.run(1, "b");
+    // The next round begins where this one ended.
+    let again = [(a, "a"), (b, "b")];
+    again.iter().for_each(|(task, _)| _ = play.policy.task_ended(WorkerId(0), task, &mut play.env));
+    play.join(ab, ["a again", "b again"], [Some(Bytes::kib(512)); 2]);
+    let next = play.policy.get(WorkerId(0), Ask::ANYTHING, &mut play.env).map(|ready| ready.job);
+    assert!(matches!(next, Some("b again" | "c")), "{next:?}");
+}
+
+#[test]
+fn a_task_that_was_stolen_is_the_thiefs() {
+    let mut play = Play::new();
+    let root = play.root(None);
+    play.join(root, ["left", "right"], [None; 2]);
+    let left = play.run(0, "left");
+    play.join(left, ["a", "b"], [None; 2]);
+    // Nothing tells the time here, so that a thief has always waited long enough.
+    let _ = play.run(3, "right");
+    let b = play.run(3, "b");
+    assert_eq!(play.policy.fork_order(&b), ForkOrder::ChildFirst);
+    play.add(3, "below b", b.child(1, None, None));
+    assert_eq!(play.own(3), Some("below b"));
+}
+
+#[test]
+fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
+    let machine = "l3:1(size=1MiB) core:4 pu:1".parse().unwrap();
+    for kind in [SchedulerKind::Homes, SchedulerKind::Auto] {
+        let built = |kind: SchedulerKind| Policy::build::<u32>(&kind, &machine, Options::default());
+        assert_eq!(built(kind).capabilities(), built(SchedulerKind::Ws).capabilities());
+    }
+}
