@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::{OptionArgs, count},
+    options::{BinaryArgs, OptionArgs, count},
     output::{OutputArgs, PageFile},
 };
 
@@ -39,15 +39,8 @@ pub(crate) struct MatrixArgs {
     /// Cargo.toml
     #[arg(long, value_name = "PATH", conflicts_with = "programs")]
     manifest_path: Option<PathBuf>,
-    /// The package, where the manifest is a workspace's
-    #[arg(long, value_name = "NAME", requires = "manifest_path")]
-    package: Option<String>,
-    /// The binary to run, where the package has several
-    #[arg(long, value_name = "NAME", requires = "manifest_path", conflicts_with = "example")]
-    bin: Option<String>,
-    /// An example instead of a binary
-    #[arg(long, value_name = "NAME", requires = "manifest_path")]
-    example: Option<String>,
+    #[command(flatten)]
+    binary: BinaryArgs,
     /// A machine, named as for `befit compare`; may be repeated [default: those of the matrix]
     #[arg(long = "machine", value_name = "MACHINE", value_parser = Machine::find)]
     machines: Vec<Machine>,
@@ -82,14 +75,8 @@ fn seeds(text: &str) -> Result<NonZeroU32, String> {
 
 impl MatrixArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { manifest_path, package, bin, example, arguments, .. } = self;
-        let own = manifest_path.map(|manifest| Source::Crate {
-            manifest,
-            package,
-            bin,
-            example,
-            arguments,
-        });
+        let Self { manifest_path, binary, arguments, .. } = self;
+        let own = manifest_path.map(|manifest| binary.source(manifest, arguments));
         own.iter().try_for_each(Source::check)?;
         let programs = match own {
             Some(_) => Vec::new(),

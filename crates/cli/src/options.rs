@@ -1,7 +1,8 @@
 //! What several commands share: the policies with their options, and values from text.
 
-use std::str::FromStr;
+use std::{path::PathBuf, str::FromStr};
 
+use befit_lab::Source;
 use befit_sched::{OptionChoices, Options, SchedulerKind};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
 
@@ -53,6 +54,28 @@ impl FromArgMatches for OptionArgs {
                 .map_err(|error| Error::raw(ErrorKind::ValueValidation, format!("--{error}")))?;
         }
         Ok(())
+    }
+}
+
+/// Which binary of the user's crate, for a command that takes `--manifest-path`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct BinaryArgs {
+    /// The package, where the manifest is a workspace's
+    #[arg(long, value_name = "NAME", requires = "manifest_path")]
+    package: Option<String>,
+    /// The binary, where the package has several
+    #[arg(long, value_name = "NAME", requires = "manifest_path", conflicts_with = "example")]
+    bin: Option<String>,
+    /// An example instead of a binary
+    #[arg(long, value_name = "NAME", requires = "manifest_path")]
+    example: Option<String>,
+}
+
+impl BinaryArgs {
+    /// This binary of the crate with that manifest, started with `arguments`.
+    pub(crate) fn source(self, manifest: PathBuf, arguments: Vec<String>) -> Source {
+        let Self { package, bin, example } = self;
+        Source::Crate { manifest, package, bin, example, arguments }
     }
 }
 

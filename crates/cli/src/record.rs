@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::count,
+    options::{BinaryArgs, count},
     output::{Destination, print},
     progress::Display,
 };
@@ -22,7 +22,8 @@ use crate::{
 #[group(skip)]
 pub(crate) struct SourceArgs {
     /// A kernel (see `befit list`)
-    #[arg(required_unless_present = "manifest_path", conflicts_with = "manifest_path")]
+    #[arg(required_unless_present = "manifest_path")]
+    #[arg(conflicts_with_all = ["manifest_path", "BinaryArgs"])]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
     #[arg(long, value_name = "N", conflicts_with = "manifest_path")]
@@ -34,15 +35,8 @@ pub(crate) struct SourceArgs {
     /// Record a crate of yours that uses befit or rayon: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
-    /// The package, where the manifest is a workspace's
-    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
-    package: Option<String>,
-    /// The binary, where the package has several
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kernel", "example"])]
-    bin: Option<String>,
-    /// An example instead of a binary
-    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
-    example: Option<String>,
+    #[command(flatten)]
+    binary: BinaryArgs,
     /// Record again, though the same binary was recorded with the same arguments before (its input
     /// may have changed)
     #[arg(long)]
@@ -92,13 +86,7 @@ impl SourceArgs {
             let n = self.n.map(NonZeroU64::get);
             return Source::Kernel(KernelSource { name, n, seed: self.data_seed, shrink });
         };
-        Source::Crate {
-            manifest: manifest.clone(),
-            package: self.package.clone(),
-            bin: self.bin.clone(),
-            example: self.example.clone(),
-            arguments: self.arguments.clone(),
-        }
+        self.binary.clone().source(manifest.clone(), self.arguments.clone())
     }
 }
 

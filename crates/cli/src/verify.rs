@@ -13,7 +13,7 @@ use clap::Args;
 
 use crate::{
     fail::{Failure, interrupt},
-    options::{OptionArgs, count},
+    options::{BinaryArgs, OptionArgs, count},
     output::OutputArgs,
     progress::Display,
 };
@@ -54,15 +54,8 @@ pub(crate) struct VerifyArgs {
     /// Verify a crate of yours that uses befit, or rayon with befit's rayon-core: its Cargo.toml
     #[arg(long, value_name = "PATH")]
     manifest_path: Option<PathBuf>,
-    /// The package, where the manifest is a workspace's
-    #[arg(long, value_name = "NAME", requires = "manifest_path")]
-    package: Option<String>,
-    /// The binary, where the package has several
-    #[arg(long, value_name = "NAME", requires = "manifest_path", conflicts_with = "example")]
-    bin: Option<String>,
-    /// An example instead of a binary
-    #[arg(long, value_name = "NAME", requires = "manifest_path")]
-    example: Option<String>,
+    #[command(flatten)]
+    binary: BinaryArgs,
     /// What to start your program with for the run that its work is learnt from, separated by
     /// spaces; by default the same as for the run that is verified
     #[arg(long, value_name = "ARGS", requires = "manifest_path", allow_hyphen_values = true)]
@@ -148,13 +141,7 @@ impl VerifyArgs {
 
     fn programs(&self) -> Vec<VerifyProgram> {
         if let Some(manifest) = &self.manifest_path {
-            let source = |arguments| Source::Crate {
-                manifest: manifest.clone(),
-                package: self.package.clone(),
-                bin: self.bin.clone(),
-                example: self.example.clone(),
-                arguments,
-            };
+            let source = |arguments| self.binary.clone().source(manifest.clone(), arguments);
             let words = |line: &String| line.split_whitespace().map(str::to_owned).collect();
             let learn = self.learn_args.as_ref().map_or_else(|| self.arguments.clone(), words);
             let (source, learn) = (source(self.arguments.clone()), source(learn));

@@ -132,7 +132,7 @@ impl Machine {
         self
     }
 
-    /// With memory that answers as fast as its quickest last-level cache, over wires that never
+    /// With memory that is as fast as its quickest last-level cache, over wires that never
     /// bind: what a run takes less there, it waits for memory.
     #[must_use]
     pub fn with_memory_like_cache(mut self) -> Self {

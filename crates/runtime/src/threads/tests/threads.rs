@@ -193,8 +193,13 @@ fn the_current_thread_can_be_thread_0_of_a_pool() {
         assert_eq!(pool.install(|| thread::current().id()), here);
         let (first, second) = join(|| thread::current().id(), || 2);
         // A policy that sees every fork may give either half to another thread.
-        let sees_all =
-            [SchedulerKind::Cats, SchedulerKind::CatsS, SchedulerKind::Cab, SchedulerKind::Hws];
+        let sees_all = [
+            SchedulerKind::Cats,
+            SchedulerKind::CatsS,
+            SchedulerKind::Cab,
+            SchedulerKind::Hws,
+            SchedulerKind::Homes,
+        ];
         assert!(first == here || sees_all.contains(&pool.scheduler()), "{}", pool.scheduler());
         assert_eq!(second, 2);
         let ids = broadcast(|_| thread::current().id());
