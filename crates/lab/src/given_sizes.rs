@@ -147,8 +147,8 @@ mod tests {
         assert_eq!(measured, (SizesFrom::Measured, 16, Declared { size, strand: size }));
     }
 
-    /// Tasks of 1 to `tasks` lines each, which their closures capture; of the first `declaring` each
-    /// declares a byte. Each forks one at a place that is not known.
+    /// Tasks of 1 to `tasks` lines each, which their closures capture; of the first `declaring`
+    /// each declares a byte. Each forks one at a place that is not known.
     fn walks(tasks: u64, declaring: u64) -> Program {
         let meta = Meta { name: "walks".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);

@@ -13,8 +13,8 @@ pub struct Prices {
     /// A spawned task, of thousands that wait: its memory, made and given back, beyond the calls of
     /// the policy and their locks.
     pub spawn: f64,
-    /// A task's first memory, beyond that: it is paid for each task that waits beside more than ever
-    /// waited before.
+    /// A task's first memory, beyond that: it is paid for each task that waits beside more than
+    /// ever waited before.
     pub job: f64,
     /// One call of the policy, without its locks and steals.
     pub call: f64,

@@ -29,8 +29,8 @@ pub(crate) struct Cost {
 ///
 /// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
 /// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
-/// the different blobs, and 16 bytes and some for each different combination of declared sizes, site
-/// and captured words.
+/// the different blobs, and 16 bytes and some for each different combination of declared sizes,
+/// site and captured words.
 ///
 /// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or
 /// strand.

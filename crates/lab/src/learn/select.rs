@@ -17,10 +17,10 @@ const BEAM: usize = 6;
 /// Rows of which the figure is more than this share of the largest are held out together: a law is
 /// to hold for inputs four times as large.
 const FAR: f64 = 0.25;
-/// How unlikely a coefficient is, on the scale of errors, by binary digits that it is off the usual:
-/// so much a digit, and for digits beyond [`DIGITS`] so much more. Words that count elements have
-/// coefficients of some bytes; a word that only goes along with them (a number of splits) needs a
-/// large one.
+/// How unlikely a coefficient is, on the scale of errors, by binary digits that it is off the
+/// usual: so much a digit, and for digits beyond [`DIGITS`] so much more. Words that count elements
+/// have coefficients of some bytes; a word that only goes along with them (a number of splits)
+/// needs a large one.
 const DIGIT: f64 = 0.0003;
 const FAR_DIGIT: f64 = 0.002;
 const DIGITS: f64 = 5.0;

@@ -206,8 +206,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The sizes of tasks that declare none ([`fit`](crate::fit())), as `befit learn` has found them
-    /// in a recording of the program.
+    /// The sizes of tasks that declare none ([`fit`](crate::fit())), as `befit learn` has found
+    /// them in a recording of the program.
     ///
     /// A task whose place in the program the table does not know is taken to be as large as the
     /// task that forks it, as without a table. Results never depend on sizes. Under schedulers to

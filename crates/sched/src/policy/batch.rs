@@ -6,8 +6,8 @@
 //! batch that grows too long is cut in two, and one part goes to a queue of batches that all
 //! workers share; a worker whose own is empty takes a whole batch from there.
 //!
-//! Deviations: the cut-off part has the oldest tasks, as thieves take them. Where no batch waits, an
-//! idle worker takes the older half of another's, or it would be idle as long as no batch grows
+//! Deviations: the cut-off part has the oldest tasks, as thieves take them. Where no batch waits,
+//! an idle worker takes the older half of another's, or it would be idle as long as no batch grows
 //! too long.
 
 use std::{

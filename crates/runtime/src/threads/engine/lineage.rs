@@ -32,8 +32,8 @@ impl Lineage {
     /// of a variable of the thread that waits for it, there.
     ///
     /// # Safety
-    /// `parent` is null or outlives this. With `on_stack` and a `parent`, `of` is what it is said to
-    /// be.
+    /// `parent` is null or outlives this. With `on_stack` and a `parent`, `of` is what it is said
+    /// to be.
     pub(crate) unsafe fn new(of: Ancestor, parent: *const Lineage, on_stack: bool) -> Self {
         Self { of, parent, on_stack }
     }

@@ -4,8 +4,8 @@
 //! multi-core architecture*, ICPP 2011) computes the *boundary level* from what the user says: the
 //! size of the input, and the branching degree of the program. It is the smallest at which a task's
 //! data fit a shared cache and each socket gets a task. The size is the root task's; where that has
-//! none but its children have, as many times a child's as a task has children; where none has, there
-//! is a subtree per socket.
+//! none but its children have, as many times a child's as a task has children; where none has,
+//! there is a subtree per socket.
 //!
 //! `hws` (Quintin & Wagner, *Hierarchical work-stealing*, Euro-Par 2010) takes the depth itself
 //! from the user: tasks above it are global, the others local to the cluster that took their
@@ -55,8 +55,8 @@ impl<T: Handle> ByDepth<T> {
         Box::new(Self { name, pools, boundary, is_open, branching })
     }
 
-    /// `cab`: sets the boundary where a task tells the size of the input: a root, or the first child
-    /// with a size of a root that has none.
+    /// `cab`: sets the boundary where a task tells the size of the input: a root, or the first
+    /// child with a size of a root that has none.
     fn set_boundary(&self, branching: u32, task: &TaskInfo) {
         let is_known = task.size != TaskInfo::UNKNOWN;
         let input = match task.depth {
