@@ -14,9 +14,9 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::{PolicyArgs, count},
+    options::{PolicyArgs, count, positive, whole},
     output::OutputArgs,
-    record::SourceArgs,
+    record::{SourceArgs, load},
 };
 
 const COMPARE_EXAMPLES: &str = "\
@@ -28,10 +28,10 @@ Examples:
   befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± is
-a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds run
-at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most 2
-points wide. Times and counts are medians over the seeds. Recordings are kept under the target
+Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± is \
+a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds run \
+at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most 2 \
+points wide. Times and counts are medians over the seeds. Recordings are kept under the target \
 folder (or in $BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]
@@ -48,8 +48,7 @@ pub(crate) struct CompareArgs {
 impl CompareArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.plan.shrink.unwrap_or_else(|| self.source.usual_shrink());
-        let source = self.source.source(shrink);
-        source.check()?;
+        let source = self.source.source(shrink)?;
         let sizes = self.plan.sizes.clone();
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
@@ -81,9 +80,7 @@ impl SimArgs {
         let shrink = self.plan.shrink.unwrap_or(1);
         let sizes = self.plan.sizes.clone();
         let plan = self.plan.at(shrink)?;
-        let program = Program::load(&self.file).map_err(|e| {
-            Failure::other(format!("cannot read the recording {}: {e}", self.file.display()))
-        })?;
+        let program = load(&self.file)?;
         self.output.write(|display, format| {
             let program = given(sizes, &program).give(program, display);
             Ok(render(&plan.simulate(&program, display)?, format)?)
@@ -123,17 +120,17 @@ struct PlanArgs {
     budget: Option<NonZeroU64>,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
     /// controllers
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = whole::<u32>)]
     bandwidth: Option<u32>,
     /// So many of the machines' sockets (outermost caches) only
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u32>)]
     sockets: Option<u32>,
     /// So many cores of each socket only
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u32>)]
     cores: Option<u32>,
     /// A model K times smaller: caches, scheduling costs and a kernel's size and cut-offs divided
     /// by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", value_parser = positive)]
     shrink: Option<u32>,
 }
 

@@ -6,7 +6,7 @@ use befit_lab::{Interrupt, LabError};
 use befit_report::ReportError;
 use clap::error::{Error, ErrorKind};
 
-use crate::output;
+use crate::{manner::manner, output};
 
 /// Why the command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,14 @@ impl Failure {
         Self::Other(error.to_string())
     }
 
+    /// No program was named; `own` names one of the user's.
+    pub(crate) fn no_program(own: &str) -> Self {
+        Self::Usage(format!(
+            "which program? A kernel, such as rrm (`befit list` has them all), or one of yours: \
+             {own}; try '--help'"
+        ))
+    }
+
     /// Says it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         let code = match self {
@@ -42,7 +50,7 @@ impl Failure {
             Self::Usage(_) => ExitCode::from(2),
             Self::Other(_) => ExitCode::from(1),
         };
-        output::complain(&self.to_string());
+        output::cry(&self.to_string());
         code
     }
 }
@@ -67,7 +75,10 @@ impl From<ReportError> for Failure {
 pub(crate) fn from_clap(error: Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            output::print(&error.render().to_string())
+            let text = error.render();
+            let coloured = manner().coloured(&std::io::stdout());
+            let text = if coloured { text.ansi().to_string() } else { text.to_string() };
+            output::print(&text)
         }
         // `befit` alone: clap shows the help, but nothing was done.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -82,7 +93,10 @@ fn one_line(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let ours = |p: &&str| !p.starts_with("Usage:") && !p.starts_with("For more");
     let paragraphs = message.split("\n\n").take_while(ours);
-    let lines = paragraphs.map(|p| p.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    // How a value may look like an option is of no help where an option was meant.
+    let said = |line: &&str| !line.starts_with("tip: to pass");
+    let lines =
+        paragraphs.map(|p| p.lines().map(str::trim).filter(said).collect::<Vec<_>>().join(" "));
     format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
@@ -109,7 +123,8 @@ mod tests {
             ),
             (
                 "error: unexpected argument '--machin' found\n\n  \
-                 tip: a similar argument exists: '--machine'\n\nUsage: befit sim <FILE>\n",
+                 tip: a similar argument exists: '--machine'\n  tip: to pass '--machin' as a \
+                 value, use '-- --machin'\n\nUsage: befit sim <FILE>\n",
                 "unexpected argument '--machin' found; tip: a similar argument exists: \
                  '--machine'; try '--help'",
             ),

@@ -1,6 +1,9 @@
 //! `befit footprint`: what tasks leave in a cache for one another.
 
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{
+    num::{NonZeroU8, NonZeroU32},
+    path::PathBuf,
+};
 
 use befit_lab::LabError;
 use befit_machine::{Level, Machine};
@@ -21,7 +24,7 @@ Examples:
   befit footprint bst:lookups=random --machine xeon-7560 --level 2 --tasks 32 --html bst.html
   befit footprint --manifest-path ../mine/Cargo.toml --bin mine --format csv -- input.txt
 
-For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right
+For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right \
 after the first. docs/footprint.md explains the six numbers.";
 
 #[derive(Args, Debug)]
@@ -33,8 +36,8 @@ pub(crate) struct FootprintArgs {
     #[arg(long, value_name = "MACHINE", default_value = "gems-sparc", value_parser = Machine::find)]
     machine: Machine,
     /// The cache, by its level; the innermost if none is given
-    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u8).range(1..))]
-    level: Option<u8>,
+    #[arg(long, value_name = "L", value_parser = count::<NonZeroU8>)]
+    level: Option<NonZeroU8>,
     /// How many tasks, evenly spread over the program
     #[arg(long, value_name = "K", default_value = "12", value_parser = count::<NonZeroU32>)]
     tasks: NonZeroU32,
@@ -48,9 +51,8 @@ pub(crate) struct FootprintArgs {
 
 impl FootprintArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let source = self.source.source(1);
-        source.check()?;
-        let level = self.level.map(Level);
+        let source = self.source.source(1)?;
+        let level = self.level.map(|level| Level(level.get()));
         Pairs::check(&self.machine, level).map_err(LabError::from)?;
         self.output.write(|display, format| {
             let page = PageFile::open(self.html.as_deref(), display)?;

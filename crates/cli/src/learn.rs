@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use befit_program::Program;
 use befit_sched::sizes::SizeTable;
 use clap::Args;
 
@@ -11,7 +10,7 @@ use crate::{
     fail::Failure,
     output::{Destination, print},
     progress::Display,
-    record::SourceArgs,
+    record::{SourceArgs, load},
 };
 
 const EXAMPLES: &str = "\
@@ -20,8 +19,8 @@ Examples:
   befit learn rrm --n 1000000 -o rrm.sizes
   befit learn small.befit --with large.befit -o mine.sizes
 
-Recordings of inputs of different sizes tell how tasks grow with the input; of one recording that is
-a guess. In place of a kernel a file that `befit record` wrote may stand: a name with a dot or a
+Recordings of inputs of different sizes tell how tasks grow with the input; of one recording that is \
+a guess. In place of a kernel a file that `befit record` wrote may stand: a name with a dot or a \
 slash.";
 
 #[derive(Args, Debug)]
@@ -40,16 +39,13 @@ pub(crate) struct LearnArgs {
 impl LearnArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let file = self.source.named_file();
-        let source = self.source.source(1);
-        if file.is_none() {
-            source.check()?;
-        }
+        let source = file.is_none().then(|| self.source.source(1)).transpose()?;
         let files = self.more.iter().map(PathBuf::as_path).chain(file);
-        let mut programs: Vec<_> = files.map(recording).collect::<Result<_, _>>()?;
+        let mut programs: Vec<_> = files.map(load).collect::<Result<_, _>>()?;
         let destination = Destination::open(self.output.as_deref())?;
         let display = Display::new();
-        if file.is_none() {
-            programs.push(self.source.record(&source, &display)?);
+        if let Some(source) = &source {
+            programs.push(self.source.record(source, &display)?);
         }
         let table = befit_lab::learn(&programs.iter().collect::<Vec<_>>(), &display);
         drop(display);
@@ -64,11 +60,6 @@ impl LearnArgs {
         let (sites, path) = (table.sites().len(), path.display());
         print(&format!("{path}: sizes of the tasks of {sites} sites\n"))
     }
-}
-
-fn recording(file: &Path) -> Result<Program, Failure> {
-    Program::load(file)
-        .map_err(|e| Failure::usage(format!("cannot read the recording {}: {e}", file.display())))
 }
 
 /// The table of sizes in a file.

@@ -1,15 +1,16 @@
 //! The `befit` command: reads the command line, lets `befit-lab` work, prints what `befit-report`
 //! makes of it. Each command is a file with its arguments and its run.
 //!
-//! Exit codes: 0 when all went well, 2 when what was asked for cannot be, 1 when something else
-//! went wrong, 130 when it was interrupted. Every error is one line on stderr that begins with
-//! `befit: `.
+//! docs/command-line.md has the table of exit codes. Every error is one line on stderr that begins
+//! with `befit: `.
 
 mod calibrate;
 mod compare;
+mod doctor;
 mod fail;
 mod footprint;
 mod learn;
+mod manner;
 mod matrix;
 mod options;
 mod output;
@@ -17,46 +18,53 @@ mod progress;
 mod record;
 mod reproduce;
 mod run;
+mod shell;
 mod sizes;
 mod verify;
 
 use std::process::ExitCode;
 
 use befit_machine::Machine;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     calibrate::CalibrateArgs,
     compare::{CompareArgs, SimArgs},
+    doctor::DoctorArgs,
     fail::Failure,
     footprint::FootprintArgs,
     learn::LearnArgs,
+    manner::Manner,
     matrix::MatrixArgs,
     output::print,
     record::RecordArgs,
     reproduce::ReproduceArgs,
     run::RunArgs,
+    shell::{CompletionsArgs, ManArgs},
     sizes::SizesArgs,
     verify::VerifyArgs,
 };
 
+/// The sources that programs are built with, should those that this was built from be gone.
+const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources"));
+
 const EXAMPLES: &str = "\
 Examples:
-  befit compare rrm                           a kernel under four schedulers on a machine of 4 \
-sockets x 8 cores
+  befit compare rrm                      a kernel, simulated under each scheduler
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
-                                              a program of yours that uses befit
-  befit run rrm                               a kernel on this machine, under four schedulers in \
-turn
-  befit topo --machine host                   the caches of this machine
-  befit reproduce space-bounded --quick       a paper's figures, repeated
-  befit list                                  the kernels, machines, schedulers and studies";
+                                         a program of yours
+  befit run rrm                          a kernel, run on this machine
+  befit topo --machine host              the caches of this machine
+  befit reproduce space-bounded --quick  a paper's figures, repeated
+  befit list                             kernels, machines, schedulers, studies";
 
 /// Shows what each scheduler would do to a parallel program's cache misses and running time, on any
 /// machine.
 #[derive(Parser, Debug)]
-#[command(name = "befit", version, after_help = EXAMPLES)]
+#[command(name = "befit", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    manner: Manner,
     #[command(subcommand)]
     command: Command,
 }
@@ -92,6 +100,12 @@ enum Command {
     Topo(TopoArgs),
     /// List the kernels, machines, schedulers and studies
     List,
+    /// Look whether all is there that befit needs
+    Doctor(DoctorArgs),
+    /// Write a shell's completions of this command
+    Completions(CompletionsArgs),
+    /// Write this command's manual pages
+    Man(ManArgs),
 }
 
 const TOPO_EXAMPLES: &str = "\
@@ -110,14 +124,31 @@ struct TopoArgs {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::try_parse() {
-        Ok(cli) => run_command(cli.command),
+    let result = match parse() {
+        Ok(cli) => {
+            manner::set(cli.manner);
+            befit_lab::carry(SOURCES);
+            run_command(cli.command)
+        }
         Err(message) => fail::from_clap(message),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Reads the command line.
+fn parse() -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&Cli::command().mut_subcommands(numbers).try_get_matches()?)
+}
+
+/// Has `--n -5` be a wrong number, not an unknown option.
+fn numbers(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| {
+        let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+        if takes_value { arg.allow_negative_numbers(true) } else { arg }
+    })
 }
 
 fn run_command(command: Command) -> Result<(), Failure> {
@@ -140,5 +171,8 @@ fn run_command(command: Command) -> Result<(), Failure> {
             print(&(args.machine.draw() + &figures.unwrap_or_default()))
         }
         Command::List => print(&befit_report::names()),
+        Command::Doctor(args) => args.run(),
+        Command::Completions(args) => args.run(Cli::command()),
+        Command::Man(args) => args.run(Cli::command()),
     }
 }

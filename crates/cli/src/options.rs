@@ -1,6 +1,10 @@
 //! What several commands share: the policies with their options, and values from text.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    num::{IntErrorKind, NonZeroU32, ParseIntError},
+    path::PathBuf,
+    str::FromStr,
+};
 
 use befit_lab::Source;
 use befit_sched::{OptionChoices, Options, SchedulerKind};
@@ -87,9 +91,28 @@ pub(crate) fn sigma(text: &str) -> Result<f64, String> {
 }
 
 /// A number of things, with `_` between digits where one likes. `T` has no 0.
-pub(crate) fn count<T: FromStr>(text: &str) -> Result<T, String> {
+pub(crate) fn count<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    number(text, 1)
+}
+
+/// The same as a plain number.
+pub(crate) fn positive(text: &str) -> Result<u32, String> {
+    count(text).map(NonZeroU32::get)
+}
+
+/// A number that may be 0.
+pub(crate) fn whole<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    number(text, 0)
+}
+
+fn number<T: FromStr<Err = ParseIntError>>(text: &str, least: u8) -> Result<T, String> {
     let digits: String = text.chars().filter(|c| *c != '_').collect();
-    digits.parse().map_err(|_| "a whole number from 1 up is needed".to_owned())
+    digits.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => {
+            format!("{} is the most", u64::MAX >> (u64::BITS as usize - 8 * size_of::<T>()))
+        }
+        _ => format!("a whole number from {least} up is needed"),
+    })
 }
 
 #[cfg(test)]
@@ -122,6 +145,8 @@ pub(crate) mod tests {
         for bad in ["0", "-1", "1e7", "", "_", "99999999999999999999"] {
             assert!(count::<NonZeroU64>(bad).is_err(), "{bad}");
         }
+        assert_eq!(positive("99_999_999_999"), Err("4294967295 is the most".to_owned()));
+        assert_eq!((whole("0"), whole::<u32>("-1").is_err()), (Ok(0_u8), true));
     }
 
     #[test]

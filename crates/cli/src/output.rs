@@ -7,9 +7,10 @@ use std::{
 
 use befit_lab::{Drawer, OutputFile, Progress};
 use befit_page::Part;
+use befit_report::Width;
 use clap::{Args, ValueEnum};
 
-use crate::{fail::Failure, progress::Display};
+use crate::{fail::Failure, manner::manner, progress::Display};
 
 /// Where results go, and how they look.
 #[derive(Args, Debug)]
@@ -52,7 +53,9 @@ impl OutputArgs {
 
     pub(crate) fn format(&self) -> befit_report::Format {
         match self.format {
-            Format::Table => befit_report::Format::Table,
+            // A file is as wide as it likes.
+            Format::Table if self.output.is_some() => befit_report::Format::Table(Width::ANY),
+            Format::Table => befit_report::Format::Table(manner().width()),
             Format::Json => befit_report::Format::Json,
             Format::Csv => befit_report::Format::Csv,
         }
@@ -71,7 +74,17 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes one line to stderr, however many `text` has. If even that fails, nobody is left to tell.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "befit: {}", text.lines().collect::<Vec<_>>().join(" "));
+    say("befit:", text);
+}
+
+/// As [`complain`], of what ends the command: in red where there are colours.
+pub(crate) fn cry(text: &str) {
+    let red = manner().coloured(&io::stderr());
+    say(if red { "\x1b[1;31mbefit:\x1b[0m" } else { "befit:" }, text);
+}
+
+fn say(who: &str, text: &str) {
+    let _ = writeln!(io::stderr(), "{who} {}", text.lines().collect::<Vec<_>>().join(" "));
 }
 
 /// Writes to stderr as it is.

@@ -12,17 +12,22 @@ use clap::Args;
 
 use crate::{
     fail::Failure,
-    options::{BinaryArgs, count},
+    options::{BinaryArgs, count, positive, whole},
     output::{Destination, print},
     progress::Display,
 };
+
+/// The recording in `file`, which the user named.
+pub(crate) fn load(file: &Path) -> Result<Program, Failure> {
+    Program::load(file)
+        .map_err(|e| Failure::usage(format!("cannot read the recording {}: {e}", file.display())))
+}
 
 /// Which program to record.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub(crate) struct SourceArgs {
     /// A kernel (see `befit list`)
-    #[arg(required_unless_present = "manifest_path")]
     #[arg(conflicts_with_all = ["manifest_path", "BinaryArgs"])]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
@@ -30,7 +35,7 @@ pub(crate) struct SourceArgs {
     #[arg(value_parser = count::<NonZeroU64>)]
     n: Option<NonZeroU64>,
     /// The seed of whatever is random in the kernel's input [default: 1]
-    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path", value_parser = whole::<u64>)]
     data_seed: Option<u64>,
     /// Record a crate of yours that uses befit or rayon: its Cargo.toml
     #[arg(long, value_name = "PATH")]
@@ -79,14 +84,21 @@ impl SourceArgs {
     }
 
     /// What was asked for, as a kernel's model if it is to be shrunk.
-    pub(crate) fn source(&self, shrink: u32) -> Source {
-        let Some(manifest) = &self.manifest_path else {
-            // clap requires one of the two.
-            let name = self.kernel.clone().unwrap_or_default();
-            let n = self.n.map(NonZeroU64::get);
-            return Source::Kernel(KernelSource { name, n, seed: self.data_seed, shrink });
+    pub(crate) fn source(&self, shrink: u32) -> Result<Source, Failure> {
+        let source = match (&self.manifest_path, &self.kernel) {
+            (Some(manifest), _) => {
+                self.binary.clone().source(manifest.clone(), self.arguments.clone())
+            }
+            (None, Some(name)) => Source::Kernel(KernelSource {
+                name: name.clone(),
+                n: self.n.map(NonZeroU64::get),
+                seed: self.data_seed,
+                shrink,
+            }),
+            (None, None) => return Err(Failure::no_program("--manifest-path path/to/Cargo.toml")),
         };
-        self.binary.clone().source(manifest.clone(), self.arguments.clone())
+        source.check()?;
+        Ok(source)
     }
 }
 
@@ -102,7 +114,7 @@ pub(crate) struct RecordArgs {
     source: SourceArgs,
     /// Record a kernel K times smaller, with cut-offs K times smaller; give `befit sim` the same
     #[arg(long, value_name = "K", default_value = "1")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = positive)]
     shrink: u32,
     /// The file to write; it appears whole or not at all
     #[arg(short, long, value_name = "FILE")]
@@ -111,8 +123,7 @@ pub(crate) struct RecordArgs {
 
 impl RecordArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let source = self.source.source(self.shrink);
-        source.check()?;
+        let source = self.source.source(self.shrink)?;
         // That the file cannot be written is said now, and not after the recording.
         drop(Destination::open(Some(&self.output))?);
         let display = Display::new();

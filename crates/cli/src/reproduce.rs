@@ -19,7 +19,7 @@ Examples:
   befit reproduce space-bounded --html study.html --format json --output study.json
   befit reproduce space-bounded --machine epyc-9654
 
-Each figure stands beside what the paper reported, with a verdict; one that is out of range says
+Each figure stands beside what the paper reported, with a verdict; one that is out of range says \
 why.";
 
 #[derive(Args, Debug)]

@@ -5,14 +5,14 @@ use std::{
     num::{NonZeroU32, NonZeroU64},
 };
 
-use befit_lab::{KernelSource, NativePlan, NativeSource};
+use befit_lab::{KernelSource, NativePlan, NativeSource, check_threads};
 use befit_machine::{Machine, MachineError};
 use befit_report::render_native;
 use clap::{Args, ValueEnum};
 
 use crate::{
     fail::{Failure, interrupt},
-    options::{PolicyArgs, count},
+    options::{PolicyArgs, count, whole},
     output::OutputArgs,
     progress::Display,
 };
@@ -24,9 +24,9 @@ Examples:
   befit run rgm --machine 'pack:2 l3:1(size=1048576) core:1 l2:1(size=65536) pu:1' --pin never
   befit run --format json --output mine.json -- target/release/mine input.txt
 
-Each run is a process of its own; the schedulers take turns, and each is compared with the first of
-the list. Figures are medians. A command of yours must use befit and leave the choice of the
-scheduler to the environment (BEFIT_SCHEDULER), as pools do that are not told otherwise. docs/run.md
+Each run is a process of its own; the schedulers take turns, and each is compared with the first of \
+the list. Figures are medians. A command of yours must use befit and leave the choice of the \
+scheduler to the environment (BEFIT_SCHEDULER), as pools do that are not told otherwise. docs/run.md \
 says what the columns mean.";
 
 const USAGE: &str = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- COMMAND [ARGS]...";
@@ -35,13 +35,13 @@ const USAGE: &str = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- C
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub(crate) struct RunArgs {
     /// A kernel (see `befit list`)
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(conflicts_with = "command")]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
     #[arg(long, value_name = "N", conflicts_with = "command", value_parser = count::<NonZeroU64>)]
     n: Option<NonZeroU64>,
     /// The seed of whatever is random in the kernel's input [default: 1]
-    #[arg(long, value_name = "X", conflicts_with = "command")]
+    #[arg(long, value_name = "X", conflicts_with = "command", value_parser = whole::<u64>)]
     data_seed: Option<u64>,
     #[command(flatten)]
     policies: PolicyArgs,
@@ -81,32 +81,35 @@ enum Pin {
 
 impl RunArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let source = self.source();
-        source.check()?;
+        let source = self.source()?;
+        let plan = self.plan();
+        plan.threads.map_or(Ok(()), check_threads)?;
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
         drop(self.output.open()?);
         let interrupt = interrupt()?;
         let display = Display::new();
-        let results = self.plan().run(&source, &interrupt, &display)?;
+        let results = plan.run(&source, &interrupt, &display)?;
         drop(display);
         let text = render_native(&results, self.output.format())?;
         self.output.open()?.write(&text)
     }
 
     /// What to run.
-    fn source(&self) -> NativeSource {
-        match self.command.split_first() {
-            Some((program, arguments)) => {
+    fn source(&self) -> Result<NativeSource, Failure> {
+        let source = match (self.command.split_first(), &self.kernel) {
+            (Some((program, arguments)), _) => {
                 NativeSource::Command { program: program.clone(), arguments: arguments.to_vec() }
             }
-            // clap requires one of the two.
-            None => NativeSource::Kernel(KernelSource {
+            (None, Some(kernel)) => NativeSource::Kernel(KernelSource {
                 n: self.n.map(NonZeroU64::get),
                 seed: self.data_seed,
-                ..KernelSource::new(self.kernel.clone().unwrap_or_default())
+                ..KernelSource::new(kernel)
             }),
-        }
+            (None, None) => return Err(Failure::no_program("befit run -- target/release/yours")),
+        };
+        source.check()?;
+        Ok(source)
     }
 
     /// How.
@@ -191,7 +194,7 @@ mod tests {
             ),
         ] {
             let args = parsed(line).unwrap();
-            assert_eq!((args.source(), args.plan()), (source, plan));
+            assert_eq!((args.source().unwrap(), args.plan()), (source, plan));
         }
     }
 
@@ -207,7 +210,8 @@ mod tests {
     fn a_kernel_and_a_command_exclude_each_other() {
         assert!(parsed("rrm -- ./mine").is_err());
         assert!(parsed("--n 5 -- ./mine").is_err());
-        assert!(parsed("").unwrap_err().contains("KERNEL"));
-        assert!(parsed("--").is_err());
+        for none in ["", "--"] {
+            assert!(parsed(none).unwrap().source().is_err());
+        }
     }
 }

@@ -9,7 +9,13 @@ use befit_report::{render_learned, render_sizes};
 use befit_sched::Options;
 use clap::Args;
 
-use crate::{fail::Failure, learn, options::sigma, output::OutputArgs, record::SourceArgs};
+use crate::{
+    fail::Failure,
+    learn,
+    options::{positive, sigma, whole},
+    output::OutputArgs,
+    record::SourceArgs,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +24,7 @@ Examples:
   befit sizes --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
   befit sizes rrm --n 4000000 --learned rrm.sizes
 
-Tasks are named by their paths: which child of which, from the root down, counted from 0 in the
+Tasks are named by their paths: which child of which, from the root down, counted from 0 in the \
 order of forks.";
 
 #[derive(Args, Debug)]
@@ -34,11 +40,11 @@ pub(crate) struct SizesArgs {
     #[arg(long, default_value_t = Options::default().sigma, value_parser = sigma)]
     sigma: f64,
     /// How many of the worst tasks of either kind are shown
-    #[arg(long, value_name = "COUNT", default_value = "10")]
+    #[arg(long, value_name = "COUNT", default_value = "10", value_parser = whole::<usize>)]
     worst: usize,
     /// A model K times smaller: the machine's caches, and a kernel's size and cut-offs, divided by
     /// K [default: as for `befit compare`]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", value_parser = positive)]
     shrink: Option<u32>,
     /// Compare the sizes that this file of `befit learn` tells, site by site, instead of those that
     /// the tasks declare
@@ -51,8 +57,7 @@ pub(crate) struct SizesArgs {
 impl SizesArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.shrink.unwrap_or_else(|| self.source.usual_shrink());
-        let source = self.source.source(shrink);
-        source.check()?;
+        let source = self.source.source(shrink)?;
         let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
         let table = self.learned.as_deref().map(learn::table).transpose()?;
         self.output.write(|display, format| {

@@ -5,7 +5,9 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{KernelSource, Source, VerifyPlan, VerifyProgram, kernels, learning_n, verified_n};
+use befit_lab::{
+    KernelSource, Source, VerifyPlan, VerifyProgram, check_threads, kernels, learning_n, verified_n,
+};
 use befit_machine::Machine;
 use befit_report::render_verified;
 use befit_sched::SchedulerKind;
@@ -13,7 +15,7 @@ use clap::Args;
 
 use crate::{
     fail::{Failure, interrupt},
-    options::{BinaryArgs, OptionArgs, count},
+    options::{BinaryArgs, OptionArgs, count, whole},
     output::OutputArgs,
     progress::Display,
 };
@@ -29,8 +31,8 @@ Examples:
   befit verify --format json --output docs/verified/our-machine.json
   befit verify --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Each program is recorded once and simulated on the first workers of the machine, as many as there
-are threads. It then runs natively, in turn with each number of threads and each scheduler. Leave
+Each program is recorded once and simulated on the first workers of the machine, as many as there \
+are threads. It then runs natively, in turn with each number of threads and each scheduler. Leave \
 the machine alone meanwhile. docs/verify.md says how to read the result.";
 
 #[derive(Args, Debug)]
@@ -46,10 +48,10 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", requires = "kernels", value_parser = count::<NonZeroU64>)]
     learn_n: Option<NonZeroU64>,
     /// The seed of whatever is random in the kernels' input [default: 1]
-    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path", value_parser = whole::<u64>)]
     data_seed: Option<u64>,
     /// The same for the run that the kernels' work is learnt from; by default the next seed
-    #[arg(long, value_name = "X", conflicts_with = "manifest_path")]
+    #[arg(long, value_name = "X", conflicts_with = "manifest_path", value_parser = whole::<u64>)]
     learn_seed: Option<u64>,
     /// Verify a crate of yours that uses befit, or rayon with befit's rayon-core: its Cargo.toml
     #[arg(long, value_name = "PATH")]
@@ -106,6 +108,7 @@ fn machine(text: &str) -> Result<(String, Machine), befit_machine::MachineError>
 impl VerifyArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let plan = self.plan();
+        plan.threads.iter().try_for_each(|threads| check_threads(*threads))?;
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
         drop(self.output.open()?);

@@ -11,7 +11,7 @@ use std::{
 use befit_page::Part;
 use befit_record::Build;
 
-use crate::{LabError, Progress, recording::checkout};
+use crate::{LabError, Progress, recording, sources::checkout};
 
 /// The program that draws pages.
 #[derive(Debug)]
@@ -24,19 +24,12 @@ impl Drawer {
     /// of it. Takes a minute the first time.
     ///
     /// # Errors
-    /// When its sources are not where this was built, or cannot be built.
+    /// When it cannot be built.
     pub fn build(progress: &dyn Progress) -> Result<Self, LabError> {
-        let manifest = checkout("crates/page").join("Cargo.toml");
-        if !manifest.is_file() {
-            return Err(draw(format!(
-                "the sources of what draws it are gone from {}, where this befit was built; run \
-                 befit from a checkout",
-                manifest.display()
-            )));
-        }
+        let manifest_path = Some(checkout("crates/page/Cargo.toml")?);
         progress.building("what draws pages", false);
-        let build = Build { plain: true, manifest_path: Some(manifest), ..Build::default() };
-        Ok(Self { program: build.run().map_err(LabError::Build)? })
+        let build = Build { plain: true, manifest_path, ..Build::default() };
+        Ok(Self { program: recording::build(&build, progress)? })
     }
 
     /// The page as HTML that needs nothing else.

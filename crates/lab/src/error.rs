@@ -4,6 +4,8 @@ use std::{fmt::Display, path::Path};
 
 use befit_record::BuildError;
 
+use crate::output::without_path;
+
 /// Why an experiment failed. Each message is one line that says where and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -51,7 +53,7 @@ pub enum LabError {
 fn without_output(error: &BuildError) -> String {
     match error {
         BuildError::Cargo { status, .. } => {
-            format!("cargo could not build the program ({status}); what it said stands above")
+            format!("cargo could not build the program ({status}); its last words stand above")
         }
         other => other.to_string(),
     }
@@ -63,7 +65,11 @@ impl LabError {
     }
 
     pub(crate) fn no_temporary_file(why: std::io::Error) -> Self {
-        Self::Failed(format!("cannot make a temporary file: {why}"))
+        let (folder, why) = (std::env::temp_dir(), without_path(why));
+        Self::Failed(format!(
+            "cannot write a temporary file in {} (TMPDIR names another folder): {why}",
+            folder.display()
+        ))
     }
 
     /// True if the request itself is wrong, as opposed to a failure on the way.

@@ -33,6 +33,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod doctor;
 mod drawer;
 mod error;
 mod given_sizes;
@@ -47,12 +48,14 @@ pub mod reproduce;
 mod seeds;
 mod simulate;
 mod sizes;
+mod sources;
 mod summary;
 #[cfg(test)]
 mod testing;
 mod verify;
 
 pub use befit_program::SizesFrom;
+pub use doctor::{Finding, State, doctor};
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use given_sizes::GivenSizes;
@@ -63,7 +66,7 @@ pub use matrix::{
 };
 pub use native::{
     ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
-    NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,
+    NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary, check_threads,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
@@ -74,6 +77,7 @@ pub use recording::{
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Errors, LearnedSite, LearnedSizes, Sizes, TaskSize};
+pub use sources::carry;
 pub use summary::{
     CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
 };

@@ -10,7 +10,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 /// A file to be written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
-/// Dropped without a commit, it leaves what was there before.
+/// Until then its folder is as it was before, however the process ends.
 ///
 /// Opened before long work and committed after, it says early that a folder cannot be written to.
 /// A target that exists and is no regular file (`/dev/stdout`, a pipe) is written to directly, as
@@ -20,7 +20,7 @@ pub struct OutputFile(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    Whole(NamedTempFile, PathBuf),
+    Whole(PathBuf),
     Direct(File),
 }
 
@@ -36,7 +36,10 @@ impl OutputFile {
             Ok(meta) if !meta.is_file() => {
                 Inner::Direct(OpenOptions::new().write(true).open(&target)?)
             }
-            _ => Inner::Whole(temporary_beside(&target)?, target),
+            _ => {
+                drop(temporary_beside(&target)?);
+                Inner::Whole(target)
+            }
         }))
     }
 
@@ -46,7 +49,8 @@ impl OutputFile {
     /// When it cannot be written, or the file cannot be renamed.
     pub fn commit(self, content: &[u8]) -> io::Result<()> {
         match self.0 {
-            Inner::Whole(mut file, target) => {
+            Inner::Whole(target) => {
+                let mut file = temporary_beside(&target)?;
                 file.write_all(content)?;
                 file.persist(target).map(drop).map_err(|e| e.error)
             }
@@ -63,7 +67,16 @@ fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
     // `tempfile` alone would make it private; the user's umask applies as to any file.
     let permissions = Permissions::from_mode(0o666);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".befit-").suffix(".part").permissions(permissions).tempfile_in(folder)
+    let made = builder.prefix(".befit-").suffix(".part").permissions(permissions);
+    made.tempfile_in(folder).map_err(without_path)
+}
+
+/// An error without the name of a temporary file, which says nothing to anybody.
+pub(crate) fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what.to_owned()),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -75,7 +88,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         let file = OutputFile::create(&path).unwrap();
-        assert!(!path.exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         file.commit(b"all of it").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"all of it");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -111,7 +124,8 @@ mod tests {
     #[test]
     fn a_missing_folder_and_a_folder_as_target_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(OutputFile::create(&folder.path().join("missing/out")).is_err());
+        let error = OutputFile::create(&folder.path().join("missing/out")).unwrap_err();
+        assert!(!error.to_string().contains("missing"), "{error}");
         assert!(OutputFile::create(folder.path()).is_err());
     }
 }

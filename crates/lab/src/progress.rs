@@ -5,9 +5,12 @@ use std::path::Path;
 /// Is told of an experiment's progress, from several threads. Every method may be left out.
 #[expect(unused_variables, reason = "the methods do nothing unless they are written anew")]
 pub trait Progress: Sync {
-    /// `what` is being built, perhaps with instrumentation; cargo writes its own progress to stderr
-    /// meanwhile.
+    /// `what` is being built, perhaps with instrumentation.
     fn building(&self, what: &str, instrumented: bool) {}
+    /// Cargo said this line.
+    fn built(&self, line: &str) {}
+    /// The build failed; cargo's last lines, all of which were passed to `built`.
+    fn build_failed(&self, said: &str) {}
     /// This machine is being measured.
     fn measuring(&self) {}
     /// It has been measured for this share of the time.

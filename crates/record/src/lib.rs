@@ -5,7 +5,7 @@
 //! use befit_record::{Build, RecordOptions, record};
 //!
 //! let manifest_path = Some("kernels/Cargo.toml".into());
-//! let binary = Build { manifest_path, ..Build::default() }.run()?;
+//! let binary = Build { manifest_path, ..Build::default() }.run(&|_cargo_says| {})?;
 //! let mut command = std::process::Command::new(binary);
 //! command.args(["rrm", "--n", "10000000"]);
 //! let recording = record(command, "rrm", &RecordOptions::default(), &|_touches| {})?;
@@ -27,5 +27,6 @@ mod outside;
 
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, record, time,
+    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, end_with_us,
+    instruments, record, time,
 };

@@ -36,8 +36,8 @@ fn built(folder: &str, work: bool) -> PathBuf {
     fs::copy(from.join("src/main.rs"), to.join("src/main.rs")).unwrap();
     fs::copy(here.join("../../Cargo.lock"), to.join("Cargo.lock")).unwrap();
     let manifest_path = Some(to.join("Cargo.toml"));
-    let build = Build { manifest_path, work, quiet: true, ..Build::default() };
-    build.run().unwrap_or_else(|error| panic!("{error}"))
+    let build = Build { manifest_path, work, ..Build::default() };
+    build.run(&|_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn options() -> RecordOptions {
@@ -299,9 +299,8 @@ fn a_program_that_does_not_use_befit_is_an_error() {
     .unwrap();
     fs::write(to.join("src/main.rs"), "fn main() { println!(\"{}\", std::env::args().count()) }")
         .unwrap();
-    let build =
-        Build { manifest_path: Some(to.join("Cargo.toml")), quiet: true, ..Build::default() };
-    let error = build.run().unwrap_err();
+    let build = Build { manifest_path: Some(to.join("Cargo.toml")), ..Build::default() };
+    let error = build.run(&|_| {}).unwrap_err();
     assert!(matches!(error, BuildError::WithoutBefit), "{error}");
 }
 

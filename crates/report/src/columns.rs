@@ -3,6 +3,8 @@
 use befit_lab::Interval;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
+use crate::Width;
+
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
@@ -11,6 +13,8 @@ pub(crate) struct Columns<'a, T> {
     items: &'a [T],
     header: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// The columns that are left out first, where not all fit.
+    minor: Vec<usize>,
     /// The number of columns on the left that hold names.
     names: usize,
 }
@@ -19,7 +23,7 @@ impl<'a, T> Columns<'a, T> {
     /// The first column: the name of each row.
     pub(crate) fn new(items: &'a [T], title: &str, name: impl Fn(&T) -> String) -> Self {
         let rows = items.iter().map(|item| vec![name(item)]).collect();
-        Self { items, header: vec![title.to_owned()], rows, names: 1 }
+        Self { items, header: vec![title.to_owned()], rows, minor: Vec::new(), names: 1 }
     }
 
     pub(crate) fn items(&self) -> &'a [T] {
@@ -40,6 +44,12 @@ impl<'a, T> Columns<'a, T> {
         }
     }
 
+    /// A column of figures that is left out before others, where not all fit.
+    pub(crate) fn minor(&mut self, title: &str, cell: impl Fn(&T) -> String) {
+        self.minor.push(self.header.len());
+        self.add(title, cell);
+    }
+
     /// A column of cells that compare with the first row, whose cell is `base`.
     pub(crate) fn compared(&mut self, base: impl ToString, cell: impl Fn(&T) -> String) {
         let first = &self.items[0];
@@ -55,26 +65,48 @@ impl<'a, T> Columns<'a, T> {
     }
 
     /// The table with two spaces between columns, one less than usual.
-    pub(crate) fn narrow(self) -> String {
-        self.padded((1, 0))
+    pub(crate) fn narrow(self, width: Width) -> String {
+        self.within(width, (1, 0))
     }
 
-    pub(crate) fn table(self) -> String {
-        self.padded((1, 1))
+    pub(crate) fn table(self, width: Width) -> String {
+        self.within(width, (1, 1))
     }
 
-    fn padded(self, padding: (u16, u16)) -> String {
+    /// The table in `width` columns of the terminal: from the right, minor columns are left out
+    /// first, then others, but one figure stays. A last line names what is missing.
+    fn within(mut self, width: Width, padding: (u16, u16)) -> String {
+        let mut table = self.padded(padding);
+        let titles = self.header.clone();
+        let mut left: Vec<usize> = (0..titles.len()).collect();
+        while !width.holds(&table) && self.header.len() > self.names + 1 {
+            let at = self.minor.pop().unwrap_or(self.header.len() - 1);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            self.header.remove(at);
+            left.remove(at);
+            table = self.padded(padding);
+        }
+        if left.len() == titles.len() {
+            return table;
+        }
+        let titles = titles.iter().enumerate().filter(|(at, _)| !left.contains(at));
+        let missing: Vec<_> = titles.map(|(_, title)| title.trim().replace('\n', " ")).collect();
+        let line = format!("not shown without --wide: {}", missing.join("; "));
+        format!("{table}\n{}", width.wrap(&line).trim_end())
+    }
+
+    fn padded(&self, padding: (u16, u16)) -> String {
         let align =
             |i: usize| if i < self.names { CellAlignment::Left } else { CellAlignment::Right };
-        let cells = |row: Vec<String>| -> Vec<Cell> {
-            row.into_iter()
+        let cells = |row: &[String]| -> Vec<Cell> {
+            row.iter()
                 .enumerate()
                 .map(|(i, text)| Cell::new(text).set_alignment(align(i)))
                 .collect()
         };
         let mut table = Table::new();
-        table.load_style(STYLE).set_header(cells(self.header));
-        for row in self.rows {
+        table.load_style(STYLE).set_header(cells(&self.header));
+        for row in &self.rows {
             table.add_row(cells(row));
         }
         table.column_iter_mut().for_each(|column| {
@@ -155,6 +187,25 @@ mod tests {
         assert_eq!(show(12_300, 12_300), "0.01230");
         assert_eq!(show(3_000_000_000_000, 5_000_000), "5");
         assert_eq!(show(0, 0), "0");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_minor_ones_first_and_named() {
+        let rows = ["ws", "sb"];
+        let table = |columns: usize| {
+            let mut table = Columns::new(&rows, "scheduler", |row| (*row).to_owned());
+            table.add("time", |_| "12.5".to_owned());
+            table.minor("policy,\nms", |_| "0.1".to_owned());
+            table.add("idle", |_| "3.1".to_owned());
+            table.table(if columns == 0 { Width::ANY } else { Width::columns(columns) })
+        };
+        let whole = table(0);
+        assert!(whole.contains("idle") && !whole.contains("--wide"), "{whole}");
+        let less = table(28);
+        assert!(less.contains("  time   idle\n") && less.contains("policy, ms"), "{less}");
+        assert!(Width::columns(28).holds(&less), "{less}");
+        assert!(table(20).ends_with("without\n--wide: policy, ms;\nidle"), "{}", table(20));
+        assert!(table(3).contains("12.5"), "one figure stays");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use befit_lab::{Interval, SizesFrom, Spread, Summary};
 use befit_machine::Lines;
 
 use crate::{
-    Format, ReportError,
+    Format, ReportError, Width,
     columns::{Columns, Scale, against, percent},
     csv, json,
 };
@@ -23,7 +23,7 @@ use crate::{
 /// When a result cannot be expressed in the format; no result of `befit-lab` is of that kind.
 pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(tables(results)),
+        Format::Table(width) => Ok(width.wrap(&tables(results, width))),
         Format::Json => json("befit.compare/2", &BTreeMap::from([("results", results)])),
         Format::Csv => {
             let mut rows = results.to_vec();
@@ -34,13 +34,13 @@ pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError
     }
 }
 
-fn tables(results: &[Summary]) -> String {
+fn tables(results: &[Summary], width: Width) -> String {
     let same = |a: &Summary, b: &Summary| a.command == b.command && a.machine == b.machine;
-    let blocks: Vec<String> = results.chunk_by(same).map(block).collect();
+    let blocks: Vec<String> = results.chunk_by(same).map(|of_one| block(of_one, width)).collect();
     blocks.join("\n")
 }
 
-fn block(block: &[Summary]) -> String {
+fn block(block: &[Summary], width: Width) -> String {
     let first = &block[0];
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -54,11 +54,11 @@ fn block(block: &[Summary]) -> String {
     if let Some(sizes) = sizes(first) {
         let _ = writeln!(text, "{sizes}");
     }
-    let _ = writeln!(text, "\n{}", time(block));
+    let _ = writeln!(text, "\n{}", time(block, width));
     if first.levels.len() > 1 {
-        let _ = writeln!(text, "\n{}", inner_misses(block));
+        let _ = writeln!(text, "\n{}", inner_misses(block, width));
     }
-    let _ = writeln!(text, "\n{}", last_level_misses(block));
+    let _ = writeln!(text, "\n{}", last_level_misses(block, width));
     text
 }
 
@@ -120,7 +120,7 @@ fn seeds(block: &[Summary]) -> String {
 }
 
 /// Time, where it went, steals and anchored tasks.
-fn time(block: &[Summary]) -> String {
+fn time(block: &[Summary], width: Width) -> String {
     let first = &block[0];
     let mut columns = rows(block);
     let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
@@ -133,21 +133,21 @@ fn time(block: &[Summary]) -> String {
     });
     columns.add("\nidle", |s| percent(s.shares().idle));
     columns.add("\nsteals", |s| s.steals.median.to_string());
-    columns.add("\nnear", |s| match s.steals.median {
+    columns.minor("\nnear", |s| match s.steals.median {
         0 => "-".to_owned(),
         all => percent((s.near_steals.median as f64 / all as f64).min(1.0)),
     });
     for (i, (place, _)) in first.anchors.iter().enumerate() {
         let used = block.iter().any(|s| s.anchors[i].1.max > 0);
         if let (Some(level), true) = (place, used) {
-            columns.add(&format!("anchored\nat {level}"), |s| s.anchors[i].1.median.to_string());
+            columns.minor(&format!("anchored\nat {level}"), |s| s.anchors[i].1.median.to_string());
         }
     }
-    columns.narrow()
+    columns.narrow(width)
 }
 
 /// Misses of the levels below the last.
-fn inner_misses(block: &[Summary]) -> String {
+fn inner_misses(block: &[Summary], width: Width) -> String {
     let first = &block[0];
     let mut columns = rows(block);
     let scale = misses_scale(block);
@@ -158,11 +158,11 @@ fn inner_misses(block: &[Summary]) -> String {
             columns.versus(first.scheduler, |s| of(s).median.0);
         }
     }
-    columns.narrow()
+    columns.narrow(width)
 }
 
 /// Misses of the last level, and what they were served by.
-fn last_level_misses(block: &[Summary]) -> String {
+fn last_level_misses(block: &[Summary], width: Width) -> String {
     let Some(last) = block[0].levels.last() else { return String::new() };
     let level = last.level;
     let mut columns = rows(block);
@@ -182,7 +182,7 @@ fn last_level_misses(block: &[Summary]) -> String {
         columns.lines("not counted:\nfrom siblings", scale, |s| s.sibling_hits);
     }
     columns.lines("memory\nwrites, M", scale, |s| s.memory_writes);
-    columns.narrow()
+    columns.narrow(width)
 }
 
 /// All tables of misses have one number of decimals, so that columns can be compared: as many as

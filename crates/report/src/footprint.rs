@@ -5,7 +5,7 @@ use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 use befit_sim::footprint::{Cells, Pairs};
 use serde_json::{Value, json};
 
-use crate::{Format, ReportError, columns::Columns, csv, reproduction::head};
+use crate::{Format, ReportError, Width, columns::Columns, csv, reproduction::head};
 
 /// The ordered pairs, each as the places of the previous and the current task among the leaf tasks,
 /// and the numbers of frames.
@@ -39,7 +39,7 @@ fn documents(pairs: &Pairs) -> Vec<Value> {
 /// When a value cannot be expressed in the format; none of `befit-lab` is of that kind.
 pub fn render(pairs: &Pairs, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(table(pairs)),
+        Format::Table(width) => Ok(width.wrap(&table(pairs, width))),
         Format::Json => {
             let document = json!({
                 "program": pairs.program,
@@ -64,7 +64,7 @@ fn heading(pairs: &Pairs) -> String {
     )
 }
 
-fn table(pairs: &Pairs) -> String {
+fn table(pairs: &Pairs, width: Width) -> String {
     let rows = rows(pairs);
     let mut columns = Columns::new(&rows, "previous", |(previous, ..)| previous.to_string());
     columns.add("current", |(_, current, _)| current.to_string());
@@ -74,7 +74,7 @@ fn table(pairs: &Pairs) -> String {
     columns.add("shared hits - misses", |(.., cells)| cells.affinity().to_string());
     let legend = "T: touched by the previous task, N: not; H, M, U: hit, missed, untouched by the \
                   current one, by its first access to the frame";
-    format!("{}\n\n{}\n\n{legend}\n", heading(pairs), columns.table())
+    format!("{}\n\n{}\n\n{legend}\n", heading(pairs), columns.table(width))
 }
 
 /// The title of a heat map, which begins with the name of a cell, and its value.
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn each_pair_is_a_row_in_every_format() {
-        let text = render(&pairs(), Format::Table).unwrap();
+        let text = render(&pairs(), Format::Table(Width::ANY)).unwrap();
         assert!(
             text.starts_with(
                 "array-abc --n 1 on gems-sparc: 256 frames of its L1, 2 of 4 leaf tasks\n"

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use befit_lab::{Errors, LearnedSite, LearnedSizes};
 
-use crate::{Format, ReportError, columns::Columns, csv, json, sizes::bytes};
+use crate::{Format, ReportError, Width, columns::Columns, csv, json, sizes::bytes};
 
 /// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract
 /// `befit.learned-sizes/1`; CSV has the sites of the JSON, a row each.
@@ -13,7 +13,7 @@ use crate::{Format, ReportError, columns::Columns, csv, json, sizes::bytes};
 /// As [`crate::render`].
 pub fn render(sizes: &LearnedSizes, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(tables(sizes)),
+        Format::Table(width) => Ok(width.wrap(&tables(sizes, width))),
         Format::Json => json("befit.learned-sizes/1", sizes),
         Format::Csv => csv::render(&sizes.sites),
     }
@@ -22,7 +22,7 @@ pub fn render(sizes: &LearnedSizes, format: Format) -> Result<String, ReportErro
 /// The length of a type's name in a table: of a longer one the end is shown.
 const LONGEST: usize = 48;
 
-fn tables(sizes: &LearnedSizes) -> String {
+fn tables(sizes: &LearnedSizes, width: Width) -> String {
     let mut text = String::new();
     let LearnedSizes { command, learned_from, machine, sigma, tasks, unknown, .. } = sizes;
     // Writing to a String cannot fail.
@@ -34,7 +34,7 @@ fn tables(sizes: &LearnedSizes) -> String {
     columns.add("error,\nmedian", |(_, errors)| share(errors, errors.median));
     columns.add("90th\npercentile", |(_, errors)| share(errors, errors.tail));
     columns.add("befit the\nsame cache", |(_, errors)| share(errors, errors.same_cache));
-    let _ = writeln!(text, "{}", columns.table());
+    let _ = writeln!(text, "{}", columns.table(width));
     let _ = writeln!(
         text,
         "\nErrors are shares of the measured size; tasks befit caches of {machine}, at sigma \
@@ -46,7 +46,7 @@ fn tables(sizes: &LearnedSizes) -> String {
     columns.add("error,\nmedian", |site| of(site, site.errors.median));
     columns.add("90th\npercentile", |site| of(site, site.errors.tail));
     columns.add("befit the\nsame cache", |site| of(site, site.errors.same_cache));
-    let _ = writeln!(text, "{}", columns.table());
+    let _ = writeln!(text, "{}", columns.table(width));
     text
 }
 

@@ -23,26 +23,27 @@ mod native;
 mod reproduction;
 mod sizes;
 mod verify;
+mod width;
 
 pub use comparison::render;
 pub use footprint::{page as footprint_page, render as render_footprint};
 pub use learned::render as render_learned;
-pub use lines::{names, recording};
+pub use lines::{findings, names, recording};
 pub use matrix::{page as matrix_page, render as render_matrix};
 pub use native::render as render_native;
 pub use reproduction::{page as reproduction_page, render as render_reproduction};
 pub use sizes::render as render_sizes;
 pub use verify::render as render_verified;
+pub use width::Width;
 
 use serde::Serialize;
 
 /// How results are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// For reading: at most 120 columns wide on machines with up to three cache levels, plain text
-    /// without colours.
-    #[default]
-    Table,
+    /// For reading, plain text without colours. With all columns it is at most 120 wide on machines
+    /// with up to three cache levels.
+    Table(Width),
     /// The contract: `befit.compare/2` and its like.
     Json,
     /// The fields of the JSON, one row a result.

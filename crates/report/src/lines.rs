@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use befit_lab::reproduce::Study;
+use befit_lab::{Finding, State, reproduce::Study};
 use befit_program::{Begin, Class, End, Program, StrandId};
 use befit_sched::SchedulerKind;
 
@@ -31,6 +31,20 @@ fn section<A: AsRef<str>>(
     for (name, about) in entries {
         let _ = writeln!(text, "  {name:width$}  {}", about.as_ref());
     }
+}
+
+/// What befit needs of this machine, a line each.
+pub fn findings(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+    let line = |finding: &Finding| {
+        let state = match finding.state {
+            State::Good => "good",
+            State::Note => "note",
+            State::Missing => "missing",
+        };
+        format!("{state:7}  {:width$}  {}\n", finding.what, finding.text)
+    };
+    findings.iter().map(line).collect()
 }
 
 /// Describes `program`, whose file has `file_bytes` bytes, in a few lines. It walks the task tree

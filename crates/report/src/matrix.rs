@@ -6,7 +6,7 @@ use befit_lab::{Cell, Matrix, NEAR_BEST, NO_SLOWER, Selection, Standing};
 use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 
 use crate::{
-    Format, ReportError,
+    Format, ReportError, Width,
     columns::{Columns, percent},
     csv, json,
     reproduction::{head, table},
@@ -18,7 +18,7 @@ use crate::{
 /// As [`crate::render`].
 pub fn render(matrix: &Matrix, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(text(matrix)),
+        Format::Table(width) => Ok(width.wrap(&text(matrix, width))),
         Format::Json => json("befit.matrix/1", matrix),
         Format::Csv => csv::render(&matrix.cells),
     }
@@ -51,18 +51,18 @@ fn schedulers(matrix: &Matrix) -> impl Iterator<Item = &str> {
     of_first.map(|cell| &cell.measured.scheduler[..])
 }
 
-fn text(matrix: &Matrix) -> String {
+fn text(matrix: &Matrix, width: Width) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for (machine, rows) in machines(matrix) {
-        let _ = writeln!(text, "{machine}: time over ws's\n\n{}\n", ratios(&rows, matrix));
+        let _ = writeln!(text, "{machine}: time over ws's\n\n{}\n", ratios(&rows, matrix, width));
     }
     let _ = writeln!(text, "{}", legend(matrix).join("\n"));
     for selection in Selection::ALL {
         let standings: Vec<_> = of(matrix, selection).collect();
         if let Some(first) = standings.first() {
             let _ = writeln!(text, "\n{}: {}\n", selection.name(), first.cells);
-            let _ = writeln!(text, "{}", standing_columns(&standings));
+            let _ = writeln!(text, "{}", standing_columns(&standings, width));
         }
     }
     text
@@ -101,13 +101,13 @@ fn ratio(value: f64) -> String {
 }
 
 /// A row for each program and size, a column for each scheduler but the baseline.
-fn ratios(rows: &[Row<'_>], matrix: &Matrix) -> String {
+fn ratios(rows: &[Row<'_>], matrix: &Matrix, width: Width) -> String {
     let mut columns = Columns::new(rows, "program", |row| name(&row[0]));
     columns.name("", |row| marks(&row[0]));
     for (at, scheduler) in schedulers(matrix).enumerate().skip(1) {
         columns.add(scheduler, |row| ratio(row[at].measured.time_vs_ws));
     }
-    columns.narrow()
+    columns.narrow(width)
 }
 
 fn of(matrix: &Matrix, selection: Selection) -> impl Iterator<Item = &Standing> {
@@ -130,12 +130,12 @@ fn standing_cells(s: &Standing) -> [String; 7] {
     ]
 }
 
-fn standing_columns(standings: &[&Standing]) -> String {
+fn standing_columns(standings: &[&Standing], width: Width) -> String {
     let mut columns = Columns::new(standings, STANDING[0], |s| standing_cells(s)[0].clone());
     for (at, title) in STANDING.into_iter().enumerate().skip(1) {
         columns.add(title, |s| standing_cells(s)[at].clone());
     }
-    columns.table()
+    columns.table(width)
 }
 
 /// The page: how the schedulers stand, then the cells of each machine as colours.
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn each_machine_has_a_table_of_programs_and_schedulers() {
-        let text = render(&matrix(), Format::Table).unwrap();
+        let text = render(&matrix(), Format::Table(Width::ANY)).unwrap();
         let [one, two] = ["one", "two"].map(|name| text.find(&format!("{name}: time")).unwrap());
         let (first, rest) = (&text[one..two], &text[two..]);
         for row in ["rrm at   m   0.75", "ge at    mk  1.25"] {

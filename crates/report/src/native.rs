@@ -12,7 +12,7 @@ use befit_lab::{
 use befit_sched::Breakdown;
 
 use crate::{
-    Format, ReportError,
+    Format, ReportError, Width,
     columns::{Columns, Scale, decimals, mib, percent},
     csv, json,
 };
@@ -23,13 +23,13 @@ use crate::{
 /// When a result cannot be expressed in the format; none of `befit-lab` is of that kind.
 pub fn render(results: &NativeResults, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(tables(results)),
+        Format::Table(width) => Ok(width.wrap(&tables(results, width))),
         Format::Json => json("befit.run/2", results),
         Format::Csv => csv::render(&results.summaries),
     }
 }
 
-fn tables(results: &NativeResults) -> String {
+fn tables(results: &NativeResults, width: Width) -> String {
     let block = &results.summaries[..];
     let Some(first) = block.first() else { return String::new() };
     let mut text = String::new();
@@ -46,14 +46,14 @@ fn tables(results: &NativeResults) -> String {
         first.command,
         first.machine,
         first.threads,
-        time(block)
+        time(block, width)
     );
     let tables = [
-        Some(times(block)),
-        Some(counts(block)),
-        anchors(block),
-        tiers(block),
-        counters(block, &results.events),
+        Some(times(block, width)),
+        Some(counts(block, width)),
+        anchors(block, width),
+        tiers(block, width),
+        counters(block, &results.events, width),
     ];
     for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "\n{table}");
@@ -68,7 +68,7 @@ fn tables(results: &NativeResults) -> String {
 }
 
 /// Time against the first scheduler's, and the shares of all workers' time.
-fn time(block: &[NativeSummary]) -> String {
+fn time(block: &[NativeSummary], width: Width) -> String {
     let first = &block[0];
     let mut columns = Columns::new(block, "\nscheduler", |s| s.scheduler.to_string());
     let unit = Unit::of(block.iter().map(|s| s.time.max));
@@ -84,12 +84,14 @@ fn time(block: &[NativeSummary]) -> String {
         columns.add("of it\nin pools", |s| share(s.pools_time.median, s.process.median));
     }
     for (part, title) in titles("workers:\nactive").iter().enumerate() {
-        columns.add(title, |s| {
+        let cell = |s: &NativeSummary| {
             let time = s.total.time.map(|part| part.median);
             share(time.parts()[part], time.total())
-        });
+        };
+        // Active and idle say most.
+        if part == 0 || part == 4 { columns.add(title, cell) } else { columns.minor(title, cell) }
     }
-    columns.table()
+    columns.table(width)
 }
 
 /// The titles of the columns of a breakdown.
@@ -115,7 +117,7 @@ fn named<'a>(rows: &'a [WorkerRow<'a>]) -> Columns<'a, WorkerRow<'a>> {
 }
 
 /// Where each worker's time went.
-fn times(block: &[NativeSummary]) -> String {
+fn times(block: &[NativeSummary], width: Width) -> String {
     let rows = rows(block);
     let mut columns = named(&rows);
     // Calls into the scheduler are short.
@@ -124,11 +126,11 @@ fn times(block: &[NativeSummary]) -> String {
         columns.add(title, |(.., did)| unit.show(did.time.parts()[part].median));
     }
     columns.add("\nsleeps", |(.., did)| did.sleeps.median.to_string());
-    columns.table()
+    columns.table(width)
 }
 
 /// Each worker's counts.
-fn counts(block: &[NativeSummary]) -> String {
+fn counts(block: &[NativeSummary], width: Width) -> String {
     let rows = rows(block);
     let mut columns = named(&rows);
     type Of = fn(&WorkerSummary) -> Spread<u64>;
@@ -163,11 +165,11 @@ fn counts(block: &[NativeSummary]) -> String {
     if block.iter().any(|s| s.total.failed_steals.max > 0) {
         columns.add("looked\nin vain", |(.., did)| did.failed_steals.median.to_string());
     }
-    columns.table()
+    columns.table(width)
 }
 
 /// Where tasks were anchored, a row for each cluster; `None` if nowhere.
-fn anchors(block: &[NativeSummary]) -> Option<String> {
+fn anchors(block: &[NativeSummary], width: Width) -> Option<String> {
     let place = |c: &ClusterSummary| (c.cluster, c.first_worker, c.last_worker);
     let mut clusters: Vec<_> = block.iter().flat_map(|s| &s.clusters).collect();
     clusters.sort_by_key(|c| c.cluster);
@@ -186,11 +188,11 @@ fn anchors(block: &[NativeSummary]) -> Option<String> {
             same.map_or(0, |found| found.tasks.median).to_string()
         });
     }
-    Some(columns.table())
+    Some(columns.table(width))
 }
 
 /// How schedulers with two tiers have cut the program; `None` if there is no such scheduler.
-fn tiers(block: &[NativeSummary]) -> Option<String> {
+fn tiers(block: &[NativeSummary], width: Width) -> Option<String> {
     let rows: Vec<_> =
         block.iter().filter_map(|s| Some((s.scheduler.to_string(), s.tiers.as_ref()?))).collect();
     if rows.is_empty() {
@@ -206,7 +208,7 @@ fn tiers(block: &[NativeSummary]) -> Option<String> {
     columns.add("times\ncut", |(_, tiers)| tiers.partitions.median.to_string());
     columns.add("subtrees\nrun", |(_, tiers)| tiers.subtrees_run.median.to_string());
     columns.add("on another\nsocket", |(_, tiers)| tiers.subtrees_moved.median.to_string());
-    Some(columns.table())
+    Some(columns.table(width))
 }
 
 /// Where sizes come from, or why there are no tiers.
@@ -219,7 +221,7 @@ fn source(tiers: &TiersSummary) -> String {
 }
 
 /// The counts of the whole process; `None` if nothing was counted.
-fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
+fn counters(block: &[NativeSummary], events: &[Event], width: Width) -> Option<String> {
     let mut columns = Columns::new(block, "whole\nprocess", |s| s.scheduler.to_string());
     let level = |quantity| {
         events.iter().find(|event| event.quantity == quantity).and_then(|event| event.level)
@@ -249,7 +251,7 @@ fn counters(block: &[NativeSummary], events: &[Event]) -> Option<String> {
     for (title, of) in counts {
         any |= columns.known(title, of, |count| count.to_string());
     }
-    any.then(|| columns.table())
+    any.then(|| columns.table(width))
 }
 
 impl Columns<'_, NativeSummary> {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use befit_lab::reproduce::{Figure, Reproduction, Table};
 use befit_page::{Page, Part};
 
-use crate::{Format, ReportError, columns::Columns, csv, json};
+use crate::{Format, ReportError, Width, columns::Columns, csv, json};
 
 /// Writes it as text that ends in a line feed. CSV has a row for each figure; tables and plots are
 /// in the other forms.
@@ -14,14 +14,14 @@ use crate::{Format, ReportError, columns::Columns, csv, json};
 /// When a value cannot be expressed in the format; none of `befit-lab` is of that kind.
 pub fn render(reproduction: &Reproduction, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(text(reproduction)),
+        Format::Table(width) => Ok(width.wrap(&text(reproduction, width))),
         Format::Json => json("befit.reproduce/1", reproduction),
         Format::Csv => csv::render(&reproduction.figures),
     }
 }
 
 /// Text to read: figures first, then the tables that they were made of.
-fn text(r: &Reproduction) -> String {
+fn text(r: &Reproduction, width: Width) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{} on {}{}", r.study.about(), r.machine, form(r));
@@ -29,14 +29,15 @@ fn text(r: &Reproduction) -> String {
         let _ = writeln!(text, "- {note}");
     }
     let (in_range, all) = (in_range(r), r.figures.len());
-    let _ = writeln!(text, "\n{}\n\n{in_range} of {all} figures in range", figures(&r.figures));
+    let _ =
+        writeln!(text, "\n{}\n\n{in_range} of {all} figures in range", figures(&r.figures, width));
     for figure in &r.figures {
         if let Some(why) = figure.why() {
             let _ = writeln!(text, "- {}: {why}", figure.id);
         }
     }
     for table in &r.tables {
-        let _ = writeln!(text, "\n{}\n\n{}", table.title, cells(table));
+        let _ = writeln!(text, "\n{}\n\n{}", table.title, cells(table, width));
     }
     text
 }
@@ -49,22 +50,22 @@ fn in_range(r: &Reproduction) -> usize {
     r.figures.iter().filter(|figure| figure.in_range()).count()
 }
 
-fn figures(figures: &[Figure]) -> String {
+fn figures(figures: &[Figure], width: Width) -> String {
     let mut columns = Columns::new(figures, "figure", |f| f.id.clone());
     columns.name("what", |f| f.what.clone());
     columns.add("reported", |f| f.reported.clone());
     columns.add("measured", Figure::measured);
     columns.add("verdict", |f| f.verdict().to_owned());
-    columns.table()
+    columns.table(width)
 }
 
-fn cells(table: &Table) -> String {
+fn cells(table: &Table, width: Width) -> String {
     let title = |at: usize| table.columns.get(at).map_or("", String::as_str);
     let mut columns = Columns::new(&table.rows, title(0), |row| row[0].clone());
     for at in 1..table.columns.len() {
         columns.add(title(at), |row| row[at].clone());
     }
-    columns.table()
+    columns.table(width)
 }
 
 const STYLE: &str = "\
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_table_shows_each_figure_and_why_it_is_out_of_range() {
-        let text = render(&reproduction(), Format::Table).unwrap();
+        let text = render(&reproduction(), Format::Table(Width::ANY)).unwrap();
         assert!(text.contains("1 of 2 figures in range"), "{text}");
         assert!(text.contains("- far: it fits"), "{text}");
         assert!(text.contains("47.2"), "{text}");

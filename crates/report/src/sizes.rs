@@ -5,7 +5,7 @@ use std::fmt::Write;
 use befit_lab::{Sizes, TaskSize};
 use befit_machine::{Bytes, Level};
 
-use crate::{Format, ReportError, columns::Columns, csv, json};
+use crate::{Format, ReportError, Width, columns::Columns, csv, json};
 
 /// Writes `sizes` as text that ends in a line feed. The table is for reading; JSON is the contract
 /// `befit.sizes/1`; CSV has the tasks of the JSON, a row each.
@@ -14,7 +14,7 @@ use crate::{Format, ReportError, columns::Columns, csv, json};
 /// As [`crate::render`].
 pub fn render(sizes: &Sizes, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(tables(sizes)),
+        Format::Table(width) => Ok(width.wrap(&tables(sizes, width))),
         Format::Json => json("befit.sizes/1", sizes),
         Format::Csv => csv::render(&sizes.worst),
     }
@@ -23,7 +23,7 @@ pub fn render(sizes: &Sizes, format: Format) -> Result<String, ReportError> {
 /// The length of a task's path in a table: of a longer one the end is shown.
 const LONGEST: usize = 40;
 
-fn tables(sizes: &Sizes) -> String {
+fn tables(sizes: &Sizes, width: Width) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let Sizes { command, machine, sigma, tasks, declaring, .. } = sizes;
@@ -47,15 +47,15 @@ fn tables(sizes: &Sizes) -> String {
     columns.add("by what\nthey declare", |b| b.declared.to_string());
     columns.add("by what\nthey touch", |b| b.measured.to_string());
     columns.add("declare it,\ntouch more", |b| b.overflowing.to_string());
-    let _ = writeln!(text, "{}", columns.table());
+    let _ = writeln!(text, "{}", columns.table(width));
     let under = sizes.worst.partition_point(|task| task.measured > task.declared);
     let (under, over) = sizes.worst.split_at(under);
-    tasks_of(&mut text, "touch more than they declare", under);
-    tasks_of(&mut text, "touch less than they declare", over);
+    tasks_of(&mut text, "touch more than they declare", under, width);
+    tasks_of(&mut text, "touch less than they declare", over, width);
     text
 }
 
-fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize]) {
+fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize], width: Width) {
     if tasks.is_empty() {
         let _ = writeln!(text, "\nNo tasks {what}.");
         return;
@@ -68,7 +68,7 @@ fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize]) {
     columns.add("\nratio", |t| format!("{:.2}", t.ratio));
     columns.add("largest strand,\ndeclared", |t| t.declared_strand.map_or("-".to_owned(), bytes));
     columns.add("\nmeasured", |t| bytes(t.measured_strand));
-    let _ = writeln!(text, "{}", columns.table());
+    let _ = writeln!(text, "{}", columns.table(width));
 }
 
 fn path(path: &str) -> String {

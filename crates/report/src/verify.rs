@@ -5,7 +5,7 @@ use std::fmt::Write;
 use befit_lab::{Contradiction, Verdict, Verified, VerifyResult};
 
 use crate::{
-    Format, ReportError,
+    Format, ReportError, Width,
     columns::{Columns, decimals},
     csv, json,
 };
@@ -16,13 +16,13 @@ use crate::{
 /// When a result cannot be expressed in the format; none of `befit-lab` is of that kind.
 pub fn render(verified: &Verified, format: Format) -> Result<String, ReportError> {
     match format {
-        Format::Table => Ok(table(verified)),
+        Format::Table(width) => Ok(width.wrap(&table(verified, width))),
         Format::Json => json("befit.verify/1", verified),
         Format::Csv => csv::render(&verified.results),
     }
 }
 
-fn table(verified: &Verified) -> String {
+fn table(verified: &Verified, width: Width) -> String {
     let results = &verified.results[..];
     if results.is_empty() {
         return String::new();
@@ -41,7 +41,7 @@ fn table(verified: &Verified) -> String {
         columns.add("\nmeasured", |r| format!("{:.2}", r.measured_speed_up));
     }
     let head = format!("predicted on {}, its figures: {}", machine.name, machine.figures);
-    let mut text = format!("{head}\n\n{}\n\n", columns.table());
+    let mut text = format!("{head}\n\n{}\n\n", columns.table(width));
     // Writing to a String cannot fail.
     for program in results.chunk_by(|a, b| a.command == b.command) {
         let _ = writeln!(text, "{}", verdict(program));

@@ -11,7 +11,7 @@ use befit_lab::{
     Seconds, SizesFrom, Spread, Summary, TiersSummary, WorkerSummary,
 };
 use befit_machine::{Cycles, Level, Lines};
-use befit_report::{Format, render, render_native};
+use befit_report::{Format, Width, render, render_native};
 use befit_sched::{Breakdown, Options, SchedulerKind};
 use serde_json::{Value, from_str, json, to_value};
 
@@ -229,9 +229,9 @@ fn csv_has_the_fields_of_the_json_and_every_row_has_every_column() {
 
 #[test]
 fn tables_read_well_in_100_and_120_columns_and_have_no_escapes() {
-    let simulated = render(&example(), Format::Table).unwrap();
+    let simulated = render(&example(), Format::Table(Width::ANY)).unwrap();
     hold_against("compare.txt", &simulated);
-    let native = render_native(&native_example(), Format::Table).unwrap();
+    let native = render_native(&native_example(), Format::Table(Width::ANY)).unwrap();
     hold_against("run.txt", &native);
     assert!(!simulated.contains('\x1b'));
     let lines = simulated.lines().chain(native.lines()).filter(|l| !l.starts_with("not counted"));
@@ -244,5 +244,5 @@ fn tables_read_well_in_100_and_120_columns_and_have_no_escapes() {
 #[test]
 fn no_results_give_an_empty_csv_and_an_empty_table() {
     assert_eq!(render(&[], Format::Csv).unwrap(), "");
-    assert_eq!(render(&[], Format::Table).unwrap(), "");
+    assert_eq!(render(&[], Format::Table(Width::ANY)).unwrap(), "");
 }

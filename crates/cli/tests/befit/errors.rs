@@ -1,132 +1,85 @@
-//! Bad input gives one line on stderr, and exit code 2 when what was asked for cannot be, 1 for
-//! everything else.
+//! Bad input gives one line on stderr, nothing on stdout, and the exit code of
+//! docs/command-line.md: `errors.txt` has them all.
 
-use crate::{assert_ends, assert_fails, befit, recording, words};
+use std::{fs, path::Path, process::Command};
 
-/// Asserts that `befit line…` is refused in one line that has all of `named`.
-fn assert_refused(line: &str, named: &[&str]) {
-    assert_fails(&befit(&words(line, &[])), 2, named);
-}
+use crate::{befit, recording, words};
 
-#[test]
-fn what_cannot_be_is_refused_before_anything_is_built() {
-    let huge = "18446744073709551615";
-    for (line, named) in [
-        // What is unknown is refused with what is known.
-        ("compare rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"][..]),
-        ("record rmm -o /dev/null", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("run rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("compare rrm --machine xeon", &["`xeon`", "xeon-7560", "epyc-7742", "host"]),
-        ("topo --machine xeon", &["`xeon`", "xeon-7560", "epyc-7742", "host"]),
-        ("run rrm --machine xeon", &["`xeon`", "xeon-7560", "host"]),
-        ("compare rrm --sched ws,sbd", &["'sbd'", "ws, pws, sb, sb-d", "cilk-a", "mts"]),
-        ("run rrm --sched ws,cilk", &["'cilk'", "ws, pws, sb, sb-d"]),
-        ("footprint array-abc:tasks=d", &["'tasks=d'", "tasks=abc|ab|ac|bc", "schedule=1|2"]),
-        ("run rrm --pin yes", &["'yes'", "auto", "always", "never"]),
-        ("compare --manifest-path /nowhere/Cargo.toml", &["/nowhere/Cargo.toml"]),
-        // A number is refused with its range.
-        ("compare rrm --n=0", &["--n", "0"]),
-        ("compare rrm --n=many", &["--n", "many"]),
-        ("compare rrm --n=-5", &["--n", "-5"]),
-        ("compare rrm --n=1e7", &["--n", "1e7"]),
-        ("compare rrm --n=18446744073709551616", &["--n", "18446744073709551616"]),
-        (&format!("compare rrm --n {huge}"), &["rrm", huge]),
-        ("run rrm --n 0", &["--n", "from 1 up"]),
-        ("compare rrm --seeds=0", &["--seeds", "from 1 up"]),
-        ("compare rrm --seeds=-1", &["--seeds", "from 1 up"]),
-        ("compare rrm --seeds=some", &["--seeds", "from 1 up"]),
-        ("run rrm --repeats 0", &["--repeats", "from 1 up"]),
-        ("run rrm --threads none", &["--threads", "from 1 up"]),
-        ("footprint array-abc --level 3", &["gems-sparc", "no L3", "L1, L2"]),
-        ("footprint array-abc --level 0", &["--level"]),
-        ("learn rmm", &["'rmm'", "rrm", "rgm", "rgm-leaf"]),
-        ("learn rrm --with /nowhere/large.befit", &["/nowhere/large.befit"]),
-        ("learn /nowhere/rrm.befit", &["/nowhere/rrm.befit"]),
-        ("sizes rrm --learned /nowhere/rrm.sizes", &["sizes /nowhere/rrm.sizes: cannot be read"]),
-        ("compare rrm --sizes guessed", &["'guessed'", "none, declared, measured, learned"]),
-        ("sizes rrm --sigma=2", &["--sigma", "above 0 and at most 1"]),
-        // Nothing to do is a usage error.
-        ("", &["--help"]),
-        ("compare", &["KERNEL"]),
-        ("run", &["KERNEL"]),
-        ("sim", &["FILE"]),
-        ("compile", &["'compile'"]),
-        ("compare rrm --formats json", &["--formats"]),
-        // A kernel, a manifest and a command exclude one another.
-        ("compare rrm --manifest-path Cargo.toml", &["--manifest-path"]),
-        ("compare --n 5 --manifest-path Cargo.toml", &["--n"]),
-        ("compare rrm -- 5", &["ARGS"]),
-        ("compare rrm --bin rrm", &["--bin"]),
-        ("run rrm -- true", &["KERNEL"]),
-    ] {
-        assert_refused(line, named);
-    }
-}
+/// What people type, the line that they get, and the exit code. `…` stands for any text.
+const TRANSCRIPT: &str = include_str!("errors.txt");
 
-#[test]
-fn an_option_out_of_range_is_refused_with_its_range_wherever_it_can_be_given() {
-    for command in ["compare rrm", "sim walks.befit", "run rrm"] {
-        for option in ["sigma", "mu"] {
-            for value in ["0", "1.5", "-0.5", "NaN", "half"] {
-                let line = format!("{command} --{option}={value}");
-                assert_refused(&line, &[&format!("--{option}"), value, "above 0 and at most 1"]);
-            }
-        }
-        for (option, value, range) in [
-            ("counting", "half", "capped or full"),
-            ("nearness", "0", "a whole number from 1 up"),
-            ("branching", "1", "a whole number from 2 up"),
-            ("boundary", "-1", "a whole number from 0 up"),
-        ] {
-            let line = format!("befit: --{option}: '{value}' is not {range}; try '--help'\n");
-            assert_refused(&format!("{command} --{option}={value}"), &[&line]);
-        }
-    }
-}
-
-#[test]
-fn a_bad_file_of_sizes_is_refused_with_the_line() {
-    let (folder, recording) = recording();
-    let path = folder.path().join("mine.sizes");
-    for (text, named) in [
-        ("befit.sizes/2\n", "line 1: should be `befit.sizes/1`, is `befit.sizes/2`"),
-        ("befit.sizes/1\nsite 12\n", "line 2: a site is named by 16 hexadecimal digits"),
-        ("befit.sizes/1\n", "line 1: the file is cut off"),
-    ] {
-        std::fs::write(&path, text).unwrap();
-        let path = path.to_str().unwrap();
-        assert_refused(&format!("sizes rrm --learned {path}"), &["mine.sizes: ", named]);
-    }
-    // Its tasks tell no sites.
-    assert_ends(&befit(&["learn", &recording]), 1, &["nothing was learned", "record"]);
-}
-
-#[test]
-fn a_missing_recording_is_named() {
-    assert_fails(&befit(&["sim", "/nowhere/rrm.befit"]), 1, &["/nowhere/rrm.befit"]);
-}
-
-#[test]
-fn a_damaged_recording_is_an_error_that_names_the_file() {
-    let (_folder, path) = recording();
-    let whole = std::fs::read(&path).unwrap();
+/// Files with mistakes, in a folder with a recording that has none.
+fn spoil(folder: &Path) {
+    let whole = fs::read(folder.join("walks.befit")).unwrap();
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
-    for damaged in [&whole[..whole.len() / 2], b"", b"not a recording", &flipped] {
-        std::fs::write(&path, damaged).unwrap();
-        assert_fails(&befit(&["sim", &path, "--seeds", "1"]), 1, &["walks.befit"]);
+    for (name, content) in [
+        ("cut.befit", &whole[..whole.len() / 2]),
+        ("flipped.befit", &flipped),
+        ("text.befit", b"not a recording"),
+        ("bad.sizes", b"befit.sizes/1\nsite 12\n"),
+        ("broken.xml", b"<topology><object type=\"Machine\">"),
+    ] {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    fs::create_dir(folder.join("folder")).unwrap();
+}
+
+#[test]
+fn every_mistake_gets_its_line_and_its_exit_code() {
+    let (folder, _) = recording();
+    spoil(folder.path());
+    let befit = Path::new(env!("CARGO_BIN_EXE_befit")).parent().unwrap();
+    let path = format!("{}:{}", befit.display(), std::env::var("PATH").unwrap());
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in TRANSCRIPT.split("\n\n").filter(|entry| !entry.trim().is_empty()) {
+        let entry = entry.trim();
+        let command = entry.lines().next().unwrap().strip_prefix("$ ").unwrap();
+        let mut sh = Command::new("sh");
+        sh.args(["-c", command]).current_dir(folder.path()).env("PATH", &path);
+        let output = sh.output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let found = format!("$ {command}\n{said}[{}]", output.status.code().unwrap_or(-1));
+        if !is_like(&found, entry) {
+            wrong.push(found);
+        }
+        count += 1;
+    }
+    assert!(wrong.is_empty(), "{} of {count} differ:\n\n{}", wrong.len(), wrong.join("\n\n"));
+    assert!(count >= 40, "{count}");
+}
+
+/// True if `text` is `pattern`, in which `…` stands for any text of a line.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let same = |(text, pattern): (&str, &str)| {
+        let mut parts = pattern.split('…');
+        let first = parts.next().unwrap_or_default();
+        let Some(mut rest) = text.strip_prefix(first) else { return false };
+        let mut last = None;
+        for part in parts {
+            let Some(at) = rest.find(part) else { return false };
+            rest = &rest[at + part.len()..];
+            last = Some(part);
+        }
+        rest.is_empty() || last == Some("")
+    };
+    text.lines().count() == pattern.lines().count() && text.lines().zip(pattern.lines()).all(same)
+}
+
+#[test]
+fn an_option_of_the_policies_is_refused_wherever_it_can_be_given() {
+    for command in ["compare rrm", "sim walks.befit", "run rrm", "verify rrm"] {
+        let output = befit(&words(&format!("{command} --sigma 2"), &[]));
+        crate::assert_fails(&output, 2, &["--sigma", "'2'", "above 0 and at most 1"]);
     }
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_an_error() {
+fn an_output_that_cannot_be_written_is_known_before_the_work() {
     let (_folder, path) = recording();
-    for (command, file) in [
-        (format!("sim {path}"), "/nowhere/results"),
-        ("compare rrm".to_owned(), "/nowhere/results"),
-        ("record rrm".to_owned(), "/nowhere/rrm.befit"),
-        ("run rrm".to_owned(), "/nowhere/results"),
-    ] {
-        assert_fails(&befit(&words(&command, &["--output", file])), 1, &[file]);
+    for command in [format!("sim {path}"), "record rrm".to_owned(), "run rrm".to_owned()] {
+        let output = befit(&words(&command, &["--output", "/nowhere/results"]));
+        crate::assert_fails(&output, 1, &["cannot write /nowhere/results"]);
     }
 }

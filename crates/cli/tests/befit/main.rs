@@ -5,6 +5,7 @@ mod commands;
 mod end_to_end;
 mod errors;
 mod run;
+mod terminal;
 #[path = "../../../lab/src/testing.rs"]
 #[allow(dead_code, reason = "only the program is used here")]
 mod testing;

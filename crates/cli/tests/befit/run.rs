@@ -143,6 +143,45 @@ fn a_command_that_is_not_there_is_a_usage_error() {
 }
 
 #[test]
+fn a_program_ends_with_a_befit_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let script = format!("echo $$ > {}; exec sleep 60", started.display());
+    let mut child = command(&["run", "--", "sh", "-c", &script]).spawn().unwrap();
+    let program = wait_for(&started);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for_end(&program);
+}
+
+/// The number that a program writes to `file` once it runs.
+fn wait_for(file: &Path) -> String {
+    let start = Instant::now();
+    loop {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text.trim().to_owned();
+        }
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until the process `number` has ended.
+fn wait_for_end(number: &str) {
+    let lives = || {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().unwrap_or_default().trim();
+        !(state.is_empty() || state.starts_with('Z'))
+    };
+    let start = Instant::now();
+    while lives() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{number} is still there");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
 fn an_interrupt_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let started = folder.path().join("started");
@@ -153,25 +192,12 @@ fn an_interrupt_leaves_nothing_behind() {
     let mut befit =
         command(&["run", "--output", results.to_str().unwrap(), "--", "sh", "-c", &script]);
     let mut child = befit.env("TMPDIR", &temporary).stderr(Stdio::piped()).spawn().unwrap();
-    let start = Instant::now();
-    while fs::read_to_string(&started).unwrap_or_default().trim().is_empty() {
-        assert!(start.elapsed() < Duration::from_secs(20));
-        thread::sleep(Duration::from_millis(5));
-    }
+    let sleeper = wait_for(&started);
     assert!(
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
     );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    let sleeper = fs::read_to_string(&started).unwrap();
-    let lives = || {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", sleeper.trim())).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap_or_default().trim();
-        !(state.is_empty() || state.starts_with('Z'))
-    };
-    while lives() {
-        assert!(start.elapsed() < Duration::from_secs(20), "{sleeper} is still there");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_for_end(&sleeper);
 }

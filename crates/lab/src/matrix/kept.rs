@@ -15,7 +15,7 @@ use crate::{LabError, OutputFile, Progress, SimulationPlan, recording};
 
 /// The folder of groups.
 pub(super) struct Kept<'a> {
-    /// None where this program cannot be read: then nothing is kept.
+    /// None where this program cannot be read, or has no folder: then nothing is kept.
     own: Option<u128>,
     folder: PathBuf,
     progress: &'a dyn Progress,
@@ -25,7 +25,9 @@ impl<'a> Kept<'a> {
     pub(super) fn open(progress: &'a dyn Progress) -> Self {
         let own = std::env::current_exe().and_then(fs::read);
         let own = own.ok().map(|bytes| xxhash_rust::xxh3::xxh3_128(&bytes));
-        Self { own, folder: recording::kept_folder().join("matrix"), progress }
+        let folder = recording::kept_folder().ok().map(|folder| folder.join("matrix"));
+        let (own, folder) = (folder.is_some().then_some(own).flatten(), folder.unwrap_or_default());
+        Self { own, folder, progress }
     }
 
     /// The group of the recording `content` under `plan`, or else what `simulate` finds, which is

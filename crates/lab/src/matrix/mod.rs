@@ -145,7 +145,7 @@ impl MatrixPlan {
         for program in &self.programs {
             for size in program.sizes(self.quick) {
                 for machine in &machines {
-                    let row = program.on(machine, size, machines::shrink(machine, self.quick));
+                    let row = program.on(machine, size, machines::shrink(machine, self.quick))?;
                     let same = |(other, _): &(Row, Machine)| other.source == row.source;
                     let behind = rows.iter().rposition(same).map_or(rows.len(), |at| at + 1);
                     rows.insert(behind, (row, machine.clone()));

@@ -8,7 +8,7 @@ use std::fmt;
 use befit_machine::{Bytes, ClusterId, Machine};
 use serde::{Serialize, Serializer};
 
-use crate::{KernelSource, LabError, Source, recording::checkout};
+use crate::{KernelSource, LabError, Source, sources::checkout};
 
 /// A size of a program's data, against all last-level caches of a machine together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -219,7 +219,12 @@ impl MatrixProgram {
 
     /// The program as it is recorded for `machine` at `size`, with the machine `shrink` times
     /// smaller.
-    pub(super) fn on(&self, machine: &Machine, size: DataSize, shrink: u32) -> Row {
+    pub(super) fn on(
+        &self,
+        machine: &Machine,
+        size: DataSize,
+        shrink: u32,
+    ) -> Result<Row, LabError> {
         let caches = Bytes(last_level(machine).0 / u64::from(shrink));
         let n = self.data.n(size.of(caches));
         // Of a program with hardly any data nothing need be shrunk; of one whose leaves are as long
@@ -235,14 +240,14 @@ impl MatrixProgram {
                 Source::Kernel(KernelSource { n: Some(n), shrink: costs_shrink, ..kernel })
             }
             Origin::Rayon => Source::Crate {
-                manifest: checkout("compat/programs").join("Cargo.toml"),
+                manifest: checkout("compat/programs/Cargo.toml")?,
                 package: None,
                 bin: Some(self.name.to_owned()),
                 example: None,
                 arguments: vec![n.to_string()],
             },
         };
-        Row {
+        Ok(Row {
             name: self.short_name().to_owned(),
             kept_apart: self.kept_apart,
             size,
@@ -250,7 +255,7 @@ impl MatrixProgram {
             weight: if size == Fixed { FIXED_WEIGHT } else { size.of(caches).0 },
             shrink,
             costs_shrink,
-        }
+        })
     }
 }
 
@@ -338,15 +343,15 @@ mod tests {
         let machine = Machine::find("xeon-7560").unwrap();
         let mib = 1 << 20;
         for (size, bytes) in [(Below, 3 * mib), (At, 12 * mib), (Above, 48 * mib)] {
-            let row = find("rrm").on(&machine, size, 8);
+            let row = find("rrm").on(&machine, size, 8).unwrap();
             let Source::Kernel(KernelSource { n: Some(n), shrink, .. }) = row.source else {
                 panic!()
             };
             assert_eq!((16 * n, shrink, row.shrink, row.costs_shrink), (bytes, 8, 8, 8));
         }
-        let row = find("heat").on(&machine, At, 8);
+        let row = find("heat").on(&machine, At, 8).unwrap();
         assert_eq!((row.shrink, row.costs_shrink), (8, 1), "its leaves do not shrink");
-        let row = find("queens").on(&machine, Fixed, 8);
+        let row = find("queens").on(&machine, Fixed, 8).unwrap();
         assert_eq!((row.shrink, row.costs_shrink), (1, 1));
     }
 

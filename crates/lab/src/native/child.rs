@@ -10,6 +10,7 @@ use std::{
 };
 
 use befit_counters::{Children, CountersError, Counts, Event, Quantity};
+use befit_record::end_with_us;
 use rustix::{
     io::Errno,
     process::{Pid, WaitId, WaitIdOptions, waitid},
@@ -23,6 +24,9 @@ use crate::{LabError, Progress};
 
 /// The number of bytes that are shown of a failed program's output: its end.
 const SHOWN: u64 = 16 * 1024;
+
+/// Bytes that must fit in the folder for temporary files: the statistics of many pools.
+const ROOM: usize = 1 << 20;
 
 /// The program to start, for messages.
 pub(super) struct Child<'a> {
@@ -87,6 +91,8 @@ impl Child<'_> {
             pools_left_out += document.pools_left_out;
         }
         if pools.is_empty() {
+            // What cannot be written here could not be written there.
+            room(folder)?;
             return Err(LabError::NoStatistics { name: self.name.to_owned() });
         }
         let counts = counting.read();
@@ -113,7 +119,7 @@ impl Child<'_> {
             return Err(LabError::Interrupted);
         }
         let start = Instant::now();
-        let mut child = command.spawn().map_err(failed)?;
+        let mut child = end_with_us(command).spawn().map_err(failed)?;
         let leader = Pid::from_child(&child);
         interrupt.begin(leader);
         // The child is waited for but not reaped, so that its number stays its own for as long as
@@ -125,6 +131,14 @@ impl Child<'_> {
         interrupt.end();
         Ok((took, child.wait().map_err(failed)?))
     }
+}
+
+/// Whether a program's statistics can be written to `folder`.
+pub(super) fn room(folder: &Path) -> Result<(), LabError> {
+    let file = folder.join("room");
+    let written = fs::write(&file, [b' '; ROOM]);
+    let removed = fs::remove_file(&file);
+    written.and(removed).map_err(LabError::no_temporary_file)
 }
 
 /// The end of a program's output, in whole lines.

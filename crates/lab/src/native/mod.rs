@@ -11,6 +11,7 @@
 
 mod child;
 mod interrupt;
+mod limit;
 mod stats;
 mod summary;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use befit_sched::{OptionChoices, SchedulerKind};
 use serde::{Serialize, Serializer};
 
 pub use interrupt::Interrupt;
+pub use limit::check_threads;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
 pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
 
@@ -135,7 +137,7 @@ impl NativeProgram {
             }
         };
         progress.building(&what, false);
-        let program = build.run().map_err(LabError::Build)?;
+        let program = recording::build(&build, progress)?;
         let name = match source {
             Source::Kernel(_) => arguments.join(" "),
             Source::Crate { .. } => recording::command_line(&program, &arguments),
@@ -165,12 +167,14 @@ impl NativePlan {
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<NativeResults, LabError> {
+        self.threads.map_or(Ok(()), check_threads)?;
         let prepared = self.prepare(source, progress);
         if interrupt.is_raised() {
             return Err(LabError::Interrupted); // whatever cargo says to it
         }
         let program = prepared?;
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
+        child::room(folder.path())?;
         progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
@@ -232,6 +236,7 @@ impl NativePlan {
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<Seconds>>, LabError> {
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
+        child::room(folder.path())?;
         let each: Vec<_> =
             plans.iter().flat_map(|plan| plan.schedulers.iter().map(move |s| (plan, *s))).collect();
         let repeats = plans.first().map_or(0, |plan| plan.repeats.get() as usize);

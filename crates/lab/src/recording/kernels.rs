@@ -3,8 +3,8 @@
 use befit_catalog::{CatalogError, Kernel, Variant};
 use befit_record::Build;
 
-use super::{RecordingJob, checkout};
-use crate::LabError;
+use super::RecordingJob;
+use crate::{LabError, sources::checkout};
 
 /// A kernel of befit's own and its input, or a small model of a large run of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,18 +107,8 @@ impl Chosen {
     }
 
     fn build(&self) -> Result<Build, LabError> {
-        let folder = checkout("kernels");
-        let manifest = folder.join("Cargo.toml");
-        if !manifest.is_file() {
-            return Err(LabError::Failed(format!(
-                "the kernels' sources are gone from {}, where this befit was built; run befit \
-                 from a checkout (`cargo run --release -- …`), or record a crate of yours with \
-                 --manifest-path",
-                folder.display()
-            )));
-        }
         Ok(Build {
-            manifest_path: Some(manifest),
+            manifest_path: Some(checkout("kernels/Cargo.toml")?),
             bin: Some("befit-kernels".to_owned()),
             ..Build::default()
         })
@@ -183,10 +173,5 @@ mod tests {
             let error = find(&source("rrm", Some(n), 1)).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains(&n.to_string()), "{error}");
         }
-    }
-
-    #[test]
-    fn the_sources_are_where_this_was_compiled() {
-        assert!(checkout("kernels").join("Cargo.toml").is_file());
     }
 }

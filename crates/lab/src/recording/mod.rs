@@ -14,9 +14,9 @@ use std::{
 
 use befit_machine::Machine;
 use befit_program::Program;
-use befit_record::{Build, RecordOptions};
+use befit_record::{Build, BuildError, RecordOptions};
 
-use crate::{LabError, Progress};
+use crate::{LabError, Progress, sources::checkout};
 
 pub use kernels::{KernelSource, kernels, learning_n, usual_shrink, verified_n};
 
@@ -82,13 +82,6 @@ pub(crate) fn native_kernel(kernel: &KernelSource) -> Result<(Build, Vec<String>
 /// Part of every key: to be raised when the same instrumented run is to give another recording than
 /// before.
 const GENERATION: u32 = 2;
-
-/// A folder of befit's own sources, where it was when this was compiled: programs to record are
-/// built from there, with instrumentation.
-pub(crate) fn checkout(folder: &str) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).join(folder)
-}
 
 /// The variable that sets the number of threads of a recorded program that uses rayon, and its
 /// value unless the environment has another. rayon's iterators divide their work by the number of
@@ -171,8 +164,8 @@ fn record_filtered(
     thread::scope(|scope| {
         // Beside the other build, and the recording: a build is mostly a chain of crates, and
         // leaves cores idle.
-        let work_build = with_work.then(|| scope.spawn(|| work::build(&job).run()));
-        let binary = job.build.run().map_err(LabError::Build)?;
+        let work_build = with_work.then(|| scope.spawn(|| work::build(&job).run(&|_| {})));
+        let binary = build(&job.build, progress)?;
         let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
         let mut options = RecordOptions::default();
         options.quiet = !shown;
@@ -219,6 +212,16 @@ fn record_filtered(
     })
 }
 
+/// The binary of `build`, whose progress `progress` is told.
+pub(crate) fn build(build: &Build, progress: &dyn Progress) -> Result<PathBuf, LabError> {
+    build.run(&|line| progress.built(line)).map_err(|error| {
+        if let BuildError::Cargo { stderr, .. } = &error {
+            progress.build_failed(stderr);
+        }
+        LabError::Build(error)
+    })
+}
+
 /// The recording in `file`, or a new one, without work.
 fn recorded(
     file: &Path,
@@ -261,7 +264,7 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
         Source::Kernel(kernel) => kernels::find(kernel)?.job(),
         Source::Crate { arguments, .. } => {
             let build =
-                Build { rayon_core: Some(checkout("compat/rayon-core")), ..source.crate_build() };
+                Build { rayon_core: Some(checkout("compat/rayon-core")?), ..source.crate_build() };
             let threads = env::var(THREADS.0)
                 .ok()
                 .filter(|n| !n.is_empty())
@@ -314,8 +317,8 @@ fn chosen_folder() -> Option<PathBuf> {
 }
 
 /// The folder of what is kept of recordings of several programs: that of befit's own kernels.
-pub(crate) fn kept_folder() -> PathBuf {
-    chosen_folder().unwrap_or_else(|| checkout("target/befit-record/cache"))
+pub(crate) fn kept_folder() -> Result<PathBuf, LabError> {
+    chosen_folder().map_or_else(|| checkout("target/befit-record/cache"), Ok)
 }
 
 /// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.

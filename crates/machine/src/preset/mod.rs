@@ -11,7 +11,7 @@
 
 mod known;
 
-use std::path::Path;
+use std::{io, path::Path};
 
 use crate::{Machine, MachineError, synthetic};
 
@@ -103,6 +103,10 @@ impl Machine {
             Err(MachineError::Unknown { .. }) if path.is_file() || spec.ends_with(".xml") => {
                 xml(path)
             }
+            Err(MachineError::Unknown { .. }) if path.is_dir() => Err(MachineError::Read {
+                path: path.to_owned(),
+                source: io::ErrorKind::IsADirectory.into(),
+            }),
             Err(MachineError::Unknown { .. }) if synthetic::is_likely(spec) => spec.parse(),
             result => result,
         }

@@ -2,17 +2,22 @@
 
 use std::{
     env, fmt,
-    io::{self, Read},
+    io::{self, BufRead, BufReader, Read, Write},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
+    thread,
 };
 
 use serde_json::Value;
 
 use super::{
-    Tail,
+    end_with_us,
     overlay::{Overlay, Workspace},
 };
+
+/// Bytes of what a tool says that are kept at least, where it says more.
+const KEPT: usize = 64 * 1024;
 
 /// The flags that make LLVM call the recorder, and switch `befit` to the forms of `join`, `scope`
 /// and `spawn` that are recorded. All of them are stable in rustc.
@@ -64,8 +69,6 @@ pub struct Build {
     pub features: Option<String>,
     /// Settings for cargo, as `--config` takes them.
     pub config: Vec<String>,
-    /// Cargo's own output is not shown (it is kept for the error message).
-    pub quiet: bool,
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be
     /// run, not recorded.
     pub plain: bool,
@@ -90,7 +93,7 @@ pub enum BuildError {
     Cargo {
         /// Its exit status.
         status: ExitStatus,
-        /// The end of what it wrote to stderr, 4 KiB at most.
+        /// The end of what it wrote to stderr, 128 KiB at most.
         stderr: String,
     },
     /// The instrumented code misses the recorder.
@@ -118,12 +121,13 @@ pub enum BuildError {
 }
 
 impl Build {
-    /// Builds, and returns where the binary is. Takes as long as cargo does: seconds to minutes,
-    /// next to nothing when all is built.
+    /// Builds, and returns where the binary is. `said` gets the lines that cargo writes to stderr,
+    /// as they come. Takes as long as cargo does: seconds to minutes, next to nothing when all is
+    /// built.
     ///
     /// # Errors
     /// [`BuildError`], with cargo's own message where it is cargo's.
-    pub fn run(&self) -> Result<PathBuf, BuildError> {
+    pub fn run(&self, said: &(dyn Fn(&str) + Sync)) -> Result<PathBuf, BuildError> {
         let manifest = self.manifest_path.as_deref();
         let mut cargo =
             if self.plain { self.cargo("build", manifest) } else { self.instrumented(manifest)? };
@@ -140,7 +144,7 @@ impl Build {
             cargo.args(["--features", features]);
         }
         cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
-        let messages = output_of(cargo, self.quiet)?;
+        let messages = output_of(cargo, said)?;
         binary_in(&messages)
     }
 
@@ -219,7 +223,7 @@ impl Build {
     fn workspace(&self, manifest: Option<&Path>) -> Result<Workspace, BuildError> {
         let mut cargo = self.cargo("metadata", manifest);
         cargo.args(["--no-deps", "--format-version=1"]);
-        let output = output_of(cargo, true)?;
+        let output = output_of(cargo, &|_| {})?;
         Workspace::new(&output).map_err(|what| BuildError::Answer("cargo metadata", what))
     }
 
@@ -270,32 +274,55 @@ fn joined_flags(ours: &[&str], encoded: Option<String>, plain: Option<String>) -
         .join(SEPARATOR)
 }
 
+/// Looks whether the compiler instruments code: it may be another than LLVM's, or have been built
+/// without the passes.
+///
+/// # Errors
+/// When it cannot be started, or refuses the flags.
+pub fn instruments() -> Result<(), BuildError> {
+    const CODE: &str = "#[unsafe(no_mangle)] pub fn load(from: &u64) -> u64 { *from }";
+    let name = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let failed = |error| BuildError::Tool(name.to_string_lossy().into_owned(), error);
+    let mut rustc = Command::new(&name);
+    rustc.args(FLAGS).args(["--edition=2024", "--crate-type=lib", "--emit=asm", "-o", "-", "-"]);
+    rustc.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = rustc.spawn().map_err(failed)?;
+    // A compiler that does not read it says why on stderr.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(CODE.as_bytes()));
+    let output = child.wait_with_output().map_err(failed)?;
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if !output.status.success() {
+        return Err(BuildError::Cargo { status: output.status, stderr });
+    }
+    let instrumented = String::from_utf8_lossy(&output.stdout).contains("__sanitizer_cov_load8");
+    let what = "it puts no call before a load";
+    if instrumented { Ok(()) } else { Err(BuildError::Answer("rustc's output", what)) }
+}
+
 /// The name that rustc has for this machine.
 fn host_triple() -> Result<String, BuildError> {
     let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.arg("-vV");
-    let output = output_of(rustc, true)?;
+    let output = output_of(rustc, &|_| {})?;
     let host = output.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or(BuildError::Answer("rustc -vV", "it names no host"))
 }
 
-/// Runs a tool and returns its stdout.
-fn output_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
+/// Runs a tool and returns its stdout; `said` gets the lines of its stderr.
+fn output_of(mut command: Command, said: &(dyn Fn(&str) + Sync)) -> Result<String, BuildError> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let failed = |error| BuildError::Tool(tool.clone(), error);
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
-    let mut output = String::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_string(&mut output).map_err(failed)?;
-    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = end_with_us(&mut command).spawn().map_err(failed)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (output, stderr) = thread::scope(|scope| {
+        let stderr = scope.spawn(|| stderr.map_or_else(String::new, |from| follow(from, said)));
+        let mut output = String::new();
+        let read = stdout.map_or(Ok(0), |mut stdout| stdout.read_to_string(&mut output));
+        let stderr = stderr.join().unwrap_or_else(|panic| resume_unwind(panic));
+        read.map(|_| (output, stderr)).map_err(failed)
+    })?;
     let status = child.wait().map_err(failed)?;
-    let stderr = stderr.map_or_else(String::new, Tail::finish);
     if status.success() {
         Ok(output)
     } else if stderr.contains("__sanitizer_cov_") {
@@ -303,6 +330,23 @@ fn output_of(mut command: Command, quiet: bool) -> Result<String, BuildError> {
     } else {
         Err(BuildError::Cargo { status, stderr })
     }
+}
+
+/// Reads `from` to its end, a line at a time for `said`; returns the last lines, up to [`KEPT`]
+/// bytes.
+fn follow(from: impl Read, said: &dyn Fn(&str)) -> String {
+    let mut kept = String::new();
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        said(&line);
+        kept.push_str(&line);
+        kept.push('\n');
+        if kept.len() > 2 * KEPT {
+            let cut = kept.len() - KEPT;
+            let newline = kept.as_bytes()[cut..].iter().position(|byte| *byte == b'\n');
+            kept.drain(..newline.map_or(kept.len(), |newline| cut + newline + 1));
+        }
+    }
+    kept.trim_end().to_owned()
 }
 
 /// The one binary among cargo's messages, one JSON object a line.
@@ -340,6 +384,16 @@ mod tests {
     }
 
     #[test]
+    fn every_line_of_a_tool_is_told_and_the_last_are_kept_whole() {
+        let text: String = (0..30_000).map(|i| format!("line {i}\n")).collect();
+        let told = std::cell::Cell::new(0);
+        let kept = follow(text.as_bytes(), &|_| told.set(told.get() + 1));
+        assert_eq!(told.get(), 30_000);
+        assert!(kept.starts_with("line ") && kept.ends_with("line 29999"));
+        assert!((KEPT..2 * KEPT).contains(&(kept.len() + 20)), "{}", kept.len());
+    }
+
+    #[test]
     fn one_binary_is_found_among_cargos_messages() {
         let artifact = |name: &str, executable: Value| {
             let target = serde_json::json!({"name": name});
@@ -360,12 +414,8 @@ mod tests {
 
     #[test]
     fn a_folder_without_a_package_is_cargos_error() {
-        let build = Build {
-            manifest_path: Some("/nowhere/Cargo.toml".into()),
-            quiet: true,
-            ..Build::default()
-        };
-        let error = build.run().unwrap_err();
+        let build = Build { manifest_path: Some("/nowhere/Cargo.toml".into()), ..Build::default() };
+        let error = build.run(&|_| {}).unwrap_err();
         assert!(matches!(error, BuildError::Cargo { .. }), "{error}");
         assert!(error.to_string().contains("/nowhere/Cargo.toml"), "{error}");
     }

@@ -2,6 +2,7 @@
 //! Program of what it writes.
 
 mod build;
+mod child;
 mod overlay;
 mod reader;
 mod run;
@@ -14,7 +15,8 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-pub use build::{Build, BuildError};
+pub use build::{Build, BuildError, instruments};
+pub use child::end_with_us;
 pub use reader::StreamError;
 pub use run::{RecordError, RecordOptions, Recording, record};
 pub use timed::{Timed, time};

@@ -12,7 +12,7 @@ use rustix::{
     pipe::fcntl_setpipe_size,
 };
 
-use super::{StreamError, Tail, reader, source::Sources};
+use super::{StreamError, Tail, end_with_us, reader, source::Sources};
 
 /// Settings for recording a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ pub(super) fn run_reading<T>(
     // allocation: this makes one fcntl system call, and turns its error number into an io::Error,
     // which holds it in place.
     unsafe { command.pre_exec(keep_open) };
-    let mut child = command.spawn().map_err(start)?;
+    let mut child = end_with_us(&mut command).spawn().map_err(start)?;
     drop(command); // and with it our end of the pipe for writing, else the stream would never end
     let stderr = child.stderr.take().map(|said| Tail::follow(said, !quiet));
     let read = reader(from);

@@ -1,0 +1,72 @@
+//! Packs the sources that the command builds programs with, so that it works after its checkout has
+//! gone. The format is that of `befit_lab::carry`.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The packages of the kernels, of the library with its recorder, of its rayon-core, and of what
+/// draws pages, with all that they need of ours.
+const PACKED: [&str; 11] = [
+    "Cargo.lock",
+    "crates/catalog",
+    "crates/counters",
+    "crates/machine",
+    "crates/page",
+    "crates/program",
+    "crates/record",
+    "crates/runtime",
+    "crates/sched",
+    "kernels",
+    "compat",
+];
+
+/// The line of the workspace's manifest that names its members, and one for those that are packed.
+const MEMBERS: (&str, &str) =
+    (r#"members = ["crates/*", "kernels", "peers"]"#, r#"members = ["crates/*", "kernels"]"#);
+const DEFAULT: (&str, &str) =
+    (r#"default-members = ["crates/cli"]"#, r#"default-members = ["kernels"]"#);
+
+fn main() -> io::Result<()> {
+    let variable = |name| env::var_os(name).map(PathBuf::from).ok_or(io::ErrorKind::NotFound);
+    let here = variable("CARGO_MANIFEST_DIR")?;
+    let root = here.ancestors().nth(2).unwrap_or(&here);
+    let mut archive = Vec::new();
+    let manifest = root.join("Cargo.toml");
+    println!("cargo::rerun-if-changed={}", manifest.display());
+    // As a package on its own the command has no workspace around it, and carries nothing.
+    if let Ok(text) = fs::read_to_string(manifest) {
+        let text = [MEMBERS, DEFAULT].iter().try_fold(text, |text, (from, to)| {
+            let found = text.contains(from);
+            found.then(|| text.replace(from, to)).ok_or(io::Error::other(*from))
+        })?;
+        put(&mut archive, "Cargo.toml", text.as_bytes());
+        for path in PACKED {
+            println!("cargo::rerun-if-changed={}", root.join(path).display());
+            pack(&mut archive, root, Path::new(path))?;
+        }
+    }
+    fs::write(variable("OUT_DIR")?.join("sources"), archive)
+}
+
+/// Packs a file, or the files in a folder in the order of their names.
+fn pack(archive: &mut Vec<u8>, root: &Path, path: &Path) -> io::Result<()> {
+    let whole = root.join(path);
+    if !whole.is_dir() {
+        put(archive, &path.to_string_lossy(), &fs::read(whole)?);
+        return Ok(());
+    }
+    let mut names =
+        fs::read_dir(whole)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    names.retain(|name| name != "target");
+    names.iter().try_for_each(|name| pack(archive, root, &path.join(name)))
+}
+
+fn put(archive: &mut Vec<u8>, path: &str, content: &[u8]) {
+    for part in [path.as_bytes(), content] {
+        archive.extend((part.len() as u32).to_le_bytes());
+        archive.extend(part);
+    }
+}

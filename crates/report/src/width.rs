@@ -1,0 +1,64 @@
+//! How wide text may be, and text that is cut into lines of that width.
+
+/// How wide text may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Width(Option<usize>);
+
+impl Width {
+    /// As wide as it becomes: tables have all their columns.
+    pub const ANY: Self = Self(None);
+
+    /// At most so many columns of a terminal. Tables leave out what does not fit, and say so.
+    pub const fn columns(columns: usize) -> Self {
+        Self(Some(columns))
+    }
+
+    /// True if every line of `text` fits.
+    pub(crate) fn holds(self, text: &str) -> bool {
+        self.0.is_none_or(|most| text.lines().all(|line| line.chars().count() <= most))
+    }
+
+    /// `text` with lines that do not fit cut between words. Rows of tables, known by the gaps in
+    /// them, stay as they are.
+    pub(crate) fn wrap(self, text: &str) -> String {
+        let Some(most) = self.0 else { return text.to_owned() };
+        text.lines().map(|line| wrap(line, most) + "\n").collect()
+    }
+}
+
+fn wrap(line: &str, most: usize) -> String {
+    if line.chars().count() <= most || line.trim_start().contains("  ") || line.contains('─') {
+        return line.to_owned();
+    }
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let mut lines: Vec<String> = Vec::new();
+    for word in line.split_whitespace() {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= most => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_between_words_and_rows_of_tables_are_not() {
+        let text = "  one two three\na  row of a table\nshort\n";
+        let cut = "  one two\n  three\na  row of a table\nshort\n";
+        assert_eq!(Width::columns(10).wrap(text), cut);
+        assert_eq!(Width::ANY.wrap(text), text);
+    }
+
+    #[test]
+    fn width_is_counted_in_characters() {
+        assert!(Width::columns(2).holds("T₁\n∞") && !Width::columns(2).holds("abc"));
+        assert!(Width::ANY.holds(&"a".repeat(1000)));
+    }
+}
