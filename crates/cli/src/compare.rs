@@ -28,10 +28,10 @@ Examples:
   befit compare quicksort --bandwidth 25 --cores 4 --shrink 64
   befit compare --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
-Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± is \
-a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds run \
-at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most 2 \
-points wide. Times and counts are medians over the seeds. Recordings are kept under the target \
+Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± \
+is a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds \
+run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
+2 points wide. Times and counts are medians over the seeds. Recordings are kept under the target \
 folder (or in $BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]

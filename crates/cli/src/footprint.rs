@@ -24,8 +24,8 @@ Examples:
   befit footprint bst:lookups=random --machine xeon-7560 --level 2 --tasks 32 --html bst.html
   befit footprint --manifest-path ../mine/Cargo.toml --bin mine --format csv -- input.txt
 
-For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache right \
-after the first. docs/footprint.md explains the six numbers.";
+For each ordered pair of tasks that fork nothing: how the second finds the frames of a cache \
+right after the first. docs/footprint.md explains the six numbers.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

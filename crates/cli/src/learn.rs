@@ -19,9 +19,9 @@ Examples:
   befit learn rrm --n 1000000 -o rrm.sizes
   befit learn small.befit --with large.befit -o mine.sizes
 
-Recordings of inputs of different sizes tell how tasks grow with the input; of one recording that is \
-a guess. In place of a kernel a file that `befit record` wrote may stand: a name with a dot or a \
-slash.";
+Recordings of inputs of different sizes tell how tasks grow with the input; of one recording that \
+is a guess. In place of a kernel a file that `befit record` wrote may stand: a name with a dot or \
+a slash.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

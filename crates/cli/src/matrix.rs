@@ -22,8 +22,9 @@ Examples:
   befit matrix --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
 
 Each scheduler is compared with ws. Programs run at sizes below, at and above what the last-level \
-caches hold together, on models of the machines that are small enough to simulate (docs/matrix.md). \
-Results are kept with the recordings as they come: a matrix that was stopped goes on where it was.";
+caches hold together, on models of the machines that are small enough to simulate \
+(docs/matrix.md). Results are kept with the recordings as they come: a matrix that was stopped \
+goes on where it was.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

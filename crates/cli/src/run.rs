@@ -24,10 +24,10 @@ Examples:
   befit run rgm --machine 'pack:2 l3:1(size=1048576) core:1 l2:1(size=65536) pu:1' --pin never
   befit run --format json --output mine.json -- target/release/mine input.txt
 
-Each run is a process of its own; the schedulers take turns, and each is compared with the first of \
-the list. Figures are medians. A command of yours must use befit and leave the choice of the \
-scheduler to the environment (BEFIT_SCHEDULER), as pools do that are not told otherwise. docs/run.md \
-says what the columns mean.";
+Each run is a process of its own; the schedulers take turns, and each is compared with the first \
+of the list. Figures are medians. A command of yours must use befit and leave the choice of the \
+scheduler to the environment (BEFIT_SCHEDULER), as pools do that are not told otherwise. \
+docs/run.md says what the columns mean.";
 
 const USAGE: &str = "befit run [OPTIONS] KERNEL\n       befit run [OPTIONS] -- COMMAND [ARGS]...";
 
