@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{BUDGET, GivenSizes, Seeds, SimulationPlan};
+use befit_lab::{BUDGET, GivenSizes, Sampling, Seeds, SimulationPlan};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
 use befit_report::render;
@@ -118,6 +118,11 @@ struct PlanArgs {
     #[arg(long, value_name = "TOUCHES", value_parser = count::<NonZeroU64>)]
     #[arg(conflicts_with = "seeds")]
     budget: Option<NonZeroU64>,
+    /// Simulates the touches of one line in K only, another group of lines with each seed, and
+    /// prints intervals for the figures of all lines: a power of two, `off`, or `auto` for the
+    /// largest, up to 32, that leaves two million touches
+    #[arg(long, value_name = "K", default_value = "off")]
+    sample: Sampling,
     /// The share of the machines' memory bandwidth, by binding pages to as many of its memory
     /// controllers
     #[arg(long, value_name = "PERCENT", value_parser = whole::<u32>)]
@@ -160,6 +165,7 @@ impl PlanArgs {
             },
             options: options.0.options(),
             shrink,
+            sampling: self.sample,
         })
     }
 }

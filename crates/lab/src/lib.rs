@@ -7,7 +7,7 @@
 //! ```
 //!
 //! ```no_run
-//! use befit_lab::{KernelSource, Seeds, Silent, SimulationPlan, Source, record};
+//! use befit_lab::{KernelSource, Sampling, Seeds, Silent, SimulationPlan, Source, record};
 //!
 //! let source = Source::Kernel(KernelSource { n: Some(1_000_000), ..KernelSource::new("rrm") });
 //! let program = record(&source, false, &Silent)?;
@@ -17,6 +17,7 @@
 //!     seeds: Seeds::default(),
 //!     options: befit_sched::Options::default(),
 //!     shrink: 1,
+//!     sampling: Sampling::Off,
 //! };
 //! for summary in plan.simulate(&program, &Silent)? {
 //!     println!("{}: {} cycles", summary.scheduler, summary.time.median.0);
@@ -45,6 +46,7 @@ mod parallel;
 mod progress;
 mod recording;
 pub mod reproduce;
+mod sampling;
 mod seeds;
 mod simulate;
 mod sizes;
@@ -74,12 +76,14 @@ pub use recording::{
     KernelSource, Source, kernels, learning_n, record, record_all_lines, record_uncalibrated,
     usual_shrink, verified_n,
 };
+pub use sampling::Sampling;
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
 pub use sizes::{Befitting, Errors, LearnedSite, LearnedSizes, Sizes, TaskSize};
 pub use sources::carry;
 pub use summary::{
-    CacheUse, Interval, LevelSummary, NARROW, Run, Seconds, Spread, Summary, WorkerTime,
+    CacheUse, Estimate, Interval, LevelSummary, NARROW, Run, Sampled, Seconds, Spread, Summary,
+    WorkerTime,
 };
 pub use verify::{
     Contradiction, LearntWork, Millis, Suspect, Verdict, Verified, VerifyMachine, VerifyPlan,

@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 
 use befit_machine::Machine;
-use befit_program::Program;
+use befit_program::{LineGroups, Program};
 use befit_sched::{Options, SchedulerKind};
 use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
-    Interval, LabError, Progress, Seeds, Summary,
+    Interval, LabError, Progress, Sampling, Seeds, Summary,
     parallel::{self, threads},
+    sampling::Samples,
     seeds,
 };
 
@@ -27,13 +28,29 @@ pub struct SimulationPlan {
     /// How many times smaller the model is than what it stands for: the machine's prices of
     /// scheduling are divided by it ([`Costs::shrunk`]).
     pub shrink: u32,
+    /// Whether all lines of a program are simulated.
+    pub sampling: Sampling,
 }
 
-/// A machine, and the bounds of the program on it.
-type Bounded<'a> = (&'a Machine, Bounds);
+/// A machine, and what goes with it for one program.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    machine: &'a Machine,
+    /// The program's bounds on it.
+    bounds: Bounds,
+    /// The groups of lines of which a simulation takes one; without any it takes all lines.
+    groups: Option<LineGroups>,
+}
+
+impl Place<'_> {
+    /// The number of lines of which one is simulated.
+    fn one_in(&self) -> u64 {
+        self.groups.map_or(1, |groups| u64::from(groups.count()))
+    }
+}
 
 /// One simulation.
-type Simulation<'a> = (Bounded<'a>, Settings);
+type Simulation<'a> = (Place<'a>, Settings);
 
 impl SimulationPlan {
     /// Simulates `program` as planned, on as many threads as this process may use cores. The
@@ -63,7 +80,7 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        let machines = self.bounded(program);
+        let machines = self.places(program)?;
         let experiments = machines.len() * self.schedulers.len();
         let mut outcomes: Vec<Vec<Outcome>> = (0..experiments).map(|_| Vec::new()).collect();
         let mut seeds = vec![self.seeds.first(); experiments];
@@ -78,9 +95,9 @@ impl SimulationPlan {
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
             }
-            seeds = self.more_seeds(program, &outcomes, progress);
+            seeds = self.more_seeds(program, &machines, &outcomes, progress);
         }
-        Ok(self.summaries(program, &outcomes))
+        Ok(self.summaries(program, &machines, &outcomes))
     }
 
     /// What `take` takes of each outcome, in the order of [`Self::simulate`], the seeds of one
@@ -93,20 +110,24 @@ impl SimulationPlan {
     ) -> Result<Vec<R>, LabError> {
         let experiments = self.machines.len() * self.schedulers.len();
         let seeds = vec![self.seeds.first(); experiments];
-        let machines = self.bounded(program);
+        let machines = self.places(program)?;
         let simulations = self.simulations(&machines, &vec![0; experiments], &seeds);
         run(threads(), program, progress, &simulations, take)
     }
 
-    fn bounded(&self, program: &Program) -> Vec<Bounded<'_>> {
-        self.machines.iter().map(|machine| (machine, Bounds::of(program, machine))).collect()
+    fn places(&self, program: &Program) -> Result<Vec<Place<'_>>, LabError> {
+        let place = |machine| {
+            let groups = self.sampling.groups(program, machine)?;
+            Ok(Place { machine, bounds: Bounds::of(program, machine), groups })
+        };
+        self.machines.iter().map(place).collect()
     }
 
     /// Every experiment's simulations with the seeds after the first `done` up to `seeds`, those of
     /// one experiment together.
     fn simulations<'a>(
         &self,
-        machines: &[Bounded<'a>],
+        machines: &[Place<'a>],
         done: &[u32],
         seeds: &[u32],
     ) -> Vec<Simulation<'a>> {
@@ -117,7 +138,7 @@ impl SimulationPlan {
         let ranges =
             done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
         let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
-            let costs = self.costs_on(machine.0);
+            let costs = self.costs_on(machine.machine);
             seeds.map(move |seed| (machine, Settings { scheduler, options, seed, costs }))
         });
         each.collect()
@@ -128,6 +149,7 @@ impl SimulationPlan {
     fn more_seeds(
         &self,
         program: &Program,
+        machines: &[Place<'_>],
         outcomes: &[Vec<Outcome>],
         progress: &dyn Progress,
     ) -> Vec<u32> {
@@ -139,7 +161,8 @@ impl SimulationPlan {
         let needs: Vec<_> = so_far.iter().zip(&intervals).map(|(n, i)| (*n, is_wide(i))).collect();
         let next: Vec<_> =
             needs.chunks(self.schedulers.len().max(1)).flat_map(seeds::next).collect();
-        let each = program.total_touches().max(1);
+        let one_in = machines.iter().map(Place::one_in).min().unwrap_or(1);
+        let each = (program.total_touches() / one_in).max(1);
         let spent = each * so_far.iter().map(|seeds| u64::from(*seeds)).sum::<u64>();
         let given = seeds::within(&so_far, next.clone(), budget.saturating_sub(spent) / each);
         if given == so_far && next != so_far {
@@ -152,12 +175,18 @@ impl SimulationPlan {
         given
     }
 
-    fn summaries(&self, program: &Program, outcomes: &[Vec<Outcome>]) -> Vec<Summary> {
-        let of = |machine: &Machine, outcomes: &[Vec<Outcome>]| -> Vec<Summary> {
+    fn summaries(
+        &self,
+        program: &Program,
+        machines: &[Place<'_>],
+        outcomes: &[Vec<Outcome>],
+    ) -> Vec<Summary> {
+        let of = |place: &Place<'_>, outcomes: &[Vec<Outcome>]| -> Vec<Summary> {
+            let (machine, one_in) = (place.machine, place.groups.map(LineGroups::count));
             let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
                 let (options, costs) = (self.options, self.costs_on(machine));
                 let settings = Settings { scheduler: *scheduler, options, seed: 1, costs };
-                Summary::of(program, machine, &settings, outcomes)
+                Summary::of(program, machine, &settings, one_in, outcomes)
             });
             let mut all: Vec<_> = each.collect();
             let Some(first) = all.first().cloned() else { return all };
@@ -167,8 +196,8 @@ impl SimulationPlan {
             }
             all
         };
-        let of_each = self.machines.iter().zip(outcomes.chunks(self.schedulers.len().max(1)));
-        of_each.flat_map(|(machine, outcomes)| of(machine, outcomes)).collect()
+        let of_each = machines.iter().zip(outcomes.chunks(self.schedulers.len().max(1)));
+        of_each.flat_map(|(place, outcomes)| of(place, outcomes)).collect()
     }
 }
 
@@ -190,20 +219,29 @@ fn run<R: Send>(
     take: impl Fn(&Settings, Outcome) -> R + Sync,
 ) -> Result<Vec<R>, LabError> {
     let mut machines: Vec<_> =
-        simulations.iter().map(|((machine, _), _)| &machine.name[..]).collect();
+        simulations.iter().map(|(place, _)| &place.machine.name[..]).collect();
     machines.dedup();
     let machines = match &machines[..] {
         [machine] => (*machine).to_owned(),
         machines => format!("{} machines", machines.len()),
     };
     let title = format!("{} on {machines}", program.meta().name);
-    let touches = program.total_touches() * simulations.len() as u64;
+    let samples = Samples::of(program, simulations.iter().map(|(p, s)| (p.groups, s.seed)));
+    let all = program.total_touches();
+    let touches_of = |(place, settings): &Simulation<'_>| {
+        let sample = samples.get(place.groups, settings.seed);
+        sample.map_or(all, |sample| sample.total_touches(program))
+    };
+    let touches = simulations.iter().map(touches_of).sum();
     progress.simulating(&title, simulations.len(), touches);
     // A touch costs about as much on every machine with as many levels to look into.
-    let weight = |((machine, _), _): &Simulation<'_>| machine.levels().len() as u64;
-    let run = |((machine, bounds), settings): &Simulation<'_>| {
+    let weight =
+        |(place, _): &Simulation<'_>| all / place.one_in() * place.machine.levels().len() as u64;
+    let run = |(place, settings): &Simulation<'_>| {
+        let Place { machine, bounds, groups } = place;
+        let sample = samples.get(*groups, settings.seed);
         let advance = |touches| progress.advance(touches);
-        let outcome = befit_sim::run_within(program, machine, settings, *bounds, &advance);
+        let outcome = befit_sim::run_within(program, sample, machine, settings, *bounds, &advance);
         let outcome = outcome.map_err(|why| {
             let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
             LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
@@ -235,6 +273,7 @@ mod tests {
             seeds: Seeds::Fixed(NonZeroU32::new(seeds).unwrap()),
             options: Options::default(),
             shrink: 1,
+            sampling: Sampling::Off,
         }
     }
 

@@ -143,7 +143,12 @@ impl Program {
 
     /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
     pub fn touches(&self, strand: StrandId) -> Touches<'_> {
-        let (blob, touches) = self.blobs.get(self.strands[strand.0 as usize].blob);
+        self.touches_of_blob(self.strands[strand.0 as usize].blob)
+    }
+
+    /// The touches of the strands that share a blob.
+    pub(crate) fn touches_of_blob(&self, blob: u32) -> Touches<'_> {
+        let (blob, touches) = self.blobs.get(blob);
         Touches::new(blob, touches, &self.spans)
     }
 

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use befit_lab::{Interval, SizesFrom, Spread, Summary};
+use befit_lab::{Estimate, Interval, Sampled, SizesFrom, Spread, Summary};
 use befit_machine::Lines;
 
 use crate::{
@@ -53,6 +53,13 @@ fn block(block: &[Summary], width: Width) -> String {
     let _ = writeln!(text, "{}", seeds(block));
     if let Some(sizes) = sizes(first) {
         let _ = writeln!(text, "{sizes}");
+    }
+    if let Some(Sampled { one_in, .. }) = first.sampled {
+        let _ = writeln!(
+            text,
+            "one line in {one_in} was simulated, others with each seed; figures of all lines are \
+             within their own ±"
+        );
     }
     let _ = writeln!(text, "\n{}", time(block, width));
     if first.levels.len() > 1 {
@@ -124,7 +131,9 @@ fn time(block: &[Summary], width: Width) -> String {
     let first = &block[0];
     let mut columns = rows(block);
     let scale = Scale::millions(block.iter().map(|s| s.time.median.0));
-    columns.add("time,\nM cycles", |s| scale.show(s.time.median.0));
+    columns.add("time,\nM cycles", |s| {
+        with_give(scale.show(s.time.median.0), s.sampled.as_ref().and_then(|s| s.time))
+    });
     versus(&mut columns, |s| s.time.median.0, |s| s.ratio);
     columns.add("running\nstrands", |s| percent(s.shares().active));
     columns.add("in the\npolicy", |s| {
@@ -153,7 +162,9 @@ fn inner_misses(block: &[Summary], width: Width) -> String {
     let scale = misses_scale(block);
     for i in 0..first.levels.len() - 1 {
         let of = |s: &Summary| s.levels[i].misses;
-        columns.lines(&format!("{}\nmisses, M", first.levels[i].level), scale, of);
+        let level = first.levels[i].level;
+        let estimate = |s: &Sampled| s.misses.get(&level).copied().flatten();
+        columns.sampled_lines(&format!("{level}\nmisses, M"), scale, of, estimate);
         if block.len() > 1 {
             columns.versus(first.scheduler, |s| of(s).median.0);
         }
@@ -167,9 +178,15 @@ fn last_level_misses(block: &[Summary], width: Width) -> String {
     let level = last.level;
     let mut columns = rows(block);
     let scale = misses_scale(block);
-    columns.lines(&format!("{level}\nmisses, M"), scale, |s| s.last_level_misses);
+    columns.sampled_lines(
+        &format!("{level}\nmisses, M"),
+        scale,
+        |s| s.last_level_misses,
+        |s| s.last_level_misses,
+    );
     versus(&mut columns, |s| s.last_level_misses.median.0, |s| s.misses_ratio);
-    columns.lines("of them from\nmemory", scale, |s| s.memory_reads);
+    let from_memory = "of them from\nmemory";
+    columns.sampled_lines(from_memory, scale, |s| s.memory_reads, |s| s.memory_reads);
     // Told apart only where there are both.
     let any = |of: fn(&Summary) -> Spread<Lines>| block.iter().any(|s| of(s).max.0 > 0);
     if any(|s| s.near_hits) && any(|s| s.far_hits) {
@@ -181,7 +198,8 @@ fn last_level_misses(block: &[Summary], width: Width) -> String {
     if block.iter().any(|s| s.sibling_hits.max.0 > 0) {
         columns.lines("not counted:\nfrom siblings", scale, |s| s.sibling_hits);
     }
-    columns.lines("memory\nwrites, M", scale, |s| s.memory_writes);
+    let writes = "memory\nwrites, M";
+    columns.sampled_lines(writes, scale, |s| s.memory_writes, |s| s.memory_writes);
     columns.narrow(width)
 }
 
@@ -206,7 +224,28 @@ fn versus(
     }
 }
 
+/// A figure of a sampled simulation with the half of its interval: `122.8 ±0.6%`.
+fn with_give(figure: String, estimate: Option<Estimate>) -> String {
+    match estimate {
+        Some(estimate) => format!("{figure} ±{}", percent(estimate.half())),
+        None => figure,
+    }
+}
+
 impl Columns<'_, Summary> {
+    /// As [`Self::lines`], with intervals where not all lines were simulated.
+    fn sampled_lines(
+        &mut self,
+        title: &str,
+        scale: Scale,
+        of: impl Fn(&Summary) -> Spread<Lines>,
+        estimate: impl Fn(&Sampled) -> Option<Estimate>,
+    ) {
+        self.add(title, |s| {
+            with_give(scale.show(of(s).median.0), s.sampled.as_ref().and_then(&estimate))
+        });
+    }
+
     /// A column of medians in millions of lines.
     fn lines(&mut self, title: &str, scale: Scale, of: impl Fn(&Summary) -> Spread<Lines>) {
         self.add(title, |s| scale.show(of(s).median.0));

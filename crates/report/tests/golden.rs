@@ -59,6 +59,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
             .map(|p| (p, spread(if space_bounded && p != Some(Level(1)) { 200 } else { 0 })))
             .collect(),
         caches: Vec::new(),
+        sampled: None,
         runs: Vec::new(),
         sizes: SizesFrom::Declared,
         tasks: 98_765,

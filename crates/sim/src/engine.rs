@@ -6,7 +6,7 @@ use std::{
 };
 
 use befit_machine::{ClusterId, Cycles, Lines, Machine, WorkerId};
-use befit_program::{Program, TaskId};
+use befit_program::{Program, Sample, TaskId};
 use befit_sched::{
     Ask, Breakdown, Capabilities, Policy, Ready, Scheduler, Stage, forks::ForkThresholds,
 };
@@ -18,6 +18,7 @@ use crate::{
     env::{Prices, SimEnv},
     execution::{Execution, Hardware},
     occupancy::Claims,
+    sampled::scale,
     tasks::Tasks,
 };
 
@@ -70,6 +71,9 @@ impl Jobs {
 /// A simulation under way.
 pub(crate) struct Engine<'a> {
     pub(crate) program: &'a Program,
+    pub(crate) sample: Option<&'a Sample>,
+    /// As [`SLICE`], of what a sample stands for.
+    slice: Ticks,
     pub(crate) machine: &'a Machine,
     pub(crate) scheduler: Box<dyn Scheduler<TaskId>>,
     pub(crate) capabilities: Capabilities,
@@ -103,6 +107,7 @@ pub(crate) struct Engine<'a> {
 impl<'a> Engine<'a> {
     pub(crate) fn new(
         program: &'a Program,
+        sample: Option<&'a Sample>,
         machine: &'a Machine,
         settings: &Settings<impl Policy>,
         progress: &'a dyn Fn(u64),
@@ -128,6 +133,8 @@ impl<'a> Engine<'a> {
             capabilities,
             thresholds: thresholds.collect(),
             program,
+            sample,
+            slice: Ticks(SLICE.0 * scale(sample)),
             machine,
             claims: Claims::new(machine, &*scheduler),
             scheduler,
@@ -137,7 +144,7 @@ impl<'a> Engine<'a> {
             jobs: Jobs::default(),
             idle: machine.workers().len(),
             workers: workers.collect(),
-            hardware: Hardware::new(program, machine, seeds.u64(..))?,
+            hardware: Hardware::new(program, sample, machine, seeds.u64(..))?,
             prices: Prices::new(machine, settings.costs),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
@@ -185,11 +192,12 @@ impl<'a> Engine<'a> {
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
     fn slice(&mut self, w: WorkerId) {
         while self.workers[w.index()].entry.is_some() && !self.ended {
-            let next = self.queue.peek().map_or(Ticks(u64::MAX - 2 * SLICE.0), |next| next.0.0);
+            let next =
+                self.queue.peek().map_or(Ticks(u64::MAX - 2 * self.slice.0), |next| next.0.0);
             let worker = &mut self.workers[w.index()];
             if let Some(strand) = &mut worker.strand {
                 let (clock, strand_ended, made) =
-                    strand.run(&mut self.hardware, w, worker.clock, next + SLICE);
+                    strand.run(&mut self.hardware, w, worker.clock, next + self.slice);
                 worker.spent.active += clock.since(worker.clock);
                 worker.clock = clock;
                 self.unreported += made;
@@ -274,7 +282,7 @@ impl<'a> Engine<'a> {
         worker.spent.get += worker.clock.since(start);
         self.ready -= 1;
         self.idle -= 1;
-        self.hardware.enter(w);
+        self.hardware.enter(w, worker.clock);
         assert!(
             self.machine.cluster(notes.anchor).has(w),
             "anchored property: {} gave task {job:?} of cluster {:?} to worker {w:?}",
@@ -366,6 +374,8 @@ impl<'a> Engine<'a> {
 
     fn outcome(self) -> Outcome {
         let (caches, time, steals) = (&self.hardware.caches, self.last_end, self.prices.steals);
+        let each = scale(self.sample);
+        let whole = |lines: Lines| Lines(lines.0 * each);
         let levels = self.machine.levels().into_iter().map(|level| {
             let none = Lines(0);
             let mut sum =
@@ -373,9 +383,9 @@ impl<'a> Engine<'a> {
             for (i, cluster) in (0..).zip(self.machine.clusters()) {
                 if cluster.cache.is_some_and(|c| c.level == level) {
                     let counts = caches.counts(ClusterId(i));
-                    sum.accesses += counts.accesses;
-                    sum.misses += counts.misses;
-                    sum.coherence_misses += counts.coherence_misses;
+                    sum.accesses += whole(counts.accesses);
+                    sum.misses += whole(counts.misses);
+                    sum.coherence_misses += whole(counts.coherence_misses);
                 }
             }
             sum
@@ -391,11 +401,11 @@ impl<'a> Engine<'a> {
             work: Cycles(0),
             span: Cycles(0),
             levels: levels.collect(),
-            memory_reads: self.hardware.memory_reads(),
-            memory_writes: caches.memory_writes(),
-            remote_hits: self.hardware.remote_hits(),
-            far_hits: self.hardware.far_hits(),
-            sibling_hits: caches.sibling_hits(),
+            memory_reads: whole(self.hardware.memory_reads()),
+            memory_writes: whole(caches.memory_writes()),
+            remote_hits: whole(self.hardware.remote_hits()),
+            far_hits: whole(self.hardware.far_hits()),
+            sibling_hits: whole(caches.sibling_hits()),
             workers: workers.collect(),
             steals: steals.near + steals.far,
             near_steals: steals.near,

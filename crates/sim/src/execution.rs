@@ -2,7 +2,7 @@
 
 use befit_cache::{Found, Hierarchy, LineAccess, PrefetchPlan};
 use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
-use befit_program::{Program, StrandId, Touch, Touches};
+use befit_program::{KeptTouch, Program, Sample, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
 
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     clock::Ticks,
     latency, line_size,
     memory::Memory,
+    sampled::{self, scale},
     waits::{InFlight, Now, Waits},
     work,
 };
@@ -58,8 +59,10 @@ pub(crate) struct Hardware {
     /// Lines of shared data; the workers' stacks lie above.
     shared_lines: u32,
     stack_lines: u32,
-    /// Recorded lines per line of this machine, as a power of two.
+    /// Lines of the touches per line of this machine, as a power of two.
     coarser: u32,
+    /// Lines of the program that one of these stands for.
+    each: u64,
     /// Per worker: its core, and its slowness against the fastest core.
     cores: Vec<(u32, f64)>,
     /// Per core: workers that run a strand; they share its issue slots.
@@ -71,11 +74,26 @@ pub(crate) struct Hardware {
 }
 
 impl Hardware {
-    pub(crate) fn new(program: &Program, machine: &Machine, seed: u64) -> Result<Self, SimError> {
+    pub(crate) fn new(
+        program: &Program,
+        sample: Option<&Sample>,
+        machine: &Machine,
+        seed: u64,
+    ) -> Result<Self, SimError> {
         let (line, coarser) =
             line_size(machine, program.meta().line_size).map_err(SimError::Machine)?;
-        let shared_lines = (program.lines() >> coarser) + 1;
-        let stack_lines = (program.stack_lines() >> coarser) + 1;
+        let each = scale(sample);
+        let (shared_lines, stack_lines, coarser) = match sample {
+            Some(sample) if sample.coarser() != coarser => {
+                return Err(SimError::Machine("the sample is of lines of another length".into()));
+            }
+            // Its lines are the machine's.
+            Some(sample) => (sample.lines() + 1, sample.stack_lines() + 1, 0),
+            None => {
+                let count = |lines: u32| (lines >> coarser) + 1;
+                (count(program.lines()), count(program.stack_lines()), coarser)
+            }
+        };
         let workers = machine.workers().len() as u32;
         let stacks = stack_lines.checked_mul(workers);
         let lines =
@@ -86,16 +104,15 @@ impl Hardware {
             })?;
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
-        let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden));
+        let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
         let fault = Ticks::fractional(faults * machine.prices.fault);
         let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
         Ok(Self {
-            caches: Hierarchy::new(machine, lines, seed)
-                .map_err(|e| SimError::Machine(e.to_string()))?,
-            memory: Memory::new(machine, line, lines)?,
+            caches: sampled::caches(sample, machine, lines, seed)?,
+            memory: Memory::new(machine, line, lines, each)?,
             reach: (0..machine.clusters().len() as u32)
                 .map(|c| beyond(latency(machine, ClusterId(c))))
                 .collect(),
@@ -108,19 +125,21 @@ impl Hardware {
             touched: if fault == Ticks::default() {
                 Vec::new()
             } else {
-                vec![0; (shared_lines / PAGE_LINES / 64) as usize + 1]
+                vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
             },
             flight: InFlight::new(
-                machine.memory.window,
+                u64::from(machine.memory.window) * each,
                 machine.memory.parallelism,
                 machine.memory.streams(),
                 OPERATION,
+                each,
             ),
             waits: vec![Default::default(); workers as usize],
             cycles_per_operation: work::cycles_per_operation(program, machine),
             shared_lines,
             stack_lines,
             coarser,
+            each,
             cores,
             busy: vec![0; core_count],
             private: machine
@@ -138,15 +157,17 @@ impl Hardware {
         if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
     }
 
-    pub(crate) fn enter(&mut self, worker: WorkerId) {
+    /// Worker `worker` begins to run strands at `now`.
+    pub(crate) fn enter(&mut self, worker: WorkerId, now: Ticks) {
         self.busy[self.cores[worker.index()].0 as usize] += 1;
+        self.waits[worker.index()].0.come_back(now);
     }
 
     /// Worker `worker` stops running strands at `now`. Returns how long it waits for what is in
     /// flight.
     pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
-        self.waits[worker.index()].0.all(now)
+        self.waits[worker.index()].0.all(self.flight, now)
     }
 
     /// Counts a line that did not come from a private cache.
@@ -154,17 +175,18 @@ impl Hardware {
         let counts = &mut self.counts[worker.index()];
         match found {
             Found::Own(cluster) if self.private[cluster.index()] => {}
-            Found::Own(_) | Found::Sibling(_) => counts.private_misses += 1,
+            Found::Own(_) | Found::Sibling(_) => counts.private_misses += self.each,
             Found::Remote { .. } | Found::Memory => {
-                counts.private_misses += 1;
-                counts.llc_misses += 1;
+                counts.private_misses += self.each;
+                counts.llc_misses += self.each;
             }
         }
     }
 
     /// What it costs that `line`, of this machine, comes from memory for the first time.
     fn first_touch(&mut self, line: u32) -> Ticks {
-        let page = (line << self.coarser) / PAGE_LINES;
+        let recorded = u64::from(line << self.coarser) * self.each;
+        let page = recorded / u64::from(PAGE_LINES);
         match self.touched.get_mut(page as usize / 64) {
             Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
                 *pages |= 1 << (page % 64);
@@ -242,10 +264,30 @@ pub(crate) fn operations_time(program: &Program, strand: StrandId, cycles: f64) 
     Ticks((stride as f64 * ticks) as u64 * cost.touches + (rest as f64 * ticks) as u64)
 }
 
+/// The touches of a strand that are still to be made.
+#[derive(Debug)]
+enum Source<'a> {
+    Recorded(Box<Touches<'a>>),
+    Kept(std::slice::Iter<'a, KeptTouch>),
+}
+
+impl Source<'_> {
+    fn next_batch(&mut self, out: &mut [Touch]) -> usize {
+        match self {
+            Self::Recorded(touches) => touches.next_batch(out),
+            Self::Kept(touches) => {
+                let count = out.len().min(touches.len());
+                out.iter_mut().zip(touches).for_each(|(out, kept)| *out = kept.touch());
+                count
+            }
+        }
+    }
+}
+
 /// A strand that a worker runs.
 #[derive(Debug)]
 pub(crate) struct Execution<'a> {
-    touches: Touches<'a>,
+    touches: Source<'a>,
     /// Touches decoded ahead; from `at` on they are still to be made.
     ahead: [Touch; AHEAD],
     /// Their plans.
@@ -262,17 +304,26 @@ pub(crate) struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    pub(crate) fn new(program: &'a Program, strand: StrandId) -> Self {
+    /// Of a sampled program, all of the strand's operations are spread over the touches that the
+    /// sample has of it.
+    pub(crate) fn new(program: &'a Program, sample: Option<&'a Sample>, strand: StrandId) -> Self {
         let cost = program.work(strand);
         let operations = cost.operations();
         let left = operations * OPERATION;
+        let (touches, count) = match sample {
+            None => (Source::Recorded(Box::new(program.touches(strand))), cost.touches),
+            Some(sample) => {
+                let kept = sample.touches(program, strand);
+                (Source::Kept(kept.iter()), kept.len() as u64)
+            }
+        };
         Self {
-            touches: program.touches(strand),
+            touches,
             ahead: [NO_TOUCH; AHEAD],
             plans: [PrefetchPlan::default(); AHEAD],
             at: 0,
             filled: 0,
-            stride: left.checked_div(cost.touches).unwrap_or(0),
+            stride: left.checked_div(count).unwrap_or(0),
             left,
             operations,
             class: work::class(program, strand),

@@ -19,7 +19,8 @@ impl Engine<'_> {
         let Some(mut entry) = self.workers[w.index()].entry.take() else { return };
         match self.tasks.step(entry.current) {
             Step::Run(strand) => {
-                self.workers[w.index()].strand = Some(Execution::new(self.program, strand));
+                self.workers[w.index()].strand =
+                    Some(Execution::new(self.program, self.sample, strand));
                 self.workers[w.index()].entry = Some(entry);
             }
             Step::Forked => {

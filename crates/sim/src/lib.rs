@@ -23,6 +23,7 @@ mod forks;
 mod memory;
 mod occupancy;
 mod outcome;
+pub mod sampled;
 mod settings;
 mod tasks;
 #[cfg(test)]
@@ -36,7 +37,7 @@ pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 
 use befit_machine::{Bytes, ClusterId, Machine};
-use befit_program::Program;
+use befit_program::{Program, Sample};
 use befit_sched::Policy;
 
 /// Runs `program` on `machine` as `settings` say. From time to time `progress` is called with the
@@ -58,25 +59,27 @@ pub fn run(
     settings: &Settings<impl Policy>,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
-    run_within(program, machine, settings, Bounds::of(program, machine), progress)
+    run_within(program, None, machine, settings, Bounds::of(program, machine), progress)
 }
 
 /// As [`run`], with the bounds of `program` on `machine` found before: they are the same for all
-/// settings.
+/// settings. Given a `sample` of the program, only its lines go through the caches, as
+/// [`sampled`] says, and counts and times are estimates of the whole program's.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`]; and where the machine cannot be sampled so ([`sampled::groups`]).
 ///
 /// # Panics
 /// As [`run`].
 pub fn run_within(
     program: &Program,
+    sample: Option<&Sample>,
     machine: &Machine,
     settings: &Settings<impl Policy>,
     bounds: Bounds,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
-    let mut outcome = engine::Engine::new(program, machine, settings, progress)?.run()?;
+    let mut outcome = engine::Engine::new(program, sample, machine, settings, progress)?.run()?;
     (outcome.work, outcome.span) = (bounds.work, bounds.span);
     bounds.check(&outcome, machine.workers().len())?;
     Ok(outcome)

@@ -30,6 +30,8 @@ pub(crate) struct Memory {
     /// Per worker: its package and its last-level cache.
     workers: Vec<(u32, Option<u32>)>,
     lines_per_page: u32,
+    /// Lines of the program that one of these stands for.
+    each: u64,
     placement: Placement,
     /// First touch: each page's controller, once touched.
     home: Vec<u8>,
@@ -66,7 +68,14 @@ fn pass(wire: &mut Option<Wire>, now: Ticks) -> Ticks {
 }
 
 impl Memory {
-    pub(crate) fn new(machine: &Machine, line: u64, lines: u32) -> Result<Self, SimError> {
+    /// Wires and places for `lines` lines of `line` bytes. Each stands for `each` of the program's
+    /// ([`crate::sampled`]): it takes as many times longer to pass.
+    pub(crate) fn new(
+        machine: &Machine,
+        line: u64,
+        lines: u32,
+        each: u64,
+    ) -> Result<Self, SimError> {
         let memory = &machine.memory;
         let count = match memory.placement {
             Placement::Bound(k) => k.min(memory.controllers),
@@ -81,7 +90,7 @@ impl Memory {
                 memory.bandwidth
             )));
         }
-        let wire = |width: f64| Wire::new(line, width);
+        let wire = |width: f64| Wire::new(line, width, each);
         let packages = machine.workers().iter().map(|w| w.package + 1).max().unwrap_or(1);
         let clusters = &machine.cluster(ClusterId::ROOT).children;
         let links = clusters.iter().zip(machine.packages()).map(|(cluster, package)| {
@@ -122,9 +131,10 @@ impl Memory {
                 .collect(),
             link_of,
             lines_per_page,
+            each,
             placement: memory.placement,
             home: if first_touch {
-                vec![UNPLACED; (lines / lines_per_page) as usize + 1]
+                vec![UNPLACED; (u64::from(lines) * each) as usize / lines_per_page as usize + 1]
             } else {
                 Vec::new()
             },
@@ -205,7 +215,7 @@ impl Memory {
     }
 
     fn controller(&mut self, worker: WorkerId, line: u32) -> usize {
-        let page = line / self.lines_per_page;
+        let page = u64::from(line) * self.each / u64::from(self.lines_per_page);
         match self.placement {
             Placement::Interleaved | Placement::Bound(_) => page as usize % self.controllers.len(),
             Placement::FirstTouch => {

@@ -23,16 +23,19 @@ pub(crate) struct InFlight {
     misses: u32,
     /// The share of a latency after which the next line of a stream comes: 1 / lines in flight.
     stream: f64,
+    /// Lines that one stands for ([`crate::sampled`]).
+    each: u64,
 }
 
 impl InFlight {
     /// A window of `operations` and up to `misses` misses, for positions of `unit` an operation;
     /// `streams` lines of a streaming run.
-    pub(crate) fn new(operations: u32, misses: f64, streams: f64, unit: u64) -> Self {
+    pub(crate) fn new(operations: u64, misses: f64, streams: f64, unit: u64, each: u64) -> Self {
         Self {
-            window: u64::from(operations) * unit,
+            window: operations * unit,
             misses: (misses as u32).max(1),
             stream: 1.0 / streams.max(1.0),
+            each,
         }
     }
 
@@ -42,6 +45,7 @@ impl InFlight {
             window: self.window / u64::from(sharers),
             misses: (self.misses / sharers).max(1),
             stream: (self.stream * f64::from(sharers)).min(1.0),
+            each: self.each,
         }
     }
 }
@@ -68,6 +72,10 @@ pub(crate) struct Waits {
     until: Ticks,
     /// How many more may join them.
     room: u32,
+    /// The time that the operations up to the window's end take from its beginning.
+    covered: Ticks,
+    /// When the core left what it ran.
+    left: Ticks,
     /// When the line that was streamed in last was there.
     streamed: Ticks,
 }
@@ -106,7 +114,8 @@ impl Waits {
                 end: now.position + flight.window,
                 until: now.clock + wait + latency,
                 room: flight.misses - 1,
-                streamed: self.streamed,
+                covered: now.clock + wait + Ticks((flight.window as f64 * now.pace) as u64),
+                ..*self
             };
         }
         if flight.window == 0 {
@@ -131,16 +140,35 @@ impl Waits {
             return latency;
         }
         let each = Ticks((latency.0 as f64 * flight.stream) as u64);
-        let ahead = Ticks(now.0.saturating_sub(latency.0));
-        self.streamed = (self.streamed.max(ahead) + each).max(bus);
+        // Of the lines that this one stands for, each came in its own time; only the last must.
+        let ahead = Ticks(now.0.saturating_sub(latency.0 / flight.each) + each.0 / flight.each);
+        self.streamed = (self.streamed + each).max(ahead).max(bus);
         self.streamed.since(now)
     }
 
     /// The wait for all that is in flight: the core is about to do something else.
-    pub(crate) fn all(&mut self, now: Ticks) -> Ticks {
-        let wait = if self.open { self.until.since(now) } else { Ticks::default() };
-        self.open = false;
-        wait
+    ///
+    /// Of a sample, what is in flight stands for many windows, of which one is cut short here: that
+    /// one's operations will not cover any of its wait. The others go on when the core comes back.
+    pub(crate) fn all(&mut self, flight: InFlight, now: Ticks) -> Ticks {
+        if !self.open {
+            return Ticks::default();
+        }
+        self.left = now;
+        if flight.each == 1 {
+            self.open = false;
+            return self.until.since(now);
+        }
+        let uncovered = self.until.since(self.covered.max(now));
+        Ticks(self.until.since(now).since(uncovered).0 / flight.each)
+    }
+
+    /// The core comes back to run something else than what it left.
+    pub(crate) fn come_back(&mut self, now: Ticks) {
+        let away = now.since(self.left);
+        if self.open {
+            (self.until, self.covered) = (self.until + away, self.covered + away);
+        }
     }
 }
 
@@ -159,7 +187,7 @@ mod tests {
             now.clock += waits.before(now);
             clock = now.clock + waits.miss(flight, now, Ticks(latency));
         }
-        (clock + waits.all(clock)).0
+        (clock + waits.all(flight, clock)).0
     }
 
     #[test]
@@ -167,20 +195,20 @@ mod tests {
         let each = [(0, 7), (0, 7), (1, 7)];
         for (window, misses, expected) in [
             // Those of a window are waited for together: until 100 and, from there, for 104.
-            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
+            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (4, 100), (9, 100)][..], 109),
             // The next window begins when the first is over.
-            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (10, 100), (12, 100)], 202),
+            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (10, 100), (12, 100)], 202),
             // The operations behind a window's end come after its wait.
-            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 100), (30, 100)], 220),
+            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 100), (30, 100)], 220),
             // No more than the buffers hold.
-            (InFlight::new(100, 3.0, 1.0, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 102),
+            (InFlight::new(100, 3.0, 1.0, 1, 1), &[(0, 50), (1, 50), (2, 50), (3, 50)], 102),
             // A longer one is waited for until it comes; hits are not.
-            (InFlight::new(10, 8.0, 1.0, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
+            (InFlight::new(10, 8.0, 1.0, 1, 1), &[(0, 30), (1, 100), (2, 40), (3, 0)], 101),
             // Operations that take longer than the miss cover it.
-            (InFlight::new(50, 8.0, 1.0, 1), &[(0, 20), (60, 0)], 60),
+            (InFlight::new(50, 8.0, 1.0, 1, 1), &[(0, 20), (60, 0)], 60),
             // An in-order core waits for each.
-            (InFlight::new(0, 10.0, 1.0, 1), &each, 22),
-            (InFlight::new(10, 1.0, 1.0, 1), &each, 21),
+            (InFlight::new(0, 10.0, 1.0, 1, 1), &each, 22),
+            (InFlight::new(10, 1.0, 1.0, 1, 1), &each, 21),
         ] {
             assert_eq!(time(window, misses), expected, "{window:?} {misses:?}");
         }
@@ -188,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_stream_takes_the_longer_of_its_lines_and_the_operations() {
-        let flight = InFlight::new(10, 8.0, 4.0, 1);
+        let flight = InFlight::new(10, 8.0, 4.0, 1, 1);
         // A line every 25 ticks at most; the first are ahead by one latency.
         for (operations, lines, expected) in [(10, 1000, 25_000), (40, 1000, 40_000)] {
             let (mut waits, mut clock) = (Waits::default(), Ticks(1_000));

@@ -33,10 +33,10 @@ struct Period {
 }
 
 impl Wire {
-    /// For lines of `line` bytes, at `width` bytes a cycle.
-    pub(crate) fn new(line: u64, width: f64) -> Self {
-        let slot = Ticks::fractional(line as f64 / width).0.max(1);
-        let slots = Ticks::cycles(PERIOD).0.div_ceil(slot).max(SLOTS);
+    /// For lines of `line` bytes, at `width` bytes a cycle. Each stands for `each` of them.
+    pub(crate) fn new(line: u64, width: f64, each: u64) -> Self {
+        let slot = Ticks::fractional((line * each) as f64 / width).0.max(1);
+        let slots = Ticks::cycles(PERIOD * each).0.div_ceil(slot).max(SLOTS);
         Self { periods: vec![Period::default(); PERIODS], slot, length: slot * slots }
     }
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn no_part_of_a_wire_s_width_is_lost() {
         for width in [0.3, 1.0, 2.1, 12.0, 24.0, 144.0] {
-            let mut wire = Wire::new(64, width);
+            let mut wire = Wire::new(64, width, 1);
             let last = (0..2_000).map(|_| wire.pass(Ticks(0)).0).max().unwrap_or(0);
             let cycles = Ticks(last).whole().0 as f64;
             assert!((cycles / (2_000.0 * 64.0 / width) - 1.0).abs() < 0.01, "{width}: {cycles}");

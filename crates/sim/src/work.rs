@@ -161,7 +161,7 @@ struct Core {
 
 impl<'a> Serial<'a> {
     fn new(program: &'a Program, host: &Machine) -> Result<Self, SimError> {
-        let hardware = Hardware::new(program, host, 1)?;
+        let hardware = Hardware::new(program, None, host, 1)?;
         let core = |_| Core {
             clock: Ticks::default(),
             waits: Waits::default(),

@@ -115,7 +115,7 @@ mod tests {
     use befit_sched::{Options, SchedulerKind};
 
     use super::*;
-    use crate::{Silent, testing};
+    use crate::{Sampling, Silent, testing};
 
     #[test]
     fn a_group_has_a_cell_for_each_scheduler_and_its_share_of_memory() {
@@ -125,6 +125,7 @@ mod tests {
             seeds: Seeds::Fixed(NonZeroU32::new(2).unwrap()),
             options: Options::default(),
             shrink: 1,
+            sampling: Sampling::Off,
         };
         let group = group(&testing::program(), &plan, &Silent).unwrap();
         let [ws, sb] = &group.measured[..] else { panic!("{group:?}") };

@@ -82,7 +82,7 @@ mod tests {
     use befit_sched::{Options, SchedulerKind};
 
     use super::*;
-    use crate::{Seeds, Silent, testing};
+    use crate::{Sampling, Seeds, Silent, testing};
 
     #[test]
     fn a_group_is_simulated_once_for_each_recording_and_plan() {
@@ -95,6 +95,7 @@ mod tests {
             seeds: Seeds::default(),
             options: Options::default(),
             shrink,
+            sampling: Sampling::Off,
         };
         let mut simulated = 0;
         let mut run = |kept: &mut Kept<'_>, content: &str, shrink| {

@@ -33,7 +33,9 @@ pub use programs::{DataSize, MatrixProgram};
 pub use standing::{NEAR_BEST, NO_SLOWER, Selection, Standing};
 
 use self::{cell::Group, kept::Kept, programs::Row, remaining::Remaining};
-use crate::{LabError, Progress, Seeds, SimulationPlan, Source, record, recording::program_name};
+use crate::{
+    LabError, Progress, Sampling, Seeds, SimulationPlan, Source, record, recording::program_name,
+};
 
 /// The baseline, which every matrix has.
 pub const BASELINE: SchedulerKind = SchedulerKind::Ws;
@@ -107,6 +109,7 @@ impl MatrixPlan {
                 seeds: self.seeds(),
                 options: self.options,
                 shrink: row.costs_shrink,
+                sampling: Sampling::Off,
             };
             let group = kept.or(content, &plan, || cell::group(program, &plan, &remaining))?;
             cells.extend(cells_of(row, machine, program, group));

@@ -73,7 +73,7 @@ impl Interval {
 }
 
 /// The 97.5 % quantile of Student's t distribution with `freedom` ≥ 1 degrees of freedom.
-fn t_quantile(freedom: usize) -> f64 {
+pub(super) fn t_quantile(freedom: usize) -> f64 {
     // The usual table; beyond it the expansion by powers of 1/ν is exact to three decimals
     // (Abramowitz & Stegun, Handbook of Mathematical Functions, 26.7.5).
     const TABLE: [f64; 20] = [

@@ -3,6 +3,7 @@
 //! The structs here serialise themselves as an entry of `befit.compare/2` (docs/json.md).
 
 mod interval;
+mod sampled;
 mod spread;
 
 use std::{collections::BTreeMap, fmt::Display};
@@ -14,6 +15,7 @@ use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 pub use interval::{Interval, NARROW};
+pub use sampled::{Estimate, Sampled};
 pub use spread::{Seconds, Spread};
 
 /// One program on one machine under one scheduler, over all seeds: 1, 2, … up to
@@ -95,6 +97,9 @@ pub struct Summary {
     /// The policy's use of each cache, in the order of the machine's clusters. Empty under policies
     /// that anchor nothing.
     pub caches: Vec<CacheUse>,
+    /// What one line in K says of all; `None` where all lines were simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
     /// What ratios are made of, by seed.
     #[serde(skip)]
     pub runs: Vec<Run>,
@@ -146,11 +151,12 @@ pub struct CacheUse {
 
 impl Summary {
     /// Puts the outcomes of the seeds together, which are in the order of the seeds; `None` of no
-    /// outcomes. The seed in `settings` does not matter. Ratios are not known yet.
+    /// outcomes. `one_in`: of samples of one line in so many. The seed in `settings` does not matter. Ratios are not known yet.
     pub(crate) fn of(
         program: &Program,
         machine: &Machine,
         settings: &Settings,
+        one_in: Option<u32>,
         outcomes: &[Outcome],
     ) -> Option<Self> {
         let first = outcomes.first()?;
@@ -206,6 +212,7 @@ impl Summary {
             failed_steals: count(|o| o.failed_steals)?,
             anchors: anchors(machine, outcomes)?,
             caches: CacheUse::of(machine, outcomes),
+            sampled: one_in.map(|one_in| Sampled::of(one_in, outcomes)),
             runs: outcomes.iter().map(Run::of).collect(),
         })
     }

@@ -4,6 +4,7 @@ mod costs;
 mod fidelity;
 mod forks;
 mod policies;
+mod sampled;
 mod wires;
 
 use befit_machine::{Bytes, Machine};

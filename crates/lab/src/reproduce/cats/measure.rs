@@ -7,7 +7,7 @@ use befit_program::Program;
 use befit_sched::{Options, SchedulerKind, Tiers};
 
 use super::identity::Leaves;
-use crate::{LabError, Progress, Run, Seeds, SimulationPlan};
+use crate::{LabError, Progress, Run, Sampling, Seeds, SimulationPlan};
 
 /// The baseline first.
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =
@@ -45,6 +45,7 @@ pub(super) fn measure(
         seeds: Seeds::Fixed(seeds),
         options: Options::default(),
         shrink: 1,
+        sampling: Sampling::Off,
     };
     let measured = plan.outcomes(program, progress, |settings, outcome| {
         let mut misses: Vec<_> = outcome.levels.iter().map(|level| level.misses.0 as f64).collect();

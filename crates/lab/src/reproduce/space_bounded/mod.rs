@@ -28,7 +28,7 @@ use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
 
 use super::{Reproduction, Request};
-use crate::{KernelSource, LabError, Progress, Seeds, SimulationPlan, Source, Summary};
+use crate::{KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source, Summary};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
 const MACHINE: &str = "xeon-7560";
@@ -104,6 +104,7 @@ impl Lab<'_> {
             seeds: Seeds::Fixed(self.seeds_of(program)),
             options,
             shrink: SHRINK,
+            sampling: Sampling::Off,
         };
         plan.simulate(program, self.progress)
     }

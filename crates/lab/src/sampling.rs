@@ -1,0 +1,160 @@
+//! How much of a program is simulated: all of its touches, or those of one line in K.
+//!
+//! Each seed of a sampled simulation takes another group of lines, so that what differs from seed to
+//! seed shows the chance of both. [`befit_sim::sampled`] says how a sample stands for the whole.
+
+use std::{fmt, str::FromStr};
+
+use befit_machine::Machine;
+use befit_program::{LineGroups, Program, Sample};
+use befit_sim::sampled;
+
+use crate::{LabError, parallel::threads};
+
+/// The largest K that `auto` takes. Samples have at least two lines of a page.
+const LARGEST: u32 = 32;
+/// `auto` leaves a sample of this many touches at least.
+const LEAST: u64 = 2_000_000;
+
+/// How much of a program to simulate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sampling {
+    /// All touches.
+    #[default]
+    Off,
+    /// Those of one line in so many: a power of two.
+    OneIn(u32),
+    /// One in as many, up to 32, as leaves each simulation two million touches; all of a smaller
+    /// program, and all on a machine whose caches' sets cannot be divided.
+    Auto,
+}
+
+impl Sampling {
+    /// The groups of lines of which each simulation of `program` on `machine` takes one; `None`
+    /// where it takes all lines.
+    ///
+    /// # Errors
+    /// Where the sets of some cache of the machine cannot be divided by the number asked for.
+    pub fn groups(
+        self,
+        program: &Program,
+        machine: &Machine,
+    ) -> Result<Option<LineGroups>, LabError> {
+        let of = |one_in| sampled::groups(machine, program.meta().line_size, one_in);
+        match self {
+            Self::Off | Self::OneIn(1) => Ok(None),
+            Self::OneIn(one_in) => of(one_in).map(Some).ok_or_else(|| {
+                LabError::Usage(format!(
+                    "one line in {one_in} of {}: some cache has a number of sets that {one_in} \
+                     does not divide, or has no more than 64 classes of them",
+                    machine.name
+                ))
+            }),
+            Self::Auto => {
+                let touches = program.total_touches();
+                let good = |one_in: &u32| touches / u64::from(*one_in) >= LEAST;
+                let counts = std::iter::successors(Some(LARGEST), |one_in| Some(one_in / 2));
+                let counts = counts.take_while(|one_in| *one_in > 1).filter(good);
+                Ok(counts.filter_map(of).next())
+            }
+        }
+    }
+}
+
+impl FromStr for Sampling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = || text.parse().ok().filter(|k: &u32| k.is_power_of_two() && *k <= 64);
+        match text {
+            "off" => Ok(Self::Off),
+            "auto" => Ok(Self::Auto),
+            _ => count()
+                .map(Self::OneIn)
+                .ok_or_else(|| "`off`, `auto` or a power of two up to 64 is needed".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::OneIn(one_in) => write!(f, "{one_in}"),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+/// The group that a seed takes: another one for each, as far as there are.
+fn group(groups: LineGroups, seed: u64) -> u32 {
+    (seed.wrapping_sub(1) % u64::from(groups.count())) as u32
+}
+
+/// The samples of one program that some simulations need.
+#[derive(Debug, Default)]
+pub(crate) struct Samples(Vec<(LineGroups, u32, Sample)>);
+
+impl Samples {
+    /// Those that simulations with these groups and seeds need, each once: one pass through the
+    /// recording for each way to divide lines.
+    pub(crate) fn of(
+        program: &Program,
+        needed: impl Iterator<Item = (Option<LineGroups>, u64)>,
+    ) -> Self {
+        let mut wanted: Vec<(LineGroups, Vec<u32>)> = Vec::new();
+        for (groups, seed) in needed.filter_map(|(groups, seed)| Some((groups?, seed))) {
+            let group = group(groups, seed);
+            match wanted.iter_mut().find(|(known, _)| *known == groups) {
+                Some((_, numbers)) if numbers.contains(&group) => {}
+                Some((_, numbers)) => numbers.push(group),
+                None => wanted.push((groups, vec![group])),
+            }
+        }
+        let samples = wanted.into_iter().flat_map(|(groups, numbers)| {
+            let samples = program.samples(groups, &numbers, threads());
+            numbers.into_iter().zip(samples).map(move |(number, sample)| (groups, number, sample))
+        });
+        Self(samples.collect())
+    }
+
+    /// The sample that a simulation with these groups and this seed takes.
+    pub(crate) fn get(&self, groups: Option<LineGroups>, seed: u64) -> Option<&Sample> {
+        let number = group(groups?, seed);
+        let found = self.0.iter().find(|(of, n, _)| (Some(*of), *n) == (groups, number));
+        found.map(|(_, _, sample)| sample)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn what_is_asked_for_is_read_and_printed_alike() {
+        for text in ["off", "auto", "16", "1"] {
+            assert_eq!(text.parse::<Sampling>().unwrap().to_string(), text);
+        }
+        for bad in ["", "3", "128", "0", "-2", "Auto"] {
+            assert!(bad.parse::<Sampling>().unwrap_err().contains("power of two"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_small_program_and_a_machine_that_cannot_be_divided_are_simulated_whole() {
+        let (program, machine) = (testing::program(), testing::machine(1));
+        assert_eq!(Sampling::Auto.groups(&program, &machine).unwrap(), None);
+        let four = Sampling::OneIn(4).groups(&program, &machine).unwrap();
+        assert_eq!(four.map(LineGroups::count), Some(4));
+        let odd: Machine = "l1:1(size=24KiB ways=8) pu:1".parse().unwrap();
+        let error = Sampling::OneIn(32).groups(&program, &odd).unwrap_err().to_string();
+        assert!(error.starts_with("one line in 32"), "{error}");
+    }
+
+    #[test]
+    fn seeds_take_all_groups_in_turn() {
+        let groups = LineGroups::new(0, 64, 4).unwrap();
+        assert_eq!([1, 2, 3, 4, 5].map(|seed| group(groups, seed)), [0, 1, 2, 3, 0]);
+    }
+}

@@ -1,0 +1,325 @@
+//! Samples of a program's touches: those of some classes of lines, all of them.
+//!
+//! Lines are divided into classes by their numbers modulo 64 (or a smaller power of two), and the
+//! classes, in a random order, into groups. A sample has the touches of one group's lines, with
+//! these renumbered so that none is left out. Where the sets of a cache are a multiple of the
+//! modulus, a class of lines is a class of sets: the sample then runs through a cache with as many
+//! times fewer sets just as its lines do through the whole one (R. E. Kessler, M. D. Hill and
+//! D. A. Wood, "A comparison of trace-sampling techniques for multi-megabyte caches", IEEE
+//! Transactions on Computers 43(6), 1994, section 3). The order is random so that strides do not
+//! favour a group.
+
+use std::{num::NonZeroUsize, ops::Range, thread};
+
+use crate::{Program, StrandId, Touch};
+
+/// Classes of lines at most: the lines of a page, whose place in it dense numbers keep.
+const MOST: u32 = 64;
+/// The bits of a kept touch below its line.
+const FLAGS: u32 = 3;
+const NO_GROUP: u8 = u8::MAX;
+
+/// How lines are divided into groups of classes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LineGroups {
+    coarser: u32,
+    modulus: u32,
+    count: u32,
+}
+
+impl LineGroups {
+    /// `count` groups of the lines that hold 2^`coarser` recorded ones each, by their numbers
+    /// modulo `modulus`. `None` unless both are powers of two and `count` ≤ `modulus` ≤ 64.
+    pub fn new(coarser: u32, modulus: u32, count: u32) -> Option<Self> {
+        let good = modulus.is_power_of_two() && count.is_power_of_two();
+        (good && count <= modulus && modulus <= MOST && coarser < 16).then_some(Self {
+            coarser,
+            modulus,
+            count,
+        })
+    }
+
+    /// The number of groups: a sample has the touches of one line in so many.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Classes of a group.
+    fn classes(self) -> u32 {
+        self.modulus / self.count
+    }
+
+    /// So many lines of a sample name all of the `lines` recorded ones that are in its group.
+    fn kept(self, lines: u32) -> u32 {
+        (lines >> self.coarser).div_ceil(self.modulus) * self.classes() + self.classes()
+    }
+
+    /// By class: its group, and its place among the group's classes in the order of their numbers.
+    fn table(self) -> [(u8, u8); MOST as usize] {
+        let mut order: Vec<u8> = (0..self.modulus as u8).collect();
+        fastrand::Rng::with_seed(u64::from(self.modulus)).shuffle(&mut order);
+        let mut table = [(NO_GROUP, 0); MOST as usize];
+        for (group, classes) in (0..).zip(order.chunks_mut(self.classes() as usize)) {
+            classes.sort_unstable();
+            for (place, class) in (0..).zip(classes) {
+                table[usize::from(*class)] = (group, place);
+            }
+        }
+        table
+    }
+}
+
+/// A touch of a sample: the line's new number and [`Touch`]'s three flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptTouch(u32);
+
+impl KeptTouch {
+    #[inline]
+    fn new(touch: Touch, line: u32) -> Self {
+        let flags =
+            u32::from(touch.write) | u32::from(touch.stack) << 1 | u32::from(touch.streaming) << 2;
+        Self(line << FLAGS | flags)
+    }
+
+    /// The touch, of a line in the sample's numbers.
+    #[inline]
+    pub fn touch(self) -> Touch {
+        Touch {
+            line: self.0 >> FLAGS,
+            write: self.0 & 1 != 0,
+            stack: self.0 & 2 != 0,
+            streaming: self.0 & 4 != 0,
+        }
+    }
+}
+
+/// The touches of one group of lines. Four bytes a touch; strands that are alike share theirs.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    groups: LineGroups,
+    lines: u32,
+    stack_lines: u32,
+    touches: Vec<KeptTouch>,
+    /// By blob.
+    ends: Vec<u64>,
+}
+
+impl Sample {
+    /// It has the touches of one line in so many.
+    pub fn one_in(&self) -> u32 {
+        self.groups.count
+    }
+
+    /// As a power of two, how many recorded lines one of its lines holds.
+    pub fn coarser(&self) -> u32 {
+        self.groups.coarser
+    }
+
+    /// Lines of shared data, as [`Program::lines`].
+    pub fn lines(&self) -> u32 {
+        self.lines
+    }
+
+    /// Lines of a stack, as [`Program::stack_lines`].
+    pub fn stack_lines(&self) -> u32 {
+        self.stack_lines
+    }
+
+    /// The touches that it has of a strand of `program`, in order. Constant time.
+    pub fn touches(&self, program: &Program, strand: StrandId) -> &[KeptTouch] {
+        let blob = program.strands[strand.0 as usize].blob as usize;
+        let start = blob.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.touches[start as usize..self.ends[blob] as usize]
+    }
+
+    /// The touches that it has of all strands of `program`. Time for the number of strands.
+    pub fn total_touches(&self, program: &Program) -> u64 {
+        (0..program.strands()).map(|s| self.touches(program, StrandId(s)).len() as u64).sum()
+    }
+}
+
+/// A part of one sample: touches, and their number in each blob.
+type Part = (Vec<KeptTouch>, Vec<u64>);
+
+impl Program {
+    /// The samples of the groups `wanted`, in their order, found in one pass on so many threads.
+    /// Time for the touches of all different strands.
+    ///
+    /// # Panics
+    /// Where a group is wanted that `groups` does not have.
+    pub fn samples(
+        &self,
+        groups: LineGroups,
+        wanted: &[u32],
+        threads: NonZeroUsize,
+    ) -> Vec<Sample> {
+        assert!(
+            wanted.iter().all(|group| *group < groups.count),
+            "groups {wanted:?} of {groups:?}"
+        );
+        let mut table = groups.table();
+        for (group, _) in &mut table {
+            let place = wanted.iter().position(|wanted| *wanted == u32::from(*group));
+            *group = place.map_or(NO_GROUP, |place| place as u8);
+        }
+        let ranges = self.even_ranges(threads.get());
+        let part = |range: Range<u32>| self.sample_part(groups, &table, wanted.len(), range);
+        let parts: Vec<Vec<Part>> = thread::scope(|scope| {
+            let started: Vec<_> =
+                ranges.into_iter().map(|range| scope.spawn(|| part(range))).collect();
+            // A panic goes on where it is joined.
+            started.into_iter().map(|thread| thread.join().expect("a part")).collect()
+        });
+        let mut samples: Vec<_> = wanted
+            .iter()
+            .map(|_| Sample {
+                groups,
+                lines: groups.kept(self.lines()),
+                stack_lines: groups.kept(self.stack_lines()),
+                touches: Vec::new(),
+                ends: Vec::with_capacity(self.blobs.table.len()),
+            })
+            .collect();
+        for part in parts {
+            for (sample, (touches, counts)) in samples.iter_mut().zip(part) {
+                let mut end = sample.touches.len() as u64;
+                sample.ends.extend(counts.into_iter().map(|count| {
+                    end += count;
+                    end
+                }));
+                if sample.touches.is_empty() {
+                    sample.touches = touches;
+                } else {
+                    sample.touches.extend(touches);
+                }
+            }
+        }
+        samples
+    }
+
+    /// The blobs, divided so that each of `parts` has about as many touches.
+    fn even_ranges(&self, parts: usize) -> Vec<Range<u32>> {
+        let all: u64 = self.blobs.table.iter().map(|blob| blob.touches).sum();
+        let (mut ranges, mut start, mut seen) = (Vec::new(), 0, 0);
+        for (i, blob) in (1..).zip(&self.blobs.table) {
+            seen += blob.touches;
+            if seen * parts as u64 >= all * (ranges.len() as u64 + 1) {
+                ranges.push(start..i);
+                start = i;
+            }
+        }
+        ranges.push(start..self.blobs.table.len() as u32);
+        ranges
+    }
+
+    fn sample_part(
+        &self,
+        groups: LineGroups,
+        table: &[(u8, u8); MOST as usize],
+        wanted: usize,
+        blobs: Range<u32>,
+    ) -> Vec<Part> {
+        let mut parts = vec![(Vec::new(), Vec::with_capacity(blobs.len())); wanted];
+        let (coarser, modulus) = (groups.coarser, groups.modulus);
+        let (bits, classes) = (modulus.trailing_zeros(), groups.classes());
+        let mut batch = [Touch::default(); 256];
+        for blob in blobs {
+            let before: Vec<usize> = parts.iter().map(|part: &Part| part.0.len()).collect();
+            let mut touches = self.touches_of_blob(blob);
+            loop {
+                let n = touches.next_batch(&mut batch);
+                if n == 0 {
+                    break;
+                }
+                for touch in &batch[..n] {
+                    let line = touch.line >> coarser;
+                    let (group, place) = table[(line & (modulus - 1)) as usize % MOST as usize];
+                    if let Some((kept, _)) = parts.get_mut(usize::from(group)) {
+                        let line = (line >> bits) * classes + u32::from(place);
+                        kept.push(KeptTouch::new(*touch, line));
+                    }
+                }
+            }
+            for (part, before) in parts.iter_mut().zip(before) {
+                part.1.push((part.0.len() - before) as u64);
+            }
+        }
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::Bytes;
+
+    use super::*;
+    use crate::{Meta, ProgramBuilder, ScopeId};
+
+    const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
+    /// Tasks that walk, and jump, and use their stacks.
+    fn program() -> Program {
+        let meta = Meta { name: "some".into(), line_size: Bytes(64), filter: 8 };
+        let mut builder = ProgramBuilder::new(meta);
+        let mut random = fastrand::Rng::with_seed(3);
+        for task in 0..20 {
+            builder.fork(ScopeId(1), Default::default()).unwrap();
+            for i in 0..300 {
+                builder.touch(5000 + task * 200 + i, i % 3 == 0, false);
+                builder.touch(random.u64(..9000), false, false);
+                builder.touch(random.u64(..100), true, true);
+            }
+            builder.end().unwrap();
+        }
+        builder.sync(ScopeId(1)).unwrap();
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn each_touch_is_in_the_sample_of_its_group_and_sets_stay_together() {
+        let program = program();
+        for (coarser, modulus, count) in [(0, 64, 16), (0, 64, 2), (0, 8, 8), (1, 64, 4)] {
+            let groups = LineGroups::new(coarser, modulus, count).unwrap();
+            let wanted: Vec<u32> = (0..count).collect();
+            let samples = program.samples(groups, &wanted, TWO);
+            let all: u64 = samples.iter().map(|sample| sample.total_touches(&program)).sum();
+            assert_eq!(all, program.total_touches());
+            let table = groups.table();
+            for strand in (0..program.strands()).map(StrandId) {
+                let mut kept: Vec<_> =
+                    samples.iter().map(|s| s.touches(&program, strand).iter()).collect();
+                for touch in program.touches(strand) {
+                    let line = touch.line >> coarser;
+                    let (group, place) = table[(line % modulus) as usize];
+                    let found = kept[usize::from(group)].next().unwrap().touch();
+                    let number = line / modulus * (modulus / count) + u32::from(place);
+                    assert_eq!(found, Touch { line: number, ..touch });
+                    let sample = &samples[usize::from(group)];
+                    assert!(number < if touch.stack { sample.stack_lines } else { sample.lines });
+                    // A cache of 128 sets and, in the sample, one of as many times fewer.
+                    let sets = 2 * modulus;
+                    let same = number % (sets / count) / (modulus / count);
+                    assert_eq!(same, line % sets / modulus);
+                }
+                assert!(kept.iter_mut().all(|rest| rest.next().is_none()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let (program, groups) = (program(), LineGroups::new(0, 64, 8).unwrap());
+        let on = |threads: usize| {
+            let samples = program.samples(groups, &[5, 2], NonZeroUsize::new(threads).unwrap());
+            samples.into_iter().map(|s| (s.touches, s.ends)).collect::<Vec<_>>()
+        };
+        assert_eq!(on(1), on(7));
+    }
+
+    #[test]
+    fn groups_that_cannot_be_are_refused() {
+        for (coarser, modulus, count) in [(0, 64, 128), (0, 128, 2), (0, 24, 8), (0, 64, 3)] {
+            assert_eq!(LineGroups::new(coarser, modulus, count), None);
+        }
+    }
+}

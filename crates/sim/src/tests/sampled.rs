@@ -1,0 +1,140 @@
+use std::num::NonZeroUsize;
+
+use befit_machine::{Bytes, Machine};
+use befit_program::{Program, Sample, ScopeId};
+use befit_sched::SchedulerKind;
+
+use super::{TWO_SOCKETS, machine, program, simulate, task};
+use crate::{Bounds, Outcome, Settings, run_within, sampled};
+
+/// One core with the caches of a socket.
+const ONE_CORE: &str = "(latency=200 bandwidth=8 parallelism=8 streams=10 window=50)
+                        l3:1(size=1MiB latency=50) core:1 l2:1(size=128KiB latency=14)
+                        l1:1(size=32KiB latency=4) pu:1";
+
+/// Tasks that walk over lines of their own, twice, and now and then read one of all at random; they
+/// declare their sizes.
+fn mixed() -> Program {
+    walks(true)
+}
+
+/// Those tasks, with or without the lines at random.
+fn walks(with_random: bool) -> Program {
+    program(|b| {
+        let mut random = fastrand::Rng::with_seed(5);
+        for round in 0..2 {
+            for part in 0..64u64 {
+                task(b, 1 + round, Some(Bytes::kib(128)), |b| {
+                    for i in 0..1000 {
+                        b.touch(part * 1000 + i, i % 4 == 0, false);
+                        if with_random && random.bool() {
+                            b.touch(random.u64(..64_000), false, false);
+                        }
+                        b.touch(part * 1000 + i % 300, false, false);
+                        b.work(24, 8, 12);
+                    }
+                });
+            }
+            b.sync(ScopeId(1 + round)).unwrap();
+        }
+    })
+}
+
+/// The samples of all groups of lines.
+fn samples(program: &Program, machine: &Machine, one_in: u32) -> Vec<Sample> {
+    let groups = sampled::groups(machine, program.meta().line_size, one_in).unwrap();
+    let all: Vec<u32> = (0..one_in).collect();
+    program.samples(groups, &all, NonZeroUsize::MIN)
+}
+
+fn simulate_sample(
+    program: &Program,
+    sample: &Sample,
+    machine: &Machine,
+    kind: SchedulerKind,
+) -> Outcome {
+    let bounds = Bounds::of(program, machine);
+    run_within(program, Some(sample), machine, &Settings::new(kind, 1), bounds, &|_| {}).unwrap()
+}
+
+fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> u64) -> f64 {
+    outcomes.iter().map(|outcome| of(outcome) as f64).sum::<f64>() / outcomes.len() as f64
+}
+
+#[test]
+fn on_one_core_the_samples_of_all_groups_have_the_misses_of_the_whole() {
+    let (program, machine) = (mixed(), machine(ONE_CORE));
+    let whole = simulate(&program, &machine, SchedulerKind::Ws, 1);
+    for one_in in [2, 16] {
+        let samples = samples(&program, &machine, one_in);
+        let of = |sample| simulate_sample(&program, sample, &machine, SchedulerKind::Ws);
+        let outcomes: Vec<_> = samples.iter().map(of).collect();
+        for (i, level) in whole.levels.iter().enumerate() {
+            assert_eq!(mean(&outcomes, |o| o.levels[i].misses.0), level.misses.0 as f64);
+        }
+        assert_eq!(mean(&outcomes, |o| o.memory_reads.0), whole.memory_reads.0 as f64);
+        assert_eq!(mean(&outcomes, |o| o.memory_writes.0), whole.memory_writes.0 as f64);
+    }
+}
+
+#[test]
+fn on_one_core_the_mean_time_of_the_samples_is_near_that_of_the_whole() {
+    let machine = machine(ONE_CORE);
+    // Streams overlap as those of the whole do. Misses that come at regular distances do not come
+    // so in a sample, and so more of them share a window.
+    for (program, near) in [(walks(false), 0.005), (mixed(), 0.12)] {
+        let whole = simulate(&program, &machine, SchedulerKind::Ws, 1).time.0 as f64;
+        for one_in in [2, 16] {
+            let samples = samples(&program, &machine, one_in);
+            let of = |sample| simulate_sample(&program, sample, &machine, SchedulerKind::Ws);
+            let outcomes: Vec<_> = samples.iter().map(of).collect();
+            let off = mean(&outcomes, |o| o.time.0) / whole - 1.0;
+            assert!(off.abs() < near, "one in {one_in}: {off}");
+        }
+    }
+}
+
+#[test]
+fn on_several_sockets_a_sample_is_near_the_whole() {
+    let (program, machine) = (mixed(), machine(TWO_SOCKETS));
+    for kind in [SchedulerKind::Ws, SchedulerKind::Sb] {
+        let whole = simulate(&program, &machine, kind, 1);
+        let samples = samples(&program, &machine, 4);
+        let of = |sample| simulate_sample(&program, sample, &machine, kind);
+        let outcomes: Vec<_> = samples.iter().map(of).collect();
+        for (what, of) in [
+            ("time", (|o| o.time.0) as fn(&Outcome) -> u64),
+            ("L2 misses", |o| o.levels[1].misses.0),
+            ("reads", |o| o.memory_reads.0),
+            ("operations", |o| o.work.0),
+        ] {
+            let off = mean(&outcomes, of) / of(&whole) as f64 - 1.0;
+            assert!(off.abs() < 0.08, "{kind} {what}: {off}");
+        }
+        assert_eq!(outcomes[0], simulate_sample(&program, &samples[0], &machine, kind));
+    }
+}
+
+#[test]
+fn a_machine_is_divided_only_as_its_sets_allow() {
+    let line = Bytes(64);
+    let count = |text: &str, one_in| sampled::groups(&machine(text), line, one_in).is_some();
+    assert!(count("l1:1(size=32KiB ways=8) pu:1", 64));
+    assert!(count("l1:1(size=2KiB ways=8) pu:1", 4) && !count("l1:1(size=2KiB ways=8) pu:1", 8));
+    assert!(!count("l2:1(size=96KiB ways=16) l1:1(size=32KiB ways=8) pu:1", 64));
+}
+
+#[test]
+fn a_sample_of_other_lines_than_the_machine_s_is_refused() {
+    let (program, machine) = (mixed(), machine(ONE_CORE));
+    let coarse = machine_with_long_lines();
+    let sample = &samples(&program, &coarse, 4)[0];
+    let bounds = Bounds::of(&program, &machine);
+    let settings = Settings::new(SchedulerKind::Ws, 1);
+    let error = run_within(&program, Some(sample), &machine, &settings, bounds, &|_| {});
+    assert!(error.unwrap_err().to_string().contains("lines of another length"));
+}
+
+fn machine_with_long_lines() -> Machine {
+    machine("l2:1(size=128KiB line=128 ways=8) l1:1(size=64KiB line=128 ways=4) pu:1")
+}
