@@ -7,6 +7,7 @@ use clap::{Parser, ValueEnum, error::ErrorKind};
 use crate::{
     Error,
     contest::TimedRun,
+    idle::{Plan, Workload},
     program::{self, Program},
     runtime::RuntimeKind,
 };
@@ -25,6 +26,18 @@ pub(crate) enum Command {
         run: TimedRun,
         runtimes: Vec<RuntimeKind>,
         repeats: usize,
+        format: Format,
+    },
+    /// Run a workload of an idle pool once, in this process.
+    IdleOnce {
+        workload: Workload,
+        runtime: RuntimeKind,
+        threads: usize,
+        calls: Option<u32>,
+    },
+    /// Measure idle pools side by side.
+    Idle {
+        plan: Plan,
         format: Format,
     },
 }
@@ -65,6 +78,54 @@ struct Arguments {
     once: Option<RuntimeKind>,
 }
 
+/// Measures what idle pools cost: processor time and latency of calls with gaps, in bursts and
+/// without gaps.
+#[derive(Debug, Parser)]
+#[command(name = "peers idle", after_help = after_idle_help())]
+struct IdleArguments {
+    /// Names from the list below, separated by commas [default: all]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LIST",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    workloads: Vec<Workload>,
+    /// Numbers of threads, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "2,8,16,64,256")]
+    threads: Vec<NonZero<usize>>,
+    /// Runs of each runtime, in turn
+    #[arg(long, default_value = "3")]
+    repeats: NonZero<usize>,
+    /// Names from the list below, separated by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    runtimes: Vec<RuntimeKind>,
+    /// Count the instructions of a call, by valgrind
+    #[arg(long)]
+    instructions: bool,
+    /// How to print the results
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Run the first workload once on this runtime, in this process, and print the seconds of the
+    /// processor and of the clock per call
+    #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["runtimes", "repeats", "format"])]
+    once: Option<RuntimeKind>,
+    /// Calls, with --once
+    #[arg(long, requires = "once", value_parser = clap::value_parser!(u32).range(1..))]
+    calls: Option<u32>,
+}
+
+fn after_idle_help() -> String {
+    let line = |w: &Workload| format!("  {:<10} {}\n", w.name(), w.about());
+    let workloads: String = Workload::value_variants().iter().map(line).collect();
+    format!("Workloads:\n{workloads}\nRuntimes: {}", names(&RuntimeKind::with_pools()))
+}
+
+fn names(runtimes: &[RuntimeKind]) -> String {
+    runtimes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn after_help() -> String {
     let line = |p: &Program| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n());
     let programs: String = Program::value_variants().iter().map(line).collect();
@@ -76,23 +137,50 @@ fn after_help() -> String {
 /// # Errors
 /// [`Error::Arguments`].
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
-    let arguments = match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => arguments,
-        Err(e) if e.kind() == ErrorKind::DisplayHelp => {
-            return Ok(Command::Help(e.render().to_string()));
-        }
-        Err(e) => return Err(Error::Arguments(one_line(&e.render().to_string()))),
-    };
-    let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads };
-    Ok(match once {
-        Some(runtime) => Command::Once { run, runtime },
-        None => {
-            let runtimes = if runtimes.is_empty() { RuntimeKind::usual(program) } else { runtimes };
-            Command::Compare { run, runtimes, repeats: repeats.get(), format }
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|word| word == "idle") {
+        return parsed(&arguments[1..], idle);
+    }
+    parsed(&arguments, |arguments: Arguments| {
+        let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
+        let threads = threads.or_else(|| thread::available_parallelism().ok());
+        let threads = threads.map_or(1, NonZero::get);
+        let run = TimedRun { program, n: n.unwrap_or(program.default_n()), threads };
+        match once {
+            Some(runtime) => Command::Once { run, runtime },
+            None => {
+                let usual = || RuntimeKind::usual(program);
+                let runtimes = if runtimes.is_empty() { usual() } else { runtimes };
+                Command::Compare { run, runtimes, repeats: repeats.get(), format }
+            }
         }
     })
+}
+
+fn parsed<A: Parser>(
+    words: &[OsString],
+    command: impl FnOnce(A) -> Command,
+) -> Result<Command, Error> {
+    match A::try_parse_from(words) {
+        Ok(arguments) => Ok(command(arguments)),
+        Err(e) if e.kind() == ErrorKind::DisplayHelp => Ok(Command::Help(e.render().to_string())),
+        Err(e) => Err(Error::Arguments(one_line(&e.render().to_string()))),
+    }
+}
+
+fn idle(arguments: IdleArguments) -> Command {
+    let all = || Workload::value_variants().to_vec();
+    let IdleArguments { workloads, runtimes, .. } = arguments;
+    let workloads = if workloads.is_empty() { all() } else { workloads };
+    let threads: Vec<_> = arguments.threads.into_iter().map(NonZero::get).collect();
+    if let Some(runtime) = arguments.once {
+        let (workload, threads) = (workloads[0], threads[0]);
+        return Command::IdleOnce { workload, runtime, threads, calls: arguments.calls };
+    }
+    let runtimes = if runtimes.is_empty() { RuntimeKind::with_pools() } else { runtimes };
+    let (repeats, count_instructions) = (arguments.repeats.get(), arguments.instructions);
+    let plan = Plan { workloads, runtimes, threads, repeats, count_instructions };
+    Command::Idle { plan, format: arguments.format }
 }
 
 /// The first paragraph of clap's message, without line breaks.

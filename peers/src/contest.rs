@@ -53,7 +53,7 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// `None` of no times. Time O(n log n).
-    fn of(mut seconds: Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(mut seconds: Vec<f64>) -> Option<Self> {
         seconds.sort_by(f64::total_cmp);
         let (&min, &max) = (seconds.first()?, seconds.last()?);
         Some(Self { min, median: seconds[(seconds.len() - 1) / 2], max })
@@ -70,13 +70,15 @@ pub(crate) fn hold(
     runtimes: &[RuntimeKind],
     repeats: usize,
 ) -> Result<Results, Error> {
-    let own = std::env::current_exe().map_err(|e| not_started("this program", &e))?;
+    let own = own_program()?;
     let ready: Vec<Result<PathBuf, String>> = cpp::prepare(runtimes, &own);
     let mut seconds = vec![Vec::new(); runtimes.len()];
     for _ in 0..repeats {
         for ((runtime, program), seconds) in runtimes.iter().zip(&ready).zip(&mut seconds) {
             if let Ok(program) = program {
-                seconds.push(run(command(program, *runtime, timed), *runtime)?);
+                let command = command(program, *runtime, timed);
+                let number = |printed: &str| printed.trim().parse().ok();
+                seconds.push(run_process(command, &runtime.to_string(), number)?);
             }
         }
     }
@@ -100,23 +102,35 @@ fn command(program: &PathBuf, runtime: RuntimeKind, timed: TimedRun) -> Command 
     command
 }
 
-/// Runs it and returns the seconds that it prints.
-fn run(mut command: Command, runtime: RuntimeKind) -> Result<f64, Error> {
-    let runtime = runtime.to_string();
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|e| not_started(&runtime, &e))?;
+/// The path of this program.
+///
+/// # Errors
+/// [`Error::Failed`].
+pub(crate) fn own_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|e| not_started("this program", &e))
+}
+
+/// Runs `command`, which runs `what`, and returns what it prints, as `read` reads it.
+///
+/// # Errors
+/// [`Error::Failed`]; [`Error::Arguments`] if the program cannot be run so on any runtime.
+pub(crate) fn run_process<T>(
+    mut command: Command,
+    what: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, Error> {
+    let output = command.stdin(Stdio::null()).output().map_err(|e| not_started(what, &e))?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    match printed.trim().parse() {
-        Ok(seconds) if output.status.success() => Ok(seconds),
+    match read(&printed) {
+        Some(read) if output.status.success() => Ok(read),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
             let message = said.lines().next().unwrap_or("it said nothing");
             let message = message.strip_prefix("peers: ").unwrap_or(message).to_owned();
-            // The program cannot be run so on any runtime.
             if output.status.code() == Some(2) {
                 return Err(Error::Arguments(message));
             }
-            Err(Error::Failed(format!("{runtime} failed ({}): {message}", output.status)))
+            Err(Error::Failed(format!("{what} failed ({}): {message}", output.status)))
         }
     }
 }

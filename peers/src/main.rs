@@ -10,6 +10,7 @@
 mod args;
 mod contest;
 mod cpp;
+mod idle;
 mod program;
 mod report;
 mod runtime;
@@ -72,6 +73,10 @@ fn run(command: Command) -> Result<String, Error> {
             let results = contest::hold(run, &runtimes, repeats)?;
             Ok(report::render(&results, format))
         }
+        Command::IdleOnce { workload, runtime, threads, calls } => {
+            idle::once(workload, runtime, threads, calls)
+        }
+        Command::Idle { plan, format } => Ok(idle::render(&idle::hold(&plan)?, format)),
     }
 }
 

@@ -62,7 +62,7 @@ fn json(results: &Results) -> String {
     text + "\n"
 }
 
-const STYLE: TableStyle =
+pub(crate) const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A row per runtime, with the ratios of its median to those of others.
@@ -125,7 +125,7 @@ fn milliseconds(seconds: f64) -> String {
     }
 }
 
-fn cells(row: impl IntoIterator<Item = String>) -> Vec<Cell> {
+pub(crate) fn cells(row: impl IntoIterator<Item = String>) -> Vec<Cell> {
     let align = |i: usize| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
     row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(align(i))).collect()
 }

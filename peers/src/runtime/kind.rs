@@ -5,7 +5,12 @@ use std::{fmt, str::FromStr, time::Duration};
 use befit::SchedulerKind;
 
 use super::{Befit, Chili, Rayon, Serial};
-use crate::{Error, cpp::CppRuntime, program::Program};
+use crate::{
+    Error,
+    cpp::CppRuntime,
+    idle::{Sample, Workload},
+    program::Program,
+};
 
 /// A runtime, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +78,35 @@ impl RuntimeKind {
                 "{self}: not built: it is a program of its own, which `--once` does not run"
             ))),
         }
+    }
+
+    /// Builds the runtime in this process and makes so many calls of `workload` on it.
+    ///
+    /// # Errors
+    /// As [`Workload::run`]; [`Error::Failed`] where it cannot be set up; [`Error::Arguments`] for
+    /// what has no pool in this process.
+    pub(crate) fn idle(
+        self,
+        workload: Workload,
+        threads: usize,
+        calls: u32,
+    ) -> Result<Sample, Error> {
+        match self {
+            Self::Befit(scheduler) => {
+                workload.run(&Befit::new(threads, scheduler)?, threads, calls)
+            }
+            Self::Rayon => workload.run(&Rayon::<false>::new(threads)?, threads, calls),
+            Self::Chili => workload.run(&Chili::new(threads), threads, calls),
+            Self::Serial | Self::RayonIter | Self::Cpp(_) => {
+                Err(Error::Arguments(format!("{self} has no pool that could be idle")))
+            }
+        }
+    }
+
+    /// Those that have a pool that can be idle.
+    pub(crate) fn with_pools() -> Vec<Self> {
+        let befit = SchedulerKind::ALL.map(Self::Befit).into_iter();
+        befit.chain([Self::Rayon, Self::Chili]).collect()
     }
 }
 

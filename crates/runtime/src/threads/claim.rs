@@ -54,6 +54,12 @@ impl Claim {
     pub(super) fn pin(&self, thread: usize) {
         let _ = set_affinity(&[self.cpus[thread]]);
     }
+
+    /// The pool's thread on the processor that the calling thread runs on, if it has one there.
+    pub(super) fn thread_here(&self) -> Option<usize> {
+        let here = current_cpu()?;
+        self.cpus.iter().position(|cpu| *cpu == here)
+    }
 }
 
 impl Drop for Claim {
@@ -83,6 +89,12 @@ pub(super) fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
+/// The CPU that the calling thread runs on at the moment.
+#[cfg(target_os = "linux")]
+fn current_cpu() -> Option<usize> {
+    Some(rustix::thread::sched_getcpu())
+}
+
 /// Lets the calling thread run on `cpus` only.
 #[cfg(target_os = "linux")]
 fn set_affinity(cpus: &[usize]) -> Result<(), rustix::io::Errno> {
@@ -100,6 +112,11 @@ fn set_affinity(cpus: &[usize]) -> Result<(), rustix::io::Errno> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn allowed_cpus() -> Vec<usize> {
     Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn current_cpu() -> Option<usize> {
+    None
 }
 
 #[cfg(not(target_os = "linux"))]

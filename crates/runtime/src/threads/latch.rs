@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::threads::{
-    primitive::{AtomicBool, Condvar, Mutex, lock},
+    primitive::{AtomicBool, Thread, current, park},
     sleep::Parker,
 };
 
@@ -57,29 +57,28 @@ impl Latch {
     }
 }
 
-/// A flag that is set once, for which a thread blocks.
+/// A flag that is set once, for which the thread that made it blocks.
 #[derive(Debug)]
 pub(crate) struct ThreadLatch {
-    set: Mutex<bool>,
-    changed: Condvar,
+    set: AtomicBool,
+    owner: Thread,
 }
 
 impl ThreadLatch {
     pub(crate) fn new() -> Self {
-        Self { set: Mutex::new(false), changed: Condvar::new() }
+        Self { set: AtomicBool::new(false), owner: current() }
     }
 
     /// Sets it and wakes the thread that waits.
     pub(crate) fn set(&self) {
-        *lock(&self.set) = true;
-        self.changed.notify_all();
+        self.set.store(true, Release);
+        self.owner.unpark();
     }
 
-    /// Blocks until it is set.
+    /// Blocks until it is set. On the thread that made it.
     pub(crate) fn wait(&self) {
-        let mut set = lock(&self.set);
-        while !*set {
-            set = self.changed.wait(set).unwrap_or_else(|poisoned| poisoned.into_inner());
+        while !self.set.load(Acquire) {
+            park();
         }
     }
 }

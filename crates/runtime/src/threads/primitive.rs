@@ -11,16 +11,18 @@ pub(crate) use loom::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, fence},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
+    thread::{Thread, current, park, yield_now},
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, fence},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
+    thread::{Thread, current, park, yield_now},
 };
 
 #[cfg(not(loom))]

@@ -42,8 +42,10 @@ pub(crate) struct Registry {
     /// What keeps the pool running: its handle, and each detached job.
     keepers: AtomicUsize,
     alive: Mutex<Alive>,
-    /// Numbers what comes from outside, to spread it over the workers.
+    /// Numbers what is spawned from outside, to spread it over the workers.
     outside: AtomicUsize,
+    /// The threads outside that wait for what they have given to the pool.
+    waiting: AtomicUsize,
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
@@ -79,6 +81,7 @@ impl Registry {
             keepers: AtomicUsize::new(1),
             alive: Mutex::new(Alive { threads, waiter: None }),
             outside: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
             fifos: Fifos::new(threads),
@@ -167,7 +170,7 @@ impl Registry {
         // What it forks in this pool is needed for the worker to go on, whichever pool runs it.
         // SAFETY: the lineage is of the job that waits here.
         unsafe { job.header.birthplace.set(worker.lineage()) };
-        self.inject(injected, root);
+        self.inject(injected, root, self.next_outside());
         worker.wait(&latch, Some(Ancestor::new(&raw const job)));
         no_unwind.over();
         job.into_result()
@@ -183,9 +186,14 @@ impl Registry {
         let latch = Arc::new(ThreadLatch::new());
         let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
         let no_unwind = NoUnwind;
+        let number = self.waiting.fetch_add(1, Relaxed);
+        // The caller's own processor is about to be free, and has its data. Else several callers
+        // get several workers, and one always the same.
+        let near = self.claim.as_ref().and_then(Claim::thread_here);
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
-        self.inject(unsafe { job.as_job() }, root);
+        self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
         latch.wait();
+        self.waiting.fetch_sub(1, Relaxed);
         no_unwind.over();
         job.into_result()
     }
@@ -229,14 +237,18 @@ impl Registry {
         Worker::with_current(|worker| {
             match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
                 Some(worker) => worker.spawn(job, task(Some(worker))),
-                None => self.inject(job, task(None)),
+                None => self.inject(job, task(None), self.next_outside()),
             }
         });
     }
 
-    /// Gives the policy a job that comes from no worker of this pool.
-    pub(crate) fn inject(&self, job: JobRef, task: TaskInfo) {
-        let number = self.outside.fetch_add(1, Relaxed);
+    fn next_outside(&self) -> usize {
+        self.outside.fetch_add(1, Relaxed)
+    }
+
+    /// Gives the policy a job that comes from no worker of this pool, as that of the thread with
+    /// this number, modulo their number.
+    fn inject(&self, job: JobRef, task: TaskInfo, number: usize) {
         let worker = self.engine.worker(number % self.threads());
         let random = Random::new(!self.seed, number as u64);
         let sizes = self.engine.size_source();

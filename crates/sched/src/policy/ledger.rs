@@ -170,10 +170,14 @@ impl Ledger {
     /// Claims for a strand that goes on where it is, even beyond a cache's size.
     pub(super) fn resume(&self, w: WorkerId, task: &TaskInfo, env: &mut dyn Env) {
         let below = self.below_anchor(w, task);
-        self.with_socket_locked(self.path(w)[0], env, || self.claim_passing(below, task.strand.0));
+        if task.strand != TaskInfo::UNKNOWN {
+            let claim = || self.claim_passing(below, task.strand.0);
+            self.with_socket_locked(self.path(w)[0], env, claim);
+        }
     }
 
-    /// Gives a strand's claims back. Returns the highest cluster that has more space now.
+    /// Gives a strand's claims back. Returns the highest cluster that has more space now; none
+    /// after a strand of unknown size, which has claimed nothing.
     pub(super) fn strand_done(
         &self,
         w: WorkerId,
@@ -181,7 +185,7 @@ impl Ledger {
         env: &mut dyn Env,
     ) -> Option<ClusterId> {
         let below = self.below_anchor(w, task);
-        let highest = *below.last()?;
+        let highest = *below.last().filter(|_| task.strand != TaskInfo::UNKNOWN)?;
         self.with_socket_locked(highest, env, || {
             self.give_back_passing(below.iter().copied(), task.strand.0)
         });

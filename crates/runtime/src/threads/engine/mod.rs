@@ -31,9 +31,8 @@ use crate::{
     WaitPolicy,
     machine::PoolMachine,
     threads::{
-        latch::Latch,
         primitive::AtomicUsize,
-        sleep::{EventCount, Sleep},
+        sleep::{Notification, Sleep},
     },
 };
 
@@ -74,9 +73,6 @@ pub(crate) struct Engine {
     threads_under: Vec<usize>,
     /// Jobs that the policy holds; counted only under policies that may refuse them.
     queued: CachePadded<AtomicUsize>,
-    /// Threads that sleep and may take only tasks bound to some cache, or only descendants of what
-    /// they wait for.
-    restricted: AtomicUsize,
     /// Tasks that hold part of a cache: maximal ones that the policy gave out and that have not
     /// ended.
     holding: CachePadded<AtomicUsize>,
@@ -119,7 +115,6 @@ impl Engine {
             threads,
             threads_under,
             queued: CachePadded::new(AtomicUsize::new(0)),
-            restricted: AtomicUsize::new(0),
             holding: CachePadded::new(AtomicUsize::new(0)),
             alarm: AtomicUsize::new(0),
             sleep: Sleep::new(threads),
@@ -279,26 +274,13 @@ impl Engine {
         self.notify_space(w, cluster);
     }
 
-    /// Lets thread `me`, worker `w`, sleep as [`Sleep::sleep`] says. `within` and `awaited` as for
-    /// [`Self::get`].
-    pub(crate) fn sleep(
-        &self,
-        me: usize,
-        w: WorkerId,
-        within: ClusterId,
-        awaited: Option<Ancestor>,
-        seen: EventCount,
-        latch: &Latch,
-    ) -> Option<ClusterId> {
-        let restricted = usize::from(within != ClusterId::ROOT || awaited.is_some());
-        self.restricted.fetch_add(restricted, SeqCst);
-        let notified = self.sleep.sleep(me, seen, latch, || self.raise_alarm_if_stuck(w));
-        self.restricted.fetch_sub(restricted, SeqCst);
-        notified
+    /// Whether the policy holds jobs that it may have refused to a worker, and may give to another.
+    pub(crate) fn leaves_work(&self) -> bool {
+        self.capabilities.may_refuse && self.queued.load(SeqCst) > 0
     }
 
-    /// Called when all threads sleep or are about to. If the policy holds jobs that it gives to
-    /// none of them, the pool is deadlocked: this raises the *alarm* and returns true.
+    /// Whether the pool is deadlocked if all its threads sleep: the policy holds jobs that it gives
+    /// to none of them.
     ///
     /// A continuation cannot leave its stack, so a waiting task can be *buried*: its thread took
     /// another task, which now waits for space that the buried task holds, or that a task holds
@@ -307,14 +289,14 @@ impl Engine {
     /// caches, at once instead of at their end, and their threads may take anything. Then no policy
     /// has a reason to refuse. (In Simhadri et al. (2016) continuations are jobs of their own, so
     /// the case does not arise.)
-    fn raise_alarm_if_stuck(&self, w: WorkerId) -> bool {
-        let reason = self.holding.load(SeqCst) > 0 || self.restricted.load(SeqCst) > 0;
-        let stuck = reason && self.queued.load(SeqCst) > 0;
-        if stuck {
-            self.alarm.fetch_add(1, SeqCst);
-            self.notify(w, ClusterId::ROOT);
-        }
-        stuck
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.leaves_work() && (self.holding.load(SeqCst) > 0 || self.sleep.holds_any())
+    }
+
+    /// Raises the alarm: see [`Self::is_stuck`].
+    pub(crate) fn raise_alarm(&self) {
+        self.alarm.fetch_add(1, SeqCst);
+        self.sleep.notify_all();
     }
 
     /// How often the alarm has been raised. A worker that sees a new value must give back what its
@@ -324,23 +306,46 @@ impl Engine {
     }
 
     /// Notifies the threads under `cluster`, where space became free, if the policy holds jobs.
+    /// There may be room for more than one of them.
     fn notify_space(&self, w: WorkerId, cluster: Option<ClusterId>) {
         if let Some(cluster) = cluster
             && self.queued.load(SeqCst) > 0
         {
-            self.notify(w, cluster);
+            self.pass_on(w, cluster);
         }
     }
 
     /// Notifies the threads under `cluster`, from `w`'s on, that they may find a job.
     #[inline]
     pub(crate) fn notify(&self, w: WorkerId, cluster: ClusterId) {
-        let everywhere = cluster == ClusterId::ROOT;
+        self.send(w, Notification { cluster, passed_on: false });
+    }
+
+    /// As [`Self::notify`]; there may be more than one job.
+    pub(crate) fn pass_on(&self, w: WorkerId, cluster: ClusterId) {
+        self.send(w, Notification { cluster, passed_on: true });
+    }
+
+    #[inline]
+    fn send(&self, w: WorkerId, notification: Notification) {
+        let everywhere = notification.cluster == ClusterId::ROOT;
         let under = |thread: &usize| {
-            everywhere || self.machine().cluster(cluster).has(self.worker(*thread))
+            everywhere || self.machine().cluster(notification.cluster).has(self.worker(*thread))
         };
-        let threads = (0..self.threads).map(|i| (w.index() + i) % self.threads).filter(under);
-        let all = || self.capabilities.may_refuse || self.restricted.load(SeqCst) > 0;
-        self.sleep.notify(cluster, threads, all);
+        let has_own = |thread| self.policy.has_own(self.worker(thread));
+        let has_own: Option<&dyn Fn(usize) -> bool> =
+            if self.capabilities.may_refuse { Some(&has_own) } else { None };
+        self.sleep.notify(notification, || self.threads_from(w).filter(under), has_own);
+    }
+
+    /// Wakes a thread that has not looked for work since the last notification, from `w`'s on.
+    pub(crate) fn wake_next(&self, w: WorkerId) {
+        self.sleep.wake_next(self.threads_from(w));
+    }
+
+    /// All threads, from `w`'s on.
+    fn threads_from(&self, w: WorkerId) -> impl Iterator<Item = usize> + use<> {
+        let first = w.index().min(self.threads);
+        (first..self.threads).chain(0..first)
     }
 }

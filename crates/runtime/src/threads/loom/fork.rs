@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Find;
 use crate::threads::{
     engine::JobRef,
     fork::{ForkList, Frame, PendingFork, StealRequests},
@@ -49,11 +50,11 @@ fn a_fork_is_run_once_by_whoever_takes_it_and_its_owner_gets_the_result() {
         assert!(forks.youngest_is_published());
         // SAFETY: published above.
         let latch = unsafe { frame.latch() };
-        while !latch.probe() {
-            let seen = shared.sleep.seen();
+        let help = Find(|| {
             shared.help();
-            shared.sleep.sleep(0, seen, latch, || false);
-        }
+            None::<()>
+        });
+        assert_eq!(shared.sleep.search(0, latch, &help), None);
         forks.pop_published();
         // SAFETY: its latch is set; taken here only.
         assert_eq!(unsafe { frame.take_result() }.unwrap(), 21);

@@ -8,20 +8,54 @@ mod sleep;
 
 use std::{ptr, sync::Arc};
 
+use befit_machine::ClusterId;
+
 use super::{
     engine::JobRef,
     fork::{Frame, PendingFork, StealRequests},
     latch::Latch,
     primitive::UnsafeCell,
-    sleep::Sleep,
+    sleep::{Search, Sleep},
     worker::Mailbox,
 };
 
+/// Looks for what the function finds, and for nothing else.
+struct Find<F>(F);
+
+impl<T, F: Fn() -> Option<T>> Search for Find<F> {
+    type Found = T;
+
+    fn look(&self) -> Option<T> {
+        self.0()
+    }
+
+    fn look_before_sleep(&self) -> Option<T> {
+        None
+    }
+
+    fn is_held(&self) -> bool {
+        false
+    }
+
+    fn leaves_work(&self) -> bool {
+        false
+    }
+
+    fn pass_on(&self, _: ClusterId) {}
+
+    fn wake_next(&self) {}
+
+    fn is_stuck(&self) -> bool {
+        false
+    }
+
+    fn raise_alarm(&self) {}
+}
+
 /// Waits, as thread 0, until `latch` is set.
 fn wait(sleep: &Sleep, latch: &Latch) {
-    while !latch.probe() {
-        let seen = sleep.seen();
-        sleep.sleep(0, seen, latch, || false);
+    if !latch.probe() {
+        assert_eq!(sleep.search(0, latch, &Find(|| None::<()>)), None);
     }
 }
 
@@ -70,15 +104,9 @@ fn a_thread_that_looks_for_mail_and_sleeps_misses_none() {
         let shared = Arc::new(Post { sleep, mail: Mailbox::new(), never });
         let receiver = Arc::clone(&shared);
         let reading = ::loom::thread::spawn(move || {
-            let job: JobRef = loop {
-                let seen = receiver.sleep.seen();
-                match receiver.mail.take() {
-                    Some(job) => break job,
-                    // Nothing else will ever wake it: loom finds the deadlock if the notification
-                    // is lost.
-                    None => drop(receiver.sleep.sleep(0, seen, &receiver.never, || false)),
-                }
-            };
+            let find = Find(|| receiver.mail.take());
+            // Nothing else will ever wake it: loom finds the deadlock if the notification is lost.
+            let job: JobRef = receiver.sleep.search(0, &receiver.never, &find).unwrap();
             // SAFETY: taken, so executed once; the parkers live as long as `receiver`.
             unsafe { job.execute(&|| ()) };
         });

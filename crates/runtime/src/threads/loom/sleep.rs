@@ -1,17 +1,17 @@
-//! Models of the sleep protocol.
+//! Models of the sleep protocol: workers search by [`Sleep::search`] in a small policy.
 //! A lost wake-up shows as a deadlock.
 
 use std::sync::{
     Arc,
-    atomic::Ordering::{Acquire, Release},
+    atomic::Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
 use befit_machine::ClusterId;
 
 use crate::threads::{
     latch::Latch,
-    primitive::{AtomicUsize, Mutex, lock},
-    sleep::Sleep,
+    primitive::{AtomicBool, AtomicUsize, Mutex, lock},
+    sleep::{Notification, Search, Sleep},
 };
 
 /// The policy of the models: a number of things to take.
@@ -21,20 +21,35 @@ struct Shared {
     ready: Mutex<usize>,
     /// A hint at `ready`, read without the lock: as in the policies' queues.
     hint: AtomicUsize,
-    taken: Mutex<u32>,
+    /// The policy refuses things to workers, and counts what it has.
+    may_refuse: bool,
+    /// The policy may refuse a thing to all workers.
+    may_be_stuck: bool,
+    /// An alarm has been raised: nothing is refused any more.
+    alarm: AtomicBool,
 }
 
 impl Shared {
     fn new(threads: usize) -> Arc<Self> {
-        let sleep = Sleep::new(threads);
-        let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
-        let (ready, hint, taken) = (Mutex::new(0), AtomicUsize::new(0), Mutex::new(0));
-        Arc::new(Self { sleep, latches, ready, hint, taken })
+        Arc::new(Self::refusing(threads, false, false))
     }
 
-    fn add(&self, all: bool) {
+    fn refusing(threads: usize, may_refuse: bool, may_be_stuck: bool) -> Self {
+        let sleep = Sleep::new(threads);
+        let latches = (0..threads).map(|t| Latch::new(sleep.parker(t))).collect();
+        let (ready, hint) = (Mutex::new(0), AtomicUsize::new(0));
+        let alarm = AtomicBool::new(false);
+        Self { sleep, latches, ready, hint, may_refuse, may_be_stuck, alarm }
+    }
+
+    fn add(&self) {
         self.change(|ready| *ready += 1);
-        self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || all);
+        self.notify(false);
+    }
+
+    fn notify(&self, passed_on: bool) {
+        let notification = Notification { cluster: ClusterId::ROOT, passed_on };
+        self.sleep.notify(notification, || 0..self.latches.len(), None);
     }
 
     fn take(&self) -> bool {
@@ -53,48 +68,65 @@ impl Shared {
         result
     }
 
-    /// Waits as a worker without a latch does, until it has taken one thing.
-    fn wait_for_one(&self, me: usize) {
-        if !self.take() {
-            self.idle_until(me, || self.take());
-        }
+    /// Waits as thread `me` until it has taken one thing, or its latch is set; returns whether it
+    /// has.
+    fn wait(&self, me: usize) -> bool {
+        self.wait_as(Waiting { shared: self, refused: false, held: false }, me)
     }
 
-    /// Waits until somebody has taken something, and helps.
-    fn wait_for_taken(&self, me: usize) {
-        self.idle_until(me, || *lock(&self.taken) > 0 || self.take());
+    fn wait_as(&self, waiting: Waiting<'_>, me: usize) -> bool {
+        self.sleep.search(me, &self.latches[me], &waiting).is_some()
     }
 
-    fn idle_until(&self, me: usize, is_over: impl Fn() -> bool) {
-        let _idle = self.sleep.begin_idle();
-        loop {
-            let seen = self.sleep.seen();
-            if is_over() {
-                return;
-            }
-            self.sleep.sleep(me, seen, &self.latches[me], || false);
-        }
+    fn set_latch(&self, thread: usize) {
+        // SAFETY: latch and parker live as long as `self`.
+        unsafe { Latch::set(&self.latches[thread]) };
+    }
+}
+
+/// A worker that waits.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    /// The policy refuses it everything, as long as there is no alarm.
+    refused: bool,
+    held: bool,
+}
+
+impl Search for Waiting<'_> {
+    type Found = ();
+
+    fn look(&self) -> Option<()> {
+        let refused = self.refused && !self.shared.alarm.load(Relaxed);
+        (!refused && self.shared.take()).then_some(())
     }
 
-    /// Waits as a worker does whose latch will be set: takes what it finds, and passes a
-    /// notification on if it does not look for work.
-    fn wait_for_latch(&self, me: usize) {
-        let _idle = self.sleep.begin_idle();
-        let mut notified = None;
-        loop {
-            if self.latches[me].probe() {
-                if notified.is_some() {
-                    self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || false);
-                }
-                return;
-            }
-            let seen = self.sleep.seen();
-            if self.take() {
-                *lock(&self.taken) += 1;
-                self.sleep.notify(ClusterId::ROOT, 0..self.latches.len(), || true);
-            }
-            notified = self.sleep.sleep(me, seen, &self.latches[me], || false);
-        }
+    fn look_before_sleep(&self) -> Option<()> {
+        None
+    }
+
+    fn is_held(&self) -> bool {
+        self.held
+    }
+
+    fn leaves_work(&self) -> bool {
+        self.shared.may_refuse && *lock(&self.shared.ready) > 0
+    }
+
+    fn pass_on(&self, _: ClusterId) {
+        self.shared.notify(true);
+    }
+
+    fn wake_next(&self) {
+        self.shared.sleep.wake_next(0..self.shared.latches.len());
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.shared.may_be_stuck && self.leaves_work()
+    }
+
+    fn raise_alarm(&self) {
+        self.shared.alarm.store(true, SeqCst);
+        self.shared.sleep.notify_all();
     }
 }
 
@@ -104,50 +136,122 @@ fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
+/// Calls `f` on a thread of its own.
+fn beside(
+    shared: &Arc<Shared>,
+    f: impl FnOnce(&Shared) + 'static,
+) -> ::loom::thread::JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    ::loom::thread::spawn(move || f(&shared))
+}
+
 #[test]
 fn a_worker_that_goes_to_sleep_does_not_miss_what_is_added_meanwhile() {
-    model(4, || {
+    model(3, || {
         let shared = Shared::new(1);
-        let adder = Arc::clone(&shared);
-        let adding = ::loom::thread::spawn(move || adder.add(false));
-        shared.wait_for_one(0);
+        let adding = beside(&shared, |shared| shared.add());
+        assert!(shared.wait(0));
         adding.join().unwrap();
     });
 }
 
 #[test]
-fn two_notifications_wake_two_workers() {
-    for all in [false, true] {
-        model(2, move || {
-            let shared = Shared::new(2);
-            let other = Arc::clone(&shared);
-            let taking = ::loom::thread::spawn(move || other.wait_for_one(1));
-            let adder = Arc::clone(&shared);
-            let adding = ::loom::thread::spawn(move || {
-                adder.add(all);
-                adder.add(all);
-            });
-            shared.wait_for_one(0);
-            taking.join().unwrap();
-            adding.join().unwrap();
+fn two_notifications_reach_two_workers_though_one_may_rely_on_the_other() {
+    model(2, || {
+        let shared = Shared::new(2);
+        let taking = beside(&shared, |shared| assert!(shared.wait(1)));
+        let adding = beside(&shared, |shared| {
+            shared.add();
+            shared.add();
         });
-    }
+        assert!(shared.wait(0));
+        taking.join().unwrap();
+        adding.join().unwrap();
+    });
 }
 
 #[test]
 fn a_notification_of_a_worker_whose_latch_is_set_reaches_another() {
     model(2, || {
         let shared = Shared::new(2);
-        let helper = Arc::clone(&shared);
-        let helping = ::loom::thread::spawn(move || helper.wait_for_taken(1));
-        let setter = Arc::clone(&shared);
-        let setting = ::loom::thread::spawn(move || {
-            setter.add(false);
-            // SAFETY: latch and parker live as long as `setter`.
-            unsafe { Latch::set(&setter.latches[0]) };
+        // If the other takes it, that ends this worker's wait.
+        let helping = beside(&shared, |shared| {
+            shared.wait(1);
         });
-        shared.wait_for_latch(0);
+        let setting = beside(&shared, |shared| {
+            shared.add();
+            shared.set_latch(0);
+        });
+        if shared.wait(0) {
+            shared.set_latch(1);
+        }
         helping.join().unwrap();
         setting.join().unwrap();
+    });
+}
+
+#[test]
+fn what_a_worker_is_refused_another_is_woken_for() {
+    model(2, || {
+        let shared = Arc::new(Shared::refusing(2, true, false));
+        let taking = beside(&shared, |shared| {
+            assert!(shared.wait(1));
+            shared.set_latch(0);
+        });
+        let adding = beside(&shared, |shared| shared.add());
+        let refused = Waiting { shared: &shared, refused: true, held: false };
+        assert!(!shared.wait_as(refused, 0));
+        taking.join().unwrap();
+        adding.join().unwrap();
+    });
+}
+
+#[test]
+fn nobody_relies_on_a_worker_that_is_held() {
+    model(2, || {
+        let shared = Shared::new(2);
+        let taking = beside(&shared, |shared| {
+            assert!(shared.wait(1));
+            shared.set_latch(0);
+        });
+        let adding = beside(&shared, |shared| shared.add());
+        let held = Waiting { shared: &shared, refused: true, held: true };
+        assert!(!shared.wait_as(held, 0));
+        taking.join().unwrap();
+        adding.join().unwrap();
+    });
+}
+
+#[test]
+fn of_workers_that_are_all_held_the_one_that_may_have_a_thing_is_woken() {
+    model(2, || {
+        let shared = Shared::new(2);
+        let taking = beside(&shared, |shared| {
+            let free = Waiting { shared, refused: false, held: true };
+            assert!(shared.wait_as(free, 1));
+            shared.set_latch(0);
+        });
+        let adding = beside(&shared, |shared| shared.add());
+        let held = Waiting { shared: &shared, refused: true, held: true };
+        assert!(!shared.wait_as(held, 0));
+        taking.join().unwrap();
+        adding.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_worker_to_sleep_raises_the_alarm_if_the_pool_is_stuck() {
+    model(2, || {
+        let shared = Arc::new(Shared::refusing(2, true, true));
+        shared.add();
+        let refused = |shared: &Shared, me| {
+            let refused = Waiting { shared, refused: true, held: false };
+            if shared.wait_as(refused, me) {
+                shared.set_latch(1 - me);
+            }
+        };
+        let other = beside(&shared, move |shared| refused(shared, 1));
+        refused(&shared, 0);
+        other.join().unwrap();
     });
 }

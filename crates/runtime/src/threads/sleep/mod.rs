@@ -1,15 +1,20 @@
 //! How idle workers go to sleep and are woken, and why no wake-up is lost. `README.md` beside this
 //! file is the specification; the names here are the names there.
 
+mod parker;
+mod search;
+
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 
 use befit_machine::ClusterId;
 use crossbeam_utils::CachePadded;
 
-use crate::threads::{
-    latch::Latch,
-    primitive::{AtomicU32, AtomicUsize, Condvar, Mutex, fence, lock},
+use self::parker::{Notified, Sleepy, WakeReason};
+pub(crate) use self::{
+    parker::Parker,
+    search::{Search, relax},
 };
+use crate::threads::primitive::{AtomicUsize, fence};
 
 /// The sleep of one pool's threads.
 #[derive(Debug)]
@@ -20,23 +25,37 @@ pub(crate) struct Sleep {
     /// The event counter: counts the notifications that found a worker idle, and the mail. An idle
     /// worker that found nothing need not look again before it changes.
     events: CachePadded<AtomicUsize>,
-    /// At least the number of sleepy parkers: at 0 a notifier need not look at the parkers.
+    /// At least the number of sleepy parkers, and of idle workers that are held: at 0 a notifier
+    /// need not look at the parkers.
     sleepers: CachePadded<AtomicUsize>,
+    /// The number of idle workers that may take only some jobs.
+    held: AtomicUsize,
 }
 
-/// A worker counts as idle until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Idle<'a>(&'a AtomicUsize);
+/// A value of the event counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EventCount(usize);
 
-impl Drop for Idle<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+impl EventCount {
+    /// How many events have come since `earlier`.
+    fn since(self, earlier: Self) -> usize {
+        self.0.wrapping_sub(earlier.0)
+    }
+
+    /// The count before the event whose number has these low bits, the last one such.
+    fn before(self, event: u32) -> Self {
+        Self(self.0.wrapping_sub((self.0 as u32).wrapping_sub(event) as usize + 1))
     }
 }
 
-/// A value of the event counter, read by an idle worker before it looked for work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct EventCount(usize);
+/// A notification, as its sender makes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notification {
+    /// The workers under it may find a job.
+    pub(crate) cluster: ClusterId,
+    /// There may be more than one job: whoever finds one passes on.
+    pub(crate) passed_on: bool,
+}
 
 impl Sleep {
     pub(crate) fn new(threads: usize) -> Self {
@@ -45,6 +64,7 @@ impl Sleep {
             idle: CachePadded::new(AtomicUsize::new(0)),
             events: CachePadded::new(AtomicUsize::new(0)),
             sleepers: CachePadded::new(AtomicUsize::new(0)),
+            held: AtomicUsize::new(0),
         }
     }
 
@@ -53,56 +73,111 @@ impl Sleep {
         &self.parkers[thread]
     }
 
-    /// The calling worker has found nothing. Until the result is dropped, notifications step the
-    /// event counter. The worker must look once more, for what was added before.
-    pub(crate) fn begin_idle(&self) -> Idle<'_> {
-        self.idle.fetch_add(1, Relaxed);
-        fence(SeqCst);
-        Idle(&self.idle)
-    }
-
     /// The number of workers that are idle.
     pub(crate) fn idle(&self) -> usize {
         self.idle.load(Relaxed)
     }
 
+    /// Whether a worker is idle that may take only some jobs.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.held.load(SeqCst) > 0
+    }
+
     /// The event counter. An idle worker reads it *before* it looks for work.
-    pub(crate) fn seen(&self) -> EventCount {
+    fn seen(&self) -> EventCount {
         EventCount(self.events.load(Acquire))
     }
 
-    /// Notifies the threads `under` the cluster that they may find a job. Wakes the first of them
-    /// that sleeps, in this order, or all that sleep if `all` returns true. The `cluster` is their
-    /// reason to wake.
+    /// Notifies the threads `under` the cluster that they may find a job. Wakes one of them, if too
+    /// few are awake: the first that sleeps and `would_take`s one, in this order, else the first
+    /// that sleeps. If none sleeps but such as may take only some jobs, wakes all these.
     #[inline]
-    pub(crate) fn notify(
+    pub(crate) fn notify<U: Iterator<Item = usize>>(
         &self,
-        cluster: ClusterId,
-        under: impl Iterator<Item = usize>,
-        all: impl FnOnce() -> bool,
+        notification: Notification,
+        under: impl Fn() -> U,
+        would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
         fence(SeqCst);
         if self.idle.load(Relaxed) > 0 {
-            self.notify_idle(cluster, under, all);
+            self.notify_idle(notification, under, would_take);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn notify_idle(
+    fn notify_idle<U: Iterator<Item = usize>>(
         &self,
-        cluster: ClusterId,
-        under: impl Iterator<Item = usize>,
-        all: impl FnOnce() -> bool,
+        Notification { cluster, passed_on }: Notification,
+        under: impl Fn() -> U,
+        would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
-        self.events.fetch_add(1, AcqRel);
+        let event = self.events.fetch_add(1, AcqRel).wrapping_add(1);
+        fence(SeqCst);
+        let sleepers = self.sleepers.load(Relaxed);
+        // Those that are awake may be under other clusters.
+        if sleepers == 0 || (cluster == ClusterId::ROOT && self.enough_are_awake(sleepers)) {
+            return;
+        }
+        let notified = Notified { cluster, event: event as u32, passed_on };
+        let sleeps = |thread: &usize| self.parkers[*thread].sleepy() == Some(Sleepy::Free);
+        if let Some(would_take) = would_take
+            && under().filter(sleeps).any(|t| would_take(t) && self.wake(t, notified))
+        {
+            return;
+        }
+        if under().filter(sleeps).any(|thread| self.wake(thread, notified)) {
+            return;
+        }
+        if self.holds_any() {
+            self.wake_all(notified, under());
+        }
+    }
+
+    /// Whether as many of the idle workers are awake, or about to be, as there are workers at work.
+    /// Each of these looks for work, and wakes another if it finds some; so the number of those
+    /// that are awake may double in the time that it takes to wake one.
+    fn enough_are_awake(&self, sleepers: usize) -> bool {
+        let idle = self.idle.load(Relaxed);
+        let working = self.parkers.len().saturating_sub(idle);
+        idle.saturating_sub(sleepers) >= working.max(1)
+    }
+
+    /// Wakes `thread` if it is sleepy; returns whether it was.
+    fn wake(&self, thread: usize, notified: Notified) -> bool {
+        let woken = self.parkers[thread].wake(WakeReason::Notified(notified));
+        if woken == Some(Sleepy::Free) {
+            // From now on it counts among those that are awake.
+            self.sleepers.fetch_sub(1, Relaxed);
+        }
+        woken.is_some()
+    }
+
+    fn wake_all(&self, notified: Notified, threads: impl Iterator<Item = usize>) {
+        for thread in threads {
+            self.wake(thread, notified);
+        }
+    }
+
+    /// Notifies all threads, whatever they may take, and wakes all that sleep.
+    pub(crate) fn notify_all(&self) {
+        let event = self.events.fetch_add(1, AcqRel).wrapping_add(1);
+        fence(SeqCst);
+        let notified = Notified { cluster: ClusterId::ROOT, event: event as u32, passed_on: false };
+        self.wake_all(notified, 0..self.parkers.len());
+    }
+
+    /// Wakes the first of `threads` that sleeps and has not looked for work since the last event.
+    pub(crate) fn wake_next(&self, threads: impl Iterator<Item = usize>) {
         fence(SeqCst);
         if self.sleepers.load(Relaxed) == 0 {
             return;
         }
-        let all = all();
-        for thread in under {
-            if self.parkers[thread].wake(WakeReason::Notified(cluster)) && !all {
+        let now = self.seen();
+        let notified = Notified { cluster: ClusterId::ROOT, event: now.0 as u32, passed_on: false };
+        for thread in threads {
+            let parker = &self.parkers[thread];
+            if parker.sleepy().is_some() && parker.seen() != now && self.wake(thread, notified) {
                 return;
             }
         }
@@ -113,125 +188,5 @@ impl Sleep {
         self.events.fetch_add(1, AcqRel);
         fence(SeqCst);
         self.parkers[thread].wake(WakeReason::Mail);
-    }
-
-    /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may
-    /// return early. If it would be the last to sleep, it first calls `may_be_stuck`, and stays
-    /// awake if that returns true. Returns the cluster of the notification that woke it, which it
-    /// must pass on if it does not look for work now.
-    pub(crate) fn sleep(
-        &self,
-        me: usize,
-        seen: EventCount,
-        latch: &Latch,
-        may_be_stuck: impl FnOnce() -> bool,
-    ) -> Option<ClusterId> {
-        self.sleepers.fetch_add(1, Relaxed);
-        let parker = &self.parkers[me];
-        parker.prepare_to_park();
-        fence(SeqCst);
-        let event_or_latch = self.seen() != seen || latch.probe();
-        let last = || self.parkers.iter().all(|parker| parker.is_sleepy());
-        if !(event_or_latch || (last() && may_be_stuck())) {
-            parker.sleep();
-        }
-        let reason = parker.leave();
-        self.sleepers.fetch_sub(1, Relaxed);
-        match reason {
-            Some(WakeReason::Notified(cluster)) => Some(cluster),
-            Some(WakeReason::Latch | WakeReason::Mail) | None => None,
-        }
-    }
-}
-
-/// The thread runs, or looks for work.
-const AWAKE: u32 = 0;
-/// The thread sleeps or is about to.
-const SLEEPY: u32 = 1;
-/// A latch was set: maybe the one that it waits on.
-const WOKEN_BY_LATCH: u32 = 2;
-/// There is mail for it.
-const WOKEN_BY_MAIL: u32 = 3;
-/// This plus a cluster's number: there is an event for that cluster.
-const WOKEN_BY_EVENT: u32 = 4;
-
-/// Why a sleeper was woken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum WakeReason {
-    /// A latch was set: maybe the one that it waits on.
-    Latch,
-    /// Something lies in its mailbox.
-    Mail,
-    /// Something became ready under this cluster.
-    Notified(ClusterId),
-}
-
-/// Where one thread sleeps: a state that others may change from *sleepy* to *woken*, and a lock
-/// with a condition to wait on.
-#[derive(Debug)]
-pub(crate) struct Parker {
-    state: AtomicU32,
-    lock: Mutex<()>,
-    changed: Condvar,
-}
-
-impl Parker {
-    pub(crate) fn new() -> Self {
-        Self { state: AtomicU32::new(AWAKE), lock: Mutex::new(()), changed: Condvar::new() }
-    }
-
-    /// The owner: becomes sleepy, so that others wake it. A sequentially consistent fence must
-    /// follow.
-    fn prepare_to_park(&self) {
-        self.state.store(SLEEPY, Relaxed);
-    }
-
-    /// Anyone: whether the owner sleeps or is about to, and has not been woken.
-    fn is_sleepy(&self) -> bool {
-        self.state.load(Relaxed) == SLEEPY
-    }
-
-    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken.
-    fn sleep(&self) {
-        let mut guard = lock(&self.lock);
-        while self.state.load(Acquire) == SLEEPY {
-            guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
-        }
-    }
-
-    /// The owner: becomes awake. Returns the reason if it was woken.
-    fn leave(&self) -> Option<WakeReason> {
-        match self.state.swap(AWAKE, AcqRel) {
-            AWAKE | SLEEPY => None,
-            WOKEN_BY_LATCH => Some(WakeReason::Latch),
-            WOKEN_BY_MAIL => Some(WakeReason::Mail),
-            by_event => Some(WakeReason::Notified(ClusterId(by_event - WOKEN_BY_EVENT))),
-        }
-    }
-
-    /// Anyone, after a sequentially consistent fence: wakes the owner if it is sleepy; returns
-    /// whether it was.
-    fn wake(&self, reason: WakeReason) -> bool {
-        let state = match reason {
-            WakeReason::Latch => WOKEN_BY_LATCH,
-            WakeReason::Mail => WOKEN_BY_MAIL,
-            WakeReason::Notified(cluster) => WOKEN_BY_EVENT + cluster.0,
-        };
-        // The load avoids a write to the cache line of a thread that is awake.
-        if !self.is_sleepy() || self.state.compare_exchange(SLEEPY, state, AcqRel, Relaxed).is_err()
-        {
-            return false;
-        }
-        // The empty critical section is needed: an owner that saw `SLEEPY` under the lock is
-        // waiting by the time that we hold it.
-        drop(lock(&self.lock));
-        self.changed.notify_one();
-        true
-    }
-
-    /// Anyone: a latch that the owner may be waiting on has been set.
-    pub(crate) fn latch_was_set(&self) {
-        fence(SeqCst);
-        self.wake(WakeReason::Latch);
     }
 }

@@ -312,3 +312,37 @@ fn called_outside_a_pool_both_halves_have_migrated() {
     let _watchdog = watchdog(MINUTE);
     assert_eq!(join_context(|a| a.migrated(), |b| b.migrated()), (true, true));
 }
+
+#[test]
+fn regression_a_worker_that_waits_has_published_all_its_forks() {
+    fn nested(forks: usize, ran: &AtomicUsize, innermost: &(dyn Fn() + Sync)) {
+        match forks {
+            0 => innermost(),
+            _ => drop(join(|| nested(forks - 1, ran, innermost), || add(ran, 1))),
+        }
+    }
+    let _watchdog = watchdog(MINUTE);
+    let [pool, other] = [2, 1].map(|n| ThreadPoolBuilder::new().num_threads(n).build().unwrap());
+    let (begun, may_end, ran) =
+        (AtomicBool::new(false), AtomicBool::new(false), AtomicUsize::new(0));
+    // The worker waits in another pool for its own forks, which the pool's other thread can run.
+    let innermost = || {
+        may_end.store(true, SeqCst);
+        other.install(|| {
+            while ran.load(SeqCst) < 8 {
+                thread::yield_now();
+            }
+        });
+    };
+    let busy = || {
+        begun.store(true, SeqCst);
+        wait_for(&may_end);
+    };
+    let waiting = || {
+        // Else the other thread asks for forks while they are made.
+        wait_for(&begun);
+        nested(8, &ran, &innermost);
+    };
+    pool.join(waiting, busy);
+    assert_eq!(ran.load(SeqCst), 8);
+}

@@ -1,5 +1,6 @@
 //! How a worker waits: it runs other work, then spins, then sleeps.
 
+use befit_machine::ClusterId;
 use befit_sched::{Finds, Ready, TaskInfo};
 
 use super::Worker;
@@ -8,7 +9,7 @@ use crate::{
     threads::{
         engine::{Ancestor, JobRef, NoUnwind},
         latch::Latch,
-        primitive::spin_loop,
+        sleep::{self, relax},
     },
 };
 
@@ -131,45 +132,13 @@ impl Worker {
     }
 
     /// Nothing was found: looks on, and sleeps, until there is something to run or `latch` is set
-    /// (`None`). The protocol is in `sleep/README.md`.
+    /// (`None`).
     fn idle(&self, latch: &Latch, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
-        let engine = self.engine();
         if self.is_in_no_job() {
             self.counters().times.rest();
         }
-        let _idle = engine.sleep.begin_idle();
-        let mut seen = engine.sleep.seen();
-        if let Some(ready) = self.look_again(awaited) {
-            return Some(ready);
-        }
-        // The cluster whose event woke this worker, until it has looked for work since.
-        let mut notified = None;
-        loop {
-            let mut round = 0;
-            while round < SPINS {
-                if latch.probe() {
-                    if let Some(cluster) = notified {
-                        // This worker will not look for work now: another must.
-                        engine.notify(self.id, cluster);
-                    }
-                    return None;
-                }
-                let now = engine.sleep.seen();
-                if now != seen {
-                    (seen, notified, round) = (now, None, 0);
-                    if let Some(ready) = self.look_again(awaited) {
-                        return Some(ready);
-                    }
-                }
-                relax(round);
-                round += 1;
-            }
-            if let Some(ready) = self.get_before_sleep(awaited) {
-                return Some(ready);
-            }
-            self.counters().sleeps.bump();
-            notified = engine.sleep(self.thread, self.id, self.within(), awaited, seen, latch);
-        }
+        let search = Search { worker: self, awaited };
+        self.engine().sleep.search(self.thread, latch, &search)
     }
 
     /// Looks for work as an idle worker does: heeds the alarm, asks the policy, then reads the
@@ -209,20 +178,52 @@ impl Worker {
     }
 }
 
-/// Looks at event counter and latch before a worker sleeps: some ten microseconds.
-const SPINS: u32 = 64;
+/// What an idle worker may run.
+struct Search<'a> {
+    worker: &'a Worker,
+    awaited: Option<Ancestor>,
+}
+
+impl sleep::Search for Search<'_> {
+    type Found = Ready<JobRef>;
+
+    fn look(&self) -> Option<Ready<JobRef>> {
+        self.worker.look_again(self.awaited)
+    }
+
+    fn look_before_sleep(&self) -> Option<Ready<JobRef>> {
+        let found = self.worker.get_before_sleep(self.awaited);
+        if found.is_none() {
+            self.worker.counters().sleeps.bump();
+        }
+        found
+    }
+
+    fn is_held(&self) -> bool {
+        self.awaited.is_some() || self.worker.within() != ClusterId::ROOT
+    }
+
+    fn leaves_work(&self) -> bool {
+        self.worker.engine().leaves_work()
+    }
+
+    fn pass_on(&self, cluster: ClusterId) {
+        self.worker.engine().pass_on(self.worker.id, cluster);
+    }
+
+    fn wake_next(&self) {
+        self.worker.engine().wake_next(self.worker.id);
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.worker.engine().is_stuck()
+    }
+
+    fn raise_alarm(&self) {
+        self.worker.engine().raise_alarm();
+    }
+}
 
 /// Looks at the latch before a waiting worker runs other work than descendants of what it waits
 /// for: some ten microseconds.
 const PATIENCE: u32 = 64;
-
-/// A pause between two looks; the later ones let other threads have the core.
-fn relax(round: u32) {
-    if round < SPINS / 2 {
-        for _ in 0..8 {
-            spin_loop();
-        }
-    } else {
-        std::thread::yield_now();
-    }
-}

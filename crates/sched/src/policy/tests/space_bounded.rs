@@ -81,6 +81,23 @@ fn passing_strands_claim_at_most_mu_each() {
 }
 
 #[test]
+fn regression_room_that_a_strand_gives_back_is_announced() {
+    let machine: Machine = "pack:1 l3:1(size=1048576) core:8 pu:1".parse().unwrap();
+    let mut sb = Play::on(&machine, SchedulerKind::Sb, Options::default());
+    (0..6).for_each(|job| sb.add(0, job, Some(Bytes::mib(64))));
+    let running: Vec<_> = (0..5).map(|w| sb.get(w).expect("room for five strands")).collect();
+    assert_eq!(sb.get(5), None, "the cache is full of passing strands");
+    let freed = sb.policy.done(W[0], &running[0].strand(), &mut sb.env);
+    assert_eq!(freed, Some(machine.last_level(W[0])), "another may pass now");
+    assert!(sb.get(5).is_some());
+    // A strand of unknown size has claimed nothing.
+    let mut sb = Play::on(&machine, SchedulerKind::Sb, Options::default());
+    sb.add(0, 7, None);
+    let unknown = sb.get(0).unwrap();
+    assert_eq!(sb.policy.done(W[0], &unknown.strand(), &mut sb.env), None);
+}
+
+#[test]
 fn regression_what_has_no_size_claims_nothing() {
     // Each claimed μM: threads that were blocked in tasks without sizes kept others from what these
     // tasks waited for.

@@ -1,0 +1,224 @@
+//! How an idle worker looks for work, spins and sleeps: the worker's side of the protocol.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use befit_machine::ClusterId;
+
+use super::{
+    EventCount, Sleep,
+    parker::{Notified, Sleepy, WakeReason},
+};
+use crate::threads::{
+    latch::Latch,
+    primitive::{fence, spin_loop, yield_now},
+};
+
+/// What an idle worker looks for, and where.
+pub(crate) trait Search {
+    type Found;
+
+    /// Looks for work.
+    fn look(&self) -> Option<Self::Found>;
+
+    /// As [`Self::look`], for what the worker may have only because it would sleep else.
+    fn look_before_sleep(&self) -> Option<Self::Found>;
+
+    /// Whether the worker may take only some jobs: no notification then relies on it alone.
+    fn is_held(&self) -> bool;
+
+    /// Whether something may be ready that this worker was refused, and another may have.
+    fn leaves_work(&self) -> bool;
+
+    /// [Notifies](Sleep::notify) again for `cluster`, as this worker does not take what it was
+    /// notified of, or not all of it.
+    fn pass_on(&self, cluster: ClusterId);
+
+    /// Wakes a worker that has not looked for work since the last event, if there is one
+    /// ([`Sleep::wake_next`]).
+    fn wake_next(&self);
+
+    /// Whether the pool is stuck, if all its workers sleep.
+    fn is_stuck(&self) -> bool;
+
+    /// All workers sleep, or are about to, and the pool [is stuck](Self::is_stuck): sees to it that
+    /// it is not.
+    fn raise_alarm(&self);
+}
+
+/// Looks at event counter and latch before a worker sleeps: some ten microseconds.
+const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// A worker that counts as idle, and whether it is held: see [`Search::is_held`].
+struct Idle<'a> {
+    sleep: &'a Sleep,
+    held: bool,
+}
+
+impl<'a> Idle<'a> {
+    /// The calling worker has found nothing. Until it ends, notifications step the event counter.
+    /// The worker must look once more, for what was added before.
+    fn begin(sleep: &'a Sleep, held: bool) -> Self {
+        // As of a sleeper, nobody relies on a held worker.
+        sleep.sleepers.fetch_add(usize::from(held), Relaxed);
+        sleep.held.fetch_add(usize::from(held), SeqCst);
+        sleep.idle.fetch_add(1, Relaxed);
+        fence(SeqCst);
+        Self { sleep, held }
+    }
+
+    /// The worker is held no longer.
+    fn free(&mut self) {
+        if std::mem::take(&mut self.held) {
+            self.sleep.held.fetch_sub(1, SeqCst);
+            self.sleep.sleepers.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// The worker is idle no longer. Returns the event counter: a notification that still counted
+    /// this worker as idle is in it.
+    fn end(mut self) -> EventCount {
+        let held = self.held;
+        self.sleep.idle.fetch_sub(1, Relaxed);
+        self.free();
+        if !held {
+            fence(SeqCst);
+        }
+        self.sleep.seen()
+    }
+}
+
+/// A notification that woke a worker.
+#[derive(Clone, Copy)]
+struct Woken {
+    notified: Notified,
+    /// It slept, and was not only about to.
+    slept: bool,
+}
+
+impl Sleep {
+    /// Thread `me` has found nothing: looks on, and sleeps, until it finds something or `latch` is
+    /// set (`None`). `README.md` has the protocol.
+    pub(crate) fn search<S: Search>(
+        &self,
+        me: usize,
+        latch: &Latch,
+        search: &S,
+    ) -> Option<S::Found> {
+        let mut idle = Idle::begin(self, search.is_held());
+        // The event counter, read before the worker last looked.
+        let mut seen = self.seen();
+        // For the events up to this one somebody else looks, or has looked in vain. Unknown at
+        // first: a notifier that already counted on this worker may have stepped the counter before.
+        let mut served = None;
+        let mut woken: Option<Woken> = None;
+        let mut round = 0;
+        let found = loop {
+            if let Some(found) = search.look() {
+                break Some(found);
+            }
+            (served, woken) = (Some(seen), None);
+            if idle.held && !search.is_held() {
+                idle.free();
+            }
+            if search.leaves_work() {
+                search.wake_next();
+            }
+            let is_over = || self.seen() != seen || latch.probe();
+            while !is_over() && round < SPINS && self.may_spin() {
+                relax(round);
+                round += 1;
+            }
+            if !is_over() {
+                if let Some(found) = search.look_before_sleep() {
+                    break Some(found);
+                }
+                woken = self.sleep(me, seen, &idle, latch, search);
+                // It has been woken for nothing, or it finds something.
+                round = SPINS;
+            }
+            if latch.probe() {
+                break None;
+            }
+            seen = self.seen();
+            if let Some(Woken { notified, slept: true }) = woken {
+                // Nobody relied on it while it slept; that event is its own.
+                served = Some(seen.before(notified.event));
+            }
+        };
+        let held = idle.held;
+        let now = idle.end();
+        let notified = woken.map(|woken| woken.notified);
+        let passed_on = notified.is_some_and(|notified| notified.passed_on);
+        let owes = match found {
+            // It looked only once for all of them, and found one thing.
+            Some(_) => {
+                let more = served.is_none_or(|served| seen.since(served) > 1);
+                passed_on || now != seen || more
+            }
+            // It has not looked since it saw the last ones.
+            None => notified.is_some() || Some(now) != served,
+        };
+        if owes && !held {
+            search.pass_on(notified.map_or(ClusterId::ROOT, |notified| notified.cluster));
+        }
+        found
+    }
+
+    /// Lets thread `me` sleep until there is an event since `seen`, or `latch` is set. It may
+    /// return early. If it would be the last to sleep while the pool is stuck, it raises the alarm
+    /// instead. Returns how it was woken, if by a notification.
+    fn sleep(
+        &self,
+        me: usize,
+        seen: EventCount,
+        idle: &Idle<'_>,
+        latch: &Latch,
+        search: &impl Search,
+    ) -> Option<Woken> {
+        let how = if idle.held { Sleepy::Held } else { Sleepy::Free };
+        if how == Sleepy::Free {
+            self.sleepers.fetch_add(1, Relaxed);
+        }
+        let parker = self.parker(me);
+        parker.prepare_to_park(how, seen);
+        fence(SeqCst);
+        let all_sleep = || self.parkers.iter().all(|parker| parker.sleepy().is_some());
+        let mut slept = false;
+        if self.seen() != seen || latch.probe() {
+            // Awake.
+        } else if search.is_stuck() && all_sleep() {
+            search.raise_alarm();
+        } else {
+            parker.sleep();
+            slept = true;
+        }
+        match parker.leave() {
+            Some(WakeReason::Notified(notified)) => Some(Woken { notified, slept }),
+            Some(WakeReason::Latch | WakeReason::Mail) | None => {
+                if how == Sleepy::Free {
+                    self.sleepers.fetch_sub(1, Relaxed);
+                }
+                None
+            }
+        }
+    }
+
+    /// Whether one of the workers that are idle and awake may spin. They are to be no more than
+    /// those that work: one that sleeps costs nothing, and is woken when the others do not suffice.
+    fn may_spin(&self) -> bool {
+        let idle = self.idle.load(Relaxed);
+        let awake = idle.saturating_sub(self.sleepers.load(Relaxed));
+        awake <= self.parkers.len().saturating_sub(idle).max(1)
+    }
+}
+
+/// A pause between two looks; the later ones let other threads have the core.
+pub(crate) fn relax(round: u32) {
+    if round < SPINS / 2 {
+        for _ in 0..8 {
+            spin_loop();
+        }
+    } else {
+        yield_now();
+    }
+}
