@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use befit_lab::Source;
+use befit_lab::{CrateSource, Source};
 use befit_sched::{OptionChoices, Options, SchedulerKind};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, error::ErrorKind};
 
@@ -73,13 +73,45 @@ pub(crate) struct BinaryArgs {
     /// An example instead of a binary
     #[arg(long, value_name = "NAME", requires = "manifest_path")]
     example: Option<String>,
+    /// Features of the package to enable, separated by commas
+    #[arg(long, value_name = "LIST", requires = "manifest_path")]
+    features: Option<String>,
+    /// Without the package's default features
+    #[arg(long, requires = "manifest_path")]
+    no_default_features: bool,
+    /// The profile to build in [default: release]
+    #[arg(long, value_name = "NAME", requires = "manifest_path")]
+    profile: Option<String>,
+    /// The folder to build in [default: the package's target folder]
+    #[arg(long, value_name = "FOLDER", requires = "manifest_path")]
+    target_dir: Option<PathBuf>,
+    /// A file that the program reads as standard input; without it, it reads nothing
+    #[arg(long, value_name = "FILE", requires = "manifest_path")]
+    stdin: Option<PathBuf>,
+    /// A file that the program reads and no argument names; may be repeated. Once the content of
+    /// such a file changes, or of one that an argument names, the program is recorded again
+    #[arg(long = "input", value_name = "FILE", requires = "manifest_path")]
+    inputs: Vec<PathBuf>,
 }
 
 impl BinaryArgs {
     /// This binary of the crate with that manifest, started with `arguments`.
     pub(crate) fn source(self, manifest: PathBuf, arguments: Vec<String>) -> Source {
-        let Self { package, bin, example } = self;
-        Source::Crate { manifest, package, bin, example, arguments }
+        let Self { package, bin, example, features, no_default_features, .. } = self;
+        let Self { profile, target_dir, stdin, inputs, .. } = self;
+        Source::Crate(CrateSource {
+            manifest,
+            package,
+            bin,
+            example,
+            features,
+            no_default_features,
+            profile,
+            target_dir,
+            arguments,
+            stdin,
+            inputs,
+        })
     }
 }
 

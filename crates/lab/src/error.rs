@@ -74,6 +74,10 @@ impl LabError {
 
     /// True if the request itself is wrong, as opposed to a failure on the way.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Usage(_) | Self::Machine(_) | Self::Footprint(_))
+        match self {
+            Self::Usage(_) | Self::Machine(_) | Self::Footprint(_) => true,
+            Self::Build(error) => error.is_usage(),
+            _ => false,
+        }
     }
 }

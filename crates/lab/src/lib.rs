@@ -73,8 +73,8 @@ pub use native::{
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{
-    KernelSource, Source, kernels, learning_n, record, record_all_lines, record_uncalibrated,
-    usual_shrink, verified_n,
+    CrateSource, KernelSource, Source, kernels, learning_n, record, record_all_lines,
+    record_uncalibrated, usual_shrink, verified_n,
 };
 pub use sampling::Sampling;
 pub use seeds::{BUDGET, Seeds};

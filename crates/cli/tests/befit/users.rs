@@ -6,6 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Output,
+    time::{Duration, Instant},
 };
 
 use crate::{MACHINE, assert_ends, command, report, words};
@@ -114,9 +115,85 @@ fn a_users_own_crate_is_compared() {
     assert_ends(&output, 0, &["the sum is 199990000"]);
     assert_eq!(commands(&run("--bin sum -- 20000")), ["sum 20000"; 4]);
     assert_eq!(commands(&run("--example add -- 30000")), ["add 30000"; 4]);
-    for (line, said) in [("", "how many numbers"), ("--bin product -- 5", "product")] {
-        assert_ends(&run(line), 1, &[said]);
+    assert_ends(&run(""), 1, &["how many numbers"]);
+    // Known before anything is built.
+    let start = Instant::now();
+    for (line, said) in [
+        ("--bin product -- 5", "no --bin product; there are: sum"),
+        ("--example product -- 5", "no --example product; there are: add"),
+        ("--stdin nowhere -- 5", "the input nowhere is no file"),
+    ] {
+        assert_ends(&run(line), 2, &[said]);
     }
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+const READS: &str = r#"
+use std::io::Read;
+
+fn sum(numbers: &[u64]) -> u64 {
+    let (left, right) = numbers.split_at(numbers.len() / 2);
+    if numbers.len() < 2 { numbers.iter().sum() } else {
+        let (a, b) = befit::join(|| sum(left), || sum(right));
+        a + b
+    }
+}
+
+fn at_once() {
+    let go = |_| { let all = vec![1; 100_000]; (0..100).map(|_| sum(&all)).sum::<u64>() };
+    std::thread::scope(|s| (0..4).for_each(|i| drop(s.spawn(move || go(i)))));
+}
+
+fn main() {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).unwrap();
+    let file = std::env::args().nth(1).unwrap_or_default();
+    if file == "at-once" { return at_once() }
+    let text = text + &std::fs::read_to_string(file).unwrap_or_default();
+    let numbers: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    assert!(cfg!(feature = "extra") || numbers.len() < 10, "too many without extra");
+    println!("the sum is {}", sum(&numbers));
+}
+"#;
+
+/// Several binaries, of which one uses befit; features; input by a file and by standard input.
+#[test]
+fn what_a_program_reads_and_is_built_with_is_part_of_what_is_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    let befit = format!(
+        "befit = {{ path = {:?} }}\n\n[features]\nextra = []\n\n[profile.thin]\ninherits = \
+         \"release\"\n\n[workspace]",
+        checkout().join("crates/runtime")
+    );
+    let manifest = package("reads", &befit).replace("[dep", "default-run = \"reads\"\n\n[dep");
+    let other = "fn main() { println!(\"nothing to record\") }";
+    let files = [("Cargo.toml", &*manifest), ("src/main.rs", READS), ("src/bin/other.rs", other)];
+    write(&users, &files);
+    let numbers = users.join("numbers");
+    let path = numbers.to_str().unwrap();
+    let run = |line: &str| compare(&users, "Cargo.toml", "users-crate", line);
+    let tasks = |line: &str| report(&run(line)).1[0]["tasks"].as_u64().unwrap();
+    let mut found = Vec::new();
+    for content in ["1 2", "1 2 3 4"] {
+        fs::write(&numbers, content).unwrap();
+        let stdin = tasks(&format!("--no-work --sched ws --stdin {path}"));
+        let named = tasks(&format!("--no-work --sched ws -- {path}"));
+        assert_eq!(stdin, named);
+        found.push(named);
+    }
+    assert!(found[0] < found[1], "{found:?}");
+    let again = run(&format!("--no-work --sched ws -- {path}"));
+    assert_ends(&again, 0, &["recorded before"]);
+    fs::write(&numbers, "1 ".repeat(20)).unwrap();
+    let line = format!("--no-work --sched ws -- {path}");
+    assert_ends(&run(&line), 1, &["too many without extra"]);
+    let built = users.join("built");
+    let more = format!("--features extra --profile thin --target-dir {} ", built.display());
+    assert!(tasks(&(more + &line)) > found[1]);
+    assert!(built.join("befit-record").is_dir());
+    let refused = ["cannot be recorded", "at once they have no serial order"];
+    assert_ends(&run("--no-work --sched ws -- at-once"), 2, &refused);
 }
 
 /// The content of every file in `folder`.

@@ -8,7 +8,7 @@ use std::fmt;
 use befit_machine::{Bytes, ClusterId, Machine};
 use serde::{Serialize, Serializer};
 
-use crate::{KernelSource, LabError, Source, sources::checkout};
+use crate::{CrateSource, KernelSource, LabError, Source, sources::checkout};
 
 /// A size of a program's data, against all last-level caches of a machine together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -239,13 +239,12 @@ impl MatrixProgram {
                 let kernel = KernelSource::new(self.name);
                 Source::Kernel(KernelSource { n: Some(n), shrink: costs_shrink, ..kernel })
             }
-            Origin::Rayon => Source::Crate {
+            Origin::Rayon => Source::Crate(CrateSource {
                 manifest: checkout("compat/programs/Cargo.toml")?,
-                package: None,
                 bin: Some(self.name.to_owned()),
-                example: None,
                 arguments: vec![n.to_string()],
-            },
+                ..CrateSource::default()
+            }),
         };
         Ok(Row {
             name: self.short_name().to_owned(),

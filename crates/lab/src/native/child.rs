@@ -66,7 +66,7 @@ impl Child<'_> {
         progress: &dyn Progress,
     ) -> Result<NativeRun, LabError> {
         // Each process that befit runs in has a file of its own.
-        command.env("BEFIT_STATS", folder.join("stats-%p.json")).stdin(Stdio::null());
+        command.env("BEFIT_STATS", folder.join("stats-%p.json"));
         // A file, unlike a pipe, needs no reader while the program runs.
         let mut said = tempfile::tempfile().map_err(LabError::no_temporary_file)?;
         if self.show {

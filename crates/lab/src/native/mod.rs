@@ -18,7 +18,13 @@ mod summary;
 mod tests;
 
 use std::{
-    collections::BTreeSet, env, ffi::OsString, num::NonZeroU32, path::PathBuf, process::Command,
+    collections::BTreeSet,
+    env,
+    ffi::OsString,
+    fs::File,
+    num::NonZeroU32,
+    path::PathBuf,
+    process::{Command, Stdio},
 };
 
 use befit_counters::Event;
@@ -121,6 +127,8 @@ pub(crate) struct NativeProgram {
     /// As one would type it.
     name: String,
     measured: Measured,
+    /// The file that it reads as standard input.
+    stdin: Option<PathBuf>,
 }
 
 impl NativeProgram {
@@ -131,19 +139,23 @@ impl NativeProgram {
             Source::Kernel(kernel) => {
                 ("befit's kernels".to_owned(), recording::native_kernel(kernel)?)
             }
-            Source::Crate { arguments, .. } => {
+            Source::Crate(own) => {
                 let build = Build { plain: true, ..source.crate_build() };
-                (build.to_string(), (build, arguments.clone()))
+                (build.to_string(), (build, own.arguments.clone()))
             }
         };
         progress.building(&what, false);
         let program = recording::build(&build, progress)?;
         let name = match source {
             Source::Kernel(_) => arguments.join(" "),
-            Source::Crate { .. } => recording::command_line(&program, &arguments),
+            Source::Crate(_) => recording::command_line(&program, &arguments),
         };
         let arguments = arguments.into_iter().map(OsString::from).collect();
-        Ok(Self { program, arguments, name, measured: Measured::Pools })
+        let stdin = match source {
+            Source::Crate(own) => own.stdin.clone(),
+            Source::Kernel(_) => None,
+        };
+        Ok(Self { program, arguments, name, measured: Measured::Pools, stdin })
     }
 
     /// As one would type it.
@@ -218,7 +230,8 @@ impl NativePlan {
                     std::iter::once(program).chain(arguments).map(|word| word.to_string_lossy());
                 let name = words.collect::<Vec<_>>().join(" ");
                 let (program, arguments) = (PathBuf::from(program), arguments.clone());
-                Ok(NativeProgram { program, arguments, name, measured: Measured::Process })
+                let measured = Measured::Process;
+                Ok(NativeProgram { program, arguments, name, measured, stdin: None })
             }
         }
     }
@@ -267,6 +280,9 @@ impl NativePlan {
 
     fn command(&self, program: &NativeProgram, scheduler: SchedulerKind) -> Command {
         let mut command = Command::new(&program.program);
+        // That the file can be read was checked.
+        let stdin = program.stdin.as_ref().and_then(|file| File::open(file).ok());
+        command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
         command.args(&program.arguments).env("BEFIT_SCHEDULER", scheduler.name());
         let mut set = |name: &str, value: Option<String>| {
             if let Some(value) = value {

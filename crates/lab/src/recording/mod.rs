@@ -16,6 +16,8 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_record::{Build, BuildError, RecordOptions};
 
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::{LabError, Progress, sources::checkout};
 
 pub use kernels::{KernelSource, kernels, learning_n, usual_shrink, verified_n};
@@ -26,18 +28,44 @@ pub enum Source {
     /// A kernel of befit's own.
     Kernel(KernelSource),
     /// A crate of the user's that uses befit, or rayon.
-    Crate {
-        /// Its Cargo.toml.
-        manifest: PathBuf,
-        /// The package, where the manifest is a workspace's.
-        package: Option<String>,
-        /// The binary to run, where the package has several.
-        bin: Option<String>,
-        /// An example to run instead of a binary.
-        example: Option<String>,
-        /// The arguments to start it with.
-        arguments: Vec<String>,
-    },
+    Crate(CrateSource),
+}
+
+/// A crate of the user's: what to build of it, and how to start that.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CrateSource {
+    /// Its Cargo.toml.
+    pub manifest: PathBuf,
+    /// The package, where the manifest is a workspace's.
+    pub package: Option<String>,
+    /// The binary to run, where the package has several.
+    pub bin: Option<String>,
+    /// An example to run instead of a binary.
+    pub example: Option<String>,
+    /// Features to enable, as cargo takes them.
+    pub features: Option<String>,
+    /// Without the package's default features.
+    pub no_default_features: bool,
+    /// The profile to build in, by default `release`.
+    pub profile: Option<String>,
+    /// The folder to build in, by default the workspace's.
+    pub target_dir: Option<PathBuf>,
+    /// The arguments to start it with.
+    pub arguments: Vec<String>,
+    /// The file that it reads as standard input; by default it reads nothing.
+    pub stdin: Option<PathBuf>,
+    /// Files that it reads and that no argument names.
+    pub inputs: Vec<PathBuf>,
+}
+
+impl CrateSource {
+    /// The files that the run is known to read: besides those that were named, those that arguments
+    /// name.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let named = self.stdin.iter().chain(&self.inputs).map(PathBuf::as_path);
+        let arguments = self.arguments.iter().map(Path::new).filter(|path| path.is_file());
+        named.chain(arguments)
+    }
 }
 
 impl Source {
@@ -49,26 +77,34 @@ impl Source {
     pub fn check(&self) -> Result<(), LabError> {
         match self {
             Self::Kernel(kernel) => kernels::find(kernel).map(drop),
-            Self::Crate { manifest, .. } if !manifest.is_file() => {
-                let path = manifest.display();
+            Self::Crate(source) if !source.manifest.is_file() => {
+                let path = source.manifest.display();
                 Err(LabError::Usage(format!(
                     "{path}: no such manifest; --manifest-path names a Cargo.toml"
                 )))
             }
-            Self::Crate { .. } => Ok(()),
+            Self::Crate(source) => {
+                let wrong = source.stdin.iter().chain(&source.inputs).find(|path| !path.is_file());
+                wrong.map_or(Ok(()), |path| {
+                    Err(LabError::Usage(format!("the input {} is no file", path.display())))
+                })
+            }
         }
     }
 
     /// Which binary of a crate to build; of a kernel it says nothing.
     pub(crate) fn crate_build(&self) -> Build {
-        let Self::Crate { manifest, package, bin, example, .. } = self else {
-            return Build::default();
-        };
+        let Self::Crate(source) = self else { return Build::default() };
+        let source = source.clone();
         Build {
-            manifest_path: Some(manifest.clone()),
-            package: package.clone(),
-            bin: bin.clone(),
-            example: example.clone(),
+            manifest_path: Some(source.manifest),
+            package: source.package,
+            bin: source.bin,
+            example: source.example,
+            features: source.features,
+            no_default_features: source.no_default_features,
+            profile: source.profile,
+            target_dir: source.target_dir,
             ..Build::default()
         }
     }
@@ -98,6 +134,10 @@ struct RecordingJob {
     kernel: Option<String>,
     /// The folder that the run depends on, besides binary and arguments.
     folder: Option<PathBuf>,
+    /// The file that it reads as standard input.
+    stdin: Option<PathBuf>,
+    /// A hash of the files that it is known to read.
+    inputs: Option<String>,
     /// The number of threads that rayon believes it has ([`THREADS`]).
     threads: Option<String>,
 }
@@ -107,8 +147,10 @@ struct RecordingJob {
 /// Recordings are kept in the folder `befit-record/cache` under the target folder that the program
 /// is built in, or in the folder that the environment variable `BEFIT_CACHE` names, under a hash of
 /// the instrumented binary, its arguments, the recorder's settings and, for a crate of the user's,
-/// the current folder and `RAYON_NUM_THREADS`. Other inputs of the program (files, the clock, the
-/// environment) are not in the hash: `fresh` records in any case.
+/// the current folder, `RAYON_NUM_THREADS`, and the content of the files that it reads, as far as
+/// these are known: those that arguments name, [`CrateSource::stdin`] and [`CrateSource::inputs`].
+/// Other inputs of the program (other files, the clock, the environment) are not in the hash:
+/// `fresh` records in any case.
 ///
 /// The program is built a second time, without instrumentation, and run up to six times: the
 /// recording holds how long its operations take. Where that fails, it does not, and `progress` gets
@@ -241,17 +283,25 @@ fn recorded(
     // Its output goes to stderr: stdout is for results.
     command
         .args(&job.arguments)
+        .stdin(job.stdin()?)
         .stdout(Stdio::from(io::stderr()))
         .envs(job.threads.iter().map(|n| (THREADS.0, n)));
     let recording =
         befit_record::record(command, name, options, &|touches| progress.advance(touches))
             .map_err(|why| LabError::Failed(format!("cannot record {name}: {why}")))?;
     if recording.skipped_regions > 0 {
+        return Err(LabError::Usage(format!(
+            "{name} cannot be recorded: {} of its calls of install, join, scope or spawn ran while \
+             another of its threads was in one, and at once they have no serial order; a program \
+             is recorded whose parallel part is called by one thread at a time",
+            recording.skipped_regions
+        )));
+    }
+    if recording.other_threads {
         // Not kept: it may differ from run to run.
         progress.note(&format!(
-            "{} parallel regions of {name} ran on threads of their own beside a recorded one \
-             and are missing in the recording",
-            recording.skipped_regions
+            "{name} calls install, join, scope or spawn on several threads: they are recorded in \
+             the order in which they ran, which may be another the next time"
         ));
     } else {
         store::keep(file, &recording.program, progress);
@@ -262,7 +312,7 @@ fn recorded(
 fn job(source: &Source) -> Result<RecordingJob, LabError> {
     match source {
         Source::Kernel(kernel) => kernels::find(kernel)?.job(),
-        Source::Crate { arguments, .. } => {
+        Source::Crate(own) => {
             let build =
                 Build { rayon_core: Some(checkout("compat/rayon-core")?), ..source.crate_build() };
             let threads = env::var(THREADS.0)
@@ -271,12 +321,36 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
                 .unwrap_or_else(|| THREADS.1.to_owned());
             Ok(RecordingJob {
                 build,
-                arguments: arguments.clone(),
+                arguments: own.arguments.clone(),
                 kernel: None,
                 folder: env::current_dir().ok(),
+                stdin: own.stdin.clone(),
+                inputs: Some(content(own.files())?),
                 threads: Some(threads),
             })
         }
+    }
+}
+
+/// A hash of the content of `files`.
+fn content<'a>(files: impl Iterator<Item = &'a Path>) -> Result<String, LabError> {
+    let mut parts = Vec::new();
+    for file in files {
+        let mut hash = Xxh3::new();
+        let read = fs::File::open(file).and_then(|mut from| io::copy(&mut from, &mut hash));
+        read.map_err(|error| LabError::cannot_read(file, error))?;
+        parts.push(hash.digest128().to_le_bytes());
+    }
+    Ok(store::key(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>()))
+}
+
+impl RecordingJob {
+    /// What the program reads: nothing that nobody has named, else a run would depend on what the
+    /// next one does not see.
+    fn stdin(&self) -> Result<Stdio, LabError> {
+        let Some(file) = &self.stdin else { return Ok(Stdio::null()) };
+        let opened = fs::File::open(file).map(Stdio::from);
+        opened.map_err(|error| LabError::cannot_read(file, error))
     }
 }
 
@@ -295,7 +369,8 @@ fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result
     let mut parts: Vec<&[u8]> =
         vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &filter, &binary];
     parts.extend(job.folder.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
-    parts.extend(job.threads.iter().chain(&job.arguments).map(|text| text.as_bytes()));
+    let texts = job.threads.iter().chain(&job.inputs).chain(&job.arguments);
+    parts.extend(texts.map(|text| text.as_bytes()));
     Ok(store::key(&parts))
 }
 
@@ -303,7 +378,7 @@ fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result
 pub(crate) fn program_name(source: &Source) -> String {
     match source {
         Source::Kernel(kernel) => kernel.name.clone(),
-        Source::Crate { manifest, bin, example, package, .. } => {
+        Source::Crate(CrateSource { manifest, bin, example, package, .. }) => {
             let folder = manifest.parent().and_then(Path::file_name);
             let folder = folder.map_or("program".into(), |name| name.to_string_lossy());
             [bin, example, package].into_iter().flatten().next().cloned().unwrap_or(folder.into())
@@ -348,6 +423,27 @@ mod tests {
     fn a_command_is_named_as_one_would_type_it() {
         let arguments = ["--n".to_owned(), "5".to_owned()];
         assert_eq!(command_line(Path::new("/target/release/mine"), &arguments), "mine --n 5");
+    }
+
+    #[test]
+    fn a_recording_depends_on_what_its_input_files_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["stdin", "input", "argument"].map(|name| folder.path().join(name));
+        let write = |contents: [&str; 3]| {
+            paths.iter().zip(contents).for_each(|(path, text)| fs::write(path, text).unwrap());
+            let own = CrateSource {
+                stdin: Some(paths[0].clone()),
+                inputs: vec![paths[1].clone()],
+                arguments: vec!["-v".to_owned(), paths[2].to_str().unwrap().to_owned()],
+                ..CrateSource::default()
+            };
+            content(own.files()).unwrap()
+        };
+        let base = write(["a", "b", "c"]);
+        assert_eq!(write(["a", "b", "c"]), base);
+        for other in [["x", "b", "c"], ["a", "x", "c"], ["a", "b", "x"], ["ab", "", "c"]] {
+            assert_ne!(write(other), base, "{other:?}");
+        }
     }
 
     #[test]

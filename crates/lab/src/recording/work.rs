@@ -31,7 +31,8 @@ pub(super) fn add(
         let mut command = Command::new(binary);
         command
             .args(&job.arguments)
-            .stdin(Stdio::null())
+            // It could be opened when the program was recorded.
+            .stdin(job.stdin().unwrap_or_else(|_| Stdio::null()))
             .envs(job.threads.iter().map(|n| (THREADS.0, n)));
         command
     };

@@ -4,7 +4,7 @@ use std::{
     env, fmt,
     io::{self, BufRead, BufReader, Read, Write},
     panic::resume_unwind,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     thread,
 };
@@ -12,6 +12,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
+    choice::Choice,
     end_with_us,
     overlay::{Overlay, Workspace},
 };
@@ -67,6 +68,12 @@ pub struct Build {
     pub example: Option<String>,
     /// Features to enable, as `--features` takes them.
     pub features: Option<String>,
+    /// Without the package's default features.
+    pub no_default_features: bool,
+    /// The profile to build in, by default `release`.
+    pub profile: Option<String>,
+    /// The folder to build in, by default the workspace's.
+    pub target_dir: Option<PathBuf>,
     /// Settings for cargo, as `--config` takes them.
     pub config: Vec<String>,
     /// Without instrumentation: what `cargo build --release` makes, and where it puts it. To be
@@ -115,9 +122,33 @@ pub enum BuildError {
     /// No binary.
     #[error("the package has no binary to record")]
     NoBinary,
+    /// No binary or example of that name.
+    #[error("the package has no {flag} {name}; there are: {known}", known = or_none(.known))]
+    NoSuchTarget {
+        /// `--bin` or `--example`.
+        flag: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// Those that there are, comma-separated.
+        known: String,
+    },
     /// Several binaries, and no word on which.
     #[error("the package has several binaries: {}; name one of them with --bin", .0.join(", "))]
     WhichBinary(Vec<String>),
+}
+
+fn or_none(known: &str) -> &str {
+    if known.is_empty() { "none" } else { known }
+}
+
+impl BuildError {
+    /// True if the program cannot be recorded as it was named, which is known before the build.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::WithoutBefit | Self::NoBinary | Self::NoSuchTarget { .. } | Self::WhichBinary(_)
+        )
+    }
 }
 
 impl Build {
@@ -129,19 +160,23 @@ impl Build {
     /// [`BuildError`], with cargo's own message where it is cargo's.
     pub fn run(&self, said: &(dyn Fn(&str) + Sync)) -> Result<PathBuf, BuildError> {
         let manifest = self.manifest_path.as_deref();
-        let mut cargo =
-            if self.plain { self.cargo("build", manifest) } else { self.instrumented(manifest)? };
-        cargo.args(["--release", "--message-format=json-render-diagnostics"]);
-        match (&self.example, &self.bin) {
-            (Some(example), _) => cargo.args(["--example", example]),
-            (None, Some(bin)) => cargo.args(["--bin", bin]),
-            (None, None) => cargo.arg("--bins"),
+        let workspace = self.workspace(manifest)?;
+        let Choice { package, flag, name } = workspace.choose(self)?;
+        let mut cargo = if self.plain {
+            let mut cargo = self.cargo("build", manifest);
+            cargo.args(
+                self.target_dir.iter().flat_map(|dir| ["--target-dir".as_ref(), dir.as_os_str()]),
+            );
+            cargo
+        } else {
+            self.instrumented(manifest, &workspace)?
         };
-        if let Some(package) = &self.package {
-            cargo.args(["--package", package]);
-        }
-        if let Some(features) = &self.features {
-            cargo.args(["--features", features]);
+        cargo.args(["--profile", self.profile(), "--message-format=json-render-diagnostics"]);
+        cargo.args([flag, &name]);
+        cargo.args(package.iter().flat_map(|package| ["--package", package]));
+        cargo.args(self.features.iter().flat_map(|features| ["--features", features]));
+        if self.no_default_features {
+            cargo.arg("--no-default-features");
         }
         cargo.args(self.config.iter().flat_map(|setting| ["--config", setting]));
         let messages = output_of(cargo, said)?;
@@ -149,13 +184,22 @@ impl Build {
     }
 
     /// The cargo command that builds with instrumentation, in a folder of its own.
-    fn instrumented(&self, manifest: Option<&Path>) -> Result<Command, BuildError> {
+    fn instrumented(
+        &self,
+        manifest: Option<&Path>,
+        workspace: &Workspace,
+    ) -> Result<Command, BuildError> {
         let host = host_triple()?;
-        let workspace = self.workspace(manifest)?;
-        let folder = workspace.target.join(if self.work { "befit-work" } else { "befit-record" });
+        let target = match &self.target_dir {
+            Some(folder) => {
+                path::absolute(folder).map_err(|e| BuildError::Overlay(folder.clone(), e))?
+            }
+            None => workspace.target.clone(),
+        };
+        let folder = target.join(if self.work { "befit-work" } else { "befit-record" });
         let mut cargo = match &self.rayon_core {
             Some(rayon_core) if workspace.may_use_rayon() => {
-                self.with_rayon_core(rayon_core, &workspace, &folder)?
+                self.with_rayon_core(rayon_core, workspace, &folder)?
             }
             _ => self.cargo("build", manifest),
         };
@@ -169,12 +213,22 @@ impl Build {
         }
         // With link-time optimisation, also the local kind that is the default, the pass would run
         // before most optimisations.
-        cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
+        self.set(&mut cargo, "LTO", "off");
         // From addresses to lines of the source. It changes nothing of the code.
-        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "line-tables-only");
-        cargo.env("CARGO_PROFILE_RELEASE_SPLIT_DEBUGINFO", "off");
-        cargo.env("CARGO_PROFILE_RELEASE_STRIP", "none");
+        self.set(&mut cargo, "DEBUG", "line-tables-only");
+        self.set(&mut cargo, "SPLIT_DEBUGINFO", "off");
+        self.set(&mut cargo, "STRIP", "none");
         Ok(cargo)
+    }
+
+    fn profile(&self) -> &str {
+        self.profile.as_deref().unwrap_or("release")
+    }
+
+    /// Sets `key` of the profile that is built in.
+    fn set(&self, cargo: &mut Command, key: &str, value: &str) {
+        let profile = self.profile().to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_PROFILE_{profile}_{key}"), value);
     }
 
     /// The cargo command that builds with befit's rayon-core in the place of rayon's: see

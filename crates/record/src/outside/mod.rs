@@ -3,6 +3,7 @@
 
 mod build;
 mod child;
+mod choice;
 mod overlay;
 mod reader;
 mod run;

@@ -76,7 +76,7 @@ pub(super) fn read(
     let mut touches: Vec<RawTouch> = Vec::new();
     let mut depth = 0_u64;
     let mut regions = 0_u64;
-    let mut skipped_regions = 0;
+    let (mut skipped_regions, mut other_threads) = (0, false);
     let mut sites: HashMap<u64, SiteId> = HashMap::new();
     while stream.touches(&mut touches)? {
         if !touches.is_empty() {
@@ -114,7 +114,10 @@ pub(super) fn read(
                 }
                 sites.insert(number, site);
             }
-            stream::SKIPPED => skipped_regions += argument,
+            stream::SKIPPED => {
+                skipped_regions += argument & ((1 << stream::SKIPPED_BITS) - 1);
+                other_threads |= argument >> stream::SKIPPED_BITS != 0;
+            }
             stream::FAILED => return Err(StreamError::GaveUp(reason_of(argument))),
             _ => return Err(StreamError::Damaged(word, "an event of a work run")),
         }
@@ -126,7 +129,7 @@ pub(super) fn read(
         return Err(StreamError::NoRegion);
     }
     let program = builder.finish().map_err(|error| StreamError::Tree(stream.words, error))?;
-    Ok(Recording { program, skipped_regions })
+    Ok(Recording { program, skipped_regions, other_threads })
 }
 
 /// Reads the rest of a fork.

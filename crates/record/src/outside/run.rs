@@ -41,6 +41,9 @@ pub struct Recording {
     /// Parallel regions that ran unrecorded, because another thread was in one at the time. Where
     /// it is not 0 the program is incomplete, and may differ from run to run.
     pub skipped_regions: u64,
+    /// Regions ran on several threads that lived at the same time. Their order, and with it the
+    /// program, may differ from run to run.
+    pub other_threads: bool,
 }
 
 /// Why a program could not be recorded.

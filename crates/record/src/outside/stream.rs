@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 4;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
@@ -25,6 +25,8 @@ pub(super) const END: u64 = 2;
 pub(super) const SYNC: u64 = 3;
 pub(super) const WORK: u64 = 4;
 pub(super) const SKIPPED: u64 = 5;
+/// The bits of its argument that count regions; above them, whether a region ran on another thread.
+pub(super) const SKIPPED_BITS: u32 = 32;
 pub(super) const FAILED: u64 = 6;
 pub(super) const SITE: u64 = 7;
 pub(super) const FAULTS: u64 = 8;

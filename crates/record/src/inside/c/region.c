@@ -17,6 +17,8 @@ static int busy;                 /* some thread is in a region */
 static __thread enum { OUTSIDE, RECORDED, UNRECORDED } state; /* of this thread */
 static uint32_t scopes;          /* given out so far; scope 0 is that of detached tasks */
 static unsigned skipped;         /* regions not recorded since the last one that was */
+static __thread char self;       /* its place tells threads apart that live at the same time */
+static const char *first;        /* the thread of the first recorded region */
 
 uintptr_t befit_record_stack_top(void) {
     return state == RECORDED ? befit_places.stack.base + befit_places.stack.size : 0;
@@ -173,8 +175,11 @@ static __attribute__((noinline)) void recorded(const struct task *task, void (*b
     befit_record_end();
     befit_record_sync(scope);
     state = OUTSIDE;
-    if (skipped != 0)
-        befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));
+    unsigned missed = __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED);
+    if (first == NULL)
+        first = &self;
+    if (missed != 0 || first != &self)
+        befit_put_event(SKIPPED, missed | (uint64_t)(first != &self) << SKIPPED_BITS);
     befit_flush();
 }
 

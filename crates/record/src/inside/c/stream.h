@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 3u
+#define STREAM_VERSION 4u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -22,6 +22,10 @@
 /* An event: bit 63 set, its kind in bits 56-62, its argument below. */
 #define EVENT ((uint64_t)1 << 63)
 #define EVENT_KIND_SHIFT 56
+/* A skipped event has the number of regions that ran unrecorded in its low bits, and above them
+ * whether the recorded one ran on another thread than the first. */
+#define SKIPPED_BITS 32
+
 enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION };
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 

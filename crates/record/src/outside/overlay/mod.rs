@@ -35,10 +35,10 @@ const LOCKED_FROM: &str = "Cargo.lock.from";
 /// A workspace as `cargo metadata --no-deps` describes it.
 #[derive(Debug)]
 pub(super) struct Workspace {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// The folder that cargo builds in.
     pub(super) target: PathBuf,
-    metadata: Value,
+    pub(super) metadata: Value,
 }
 
 impl Workspace {

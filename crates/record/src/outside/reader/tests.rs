@@ -84,8 +84,9 @@ impl io::Read for Drops<'_> {
 
 #[test]
 fn a_good_stream_becomes_its_program() {
-    let Recording { program, skipped_regions } = read_words(&good()).unwrap();
+    let Recording { program, skipped_regions, other_threads } = read_words(&good()).unwrap();
     assert_eq!((program.tasks(), program.strands(), skipped_regions), (3, 1, 7));
+    assert!(!other_threads);
     let meta = program.meta();
     assert_eq!((meta.name.as_str(), meta.filter, meta.line_size), ("by hand", 8, Bytes(64)));
     let declared = Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) };

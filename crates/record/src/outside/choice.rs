@@ -1,0 +1,221 @@
+//! Which binary of a workspace is meant, and whether it can be recorded: known from cargo's metadata
+//! and the lockfile, before anything is built.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use serde_json::Value;
+
+use super::{Build, BuildError, overlay::Workspace};
+
+/// The binary or example to build.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Choice {
+    pub(super) package: Option<String>,
+    /// `--bin` or `--example`.
+    pub(super) flag: &'static str,
+    pub(super) name: String,
+}
+
+/// The packages without which nothing can be recorded: any will do.
+const RECORDED: [&str; 2] = ["befit", "rayon-core"];
+
+impl Workspace {
+    /// The binary that `build` means: the one that it names, or else the package's `default-run` or
+    /// its only one.
+    ///
+    /// # Errors
+    /// There is none, or not one of that name, or several; or its package has neither befit nor
+    /// rayon among all its dependencies.
+    pub(super) fn choose(&self, build: &Build) -> Result<Choice, BuildError> {
+        let meant = self.meant(build);
+        let (flag, kind, asked) = match (&build.example, &build.bin) {
+            (Some(example), _) => ("--example", "example", Some(example)),
+            (None, bin) => ("--bin", "bin", bin.as_ref()),
+        };
+        let of = |package: &Value| -> Vec<String> {
+            let targets = package["targets"].as_array().into_iter().flatten();
+            let has =
+                |t: &&Value| t["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == kind));
+            targets.filter(has).filter_map(|t| t["name"].as_str().map(str::to_owned)).collect()
+        };
+        let mut found: Vec<(&Value, String)> = meant
+            .iter()
+            .flat_map(|package| of(package).into_iter().map(move |name| (*package, name)))
+            .collect();
+        let known: Vec<String> = found.iter().map(|(_, name)| name.clone()).collect();
+        if let Some(asked) = asked {
+            found.retain(|(_, name)| name == asked);
+            if found.is_empty() {
+                let name = asked.clone();
+                return Err(BuildError::NoSuchTarget { flag, name, known: known.join(", ") });
+            }
+        }
+        if let ([package], None) = (&meant[..], asked)
+            && let Some(default) = package["default_run"].as_str()
+        {
+            found.retain(|(_, name)| name == default);
+        }
+        if found.is_empty() {
+            return Err(BuildError::NoBinary);
+        }
+        found.retain(|(package, _)| self.may_be_recorded(package));
+        match &found[..] {
+            [] => Err(BuildError::WithoutBefit),
+            [(package, name)] => Ok(Choice {
+                package: package["name"].as_str().map(str::to_owned),
+                flag,
+                name: name.clone(),
+            }),
+            several => {
+                Err(BuildError::WhichBinary(several.iter().map(|(_, name)| name.clone()).collect()))
+            }
+        }
+    }
+
+    /// The packages among whose binaries one is meant.
+    fn meant(&self, build: &Build) -> Vec<&Value> {
+        let all = || self.metadata["packages"].as_array().into_iter().flatten();
+        if let Some(asked) = &build.package {
+            return all().filter(|package| package["name"] == **asked).collect();
+        }
+        let manifest = build.manifest_path.as_deref().and_then(|path| path.canonicalize().ok());
+        let is_meant = |package: &&Value| {
+            let own =
+                package["manifest_path"].as_str().and_then(|p| Path::new(p).canonicalize().ok());
+            own.is_some() && own == manifest
+        };
+        if let Some(package) = all().find(is_meant) {
+            return vec![package];
+        }
+        let members = self.metadata["workspace_default_members"].as_array();
+        let is_member = |package: &&Value| members.is_none_or(|m| m.contains(&package["id"]));
+        all().filter(is_member).collect()
+    }
+
+    /// False if the lockfile shows that nothing that `package` is built with can be recorded.
+    fn may_be_recorded(&self, package: &Value) -> bool {
+        let Ok(lock) = fs::read_to_string(self.root.join("Cargo.lock")) else { return true };
+        let lock = dependencies(&lock);
+        let direct = package["dependencies"].as_array().into_iter().flatten();
+        let mut next: Vec<&str> = direct.filter_map(|one| one["name"].as_str()).collect();
+        // What was added to the manifest since cargo last looked may bring anything.
+        if next.iter().any(|name| !lock.contains_key(name)) {
+            return true;
+        }
+        next.extend(package["name"].as_str());
+        let mut seen = BTreeSet::new();
+        while let Some(name) = next.pop() {
+            if RECORDED.contains(&name) {
+                return true;
+            }
+            if seen.insert(name) {
+                next.extend(lock.get(name).into_iter().flatten());
+            }
+        }
+        false
+    }
+}
+
+/// The names of the packages that each package of a lockfile depends on, all its versions together.
+fn dependencies(lock: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let quoted = |text: &'_ str| -> Option<(usize, usize)> {
+        let begin = text.find('"')? + 1;
+        Some((begin, begin + text[begin..].find('"')?))
+    };
+    let mut package = "";
+    for line in lock.lines() {
+        let Some((begin, end)) = quoted(line) else { continue };
+        let word = line[begin..end].split(' ').next().unwrap_or_default();
+        if line.starts_with("name = ") {
+            package = word;
+            all.entry(package).or_default();
+        } else if line.starts_with(' ') {
+            all.entry(package).or_default().push(word);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A workspace of two packages: `app` with two binaries and an example, on `lib`, and `tool`.
+    fn workspace(root: &Path, default_run: Option<&str>) -> Workspace {
+        let target = |kind: &str, name: &str| json!({"kind": [kind], "name": name});
+        let package = |name: &str, targets: Vec<Value>, dependency: &str| {
+            json!({
+                "name": name, "id": name, "targets": targets, "default_run": default_run,
+                "manifest_path": root.join(name).join("Cargo.toml"),
+                "dependencies": [{"name": dependency}],
+            })
+        };
+        let app = vec![target("bin", "one"), target("bin", "two"), target("example", "show")];
+        let metadata = json!({
+            "workspace_root": root, "target_directory": root.join("target"),
+            "workspace_default_members": ["app", "tool"],
+            "packages": [package("app", app, "lib"), package("tool", vec![target("bin", "t")], "libc")],
+        });
+        Workspace::new(&metadata.to_string()).unwrap()
+    }
+
+    fn lock(root: &Path, befit: &str) {
+        let entry = |name: &str, dependency: &str| {
+            format!("[[package]]\nname = \"{name}\"\ndependencies = [\n \"{dependency}\",\n]\n\n")
+        };
+        let text = entry("app", "lib") + &entry("lib", befit) + &entry("tool", "libc 0.2");
+        let text = text + "[[package]]\nname = \"libc\"\n\n" + &entry(befit, "libc");
+        fs::write(root.join("Cargo.lock"), text).unwrap();
+    }
+
+    fn build(package: Option<&str>, bin: Option<&str>, example: Option<&str>) -> Build {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        Build { package: text(package), bin: text(bin), example: text(example), ..Build::default() }
+    }
+
+    #[test]
+    fn the_binary_is_the_one_that_is_named_or_the_only_one_that_can_be_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        lock(root, "rayon-core");
+        let choose = |default, build: &Build| {
+            let choice = workspace(root, default).choose(build);
+            choice.map(|c| format!("{} {} {}", c.package.unwrap(), c.flag, c.name))
+        };
+        let named = |bin| choose(None, &build(None, bin, None)).unwrap();
+        assert_eq!(named(Some("two")), "app --bin two");
+        let example = choose(None, &build(Some("app"), None, Some("show"))).unwrap();
+        assert_eq!(example, "app --example show");
+        let default = choose(Some("one"), &build(Some("app"), None, None)).unwrap();
+        assert_eq!(default, "app --bin one");
+        // `tool` has nothing to record.
+        for (wrong, said) in [
+            (build(None, None, None), "several binaries: one, two;"),
+            (build(None, Some("three"), None), "no --bin three; there are: one, two, t"),
+            (build(None, Some("t"), None), "uses neither befit nor rayon"),
+            (build(Some("tool"), None, Some("show")), "no --example show; there are: none"),
+        ] {
+            let error = choose(None, &wrong).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_lockfile_does_not_know_yet_may_bring_befit() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let one = build(None, Some("one"), None);
+        assert!(workspace(root, None).choose(&one).is_ok(), "no lockfile");
+        lock(root, "serde");
+        assert!(matches!(workspace(root, None).choose(&one), Err(BuildError::WithoutBefit)));
+        fs::write(root.join("Cargo.lock"), "").unwrap();
+        assert!(workspace(root, None).choose(&one).is_ok(), "a lockfile without lib");
+    }
+}
