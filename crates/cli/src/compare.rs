@@ -6,10 +6,10 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{BUDGET, GivenSizes, Sampling, Seeds, SimulationPlan};
+use befit_lab::{BUDGET, GivenSizes, Progress, Sampling, Seeds, SimulationPlan};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
-use befit_report::render;
+use befit_report::{Format, render};
 use clap::Args;
 
 use crate::{
@@ -31,7 +31,9 @@ Examples:
 Each scheduler is compared with the first of the list, by seeds 1, 2, … that both run with. The ± \
 is a 95 % interval; where it includes no change at all, 'no difference' stands there. Three seeds \
 run at first. A scheduler gets more, 20 at most, until the whole interval of its time is at most \
-2 points wide. Times and counts are medians over the seeds. Recordings are kept under the target \
+2 points wide. Times and counts are medians over the seeds. Below the tables stands \
+what they mean, and what simulations of something else gained: half as many again at most. \
+Recordings are kept under the target \
 folder (or in $BEFIT_CACHE) and used again.";
 
 #[derive(Args, Debug)]
@@ -49,12 +51,12 @@ impl CompareArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.plan.shrink.unwrap_or_else(|| self.source.usual_shrink());
         let source = self.source.source(shrink)?;
-        let sizes = self.plan.sizes.clone();
+        let (sizes, tries) = (self.plan.sizes.clone(), !self.plan.no_tries);
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
             let program = self.source.record(&source, display)?;
             let program = given(sizes, &program).give(program, display);
-            Ok(render(&plan.simulate(&program, display)?, format)?)
+            concluded(&plan, &program, tries, display, format)
         })
     }
 }
@@ -78,14 +80,31 @@ pub(crate) struct SimArgs {
 impl SimArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let shrink = self.plan.shrink.unwrap_or(1);
-        let sizes = self.plan.sizes.clone();
+        let (sizes, tries) = (self.plan.sizes.clone(), !self.plan.no_tries);
         let plan = self.plan.at(shrink)?;
         let program = load(&self.file)?;
         self.output.write(|display, format| {
             let program = given(sizes, &program).give(program, display);
-            Ok(render(&plan.simulate(&program, display)?, format)?)
+            concluded(&plan, &program, tries, display, format)
         })
     }
+}
+
+/// Simulates as planned, and says what the results mean.
+fn concluded(
+    plan: &SimulationPlan,
+    program: &Program,
+    tries: bool,
+    display: &dyn Progress,
+    format: Format,
+) -> Result<String, Failure> {
+    let results = plan.simulate(program, display)?;
+    // CSV has no place for them.
+    let conclusions = match format {
+        Format::Csv => Vec::new(),
+        Format::Table(_) | Format::Json => plan.conclude(program, &results, tries, display)?,
+    };
+    Ok(render(&results, &conclusions, format)?)
 }
 
 /// The sizes that were asked for, or the usual ones of `program`.
@@ -137,6 +156,9 @@ struct PlanArgs {
     /// by K [default: 1, or 16 for kernels whose usual size is too large to simulate]
     #[arg(long, value_name = "K", value_parser = positive)]
     shrink: Option<u32>,
+    /// Concludes from the comparison alone: simulates nothing else to find out what may help
+    #[arg(long)]
+    no_tries: bool,
 }
 
 impl PlanArgs {

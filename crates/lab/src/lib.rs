@@ -34,6 +34,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod conclude;
 mod doctor;
 mod drawer;
 mod error;
@@ -57,6 +58,8 @@ mod testing;
 mod verify;
 
 pub use befit_program::SizesFrom;
+pub use befit_sim::{Account, Contended, Part};
+pub use conclude::{Cause, Change, Choice, Conclusion, Loss, Suggestion};
 pub use doctor::{Finding, State, doctor};
 pub use drawer::Drawer;
 pub use error::LabError;

@@ -114,6 +114,18 @@ impl Machine {
         Ok(self)
     }
 
+    /// The first hardware thread of each core only.
+    #[must_use]
+    pub fn with_one_worker_a_core(mut self) -> Self {
+        let cores: Vec<u32> = self.workers().iter().map(|worker| worker.core).collect();
+        let keep: Vec<bool> = (0..cores.len()).map(|w| !cores[..w].contains(&cores[w])).collect();
+        if keep.contains(&false) {
+            self.name += ", one worker a core";
+            self.keep(&keep);
+        }
+        self
+    }
+
     /// With the sizes of its last-level caches times `factor`, in whole sets, and never less than
     /// a cache below them.
     #[must_use]

@@ -4,27 +4,41 @@
 //! levels, and what the last level's misses were served by. Everything is compared with the block's
 //! first scheduler, the *baseline*. Figures are medians over the seeds. A change of time or of
 //! last-level misses is the mean over the seeds that both ran with, ± is its 95 % interval.
+//! Below the tables stands what they mean.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::fmt::Write;
 
-use befit_lab::{Estimate, Interval, Sampled, SizesFrom, Spread, Summary};
+use befit_lab::{Conclusion, Estimate, Interval, Sampled, SizesFrom, Spread, Summary};
 use befit_machine::Lines;
+use serde::Serialize;
 
 use crate::{
     Format, ReportError, Width,
     columns::{Columns, Scale, against, percent},
-    csv, json,
+    conclusion, csv, json,
 };
 
-/// Writes `results`, which end up in the given order, as text that ends in a line feed. The same
-/// results give the same bytes.
+/// The document.
+#[derive(Serialize)]
+struct Comparison<'a> {
+    results: &'a [Summary],
+    conclusions: &'a [Conclusion],
+}
+
+/// Writes `results`, which end up in the given order, and the `conclusions` of some or all programs
+/// and machines, as text that ends in a line feed. The same results give the same bytes. CSV has
+/// no conclusions.
 ///
 /// # Errors
 /// When a result cannot be expressed in the format; no result of `befit-lab` is of that kind.
-pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError> {
+pub fn render(
+    results: &[Summary],
+    conclusions: &[Conclusion],
+    format: Format,
+) -> Result<String, ReportError> {
     match format {
-        Format::Table(width) => Ok(width.wrap(&tables(results, width))),
-        Format::Json => json("befit.compare/2", &BTreeMap::from([("results", results)])),
+        Format::Table(width) => Ok(width.wrap(&tables(results, conclusions, width))),
+        Format::Json => json("befit.compare/2", &Comparison { results, conclusions }),
         Format::Csv => {
             let mut rows = results.to_vec();
             // A machine has dozens of caches, each of which would be ten columns.
@@ -34,10 +48,17 @@ pub fn render(results: &[Summary], format: Format) -> Result<String, ReportError
     }
 }
 
-fn tables(results: &[Summary], width: Width) -> String {
+fn tables(results: &[Summary], conclusions: &[Conclusion], width: Width) -> String {
     let same = |a: &Summary, b: &Summary| a.command == b.command && a.machine == b.machine;
-    let blocks: Vec<String> = results.chunk_by(same).map(|of_one| block(of_one, width)).collect();
-    blocks.join("\n")
+    let blocks = results.chunk_by(same).map(|results| {
+        let first = &results[0];
+        let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
+        let conclusion = conclusions.iter().find(is_its);
+        let text =
+            conclusion.map(|conclusion| format!("\n{}", conclusion::text(conclusion, width)));
+        block(results, width) + &text.unwrap_or_default()
+    });
+    blocks.collect::<Vec<_>>().join("\n")
 }
 
 fn block(block: &[Summary], width: Width) -> String {

@@ -7,13 +7,14 @@
 //!
 //! ```
 //! let results: Vec<befit_lab::Summary> = Vec::new();
-//! let text = befit_report::render(&results, befit_report::Format::Json)?;
-//! assert_eq!(text, "{\n  \"schema\": \"befit.compare/2\",\n  \"results\": []\n}\n");
+//! let text = befit_report::render(&results, &[], befit_report::Format::Json)?;
+//! assert_eq!(text, "{\n  \"schema\": \"befit.compare/2\",\n  \"results\": [],\n  \"conclusions\": []\n}\n");
 //! # Ok::<(), befit_report::ReportError>(())
 //! ```
 
 mod columns;
 mod comparison;
+mod conclusion;
 mod csv;
 mod footprint;
 mod learned;

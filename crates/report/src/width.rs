@@ -13,6 +13,11 @@ impl Width {
         Self(Some(columns))
     }
 
+    /// The same, but no more than so many columns.
+    pub(crate) fn at_most(self, columns: usize) -> Self {
+        Self(Some(self.0.map_or(columns, |most| most.min(columns))))
+    }
+
     /// True if every line of `text` fits.
     pub(crate) fn holds(self, text: &str) -> bool {
         self.0.is_none_or(|most| text.lines().all(|line| line.chars().count() <= most))

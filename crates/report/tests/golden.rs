@@ -7,8 +7,9 @@ use std::{fs, path::Path, time::Duration};
 
 use befit_counters::{Event, Quantity};
 use befit_lab::{
-    ClusterSummary, CountsSummary, Interval, LevelSummary, Measured, NativeResults, NativeSummary,
-    Seconds, SizesFrom, Spread, Summary, TiersSummary, WorkerSummary,
+    Account, Cause, Change, Choice, ClusterSummary, Conclusion, CountsSummary, Interval,
+    LevelSummary, Loss, Measured, NativeResults, NativeSummary, Seconds, SizesFrom, Spread,
+    Suggestion, Summary, TiersSummary, WorkerSummary,
 };
 use befit_machine::{Cycles, Level, Lines};
 use befit_report::{Format, Width, render, render_native};
@@ -61,6 +62,8 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
         caches: Vec::new(),
         sampled: None,
         runs: Vec::new(),
+        account: Account::by(|part| Cycles(time * (20 - part as u64))),
+        contended: Vec::new(),
         sizes: SizesFrom::Declared,
         tasks: 98_765,
         sized_tasks: 98_764,
@@ -88,6 +91,46 @@ fn example() -> Vec<Summary> {
     all[1].seeds = 5;
     all[3].sibling_hits = all[3].memory_writes;
     all
+}
+
+/// What the first machine's results mean.
+fn conclusions() -> Vec<Conclusion> {
+    let found = |cause, scheduler, share, figures: &[(&'static str, f64)]| Loss {
+        cause,
+        scheduler,
+        more_than_best: scheduler == SchedulerKind::Ws,
+        share,
+        figures: figures.iter().copied().collect(),
+    };
+    let (best, first) = (SchedulerKind::SbD, SchedulerKind::Ws);
+    let ratio = Interval { estimate: 0.652, low: 0.644, high: 0.66 };
+    let gains = Interval { estimate: 0.87, low: 0.85, high: 0.89 };
+    vec![Conclusion {
+        command: "rrm --n 10000000".to_owned(),
+        machine: "xeon-7560".to_owned(),
+        choice: Choice {
+            best,
+            ratio: Some(ratio),
+            alike: vec![best],
+            no_difference: false,
+            cycles: 101_000_000,
+            work: 0.4,
+        },
+        losses: vec![
+            found(Cause::Bandwidth, best, 0.31, &[("misses", 28_800_000.0)]),
+            found(Cause::Memory, first, 0.25, &[("misses", 47_500_000.0)]),
+            found(Cause::IdleCaches, best, 0.12, &[("caches", 4.0), ("caches_used", 1.0)]),
+        ],
+        suggestions: vec![Suggestion {
+            change: Change::Sigma { sigma: 0.25 },
+            scheduler: best,
+            ratio: gains,
+            seeds: 4,
+        }],
+        in_vain: vec![Change::FirstTouch, Change::Scheduler],
+        simulations: 8,
+        budget: 10,
+    }]
 }
 
 fn native_spread(median: u64) -> Spread<u64> {
@@ -210,9 +253,13 @@ fn is_rectangular(text: &str, rows: usize) {
 #[test]
 fn json_is_the_contract_and_is_read_back_as_it_was_written() {
     let (simulated, native) = (example(), native_example());
-    let text = render(&simulated, Format::Json).unwrap();
+    let text = render(&simulated, &conclusions(), Format::Json).unwrap();
     hold_against("compare.json", &text);
-    read_back(&text, json!({ "results": simulated }), "befit.compare/2");
+    read_back(
+        &text,
+        json!({ "results": simulated, "conclusions": conclusions() }),
+        "befit.compare/2",
+    );
     let text = render_native(&native, Format::Json).unwrap();
     hold_against("run.json", &text);
     read_back(&text, to_value(&native).unwrap(), "befit.run/2");
@@ -220,7 +267,7 @@ fn json_is_the_contract_and_is_read_back_as_it_was_written() {
 
 #[test]
 fn csv_has_the_fields_of_the_json_and_every_row_has_every_column() {
-    let text = render(&example(), Format::Csv).unwrap();
+    let text = render(&example(), &[], Format::Csv).unwrap();
     hold_against("compare.csv", &text);
     is_rectangular(&text, 5);
     let text = render_native(&native_example(), Format::Csv).unwrap();
@@ -230,7 +277,7 @@ fn csv_has_the_fields_of_the_json_and_every_row_has_every_column() {
 
 #[test]
 fn tables_read_well_in_100_and_120_columns_and_have_no_escapes() {
-    let simulated = render(&example(), Format::Table(Width::ANY)).unwrap();
+    let simulated = render(&example(), &conclusions(), Format::Table(Width::ANY)).unwrap();
     hold_against("compare.txt", &simulated);
     let native = render_native(&native_example(), Format::Table(Width::ANY)).unwrap();
     hold_against("run.txt", &native);
@@ -244,6 +291,6 @@ fn tables_read_well_in_100_and_120_columns_and_have_no_escapes() {
 
 #[test]
 fn no_results_give_an_empty_csv_and_an_empty_table() {
-    assert_eq!(render(&[], Format::Csv).unwrap(), "");
-    assert_eq!(render(&[], Format::Table(Width::ANY)).unwrap(), "");
+    assert_eq!(render(&[], &[], Format::Csv).unwrap(), "");
+    assert_eq!(render(&[], &[], Format::Table(Width::ANY)).unwrap(), "");
 }

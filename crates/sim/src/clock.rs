@@ -35,6 +35,12 @@ impl std::ops::Add for Ticks {
     }
 }
 
+impl std::iter::Sum for Ticks {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        Self(all.map(|ticks| ticks.0).sum())
+    }
+}
+
 impl std::ops::AddAssign for Ticks {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;

@@ -12,11 +12,13 @@ use befit_sched::{
 };
 
 use crate::{
-    LevelCounts, Outcome, Settings, SimError,
+    LevelCounts, Outcome, Part, Settings, SimError,
+    account::Account,
     clock::Ticks,
     entry::{Entry, Habits, Stopwatch},
     env::{Prices, SimEnv},
     execution::{Execution, Hardware},
+    idle::{Idle, Runs},
     occupancy::Claims,
     sampled::scale,
     tasks::Tasks,
@@ -41,9 +43,15 @@ pub(crate) struct Worker<'a> {
     pub(crate) habits: Habits,
     /// Found nothing, and waits for the policy to have something.
     parked: bool,
+    pub(crate) runs: Runs,
+    /// The cluster that what it runs is bound to.
+    anchor: ClusterId,
     random: fastrand::Rng,
     /// Idle time is not booked: it is what is left.
     pub(crate) spent: Breakdown<Ticks>,
+    /// Of it: locks that another worker held, and what forks cost.
+    pub(crate) locks: Ticks,
+    pub(crate) forking: Ticks,
 }
 
 /// Spawned tasks that wait. On threads each is on the heap until it is started.
@@ -89,6 +97,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) workers: Vec<Worker<'a>>,
     /// Workers that run nothing.
     pub(crate) idle: usize,
+    pub(crate) reasons: Idle,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
@@ -119,8 +128,12 @@ impl<'a> Engine<'a> {
             strand: None,
             habits: Habits::default(),
             parked: true,
+            runs: Runs::Between,
+            anchor: ClusterId::ROOT,
             random: seeds.fork(),
             spent: Breakdown::default(),
+            locks: Ticks::default(),
+            forking: Ticks::default(),
         });
         let scheduler = settings.scheduler.build(machine, settings.options);
         let capabilities = scheduler.capabilities();
@@ -130,6 +143,7 @@ impl<'a> Engine<'a> {
             ForkThresholds::new(machine, w, settings.options.sigma, under)
         });
         Ok(Self {
+            reasons: Idle::new(machine, capabilities.places_by_size),
             capabilities,
             thresholds: thresholds.collect(),
             program,
@@ -208,6 +222,8 @@ impl<'a> Engine<'a> {
                     return;
                 }
                 worker.strand = None;
+                self.reasons.changes(clock, worker.runs, Runs::Between);
+                worker.runs = Runs::Between;
                 self.last_end = self.last_end.max(clock);
                 self.strands += 1;
                 if self.strands.is_multiple_of(CHECK) {
@@ -231,6 +247,7 @@ impl<'a> Engine<'a> {
         worker.clock += wait;
         worker.spent.active += wait;
         self.idle += 1;
+        self.reasons.stops(worker.clock, w, worker.anchor, worker.runs);
     }
 
     /// An entry is over with the body of its `task`. Ends the task and every ancestor that lived
@@ -272,14 +289,16 @@ impl<'a> Engine<'a> {
 
     /// Idle worker `w` asks the policy for work.
     fn look(&mut self, w: WorkerId) {
-        let start = self.workers[w.index()].clock;
+        let Worker { clock: start, locks, .. } = self.workers[w.index()];
         let found = self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env));
         let worker = &mut self.workers[w.index()];
         let Some(Ready { job, task: notes, stage }) = found else {
-            worker.parked = true;
+            (worker.parked, worker.locks) = (true, locks);
             return;
         };
         worker.spent.get += worker.clock.since(start);
+        (worker.anchor, worker.runs) = (notes.anchor, Runs::Between);
+        let now = worker.clock;
         self.ready -= 1;
         self.idle -= 1;
         self.hardware.enter(w, worker.clock);
@@ -301,7 +320,8 @@ impl<'a> Engine<'a> {
             }
             Stage::Continuation => self.go_on(w, job),
         };
-        self.tasks.progress_mut(entry.task).notes = notes;
+        let was = std::mem::replace(&mut self.tasks.progress_mut(entry.task).notes, notes).anchor;
+        self.reasons.starts(now, w, was, notes.anchor);
         let Worker { habits, entry: running, .. } = &mut self.workers[w.index()];
         (habits.requested, habits.raised) = (entry.shared, entry.shared);
         *running = Some(entry);
@@ -318,6 +338,7 @@ impl<'a> Engine<'a> {
     fn make_ready(&mut self, w: WorkerId, ready: Ready<TaskId>) {
         self.ready += 1;
         let start = self.workers[w.index()].clock;
+        self.reasons.ready(start, ready.task.anchor);
         let cluster = self.in_policy(w, |scheduler, env| scheduler.add(w, ready, env));
         let now = self.workers[w.index()].clock;
         self.workers[w.index()].spent.add += now.since(start);
@@ -352,6 +373,7 @@ impl<'a> Engine<'a> {
             random: &mut worker.random,
             prices: &mut self.prices,
             counts: self.hardware.counts[w.index()],
+            locks: &mut worker.locks,
         };
         *env.now += Ticks::cycles(env.prices.costs.call);
         let result = call(&*self.scheduler, &mut env);
@@ -396,6 +418,9 @@ impl<'a> Engine<'a> {
             parts.idle = Cycles(time.whole().0.saturating_sub(parts.total().0));
             parts
         });
+        let idle = self.reasons.finish(time);
+        let accounts = self.workers.iter().zip(&self.hardware.accounts);
+        let account = account(accounts, time, idle);
         Outcome {
             time: time.whole(),
             work: Cycles(0),
@@ -416,6 +441,37 @@ impl<'a> Engine<'a> {
             strands: self.strands,
             started_on: self.started_on,
             tiers: self.scheduler.tiers(),
+            account,
+            contended: self.hardware.worst_contended(),
         }
     }
+}
+
+/// Where the time of all workers went, of whom each ran for `time`, with `idle` time divided as
+/// that is.
+fn account<'a>(
+    workers: impl Iterator<Item = (&'a Worker<'a>, &'a Account<Ticks>)>,
+    time: Ticks,
+    idle: Account<Ticks>,
+) -> Account {
+    let (mut sum, mut booked, mut whole) = (Account::<Ticks>::default(), 0, 0);
+    for (worker, account) in workers {
+        let Breakdown { add, get, done, active, .. } = worker.spent;
+        for part in Part::ALL {
+            sum.charge(part, account.get(part));
+        }
+        sum.charge(Part::Forks, worker.forking);
+        sum.charge(Part::Locks, worker.locks);
+        let policy = add + get + done;
+        sum.charge(Part::Policy, policy.since(worker.locks));
+        booked += (active + policy).0;
+        whole += time.0;
+    }
+    // Changes come nearly in the order of time only: the sum of the reasons is nearly the idle time.
+    let (left, reasons) = (whole.saturating_sub(booked), idle.total().0.max(1));
+    let share = left as f64 / reasons as f64;
+    for part in Part::IDLE {
+        sum.charge(part, Ticks((idle.get(part).0 as f64 * share) as u64));
+    }
+    sum.map(Ticks::whole)
 }

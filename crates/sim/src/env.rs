@@ -53,6 +53,8 @@ pub(crate) struct SimEnv<'a> {
     pub(crate) prices: &'a mut Prices,
     /// What the worker has done so far.
     pub(crate) counts: WorkerCounts,
+    /// How long it has waited for locks.
+    pub(crate) locks: &'a mut Ticks,
 }
 
 impl Env for SimEnv<'_> {
@@ -66,7 +68,9 @@ impl Env for SimEnv<'_> {
         if self.prices.free_at.len() <= i {
             self.prices.free_at.resize(i + 1, Ticks::default());
         }
-        *self.now = (*self.now).max(self.prices.free_at[i]) + Ticks::cycles(self.prices.costs.lock);
+        let held = self.prices.free_at[i].since(*self.now);
+        *self.locks += held;
+        *self.now += held + Ticks::cycles(self.prices.costs.lock);
     }
 
     fn release(&mut self, lock: LockId) {

@@ -1,17 +1,18 @@
 //! A strand on its way through the caches.
 
-use befit_cache::{Found, Hierarchy, LineAccess, PrefetchPlan};
+use befit_cache::{Access, Found, Hierarchy, LineAccess, PrefetchPlan};
 use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
 use befit_program::{KeptTouch, Program, Sample, StrandId, Touch, Touches};
 use befit_sched::WorkerCounts;
 
 use crate::{
     SimError,
+    account::{Account, Contended, Handovers, Part, Strides},
     clock::Ticks,
     latency, line_size,
     memory::Memory,
     sampled::{self, scale},
-    waits::{InFlight, Now, Waits},
+    waits::{InFlight, Now, Reason, Waits},
     work,
 };
 
@@ -71,6 +72,20 @@ pub(crate) struct Hardware {
     private: Vec<bool>,
     /// Per worker: what it has done.
     pub(crate) counts: Vec<WorkerCounts>,
+    /// Per worker: what its strands' time went on.
+    pub(crate) accounts: Vec<Account<Ticks>>,
+    strides: Vec<Strides>,
+    pub(crate) handovers: Handovers,
+}
+
+/// One touch's way through the caches.
+struct Line {
+    /// When the wires have passed it on.
+    passed: Ticks,
+    /// How long it takes from then on.
+    latency: Ticks,
+    /// Where it came from, or why that is far.
+    part: Part,
 }
 
 impl Hardware {
@@ -148,6 +163,9 @@ impl Hardware {
                 .map(|c| c.cache.is_some() && is_one_cores(machine, c))
                 .collect(),
             counts: vec![WorkerCounts::default(); workers as usize],
+            accounts: vec![Account::default(); workers as usize],
+            strides: vec![Strides::default(); workers as usize],
+            handovers: Handovers::new(),
         })
     }
 
@@ -167,7 +185,66 @@ impl Hardware {
     /// flight.
     pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
         self.busy[self.cores[worker.index()].0 as usize] -= 1;
-        self.waits[worker.index()].0.all(self.flight, now)
+        let waits = &mut self.waits[worker.index()].0;
+        let wait = waits.all(self.flight, now);
+        let reason = waits.waited;
+        self.charge(worker, wait, reason);
+        wait
+    }
+
+    /// Worker `worker` has waited.
+    fn charge(&mut self, worker: WorkerId, wait: Ticks, Reason { part, line, wires }: Reason) {
+        let wires = match part {
+            // Fewer lines would take less of the wires, too.
+            Part::Handovers | Part::Strides => Ticks::default(),
+            _ => wires.min(wait),
+        };
+        let account = &mut self.accounts[worker.index()];
+        account.charge(Part::Bandwidth, wires);
+        account.charge(part, wait.since(wires));
+        if part == Part::Handovers {
+            self.handovers.waited(line, wait);
+        }
+    }
+
+    /// Worker `worker` has spent `time` on operations, of which this share would do alone on the
+    /// fastest core.
+    fn worked(&mut self, worker: WorkerId, time: Ticks, alone: f64) {
+        let work = Ticks((time.0 as f64 * alone) as u64);
+        let account = &mut self.accounts[worker.index()];
+        account.charge(Part::Work, work);
+        account.charge(Part::SharedCores, time.since(work));
+    }
+
+    /// What a wait for a line of `worker` is charged to: of where it was found and how it is used.
+    #[inline]
+    fn part(&mut self, worker: WorkerId, touch: Touch, line: u32, access: &Access) -> Part {
+        let own = match access.found {
+            Found::Own(cluster) if self.private[cluster.index()] => {
+                if access.invalidated {
+                    self.handovers.takes(worker, line, true);
+                }
+                if self.reach[cluster.index()] == Ticks::default() {
+                    return Part::Caches;
+                }
+                true
+            }
+            Found::Memory => true,
+            _ => false,
+        };
+        if !own && self.handovers.takes(worker, line, touch.write) {
+            return Part::Handovers;
+        }
+        if !touch.streaming && self.strides[worker.index()].goes_on(line) {
+            return Part::Strides;
+        }
+        match access.found {
+            Found::Own(_) | Found::Sibling(_) => Part::Caches,
+            Found::Remote { modified, .. } if modified || !self.clean_from_memory => {
+                Part::OtherCaches
+            }
+            _ => Part::Memory,
+        }
     }
 
     /// Counts a line that did not come from a private cache.
@@ -196,11 +273,11 @@ impl Hardware {
         }
     }
 
-    /// One touch, as planned, at `now`. Returns when the wires have passed the line on, and how
-    /// long it takes from then on.
-    fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, now: Ticks) -> (Ticks, Ticks) {
+    /// One touch, as planned, at `now`.
+    fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, touch: Touch, now: Ticks) -> Line {
         let line = plan.line();
         let access = self.caches.access_planned(plan);
+        let part = self.part(worker, touch, line, &access);
         let mut victims = access.written_back;
         if let Found::Remote { from, modified: true } = access.found
             && !access.invalidated
@@ -214,22 +291,36 @@ impl Hardware {
         }
         self.count(worker, access.found);
         match access.found {
-            Found::Own(cluster) | Found::Sibling(cluster) => (now, self.reach[cluster.index()]),
+            Found::Own(cluster) | Found::Sibling(cluster) => {
+                let latency = self.reach[cluster.index()];
+                Line { passed: now, latency, part }
+            }
             Found::Remote { from, modified } if modified || !self.clean_from_memory => {
                 let far = self.memory.is_far(worker, from);
                 self.far_lines += u64::from(far);
                 let latency = if far { self.far } else { self.remote };
-                (self.memory.supply(worker, from, now), latency)
+                let passed = self.memory.supply(worker, from, now);
+                Line { passed, latency, part }
             }
             Found::Remote { .. } => {
                 self.clean_lines += 1;
-                (self.memory.read(worker, line, now), self.reach[ClusterId::ROOT.index()])
+                let passed = self.memory.read(worker, line, now);
+                Line { passed, latency: self.reach[ClusterId::ROOT.index()], part }
             }
-            Found::Memory => (
-                self.memory.read(worker, line, now),
-                self.reach[ClusterId::ROOT.index()] + self.first_touch(line),
-            ),
+            Found::Memory => {
+                let passed = self.memory.read(worker, line, now);
+                let (latency, fault) =
+                    (self.reach[ClusterId::ROOT.index()], self.first_touch(line));
+                let part = if fault > latency { Part::Faults } else { part };
+                Line { passed, latency: latency + fault, part }
+            }
         }
+    }
+
+    /// The lines that went to and fro most, as the program numbers them.
+    pub(crate) fn worst_contended(&self) -> Vec<Contended> {
+        let recorded = |line: Contended| Contended { line: line.line << self.coarser, ..line };
+        self.handovers.worst().into_iter().map(recorded).collect()
     }
 
     /// Lines that came from memory.
@@ -345,40 +436,53 @@ impl<'a> Execution<'a> {
         let cycles_per_op =
             hardware.cycles_per_operation[self.class] * slowness * f64::from(sharers);
         let ticks_per_op = Ticks::cycles(1).0 as f64 * cycles_per_op / OPERATION as f64;
+        let alone = 1.0 / (slowness * f64::from(sharers));
         let step = Ticks((self.stride as f64 * ticks_per_op) as u64);
         let (mut clock, mut made) = (now, 0);
         while clock <= until {
             if self.filled - self.at <= FAR {
                 self.decode(hardware, worker);
                 if self.at == self.filled {
-                    let (clock, ended) = self.tail(clock, until, ticks_per_op);
+                    let (end, ended) = self.tail(clock, until, ticks_per_op);
+                    hardware.worked(worker, Ticks(step.0 * made) + end.since(clock), alone);
                     if ended {
                         hardware.waits[worker.index()].1 += self.operations * OPERATION;
                         hardware.counts[worker.index()].instructions += self.operations;
                     }
-                    return (clock, ended, made);
+                    return (end, ended, made);
                 }
             }
             if let Some(next) = self.plans[..self.filled].get(self.at + NEAR) {
                 hardware.caches.prepare(next);
             }
-            let (plan, streaming) = (self.plans[self.at], self.ahead[self.at].streaming);
+            let (plan, touch) = (self.plans[self.at], self.ahead[self.at]);
             self.at += 1;
             made += 1;
             self.left -= self.stride;
             clock += step;
             let (mut waits, behind) = hardware.waits[worker.index()];
             let mut now = Now { clock, position: behind + self.done(), pace: ticks_per_op };
-            now.clock += waits.before(now);
-            let (bus, latency) = hardware.touch(worker, &plan, now.clock);
+            let wait = waits.before(now);
+            if wait > Ticks::default() {
+                hardware.charge(worker, wait, waits.waited);
+            }
+            now.clock += wait;
+            let Line { passed, latency, part } = hardware.touch(worker, &plan, touch, now.clock);
             clock = now.clock;
-            clock += if streaming {
-                waits.stream(flight, clock, latency, bus)
+            let wires = passed.since(clock);
+            let reason = Reason { part, line: plan.line(), wires };
+            let wait = if touch.streaming {
+                waits.stream(flight, clock, latency, passed, reason)
             } else {
-                waits.miss(flight, now, latency + bus.since(now.clock))
+                waits.miss(flight, now, latency + wires, reason)
             };
+            if wait > Ticks::default() {
+                hardware.charge(worker, wait, waits.waited);
+            }
+            clock += wait;
             hardware.waits[worker.index()].0 = waits;
         }
+        hardware.worked(worker, Ticks(step.0 * made), alone);
         (clock, false, made)
     }
 

@@ -11,7 +11,12 @@ use befit_sched::{
     forks::{self, SiteId},
 };
 
-use crate::{clock::Ticks, engine::Engine, entry::Entry, execution::Execution, tasks::Step};
+use crate::{
+    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, tasks::Step,
+};
+
+/// Operations of a task that tell whether it forks.
+const FIRST: usize = 8;
 
 impl Engine<'_> {
     /// Worker `w` goes on with its entry, where a strand of it has ended or before its first.
@@ -21,6 +26,10 @@ impl Engine<'_> {
             Step::Run(strand) => {
                 self.workers[w.index()].strand =
                     Some(Execution::new(self.program, self.sample, strand));
+                let runs = if self.forks(entry.current) { Runs::Forking } else { Runs::Leaf };
+                let worker = &mut self.workers[w.index()];
+                self.reasons.changes(worker.clock, worker.runs, runs);
+                worker.runs = runs;
                 self.workers[w.index()].entry = Some(entry);
             }
             Step::Forked => {
@@ -218,6 +227,14 @@ impl Engine<'_> {
         let worker = &mut self.workers[w.index()];
         worker.clock += price;
         worker.spent.active += price;
+        worker.forking += price;
+    }
+
+    /// Whether the task forks. A task that does has a fork among its first operations: between two
+    /// strands there is one, or a sync.
+    fn forks(&self, task: TaskId) -> bool {
+        let first = self.program.ops(task).iter().take(FIRST);
+        first.into_iter().any(|op| matches!(op, Op::Fork { .. }))
     }
 
     /// Whether several workers may run what is bound to `anchor`.

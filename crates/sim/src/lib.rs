@@ -12,6 +12,7 @@
 //! by a slice; where a strand ends, the engine tells the policy what became ready and asks it for
 //! more. Nothing depends on the machine that simulates: equal seeds give equal outcomes.
 
+mod account;
 mod bounds;
 mod clock;
 mod engine;
@@ -20,6 +21,7 @@ mod env;
 mod execution;
 pub mod footprint;
 mod forks;
+mod idle;
 mod memory;
 mod occupancy;
 mod outcome;
@@ -32,6 +34,7 @@ mod waits;
 mod wire;
 pub mod work;
 
+pub use account::{Account, Contended, Part};
 pub use bounds::Bounds;
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};

@@ -3,6 +3,8 @@
 use befit_machine::{Bytes, Cycles, Level, Lines};
 use befit_sched::{Breakdown, Tiers};
 
+use crate::{Account, Contended};
+
 /// What one simulated run found. Times are virtual; counts are of cache lines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
@@ -47,6 +49,11 @@ pub struct Outcome {
     pub started_on: Vec<u32>,
     /// What a policy with two tiers has found out.
     pub tiers: Option<Tiers>,
+    /// Where the time of all workers together went; the parts sum to `time` × workers, but for
+    /// rounding.
+    pub account: Account,
+    /// Lines that went to and fro between workers, those that were waited for longest first.
+    pub contended: Vec<Contended>,
 }
 
 /// How much of one cache a space-bounded policy had given out. In the root, of which nothing is

@@ -12,7 +12,7 @@
 //! one latency before they are needed. So a core waits for the slower of the stream and its own
 //! operations, not for their sum.
 
-use crate::clock::Ticks;
+use crate::{account::Part, clock::Ticks};
 
 /// How much a core has in flight.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,15 @@ pub(crate) struct Now {
     pub(crate) pace: f64,
 }
 
+/// Why a line takes long.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reason {
+    pub(crate) part: Part,
+    pub(crate) line: u32,
+    /// The share of its time that it spends behind other lines on the wires.
+    pub(crate) wires: Ticks,
+}
+
 /// What a core has in flight and will wait for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waits {
@@ -76,6 +85,10 @@ pub(crate) struct Waits {
     covered: Ticks,
     /// When the core left what it ran.
     left: Ticks,
+    /// Why the last of them is.
+    reason: Reason,
+    /// Why the core waited when it last did.
+    pub(crate) waited: Reason,
     /// When the line that was streamed in last was there.
     streamed: Ticks,
 }
@@ -88,26 +101,36 @@ impl Waits {
             return Ticks::default();
         }
         self.open = false;
+        self.waited = self.reason;
         // The operations behind the window's end were made after the wait.
         let behind = Ticks(((now.position - self.end) as f64 * now.pace) as u64);
         (self.until + behind).since(now.clock)
     }
 
     /// The wait for a miss that begins at `now`, after [`Self::before`]: its line comes after
-    /// `latency`. Nothing, while there is room for it.
+    /// `latency`, for that `reason`. Nothing, while there is room for it.
     #[inline]
-    pub(crate) fn miss(&mut self, flight: InFlight, now: Now, latency: Ticks) -> Ticks {
+    pub(crate) fn miss(
+        &mut self,
+        flight: InFlight,
+        now: Now,
+        latency: Ticks,
+        reason: Reason,
+    ) -> Ticks {
         if latency == Ticks::default() {
             return latency;
         }
         let mut wait = Ticks::default();
         if self.open && self.room > 0 {
             self.room -= 1;
-            self.until = self.until.max(now.clock + latency);
+            if now.clock + latency > self.until {
+                (self.until, self.reason) = (now.clock + latency, reason);
+            }
         } else {
             if self.open {
                 // All miss buffers are taken.
                 wait = self.until.since(now.clock);
+                self.waited = self.reason;
             }
             *self = Self {
                 open: true,
@@ -115,19 +138,20 @@ impl Waits {
                 until: now.clock + wait + latency,
                 room: flight.misses - 1,
                 covered: now.clock + wait + Ticks((flight.window as f64 * now.pace) as u64),
+                reason,
                 ..*self
             };
         }
         if flight.window == 0 {
             // Executed in order: nothing goes on behind it.
             wait += self.until.since(now.clock + wait);
-            self.open = false;
+            (self.open, self.waited) = (false, reason);
         }
         wait
     }
 
     /// The wait for the next line of a stream, which comes after `latency` where nothing saw it
-    /// coming, and no sooner than `bus`, when memory has it on its way.
+    /// coming, and no sooner than `bus`, when memory has it on its way, for that `reason`.
     #[inline]
     pub(crate) fn stream(
         &mut self,
@@ -135,6 +159,7 @@ impl Waits {
         now: Ticks,
         latency: Ticks,
         bus: Ticks,
+        reason: Reason,
     ) -> Ticks {
         if latency == Ticks::default() {
             return latency;
@@ -142,7 +167,9 @@ impl Waits {
         let each = Ticks((latency.0 as f64 * flight.stream) as u64);
         // Of the lines that this one stands for, each came in its own time; only the last must.
         let ahead = Ticks(now.0.saturating_sub(latency.0 / flight.each) + each.0 / flight.each);
-        self.streamed = (self.streamed + each).max(ahead).max(bus);
+        let without = (self.streamed + each).max(ahead);
+        self.streamed = without.max(bus);
+        self.waited = Reason { wires: self.streamed.since(without.max(now)), ..reason };
         self.streamed.since(now)
     }
 
@@ -154,7 +181,7 @@ impl Waits {
         if !self.open {
             return Ticks::default();
         }
-        self.left = now;
+        (self.left, self.waited) = (now, self.reason);
         if flight.each == 1 {
             self.open = false;
             return self.until.since(now);
@@ -176,6 +203,8 @@ impl Waits {
 mod tests {
     use super::*;
 
+    const MEMORY: Reason = Reason { part: Part::Memory, line: 0, wires: Ticks(0) };
+
     /// The time at which misses of these positions and latencies are over, an operation a tick.
     fn time(flight: InFlight, misses: &[(u64, u64)]) -> u64 {
         let mut waits = Waits::default();
@@ -185,7 +214,7 @@ mod tests {
             at = position;
             let mut now = Now { clock, position, pace: 1.0 };
             now.clock += waits.before(now);
-            clock = now.clock + waits.miss(flight, now, Ticks(latency));
+            clock = now.clock + waits.miss(flight, now, Ticks(latency), MEMORY);
         }
         (clock + waits.all(flight, clock)).0
     }
@@ -222,7 +251,7 @@ mod tests {
             let (mut waits, mut clock) = (Waits::default(), Ticks(1_000));
             for _ in 0..lines {
                 clock += Ticks(operations);
-                clock += waits.stream(flight, clock, Ticks(100), Ticks::default());
+                clock += waits.stream(flight, clock, Ticks(100), Ticks::default(), MEMORY);
             }
             let taken = clock.0 - 1_000;
             assert!(taken.abs_diff(expected) <= 100, "{operations}: {taken}");

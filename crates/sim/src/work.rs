@@ -12,10 +12,11 @@ use befit_program::{ClassId, ClassWork, Program, StrandId, Timing, WorkRun};
 
 use crate::{
     SimError,
+    account::Part,
     clock::Ticks,
     execution::{Hardware, OPERATION},
     memory::Memory,
-    waits::{Now, Waits},
+    waits::{Now, Reason, Waits},
 };
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
@@ -208,10 +209,11 @@ impl<'a> Serial<'a> {
                 }
                 let bus =
                     if from_memory { core.memory.read(worker, line, now.clock) } else { now.clock };
+                let reason = Reason { part: Part::Memory, line, wires: Ticks::default() };
                 core.clock += if touch.streaming {
-                    core.waits.stream(hardware.flight, now.clock, latency, bus)
+                    core.waits.stream(hardware.flight, now.clock, latency, bus, reason)
                 } else {
-                    core.waits.miss(hardware.flight, now, latency + bus.since(now.clock))
+                    core.waits.miss(hardware.flight, now, latency + bus.since(now.clock), reason)
                 };
             }
         }

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use befit_machine::{Bytes, ClusterId, Cycles, Level, Lines, Machine};
 use befit_program::{Program, SizesFrom};
 use befit_sched::{Breakdown, Options, SchedulerKind};
-use befit_sim::{LevelCounts, Occupancy, Outcome, Settings};
+use befit_sim::{Account, Contended, LevelCounts, Occupancy, Outcome, Part, Settings};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 pub use interval::{Interval, NARROW};
@@ -85,6 +85,10 @@ pub struct Summary {
     /// Where the time of all workers together went.
     #[serde(rename = "worker_cycles")]
     pub worker_time: WorkerTime,
+    /// The same in more parts, each the mean over the seeds: they sum to the mean of the running
+    /// times × workers, but for rounding.
+    #[serde(rename = "account_cycles", serialize_with = "by_part")]
+    pub account: Account,
     /// Strands taken from another worker's queue.
     pub steals: Spread<u64>,
     /// Steals from a victim under the same last-level cache.
@@ -103,6 +107,10 @@ pub struct Summary {
     /// What ratios are made of, by seed.
     #[serde(skip)]
     pub runs: Vec<Run>,
+    /// With the first seed, the lines that went to and fro between workers, those that were waited
+    /// for longest first.
+    #[serde(skip)]
+    pub contended: Vec<Contended>,
 }
 
 /// One seed's running time and misses of the last level.
@@ -207,6 +215,10 @@ impl Summary {
             worker_time: Breakdown::join(&all_workers, |parts| {
                 Spread::of(parts).unwrap_or_default()
             }),
+            account: Account::by(|part| {
+                let sum: u128 = outcomes.iter().map(|o| u128::from(o.account.get(part).0)).sum();
+                Cycles((sum / outcomes.len().max(1) as u128) as u64)
+            }),
             steals: count(|o| o.steals)?,
             near_steals: count(|o| o.near_steals)?,
             failed_steals: count(|o| o.failed_steals)?,
@@ -214,6 +226,7 @@ impl Summary {
             caches: CacheUse::of(machine, outcomes),
             sampled: one_in.map(|one_in| Sampled::of(one_in, outcomes)),
             runs: outcomes.iter().map(Run::of).collect(),
+            contended: first.contended.clone(),
         })
     }
 
@@ -301,6 +314,11 @@ fn by_quantity<S: Serializer>(levels: &[LevelSummary], to: S) -> Result<S::Ok, S
     fields.serialize_entry("accesses", &of(|l| l.accesses))?;
     fields.serialize_entry("coherence_misses", &of(|l| l.coherence_misses))?;
     fields.end()
+}
+
+/// Serialises a map from part to time.
+fn by_part<S: Serializer>(account: &Account, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(Part::ALL.map(|part| (part.name(), account.get(part))))
 }
 
 /// Serialises a map from level to figure.

@@ -2,8 +2,8 @@ use befit_machine::{Cycles, Placement};
 use befit_program::{Program, ScopeId};
 use befit_sched::SchedulerKind;
 
-use super::{forks, machine, program, reader, simulate, task};
-use crate::{Costs, Settings, run};
+use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
+use crate::{Costs, Part, Settings, run};
 
 const FREE: Costs = Costs {
     inlined: 0.0,
@@ -119,4 +119,28 @@ fn a_contended_lock_is_waited_for() {
     // Each of the 2,000 tasks passes the root's lock twice, whichever worker runs it.
     assert!(time(100) > 2000 * 2 * 100, "{}", time(100));
     assert!(time(0) < time(100));
+}
+
+#[test]
+fn the_account_adds_up_to_the_time_of_all_workers() {
+    let program = program(|b| {
+        b.work(400_000, 0, 0);
+        for from in 0..40 {
+            reader(b, 1, from * 100, 400, 3);
+        }
+        b.sync(ScopeId(1)).unwrap();
+        b.work(400_000, 0, 0);
+    });
+    let mut machine = machine(TWO_SOCKETS);
+    machine.memory.bandwidth = 0.2;
+    for scheduler in SchedulerKind::ALL {
+        let outcome = simulate(&program, &machine, scheduler, 1);
+        let whole = outcome.time.0 * 4;
+        let parts = outcome.account.total().0;
+        assert!(whole - parts.min(whole) < 40, "{scheduler}: {parts} of {whole}");
+        let of = |part| outcome.account.get(part).0 as f64 / whole as f64;
+        let (serial, bandwidth) = (of(Part::Serial), of(Part::Bandwidth));
+        assert!(serial > 0.1 && bandwidth > 0.1, "{scheduler}: {serial} {bandwidth}");
+        assert_eq!(outcome.account.get(Part::Work), outcome.work, "{scheduler}");
+    }
 }

@@ -1,0 +1,269 @@
+//! The program as it would be with something changed, for simulations that try it.
+//!
+//! The changed program is built anew from the steps of the recorded one. Its strands' work is
+//! theirs.
+
+use std::collections::HashSet;
+
+use befit_machine::Bytes;
+use befit_program::{
+    BuildError, ClassWork, Declared, Footprint, Op, Program, ProgramBuilder, ScopeId, StrandId,
+    TaskId, WorkRun,
+};
+
+/// Forks below one another in a program that can be built anew.
+const DEEPEST: u32 = 4096;
+
+/// What to change.
+#[derive(Debug)]
+pub(super) enum Rewrite<'a> {
+    /// Each task that declares a size declares what it touches.
+    Sizes(&'a [Footprint]),
+    /// Each worker has its own copy of these lines.
+    Private(&'a HashSet<u32>),
+    /// Tasks of fewer operations are no tasks of their own: their parents run them, or several
+    /// siblings are one task of about so many operations.
+    Coarser(u64),
+}
+
+/// `program`, changed; `None` if it nests too deeply or has too many of something.
+pub(super) fn rewritten(program: &Program, rewrite: &Rewrite) -> Option<Program> {
+    let (work, depth) = subtrees(program);
+    if depth > DEEPEST {
+        return None;
+    }
+    let mut rewriter = Rewriter {
+        program,
+        rewrite,
+        work,
+        builder: ProgramBuilder::new(program.meta().clone()),
+        strand: Picoseconds::default(),
+        strands: Vec::new(),
+    };
+    let root = rewriter.declared(TaskId(0));
+    rewriter.builder.declare_root(root);
+    rewriter.task(TaskId(0)).ok()?;
+    rewriter.finish().ok()
+}
+
+/// Per task, the operations of it and all that it forks; and how deep forks nest.
+fn subtrees(program: &Program) -> (Vec<u64>, u32) {
+    let tasks = program.tasks();
+    let mut work = vec![0; tasks as usize];
+    let (mut depths, mut deepest) = (vec![0u32; tasks as usize], 0);
+    for task in (0..tasks).map(TaskId) {
+        if let Some(parent) = program.parent(task) {
+            depths[task.0 as usize] = depths[parent.0 as usize] + 1;
+            deepest = deepest.max(depths[task.0 as usize]);
+        }
+    }
+    for task in (0..tasks).rev().map(TaskId) {
+        for op in program.ops(task) {
+            if let Op::Strand(strand) = op {
+                work[task.0 as usize] += program.work(*strand).operations();
+            }
+        }
+        if let Some(parent) = program.parent(task) {
+            work[parent.0 as usize] += work[task.0 as usize];
+        }
+    }
+    (work, deepest)
+}
+
+/// The work of a strand: operations, and what they take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Picoseconds {
+    operations: u64,
+    sum: f64,
+    touched: bool,
+}
+
+struct Rewriter<'a> {
+    program: &'a Program,
+    rewrite: &'a Rewrite<'a>,
+    work: Vec<u64>,
+    builder: ProgramBuilder,
+    /// Of the strand under way.
+    strand: Picoseconds,
+    /// Of those that have ended.
+    strands: Vec<Picoseconds>,
+}
+
+/// Siblings that are to be one task.
+#[derive(Debug, Default)]
+struct Batch {
+    tasks: Vec<TaskId>,
+    work: u64,
+    /// Whether another fork came before, since the last sync.
+    after_forks: bool,
+}
+
+impl Rewriter<'_> {
+    fn declared(&self, task: TaskId) -> Declared {
+        let declared = self.program.declared(task);
+        let Rewrite::Sizes(footprints) = self.rewrite else { return declared };
+        let line = self.program.meta().line_size.0;
+        let found = footprints[task.0 as usize];
+        Declared {
+            size: declared.size.map(|_| Bytes(found.task.0 * line)),
+            strand: declared.strand.map(|_| Bytes(found.strand.0 * line)),
+        }
+    }
+
+    /// The body of `task`, which is open.
+    fn task(&mut self, task: TaskId) -> Result<(), BuildError> {
+        let mut batch = Batch::default();
+        for op in self.program.ops(task) {
+            match *op {
+                Op::Strand(strand) => self.strand(strand),
+                Op::Sync(scope) => {
+                    self.flush(&mut batch, scope, true)?;
+                    batch.after_forks = false;
+                    self.ends();
+                    self.builder.sync(scope)?;
+                }
+                Op::Fork { child, scope } => match self.rewrite {
+                    Rewrite::Coarser(least) if self.work[child.0 as usize] < *least => {
+                        batch.work += self.work[child.0 as usize];
+                        batch.tasks.push(child);
+                        // The next fork may be of another scope.
+                        let enough = batch.work >= *least;
+                        if enough {
+                            self.flush(&mut batch, scope, false)?;
+                        }
+                    }
+                    _ => {
+                        batch.after_forks = true;
+                        self.fork(child, scope)?;
+                        self.task(child)?;
+                        self.end()?;
+                    }
+                },
+            }
+        }
+        self.flush(&mut batch, ScopeId(0), true)
+    }
+
+    /// What waits in the batch becomes a task, or part of the task that is open where that has
+    /// forked nothing else and waits for it now.
+    fn flush(&mut self, batch: &mut Batch, scope: ScopeId, waits: bool) -> Result<(), BuildError> {
+        let tasks = std::mem::take(&mut batch.tasks);
+        batch.work = 0;
+        let (Some(first), as_task) = (tasks.first(), batch.after_forks || !waits) else {
+            return Ok(());
+        };
+        if as_task {
+            batch.after_forks = true;
+            self.fork(*first, scope)?;
+        }
+        for task in &tasks {
+            self.serially(*task);
+        }
+        if as_task { self.end() } else { Ok(()) }
+    }
+
+    fn fork(&mut self, task: TaskId, scope: ScopeId) -> Result<(), BuildError> {
+        self.ends();
+        let site = self.program.sites()[self.program.site(task).0 as usize];
+        let place = self.builder.place(self.program.place(site.place))?;
+        self.builder.fork_at(scope, self.declared(task), place)?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), BuildError> {
+        self.ends();
+        self.builder.end()
+    }
+
+    /// All strands of `task` and of what it forks, in serial order.
+    fn serially(&mut self, task: TaskId) {
+        for op in self.program.ops(task) {
+            match *op {
+                Op::Strand(strand) => self.strand(strand),
+                Op::Fork { child, .. } => self.serially(child),
+                Op::Sync(_) => {}
+            }
+        }
+    }
+
+    fn strand(&mut self, strand: StrandId) {
+        let work = self.program.work(strand);
+        for touch in self.program.touches(strand) {
+            let own = matches!(self.rewrite, Rewrite::Private(lines)
+                if !touch.stack && lines.contains(&touch.line));
+            // Stack lines beyond those of the recording: one for each line's hash.
+            let line = if own {
+                u64::from(self.program.stack_lines()) + u64::from(touch.line % 256)
+            } else {
+                u64::from(touch.line)
+            };
+            self.builder.touch(line, touch.write, touch.stack || own);
+        }
+        self.builder.work(work.loads, work.stores, work.blocks);
+        let class = self.program.class(strand).0 as usize;
+        let run = self.program.work_run();
+        let measured = run.and_then(|run| run.classes.get(class).copied().flatten());
+        let each = measured.map_or(0.0, |class| class.ps_per_operation);
+        self.strand.operations += work.operations();
+        self.strand.sum += each * work.operations() as f64;
+        self.strand.touched |= work.touches > 0;
+    }
+
+    /// The strand under way ends, if there is any.
+    fn ends(&mut self) {
+        if self.strand.operations > 0 || self.strand.touched {
+            self.strands.push(std::mem::take(&mut self.strand));
+        }
+    }
+
+    fn finish(mut self) -> Result<Program, BuildError> {
+        self.ends();
+        let program = self.builder.finish()?;
+        let Some(run) = self.program.work_run() else { return Ok(program) };
+        let mut sums = vec![Picoseconds::default(); program.classes().len()];
+        for (strand, work) in self.strands.iter().enumerate() {
+            let sum = &mut sums[program.class(StrandId(strand as u32)).0 as usize];
+            sum.operations += work.operations;
+            sum.sum += work.sum;
+        }
+        let class = |sum: &Picoseconds| {
+            let ps_per_operation = sum.sum / sum.operations as f64;
+            (sum.sum > 0.0).then_some(ClassWork { ps_per_operation, strands: 1, spread: 0.0 })
+        };
+        let classes = sums.iter().map(class).collect();
+        Ok(program.with_work(WorkRun { classes, ..run.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn coarser_tasks_do_the_same_in_fewer_tasks() {
+        let program = testing::program();
+        // Each of the sixteen tasks has 640 operations.
+        for (least, tasks) in [(1, 17), (641, 9), (1281, 7), (100_000, 1)] {
+            let coarser = rewritten(&program, &Rewrite::Coarser(least)).unwrap();
+            assert_eq!(coarser.tasks(), tasks, "{least}");
+            assert_eq!(coarser.stats().work, program.stats().work);
+            assert_eq!(coarser.total_touches(), program.total_touches());
+        }
+    }
+
+    #[test]
+    fn sizes_are_what_is_touched_and_private_lines_are_on_the_stack() {
+        let program = testing::program();
+        let footprints = program.footprints(&|_| {});
+        let measured = rewritten(&program, &Rewrite::Sizes(&footprints)).unwrap();
+        assert_eq!(measured.declared(TaskId(1)).size, Some(Bytes(256 * 64)));
+        let lines = HashSet::from([0, 5]);
+        let private = rewritten(&program, &Rewrite::Private(&lines)).unwrap();
+        let on_stack = |program: &Program| {
+            let strands = (0..program.strands()).map(StrandId);
+            strands.flat_map(|s| program.touches(s)).filter(|touch| touch.stack).count()
+        };
+        assert_eq!((on_stack(&program), on_stack(&private)), (0, 4));
+    }
+}

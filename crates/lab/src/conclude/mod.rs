@@ -1,0 +1,231 @@
+//! What a comparison means: which scheduler to use, where the others' time goes, what to try.
+//!
+//! ```text
+//! Summaries ──accounts──► losses (cause, share of the time), largest first
+//!     │                        │
+//!     └──────► choice         └──► changes that may help ──simulated──► suggestions
+//! ```
+//!
+//! Everything follows from the run's own figures. The *account* of a simulation divides running
+//! time × workers into parts that add up ([`befit_sim::Part`]). What a scheduler's account has more
+//! than the best one's explains why it is slower; what the best one's has beside the program's own
+//! operations limits that. Where a cause is not a part of the account (sizes that are wrong, cores
+//! that two threads share), the program is simulated without it, and what that gains is its share.
+//! Suggestions are simulated as well: one seed chooses them, others say what they gain.
+
+mod change;
+mod find;
+mod tried;
+mod writers;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use befit_program::Program;
+use befit_sched::SchedulerKind;
+use serde::Serialize;
+
+use crate::{Interval, LabError, Progress, SimulationPlan, Summary, summary::text};
+pub use tried::Change;
+use tried::Trials;
+
+/// Differences below this share of the time do not matter to anybody.
+const MATTERS: f64 = 0.01;
+/// Causes of less than this share of the time are not worth a line.
+pub(crate) const WORTH: f64 = 0.03;
+
+/// What the results of one program on one machine mean; serialised, an entry of `conclusions` in
+/// `befit.compare/2` (docs/json.md).
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Conclusion {
+    /// The command that was recorded.
+    pub command: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Which scheduler to use.
+    pub choice: Choice,
+    /// Where time goes, largest share first.
+    pub losses: Vec<Loss>,
+    /// Changes that were simulated and gain, what gains most first.
+    pub suggestions: Vec<Suggestion>,
+    /// Changes that were simulated and gain nothing for certain.
+    pub in_vain: Vec<Change>,
+    /// Simulations that were made for this, and how many the budget allows.
+    pub simulations: u64,
+    /// See `simulations`.
+    pub budget: u64,
+}
+
+/// Which scheduler to use.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Choice {
+    /// The first of the list that no other beats.
+    #[serde(serialize_with = "text")]
+    pub best: SchedulerKind,
+    /// Its running time over that of the first scheduler; `null` if that is the same or there is
+    /// but one seed.
+    pub ratio: Option<Interval>,
+    /// Those that take as long as the best: by less than a hundredth more or less, or by so little
+    /// that seeds do not show it.
+    #[serde(serialize_with = "names")]
+    pub alike: Vec<SchedulerKind>,
+    /// Whether all of them do.
+    pub no_difference: bool,
+    /// The median of its running times, in cycles.
+    pub cycles: u64,
+    /// The share of workers × time in which the best runs the program's own operations.
+    pub work: f64,
+}
+
+/// Why time is lost.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// All tasks that there are were bound to some caches, and the workers of others had none.
+    IdleCaches,
+    /// The tasks declare sizes that differ from what they touch.
+    WrongSizes,
+    /// Workers write different words of the same lines.
+    FalseSharing,
+    /// Workers write the same word.
+    HotLine,
+    /// Making, loss and ending tasks takes long beside what they do.
+    GrainTooSmall,
+    /// There are fewer tasks than workers, or tasks too short to spread.
+    InputTooSmall,
+    /// Strands between forks run alone.
+    Serial,
+    /// Some tasks take much longer than those beside them.
+    Imbalance,
+    /// Data are walked through at a constant distance, so that of each line little is used.
+    Strides,
+    /// The wires to memory, or between caches, are busy.
+    Bandwidth,
+    /// Lines come from memory.
+    Memory,
+    /// Lines come from other last-level caches.
+    OtherCaches,
+    /// Lines come from farther caches of the same socket.
+    Caches,
+    /// Several workers share a core.
+    Oversubscription,
+    /// Pages are touched for the first time.
+    PageFaults,
+}
+
+/// A cause, and how much of the time it explains.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Loss {
+    /// The cause.
+    pub cause: Cause,
+    /// The scheduler whose time it is.
+    #[serde(serialize_with = "text")]
+    pub scheduler: SchedulerKind,
+    /// Whether it is what this scheduler has more of than the best one.
+    pub more_than_best: bool,
+    /// The share of workers × time under this scheduler.
+    pub share: f64,
+    /// Figures of the run that belong to it, by name.
+    pub figures: BTreeMap<&'static str, f64>,
+}
+
+/// A change that was simulated.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Suggestion {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change,
+    /// The scheduler that it was simulated under.
+    #[serde(serialize_with = "text")]
+    pub scheduler: SchedulerKind,
+    /// Running time with it over that of the best scheduler without.
+    pub ratio: Interval,
+    /// The seeds that the ratio is of. None of them chose the change.
+    pub seeds: u32,
+}
+
+impl SimulationPlan {
+    /// What `results` mean, which [`Self::simulate`] has returned for `program`: an entry for each
+    /// machine. Simulates at most half as many runs again, each as long as those before, or as many
+    /// as touch 50 million lines; only the results themselves are looked at if not `tries`.
+    ///
+    /// # Errors
+    /// Where a simulation fails.
+    pub fn conclude(
+        &self,
+        program: &Program,
+        results: &[Summary],
+        tries: bool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Conclusion>, LabError> {
+        let blocks = results.chunks(self.schedulers.len().max(1));
+        let each = self.machines.iter().zip(blocks).map(|(machine, results)| {
+            let choice = Choice::of(results);
+            let best = best(results, &choice);
+            let mut losses = find::losses(program, machine, results, best);
+            let mut trials = Trials::new(self, program, machine, results, best, tries, progress);
+            trials.explain(&mut losses)?;
+            trials.suggest(&losses)?;
+            let (suggestions, in_vain) = trials.found();
+            Ok(Conclusion {
+                command: best.command.clone(),
+                machine: best.machine.clone(),
+                choice,
+                losses,
+                suggestions,
+                in_vain,
+                simulations: trials.made(),
+                budget: trials.budget(),
+            })
+        });
+        each.collect()
+    }
+}
+
+fn best<'a>(results: &'a [Summary], choice: &Choice) -> &'a Summary {
+    let found = results.iter().find(|result| result.scheduler == choice.best);
+    found.unwrap_or(&results[0])
+}
+
+impl Choice {
+    fn of(results: &[Summary]) -> Self {
+        // The mean of the seeds' ratios where there are some.
+        let time = |result: &Summary| match result.time_against(&results[0]) {
+            Some(ratio) => ratio.estimate,
+            None => result.time.median.0 as f64 / results[0].time.median.0.max(1) as f64,
+        };
+        let fastest = results.iter().min_by(|a, b| time(a).total_cmp(&time(b)));
+        let fastest = fastest.unwrap_or(&results[0]);
+        let is_alike = |result: &&Summary| is_alike(result, fastest);
+        let alike: Vec<_> = results.iter().filter(is_alike).map(|r| r.scheduler).collect();
+        let best = results.iter().find(is_alike).unwrap_or(fastest);
+        let is_first = best.scheduler == results[0].scheduler;
+        let ratio = best.time_against(&results[0]).filter(|_| !is_first);
+        let whole = best.account.total().0.max(1) as f64;
+        Self {
+            best: best.scheduler,
+            ratio,
+            no_difference: alike.len() == results.len(),
+            alike,
+            cycles: best.time.median.0,
+            work: best.account.get(befit_sim::Part::Work).0 as f64 / whole,
+        }
+    }
+}
+
+/// Whether `result` takes as long as `other`, as far as the seeds show and it matters.
+fn is_alike(result: &Summary, other: &Summary) -> bool {
+    match result.time_against(other) {
+        Some(ratio) => !ratio.differs() || (ratio.estimate - 1.0).abs() < MATTERS,
+        None => {
+            let (own, other) = (result.time.median.0 as f64, other.time.median.0 as f64);
+            (own / other.max(1.0) - 1.0).abs() < MATTERS
+        }
+    }
+}
+
+fn names<S: serde::Serializer>(all: &[SchedulerKind], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|scheduler| scheduler.name()))
+}

@@ -1,0 +1,226 @@
+//! What a comparison means, in sentences under its table.
+
+use std::fmt::Write;
+
+use befit_lab::{Cause, Change, Conclusion, Interval, Loss, Suggestion};
+
+use crate::{Width, columns::percent};
+
+/// So many causes are told of each scheduler.
+const CAUSES: usize = 3;
+
+/// Paragraphs are no wider.
+const WIDTH: usize = 100;
+
+/// The conclusion as paragraphs, at most `width` wide.
+pub(crate) fn text(of: &Conclusion, width: Width) -> String {
+    let mut text = String::from("conclusion\n");
+    let width = width.at_most(WIDTH);
+    let mut add = |paragraph: &str| text += &width.wrap(&format!("  {paragraph}"));
+    add(&choice(of));
+    let of_best: Vec<_> = of.losses.iter().filter(|f| !f.more_than_best).collect();
+    add(&limits(of, &of_best));
+    for slower in slower(of) {
+        add(&slower);
+    }
+    for suggestion in &of.suggestions {
+        add(&tried(of, suggestion));
+    }
+    if of.suggestions.is_empty()
+        && let Some(next) = of.losses.first().and_then(|loss| untried(loss.cause))
+    {
+        add(&format!("Next (not simulated): {next}."));
+    }
+    if !of.in_vain.is_empty() {
+        let mut all: Vec<_> = of.in_vain.iter().map(name).collect();
+        all.dedup();
+        add(&format!("Simulated, with no gain to rely on: {}.", all.join("; ")));
+    }
+    if of.simulations > 0 {
+        add(&format!("({} further simulations; the budget was {})", of.simulations, of.budget));
+    }
+    text
+}
+
+fn choice(of: &Conclusion) -> String {
+    let choice = &of.choice;
+    let others = choice.alike.iter().filter(|kind| **kind != choice.best);
+    let others: Vec<_> = others.map(|kind| kind.name()).collect();
+    if choice.no_difference {
+        return match &others[..] {
+            [] => format!("Only {} was simulated.", choice.best),
+            _ => "No difference: all schedulers take as long.".to_owned(),
+        };
+    }
+    let gain = match choice.ratio {
+        Some(ratio) => format!(": {} than with the first scheduler", less(ratio)),
+        None => ": no other takes less time".to_owned(),
+    };
+    let alike = match &others[..] {
+        [] => String::new(),
+        [one] => format!(" {one} takes as long."),
+        all => format!(" {} take as long.", all.join(", ")),
+    };
+    format!("Use {}{gain}.{alike}", choice.best)
+}
+
+/// "12.3% ±1.0 less time".
+fn less(ratio: Interval) -> String {
+    let points = |share: f64| format!("{:.1}", 100.0 * share);
+    let (gain, half) = (1.0 - ratio.estimate, ratio.half());
+    let word = if gain < 0.0 { "more" } else { "less" };
+    format!("{}% ±{} {word} time", points(gain.abs()), points(half))
+}
+
+/// Where the best scheduler's time goes.
+fn limits(of: &Conclusion, losses: &[&Loss]) -> String {
+    let mut text = format!(
+        "Under {} the workers run the program's own operations for {} of the time.",
+        of.choice.best,
+        percent(of.choice.work)
+    );
+    if !losses.is_empty() {
+        let rest: Vec<_> = losses.iter().take(CAUSES).map(|f| cause(f)).collect();
+        let _ = write!(text, " Most of the rest: {}.", rest.join("; "));
+    }
+    text
+}
+
+/// Why each slower scheduler is.
+fn slower(of: &Conclusion) -> Vec<String> {
+    let mut kinds = Vec::new();
+    for loss in of.losses.iter().filter(|loss| loss.more_than_best) {
+        if !kinds.contains(&loss.scheduler) {
+            kinds.push(loss.scheduler);
+        }
+    }
+    let of_kind = |kind| {
+        let all = of.losses.iter().filter(move |f| f.more_than_best && f.scheduler == kind);
+        let causes: Vec<_> = all.take(CAUSES).map(cause).collect();
+        format!("{kind} spends more of its time: {}.", causes.join("; "))
+    };
+    kinds.into_iter().map(of_kind).collect()
+}
+
+/// One cause with its figures.
+fn cause(loss: &Loss) -> String {
+    let figure = |name: &str| loss.figures.get(name).copied().unwrap_or(0.0);
+    let count = |name: &str| count(figure(name));
+    let share = percent(loss.share);
+    match loss.cause {
+        Cause::IdleCaches => format!(
+            "{share} idle, as all work is bound to other workers' caches or fits in none ({} of \
+             {} last-level caches have tasks of their own)",
+            count("caches_used"),
+            count("caches")
+        ),
+        Cause::WrongSizes => format!(
+            "{share} is due to declared sizes: with sizes as measured it is gone (`befit sizes`)"
+        ),
+        Cause::FalseSharing => format!(
+            "{share} waiting for lines that several workers write ({} lines, up to {} tasks each \
+             at once: false sharing, if they write words of their own)",
+            count("lines"),
+            count("writers")
+        ),
+        Cause::HotLine => format!(
+            "{share} waiting for lines of which many tasks write one word (up to {} at once; {} \
+             of it for one line)",
+            count("writers"),
+            percent(figure("share_of_first_line"))
+        ),
+        Cause::GrainTooSmall => format!(
+            "{share} on scheduling, as the grain is too small: {} tasks that fork nothing have \
+             {} operations each",
+            count("tasks"),
+            count("operations")
+        ),
+        Cause::InputTooSmall => format!(
+            "{share} for want of tasks, or on spreading short ones: the input is too small ({} \
+             tasks that fork nothing, {} operations each; parallelism T₁ / T∞ {})",
+            count("tasks"),
+            count("operations"),
+            count("parallelism")
+        ),
+        Cause::Serial => format!(
+            "{share} idle while strands between forks run alone (parallelism T₁ / T∞ {})",
+            count("parallelism")
+        ),
+        Cause::Imbalance => format!(
+            "{share} idle while the last of many tasks run (the longest has {} operations, the \
+             mean {})",
+            count("longest"),
+            count("operations")
+        ),
+        Cause::Strides => {
+            format!("{share} waiting for lines at a constant distance, of which little is used")
+        }
+        Cause::Bandwidth => format!("{share} waiting for busy wires (bandwidth)"),
+        Cause::Memory => format!("{share} waiting for lines from memory (latency)"),
+        Cause::OtherCaches => format!("{share} waiting for lines from other last-level caches"),
+        Cause::Caches => format!("{share} waiting for lines from caches of the same socket"),
+        Cause::Oversubscription => {
+            format!("{share} is due to workers that share cores: with one worker a core it is gone")
+        }
+        Cause::PageFaults => format!("{share} on first touches of pages"),
+    }
+}
+
+/// A whole number, in millions or thousands where it is long; one decimal if it is small.
+fn count(number: f64) -> String {
+    match number {
+        n if n >= 1e7 => format!("{:.0} M", n / 1e6),
+        n if n >= 1e4 => format!("{:.0} k", n / 1e3),
+        n if n < 100.0 && n.fract() != 0.0 => format!("{n:.1}"),
+        n => format!("{n:.0}"),
+    }
+}
+
+fn tried(of: &Conclusion, suggestion: &Suggestion) -> String {
+    let Suggestion { change, scheduler, ratio, seeds } = suggestion;
+    let under = match change {
+        Change::Scheduler => String::new(),
+        _ if *scheduler == of.choice.best => String::new(),
+        _ => format!(" under {scheduler}"),
+    };
+    let what = match change {
+        Change::Scheduler => format!("--sched {scheduler}"),
+        change => name(change),
+    };
+    let less = less(*ratio);
+    format!("Try {what}{under}: {less} than {} (simulated, {seeds} seeds).", of.choice.best)
+}
+
+/// A change in a few words.
+fn name(change: &Change) -> String {
+    match change {
+        Change::Scheduler => "other schedulers".to_owned(),
+        Change::Sigma { sigma } => format!("--sigma {sigma}"),
+        Change::Sizes => "declaring sizes as measured".to_owned(),
+        Change::OneWorkerACore => "one worker a core".to_owned(),
+        Change::Sockets { sockets } => format!("--sockets {sockets}"),
+        Change::OwnLines { lines } => {
+            let lines = count(*lines as f64);
+            format!("a copy for each worker of the {lines} lines that go to and fro")
+        }
+        Change::Coarser { times, operations } => {
+            let operations = count(*operations as f64);
+            format!("tasks of at least {operations} operations, {times} times longer than now")
+        }
+        Change::FirstTouch => "memory near the worker that touches a page first".to_owned(),
+    }
+}
+
+/// What else may help, which a simulation of this recording cannot tell.
+fn untried(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Serial => "forking in the strands that run alone",
+        Cause::Strides => "walking along lines, or storing the data in the order of the walk",
+        Cause::Imbalance => "forking more in the longest tasks, or starting them first",
+        Cause::InputTooSmall => "a larger input, or fewer workers",
+        Cause::Bandwidth | Cause::Memory | Cause::Caches => {
+            "doing more with each line while it is in a cache"
+        }
+        _ => return None,
+    })
+}

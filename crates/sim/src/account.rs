@@ -1,0 +1,302 @@
+//! Where the time of all workers together went, in parts that add up to running time × workers.
+//!
+//! A wait is charged to the miss that it ended with: of several that were in flight together, the
+//! one that came last. The share of it that the line spent on wires behind other lines is
+//! bandwidth; the rest is the latency of where the line came from. Idle time is divided by the
+//! state of the machine while it passed ([`crate::idle`]).
+
+use befit_machine::{Cycles, WorkerId};
+
+use crate::clock::Ticks;
+
+/// What time went on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Part {
+    /// The program's operations, as long as they take on the machine's fastest core alone.
+    #[default]
+    Work,
+    /// What they took longer on slower cores, and on cores whose hardware threads both ran.
+    SharedCores,
+    /// Making forks and spawns, inlined ones included.
+    Forks,
+    /// Calls of the policy, without locks.
+    Policy,
+    /// Locks of the policy that another worker held.
+    Locks,
+    /// Lines from farther caches under the worker's own last-level cache, that cache included.
+    Caches,
+    /// Lines from memory.
+    Memory,
+    /// Lines from another last-level cache.
+    OtherCaches,
+    /// Lines that went to and fro between workers of which at least one writes them.
+    Handovers,
+    /// Lines at a constant distance of two lines or more from the one before.
+    Strides,
+    /// Wires that were busy with other lines.
+    Bandwidth,
+    /// First touches of pages.
+    Faults,
+    /// Idle, while nothing was ready and tasks that fork ran a strand of their own.
+    Serial,
+    /// Idle, while nothing was ready and the program had not yet had as many tasks as workers,
+    /// since its last serial strand.
+    FewTasks,
+    /// Idle, while nothing was ready and the last of many tasks ran.
+    Stragglers,
+    /// Idle, while all that was ready or ran was bound to caches of other workers, or did not fit.
+    Bound,
+    /// Idle, while a task was ready that the worker had not found yet, or was about to be forked.
+    Search,
+}
+
+impl Part {
+    /// All parts, in the order in which they are declared.
+    pub const ALL: [Self; 17] = [
+        Self::Work,
+        Self::SharedCores,
+        Self::Forks,
+        Self::Policy,
+        Self::Locks,
+        Self::Caches,
+        Self::Memory,
+        Self::OtherCaches,
+        Self::Handovers,
+        Self::Strides,
+        Self::Bandwidth,
+        Self::Faults,
+        Self::Serial,
+        Self::FewTasks,
+        Self::Stragglers,
+        Self::Bound,
+        Self::Search,
+    ];
+    /// Those of them that are idle time.
+    pub const IDLE: [Self; 5] =
+        [Self::Serial, Self::FewTasks, Self::Stragglers, Self::Bound, Self::Search];
+
+    /// Its name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::SharedCores => "shared_cores",
+            Self::Forks => "forks",
+            Self::Policy => "policy",
+            Self::Locks => "locks",
+            Self::Caches => "caches",
+            Self::Memory => "memory",
+            Self::OtherCaches => "other_caches",
+            Self::Handovers => "handovers",
+            Self::Strides => "strides",
+            Self::Bandwidth => "bandwidth",
+            Self::Faults => "faults",
+            Self::Serial => "serial",
+            Self::FewTasks => "few_tasks",
+            Self::Stragglers => "stragglers",
+            Self::Bound => "bound",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// A time, or the median of one, for each part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Account<T = Cycles>([T; Part::ALL.len()]);
+
+impl<T: Copy> Account<T> {
+    /// The account with these times.
+    pub fn by(of: impl FnMut(Part) -> T) -> Self {
+        Self(Part::ALL.map(of))
+    }
+
+    /// The time of one part.
+    pub fn get(&self, part: Part) -> T {
+        self.0[part as usize]
+    }
+
+    /// The same with each part put through `f`.
+    pub fn map<U: Copy>(&self, f: impl Fn(T) -> U) -> Account<U> {
+        Account(self.0.map(f))
+    }
+}
+
+impl<T: Copy + std::iter::Sum> Account<T> {
+    /// All parts together.
+    pub fn total(&self) -> T {
+        self.0.iter().copied().sum()
+    }
+}
+
+impl Account<Ticks> {
+    pub(crate) fn charge(&mut self, part: Part, time: Ticks) {
+        self.0[part as usize] += time;
+    }
+}
+
+/// A line that went to and fro between workers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contended {
+    /// The line, as the program numbers it.
+    pub line: u32,
+    /// How often another worker than the last wrote it.
+    pub handovers: u64,
+    /// How long workers waited for it.
+    pub waited: Cycles,
+}
+
+/// Lines that are followed at a time: a power of two. A line that is handed over often stays.
+const FOLLOWED: usize = 1 << 12;
+/// Lines that [`Handovers::worst`] tells.
+const WORST: usize = 64;
+
+/// The lines that workers take from one another, and how often.
+///
+/// A table with a place for each hash, so that it costs the same whatever the program's size. A
+/// line leaves it when lines of the same hash come more often.
+#[derive(Debug)]
+pub(crate) struct Handovers {
+    followed: Vec<Followed>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Followed {
+    line: u32,
+    writer: u32,
+    /// How many lines of the same hash may come before it leaves.
+    stays: u32,
+    handovers: u64,
+    waited: Ticks,
+}
+
+impl Handovers {
+    /// How long a line stays at most, in other lines of its hash.
+    const STAYS: u32 = 64;
+
+    pub(crate) fn new() -> Self {
+        Self { followed: vec![Followed::default(); FOLLOWED] }
+    }
+
+    fn slot(&mut self, line: u32) -> &mut Followed {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+        let hash = line.wrapping_mul(0x9e37_79b9) >> (32 - FOLLOWED.trailing_zeros());
+        &mut self.followed[hash as usize]
+    }
+
+    /// A worker takes a line that others have, or last had. Returns whether it has gone to and fro.
+    pub(crate) fn takes(&mut self, worker: WorkerId, line: u32, write: bool) -> bool {
+        let slot = self.slot(line);
+        if slot.line == line && slot.stays > 0 {
+            let from_another = slot.writer != worker.0;
+            slot.stays = (slot.stays + 1).min(Self::STAYS);
+            if write && from_another {
+                slot.writer = worker.0;
+                slot.handovers += 1;
+            }
+            return from_another && slot.handovers > 1;
+        }
+        slot.stays = slot.stays.saturating_sub(1);
+        if write && slot.stays == 0 {
+            *slot = Followed { line, writer: worker.0, stays: 1, ..Followed::default() };
+        }
+        false
+    }
+
+    pub(crate) fn waited(&mut self, line: u32, time: Ticks) {
+        let slot = self.slot(line);
+        if slot.line == line {
+            slot.waited += time;
+        }
+    }
+
+    /// Those that were waited for longest, first.
+    pub(crate) fn worst(&self) -> Vec<Contended> {
+        let waited = self.followed.iter().filter(|slot| slot.waited > Ticks::default());
+        let mut all: Vec<_> = waited.collect();
+        all.sort_by_key(|slot| (std::cmp::Reverse(slot.waited), slot.line));
+        let of = |slot: &&Followed| Contended {
+            line: slot.line,
+            handovers: slot.handovers,
+            waited: slot.waited.whole(),
+        };
+        all.iter().take(WORST).map(of).collect()
+    }
+}
+
+/// Tells lines at a constant distance of the one before among a worker's misses, of several such
+/// runs at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Strides {
+    runs: [Run; Self::RUNS],
+    next: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    last: u32,
+    distance: i32,
+}
+
+impl Strides {
+    const RUNS: usize = 8;
+    /// Lines further apart are of different runs.
+    const FARTHEST: u32 = 1 << 14;
+
+    /// Whether `line` goes on with a run. Its distance is two lines or more.
+    pub(crate) fn goes_on(&mut self, line: u32) -> bool {
+        let from = |run: &Run| line.wrapping_sub(run.last).cast_signed();
+        if let Some(run) = self.runs.iter_mut().find(|run| from(run) == run.distance) {
+            run.last = line;
+            return run.distance.unsigned_abs() > 1;
+        }
+        let nearest = self.runs.iter_mut().min_by_key(|run| from(run).unsigned_abs());
+        if let Some(run) = nearest.filter(|run| from(run).unsigned_abs() < Self::FARTHEST) {
+            *run = Run { last: line, distance: from(run) };
+        } else {
+            self.runs[self.next] = Run { last: line, distance: 0 };
+            self.next = (self.next + 1) % Self::RUNS;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_constant_distance_are_told_from_neighbours_and_from_chance() {
+        let count = |lines: &mut dyn Iterator<Item = u32>| {
+            let mut strides = Strides::default();
+            lines.filter(|line| strides.goes_on(*line)).count()
+        };
+        assert_eq!(count(&mut (0..100).map(|i| 5000 + i * 16)), 98);
+        assert_eq!(count(&mut (0..100).map(|i| 5000 + i)), 0);
+        // Two at a time, one of them downwards.
+        let mut both = (0..100).flat_map(|i| [50_000 + i * 16, 900_000 - i * 33]);
+        assert_eq!(count(&mut both), 196);
+        let mut random = fastrand::Rng::with_seed(1);
+        assert!(count(&mut (0..1000).map(|_| random.u32(..1 << 20))) < 20);
+    }
+
+    #[test]
+    fn a_line_that_goes_to_and_fro_is_told_from_one_that_is_passed_on() {
+        let mut handovers = Handovers::new();
+        for line in 0..1000 {
+            assert!(!handovers.takes(WorkerId(line % 2), line, true));
+        }
+        let mut waits = 0;
+        for turn in 0..100 {
+            let worker = WorkerId(turn % 2);
+            if handovers.takes(worker, 77, true) {
+                handovers.waited(77, Ticks::cycles(10));
+                waits += 1;
+            }
+            // Others of all hashes pass meanwhile.
+            handovers.takes(worker, 100_000 + turn, true);
+        }
+        assert!(waits > 90, "{waits}");
+        let worst = handovers.worst();
+        assert_eq!((worst.len(), worst[0].line), (1, 77));
+        assert_eq!(worst[0].waited, Cycles(10 * waits));
+    }
+}
