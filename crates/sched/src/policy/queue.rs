@@ -51,10 +51,6 @@ impl<T> Queue<T> {
         self.len.load(Ordering::Acquire) == 0
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len.load(Ordering::Acquire)
-    }
-
     /// The newest.
     // Not one with `take_new`, so that `Guarded::with` moves the entry in registers.
     #[inline]

@@ -1,8 +1,8 @@
-//! Which workers run something, and how long the others have had nothing.
+//! Which workers run something and what it moves, and how long the others have had nothing.
 
 use std::{
     sync::atomic::{
-        AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
+        AtomicBool, AtomicU32, AtomicU64,
         Ordering::{Relaxed, SeqCst},
     },
     time::Duration,
@@ -11,7 +11,7 @@ use std::{
 use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
-use crate::{Env, policy::bitier::Sockets};
+use crate::Env;
 
 /// Stands for "not idle".
 const BUSY: u64 = u64::MAX;
@@ -22,8 +22,6 @@ pub(super) struct Crew {
     /// Only the first so many workers take part.
     present: AtomicU32,
     members: Vec<CachePadded<Member>>,
-    /// Per socket: how many strands run there.
-    running: Vec<CachePadded<AtomicUsize>>,
     /// Something waits that an idle worker may take later: it asks again when a strand has ended.
     refused: CachePadded<AtomicBool>,
 }
@@ -36,19 +34,31 @@ struct Member {
     /// How long it will have waited before it looks again at what it may not take at once, in
     /// nanoseconds.
     next_look: AtomicU64,
+    /// Whether what it does counts since a strand began.
+    counted: AtomicBool,
+    /// Lines that its strands brought into its private caches, and their instructions, lately.
+    lines: AtomicU64,
+    instructions: AtomicU64,
 }
 
+/// So many instructions of a worker are what it did lately: then they count half.
+const LATELY: u64 = 1 << 20;
+/// Fewer say nothing.
+const ENOUGH: u64 = 1 << 10;
+
 impl Crew {
-    pub(super) fn new(sockets: &Sockets, workers: u32) -> Self {
+    pub(super) fn new(workers: u32) -> Self {
         let member = |_| Member {
             running: AtomicU32::new(0),
             idle_since: AtomicU64::new(BUSY),
             next_look: AtomicU64::new(0),
+            counted: AtomicBool::new(false),
+            lines: AtomicU64::new(0),
+            instructions: AtomicU64::new(0),
         };
         Self {
             present: AtomicU32::new(workers),
             members: (0..workers).map(member).map(CachePadded::new).collect(),
-            running: (0..sockets.count()).map(|_| CachePadded::default()).collect(),
             refused: CachePadded::default(),
         }
     }
@@ -63,23 +73,34 @@ impl Crew {
     }
 
     /// `w` begins or goes on with a strand.
-    pub(super) fn begins(&self, w: WorkerId, socket: usize) {
+    pub(super) fn begins(&self, w: WorkerId, env: &mut dyn Env) {
         let member = &self.members[w.index()];
+        if !member.counted.load(Relaxed) {
+            env.counts(); // what it did in between is nobody's
+            member.counted.store(true, Relaxed);
+        }
         member.running.fetch_add(1, Relaxed);
         member.idle_since.store(BUSY, Relaxed);
         member.next_look.store(0, Relaxed);
-        self.running[socket].fetch_add(1, Relaxed);
     }
 
     /// A strand has ended on `w`.
-    pub(super) fn ends(&self, w: WorkerId, socket: usize) {
-        self.members[w.index()].running.fetch_sub(1, Relaxed);
-        self.running[socket].fetch_sub(1, Relaxed);
+    pub(super) fn ends(&self, w: WorkerId, env: &mut dyn Env) {
+        let member = &self.members[w.index()];
+        member.running.fetch_sub(1, Relaxed);
+        if let Some(counts) = env.counts() {
+            let [lines, instructions] = [&member.lines, &member.instructions];
+            let age = u32::from(instructions.load(Relaxed) > LATELY);
+            lines.store((lines.load(Relaxed) >> age) + counts.private_misses, Relaxed);
+            instructions.store((instructions.load(Relaxed) >> age) + counts.instructions, Relaxed);
+        }
     }
 
     /// `w` found nothing.
     pub(super) fn found_nothing(&self, w: WorkerId, env: &mut dyn Env) {
-        let since = &self.members[w.index()].idle_since;
+        let member = &self.members[w.index()];
+        member.counted.store(false, Relaxed);
+        let since = &member.idle_since;
         if since.load(Relaxed) == BUSY
             && let Some(now) = env.now()
         {
@@ -110,13 +131,16 @@ impl Crew {
         true
     }
 
-    pub(super) fn is_running(&self, w: u32) -> bool {
-        self.members[w as usize].running.load(Relaxed) > 0
+    /// The lines that `w` brought in lately, for each instruction; `None` where nothing counts.
+    pub(super) fn lines(&self, w: u32) -> Option<f64> {
+        let member = &self.members[w as usize];
+        let instructions = member.instructions.load(Relaxed);
+        let lines = member.lines.load(Relaxed);
+        (instructions >= ENOUGH).then(|| lines as f64 / instructions as f64)
     }
 
-    /// Strands that run on `socket`.
-    pub(super) fn running(&self, socket: usize) -> usize {
-        self.running[socket].load(Relaxed)
+    pub(super) fn is_running(&self, w: u32) -> bool {
+        self.members[w as usize].running.load(Relaxed) > 0
     }
 
     /// Something waits that a worker may take later.

@@ -18,27 +18,29 @@ impl<T: Handle> Homes<T> {
     pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> Home {
         let Some(parent) = Home::read(task.mark) else {
             // A computation begins: it has everybody.
-            return Home::of(0..self.crew.present(), Kind::Dealt);
+            return self.row.of(0..self.crew.present(), Kind::Dealt);
         };
         let parent = match parent.kind {
-            Kind::Together if !parent.is_divisible() => Home::at(parent.middle(), Kind::Kept),
+            Kind::Together if !parent.is_divisible() => {
+                self.row.at(self.row.middle(parent), Kind::Kept)
+            }
             Kind::Together => {
-                let fits = task.size <= self.befits;
+                let fits = task.size <= self.befits[self.socket(parent)];
                 let kind = if fits { Kind::Claims } else { Kind::Together };
                 return self.part(parent, task).with(kind);
             }
-            Kind::Claims => Home::of(self.workers(self.socket(parent)), Kind::Kept),
+            Kind::Claims => self.row.of(self.workers(self.socket(parent)), Kind::Kept),
             Kind::Dealt | Kind::Kept => parent,
         };
-        if !parent.is_wide() {
+        if !self.row.is_wide(parent) {
             // One worker's: it stays where it is forked.
-            return Home::at(w.0, parent.kind);
+            return self.row.at(w.0, parent.kind);
         }
         let home = self.part(parent, task);
         match self.grouped(home, task.size) {
             Some(kind) => home.with(kind),
-            None if home.is_wide() => home,
-            None => Home::at(home.middle(), home.kind),
+            None if self.row.is_wide(home) => home,
+            None => self.row.at(self.row.middle(home), home.kind),
         }
     }
 
@@ -49,14 +51,16 @@ impl<T: Handle> Homes<T> {
             return None;
         }
         let socket = self.socket(home);
-        let times = home.times_in(self.workers(socket).len() as u32);
-        if size.0 as f64 * times <= self.cache.0 as f64 {
+        let times = self.row.times_in(home, self.workers(socket));
+        if size.0 as f64 * times <= self.caches[socket].0 as f64 {
             return None;
         }
         let within = |w: u32| self.sockets.of(WorkerId(w)) == socket;
-        if size <= self.befits {
+        if size <= self.befits[socket] {
             Some(Kind::Claims)
-        } else if within(home.first()) && within(home.last()) || !home.is_wide() {
+        } else if within(self.row.first(home)) && within(self.row.last(home))
+            || !self.row.is_wide(home)
+        {
             Some(Kind::Together)
         } else {
             None
@@ -85,7 +89,7 @@ impl<T: Handle> Homes<T> {
 
     /// The socket of a home within one: that of its middle.
     pub(super) fn socket(&self, home: Home) -> usize {
-        self.sockets.of(WorkerId(home.middle()))
+        self.sockets.of(WorkerId(self.row.middle(home)))
     }
 
     /// The workers of `socket` that take part.

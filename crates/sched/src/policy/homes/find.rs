@@ -17,11 +17,10 @@ use crate::{
     policy::queue::{Accepts, Queue, others},
 };
 
-/// From afar a worker takes at once only where at least so many tasks wait for one worker: the
-/// first of them is about to be taken where its data are.
-const WAITING: usize = 2;
 /// A task's data are moved twice: to the thief, and back in the next round.
 const THERE_AND_BACK: f64 = 2.0;
+/// A task is taken at once if moving its data takes at most this share of the time that it is run.
+const CHEAP: f64 = 0.05;
 
 /// A worker that looks for work.
 struct Look<'a, T> {
@@ -63,7 +62,7 @@ impl<T: Handle> Homes<T> {
         others(indices(self.sockets.workers(look.socket)), look.w.index(), env).find_map(|victim| {
             let busy = self.crew.is_running(victim as u32) || patient || look.accepts.is_some();
             let found = if busy { self.rob(look, victim, |_| true, env) } else { None };
-            found.map(|ready| rehome(ready, Home::at(look.w.0, Kind::Kept)))
+            found.map(|ready| rehome(ready, self.row.at(look.w.0, Kind::Kept)))
         })
     }
 
@@ -77,7 +76,7 @@ impl<T: Handle> Homes<T> {
         }
         let found = stack.waiting.pop(env, |entries| {
             let claimed = stack.claimed.load(SeqCst);
-            let fits = |size: u64| claimed == 0 || claimed + size <= self.cache.0;
+            let fits = |size: u64| claimed == 0 || claimed + size <= self.caches[look.socket].0;
             let may_begin = |ready: &Ready<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
                 None => {
@@ -95,58 +94,39 @@ impl<T: Handle> Homes<T> {
         found.map(|ready| self.claim(ready))
     }
 
-    /// Takes from another socket: at once if fewer than half of its own socket's workers run and
-    /// nothing waits there, from a socket whose workers are all busy; else when the wait has cost
-    /// as much as moving the task's data does.
+    /// Takes from another socket what the wait has paid for, or what costs nothing to move.
     fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let here = self.workers(look.socket);
-        let running = self.crew.running(look.socket);
-        let hungry = 2 * running < here.len() && self.stacks[look.socket].waiting.seems_empty();
         let pays = look.accepts.is_some()
             || self.crew.looks_again(look.w, look.waited, self.price(self.private));
-        let at_once = |victim: usize| {
-            look.accepts.is_some()
-                || hungry && self.crew.running(victim) >= self.workers(victim).len()
-        };
         for victim in others(0..self.sockets.count(), look.socket, env) {
-            let free = at_once(victim);
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
-                if !free && !pays {
+                if !pays {
                     self.sees(queue);
                     continue;
                 }
                 let from = WorkerId(self.sockets.workers(victim).start);
                 let take = |entries: &mut VecDeque<Ready<T>>| {
                     let at = first(entries, look.accepts)?;
-                    if free || self.is_paid(look, &entries[at].task) {
-                        entries.remove(at)
-                    } else {
-                        None
-                    }
+                    if self.is_paid(look, &entries[at].task) { entries.remove(at) } else { None }
                 };
                 if let Some(ready) = self.steal(queue, from, take, env) {
                     let kind = home_of(&ready).map_or(Kind::Dealt, |home| home.kind);
-                    return Some(self.claim(rehome(ready, Home::of(here, kind))));
+                    let here = self.row.of(self.workers(look.socket), kind);
+                    return Some(self.claim(rehome(ready, here)));
                 }
             }
         }
         for victim in others(0..self.sockets.count(), look.socket, env) {
-            let free = at_once(victim);
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
-                let enough = self.own[worker].len() + self.dealt[worker].len() >= WAITING;
-                if !(pays || free && enough) {
+                let free = self.is_free(worker as u32);
+                if !pays && !free {
                     self.sees(&self.own[worker]);
                     self.sees(&self.dealt[worker]);
                     continue;
                 }
-                // Forks of a task that has begun belong with it, unless a whole socket is idle.
-                let may = |(ready, dealt): (&Ready<T>, bool)| {
-                    let loose = dealt || running == 0 || ready.task.size == TaskInfo::UNKNOWN;
-                    free && (enough || look.accepts.is_some()) && (loose || look.accepts.is_some())
-                        || self.is_paid(look, &ready.task)
-                };
+                let may = |ready: &Ready<T>| free || self.is_paid(look, &ready.task);
                 if let Some(ready) = self.rob(look, worker, may, env) {
-                    return Some(rehome(ready, Home::at(look.w.0, Kind::Kept)));
+                    return Some(rehome(ready, self.row.at(look.w.0, Kind::Kept)));
                 }
             }
         }
@@ -154,12 +134,12 @@ impl<T: Handle> Homes<T> {
     }
 
     /// Takes of what waits for worker `victim` the last that was dealt to it, else its oldest fork,
-    /// if it `may`, which is also told whether it was dealt.
+    /// if it `may`.
     fn rob(
         &self,
         look: &Look<'_, T>,
         victim: usize,
-        may: impl Fn((&Ready<T>, bool)) -> bool,
+        may: impl Fn(&Ready<T>) -> bool,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
         let from = WorkerId(victim as u32);
@@ -167,11 +147,11 @@ impl<T: Handle> Homes<T> {
             let accepted =
                 |ready: &Ready<T>| look.accepts.is_none_or(|accepts| accepts(&ready.job));
             let at = entries.iter().rposition(accepted)?;
-            if may((&entries[at], true)) { entries.remove(at) } else { None }
+            if may(&entries[at]) { entries.remove(at) } else { None }
         };
         let own = |entries: &mut VecDeque<Ready<T>>| {
             let at = first(entries, look.accepts)?;
-            if may((&entries[at], false)) { entries.remove(at) } else { None }
+            if may(&entries[at]) { entries.remove(at) } else { None }
         };
         let found = self.steal(&self.dealt[victim], from, dealt, env);
         found.or_else(|| self.steal(&self.own[victim], from, own, env))
@@ -207,10 +187,20 @@ impl<T: Handle> Homes<T> {
     /// than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive snoopy caching*,
     /// Algorithmica 3, 1988).
     fn is_paid(&self, look: &Look<'_, T>, task: &TaskInfo) -> bool {
+        if look.accepts.is_some() {
+            return true; // it may take nothing else
+        }
         // Of unknown size it is taken to fill a private cache.
         let unknown = task.size == TaskInfo::UNKNOWN;
-        let bytes = if unknown { self.private } else { task.size.min(self.cache) };
+        let bytes = if unknown { self.private } else { task.size.min(self.caches[look.socket]) };
         look.waited >= self.price(bytes)
+    }
+
+    /// Whether the tasks of `worker` compute so much for what they touch that it hardly matters
+    /// where they run.
+    fn is_free(&self, worker: u32) -> bool {
+        let lines = self.crew.lines(worker);
+        lines.is_some_and(|lines| lines * self.line <= CHEAP)
     }
 
     /// What it takes to move so many bytes.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Into so many parts a worker's place in the row is divided.
+/// Into so many parts the widest place in the row is divided.
 const PARTS: u32 = 1 << 12;
 /// The most parts that a subtree of one worker is dealt out in. More parts come out more even where
 /// the tree does not divide by the number of workers; each part is one more fork that the policy
@@ -37,16 +37,6 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// These workers, whole.
-    pub(super) fn of(workers: Range<u32>, kind: Kind) -> Self {
-        Self { from: workers.start * PARTS, to: workers.end * PARTS, kind }
-    }
-
-    /// One worker, whole.
-    pub(super) fn at(worker: u32, kind: Kind) -> Self {
-        Self::of(worker..worker + 1, kind)
-    }
-
     /// The same part of the row, for a task of this kind.
     pub(super) fn with(self, kind: Kind) -> Self {
         Self { kind, ..self }
@@ -62,32 +52,6 @@ impl Home {
 
     pub(super) fn word(self) -> u64 {
         u64::from(self.from) | u64::from(self.to) << 24 | (self.kind as u64) << 48
-    }
-
-    /// The first of its workers.
-    pub(super) fn first(self) -> u32 {
-        self.from / PARTS
-    }
-
-    /// The last.
-    pub(super) fn last(self) -> u32 {
-        (self.to - 1) / PARTS
-    }
-
-    /// The one in whose place its middle lies.
-    pub(super) fn middle(self) -> u32 {
-        (self.from + (self.to - 1 - self.from) / 2) / PARTS
-    }
-
-    /// How many homes of this width the places of `workers` have room for.
-    pub(super) fn times_in(self, workers: u32) -> f64 {
-        f64::from(workers * PARTS) / f64::from(self.to - self.from)
-    }
-
-    /// Whether it is divided further: it reaches over a border between workers, and is more than
-    /// the finest part of one.
-    pub(super) fn is_wide(self) -> bool {
-        self.first() != self.last() && self.to - self.from > PARTS / FINEST
     }
 
     /// Whether what is kept together may be divided further.
@@ -114,6 +78,69 @@ impl Home {
     }
 }
 
+/// The row of workers: each has a place as wide as its weight.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Where each worker's place begins, and where the last one's ends.
+    bounds: Vec<u32>,
+}
+
+impl Row {
+    /// Of workers with these weights, none of them 0; the heaviest has [`PARTS`].
+    pub(super) fn new(weights: impl Iterator<Item = f64> + Clone) -> Self {
+        let most = weights.clone().fold(f64::MIN_POSITIVE, f64::max);
+        let mut end = 0;
+        let ends = weights.map(|weight| {
+            end += ((weight / most * f64::from(PARTS)) as u32).max(1);
+            end
+        });
+        Self { bounds: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// These workers, whole.
+    pub(super) fn of(&self, workers: Range<u32>, kind: Kind) -> Home {
+        let [from, to] = [workers.start, workers.end].map(|w| self.bounds[w as usize]);
+        Home { from, to, kind }
+    }
+
+    /// One worker, whole.
+    pub(super) fn at(&self, worker: u32, kind: Kind) -> Home {
+        self.of(worker..worker + 1, kind)
+    }
+
+    /// The worker in whose place this lies.
+    fn worker(&self, place: u32) -> u32 {
+        self.bounds.partition_point(|bound| *bound <= place) as u32 - 1
+    }
+
+    /// The first worker of a home.
+    pub(super) fn first(&self, home: Home) -> u32 {
+        self.worker(home.from)
+    }
+
+    /// The last.
+    pub(super) fn last(&self, home: Home) -> u32 {
+        self.worker(home.to - 1)
+    }
+
+    /// The one in whose place its middle lies.
+    pub(super) fn middle(&self, home: Home) -> u32 {
+        self.worker(home.from + (home.to - 1 - home.from) / 2)
+    }
+
+    /// How many homes of this width the places of `workers` have room for.
+    pub(super) fn times_in(&self, home: Home, workers: Range<u32>) -> f64 {
+        let all = self.of(workers, home.kind);
+        f64::from(all.to - all.from) / f64::from(home.to - home.from)
+    }
+
+    /// Whether a home is divided further: it reaches over a border between workers, and is more
+    /// than the finest part of one.
+    pub(super) fn is_wide(&self, home: Home) -> bool {
+        home.to - home.from > PARTS / FINEST && self.first(home) != self.last(home)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -124,7 +151,8 @@ mod tests {
         #[test]
         fn a_home_survives_the_mark(from in 0u32..4000, width in 1u32..96, kind in 0usize..4) {
             let kind = [Kind::Dealt, Kind::Together, Kind::Claims, Kind::Kept][kind];
-            let home = Home::of(from..from + width, kind).part(1..2, 3);
+            let row = Row::new((0..5000).map(|_| 1.0));
+            let home = row.of(from..from + width, kind).part(1..2, 3);
             prop_assert_eq!(Home::read(home.word()), Some(home));
         }
 
@@ -132,7 +160,7 @@ mod tests {
         fn the_parts_of_a_home_are_its_own_and_leave_nothing_out(
             workers in 1u32..200, shares in prop::collection::vec(1u64..1 << 40, 1..20),
         ) {
-            let home = Home::of(0..workers, Kind::Dealt);
+            let home = Row::new((0..workers).map(|_| 1.0)).of(0..workers, Kind::Dealt);
             let of = shares.iter().sum();
             let (mut before, mut to) = (0, home.from);
             for share in shares {
@@ -151,12 +179,20 @@ mod tests {
 
     #[test]
     fn what_lies_within_one_worker_is_not_divided() {
-        let all = Home::of(0..12, Kind::Dealt);
-        let eighth = all.part(0..1, 8);
-        assert!(eighth.is_wide() && eighth.first() == 0 && eighth.last() == 1);
-        assert!(!eighth.part(0..1, 2).is_wide());
+        let row = Row::new((0..12).map(|_| 1.0));
+        let eighth = row.of(0..12, Kind::Dealt).part(0..1, 8);
+        assert!(row.is_wide(eighth) && row.first(eighth) == 0 && row.last(eighth) == 1);
+        assert!(!row.is_wide(eighth.part(0..1, 2)));
         // The half that reaches over the border is divided down to an eighth of a worker.
-        assert!(eighth.part(1..2, 2).is_wide());
-        assert!(!eighth.part(10..11, 16).is_wide());
+        assert!(row.is_wide(eighth.part(1..2, 2)));
+        assert!(!row.is_wide(eighth.part(10..11, 16)));
+    }
+
+    #[test]
+    fn a_worker_of_half_the_speed_has_half_the_place() {
+        let row = Row::new([1.0, 0.5, 0.5].into_iter());
+        let [left, right] = [0..1, 1..2].map(|half| row.of(0..3, Kind::Dealt).part(half, 2));
+        assert_eq!((row.first(left), row.last(left)), (0, 0));
+        assert_eq!((row.first(right), row.last(right)), (1, 2));
     }
 }

@@ -26,13 +26,16 @@
 //!    round so begins with what the last one touched last, and goes the other way (`cats-s`'s
 //!    zigzag, without counting rounds).
 //! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
-//!    From afar a worker takes at once only if fewer than half of its socket's workers run, only
-//!    from a socket that is all busy, and only where two tasks wait. The forks of a task that has
-//!    begun stay with it unless the whole socket is idle or nobody knows their size.
-//! 6. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
+//! 6. **From afar at the price of the data.** A worker takes from another socket when it has waited
+//!    as long as it takes to move the task's data there and back ([`find`]). So nobody waits for
+//!    long at a loss, and little is moved that would have been run in its place soon. A claim keeps
+//!    nobody waiting for longer, either. Tasks whose worker brought in hardly any lines lately, for
+//!    what it computed, are taken at once: counters tell it, where there are any.
+//! 7. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
-//! 7. **Nobody waits longer than it costs to move the data.** A worker that a claim or rule 5 kept
-//!    waiting for so long takes the task ([`find`]).
+//!
+//! A worker's place in the row is as wide as its weight: its speed, and a little its share of the
+//! last-level cache.
 //!
 //! On a machine with one last-level cache it is `ws`.
 
@@ -54,13 +57,18 @@ use crossbeam_utils::CachePadded;
 use self::{
     crew::Crew,
     deal::Rounds,
-    home::{Home, Kind},
+    home::{Home, Kind, Row},
 };
 use super::{WorkStealing, bitier::Sockets, queue::Queue};
 use crate::{
     Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Options, Ready, Scheduler, Stage,
     Strand, TaskInfo, Thresholds,
 };
+
+/// A worker's weight grows with so high a power of its share of the last-level cache. Misses fall
+/// with the square root of a cache (Hartstein, Srinivasan, Puzak & Emma, *Cache miss behavior: is
+/// it √2?*, Computing Frontiers 2006), and about half of the time of a program is spent on them.
+const CACHE_WEIGHT: f64 = 0.25;
 
 /// Dealing to homes, and stealing.
 #[derive(Debug)]
@@ -79,14 +87,17 @@ pub(crate) struct Homes<T> {
     stacks: Vec<CachePadded<Stack<T>>>,
     /// What is still to be dealt out to several sockets.
     upper: Queue<T>,
-    /// The smallest of the last-level caches.
-    cache: Bytes,
-    /// σ of it.
-    befits: Bytes,
+    row: Row,
+    /// Per socket: its cache.
+    caches: Vec<Bytes>,
+    /// Per socket: σ of it.
+    befits: Vec<Bytes>,
     /// The largest cache that belongs to a single worker.
     private: Bytes,
     /// What it takes to bring a byte into a cache.
     nanoseconds: f64,
+    /// What it takes to bring in a line, in cycles.
+    line: f64,
 }
 
 /// What the workers of one socket run together.
@@ -122,21 +133,30 @@ impl<T: Handle> Homes<T> {
         };
         let alone = machine.path(WorkerId(0)).map(|id| machine.cluster(id));
         let alone = alone.filter(|cluster| cluster.worker_count() == 1);
-        let cache = Bytes(sockets.cache);
+        let caches: Vec<_> =
+            (0..sockets.count()).map(|i| machine.cluster(sockets.cluster(i)).size()).collect();
+        let weight = |w: u32| {
+            let socket = sockets.of(WorkerId(w));
+            let share = caches[socket].0 as f64 / sockets.workers(socket).len() as f64;
+            f64::from(machine.workers()[w as usize].speed) * share.max(1.0).powf(CACHE_WEIGHT)
+        };
+        let row = Row::new((0..workers).map(weight));
         let line = machine.memory.latency.0 as f64 / machine.memory.streams();
         Box::new(Self {
             name,
-            crew: Crew::new(&sockets, workers),
+            crew: Crew::new(workers),
             rounds: Rounds::new(),
             own: queues(0, workers),
             dealt: queues(workers, workers),
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
             upper: Queue::new(LockId(2 * workers + 2 * count)),
-            cache,
-            befits: Thresholds::share(cache, options.sigma),
+            row,
+            befits: caches.iter().map(|cache| Thresholds::share(*cache, options.sigma)).collect(),
+            caches,
             private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
             nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
+            line,
             sockets,
         })
     }
@@ -163,7 +183,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Home::read(parent.mark) {
             Some(Home { kind: Kind::Together | Kind::Claims, .. }) | None => ForkOrder::ParentFirst,
-            Some(home) if home.is_wide() => ForkOrder::ParentFirst,
+            Some(home) if self.row.is_wide(home) => ForkOrder::ParentFirst,
             Some(_) => ForkOrder::ChildFirst,
         }
     }
@@ -177,14 +197,15 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let home = self.settle(w, &ready.task);
         ready.task.mark = home.word();
         let forked_here = parent.is_some_and(|parent| {
-            !matches!(parent.kind, Kind::Together | Kind::Claims) && !parent.is_wide()
+            !matches!(parent.kind, Kind::Together | Kind::Claims) && !self.row.is_wide(parent)
         });
         let socket = self.socket(home);
-        let [first, last] = [home.first(), home.last()].map(|w| self.sockets.of(WorkerId(w)));
+        let [first, last] =
+            [self.row.first(home), self.row.last(home)].map(|w| self.sockets.of(WorkerId(w)));
         let queue = match home.kind {
             Kind::Together | Kind::Claims => &self.stacks[socket].waiting,
             _ if forked_here => &self.own[w.index()],
-            _ if !home.is_wide() => &self.dealt[home.middle() as usize],
+            _ if !self.row.is_wide(home) => &self.dealt[self.row.middle(home) as usize],
             _ if first == last => &self.spread[socket],
             _ => &self.upper,
         };
@@ -195,7 +216,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let found = self.find(w, ask, env);
         match found {
-            Some(_) => self.crew.begins(w, self.sockets.of(w)),
+            Some(_) => self.crew.begins(w, env),
             None => self.crew.found_nothing(w, env),
         }
         found
@@ -208,12 +229,12 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         all.iter().any(|queue| !queue.seems_empty())
     }
 
-    fn resume(&self, w: WorkerId, _: &TaskInfo, _: &mut dyn Env) {
-        self.crew.begins(w, self.sockets.of(w));
+    fn resume(&self, w: WorkerId, _: &TaskInfo, env: &mut dyn Env) {
+        self.crew.begins(w, env);
     }
 
-    fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
-        self.crew.ends(w, self.sockets.of(w));
+    fn done(&self, w: WorkerId, _: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
+        self.crew.ends(w, env);
         self.crew.was_refused().then_some(ClusterId::ROOT)
     }
 

@@ -1,10 +1,12 @@
 //! `homes`, with a test that plays the engine.
 
+use std::time::Duration;
+
 use befit_machine::{Bytes, WorkerId};
 
 use crate::{
-    Ask, ForkOrder, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage, TaskInfo,
-    policy::tests::two_sockets,
+    Ask, Env, ForkOrder, LockId, Options, Policy, QuietEnv, Ready, Scheduler, SchedulerKind, Stage,
+    TaskInfo, WorkerCounts, policy::tests::two_sockets,
 };
 
 /// The policy on two sockets of two cores, L3 1 MiB.
@@ -143,5 +145,49 @@ fn under_one_last_level_cache_it_asks_for_what_ws_asks_for() {
     for kind in [SchedulerKind::Homes, SchedulerKind::Auto] {
         let built = |kind: SchedulerKind| Policy::build::<u32>(&kind, &machine, Options::default());
         assert_eq!(built(kind).capabilities(), built(SchedulerKind::Ws).capabilities());
+    }
+}
+
+/// Counts the same for each strand, under a clock that stands still.
+struct Counting(WorkerCounts);
+
+impl Env for Counting {
+    fn random(&mut self, _: u32) -> u32 {
+        0
+    }
+    fn acquire(&mut self, _: LockId) {}
+    fn release(&mut self, _: LockId) {}
+    fn steal(&mut self, _: WorkerId, _: bool) {}
+    fn counts(&mut self) -> Option<WorkerCounts> {
+        Some(self.0)
+    }
+    fn now(&mut self) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+}
+
+#[test]
+fn from_afar_is_taken_at_once_only_what_computes_much_for_what_it_moves() {
+    let instructions = 100_000;
+    for (private_misses, free) in [(10, true), (10_000, false)] {
+        let mut env = Counting(WorkerCounts { private_misses, llc_misses: 0, instructions });
+        let policy = SchedulerKind::Homes.build(&two_sockets(), Options::default());
+        let add = |task: TaskInfo, env: &mut Counting| {
+            policy.add(WorkerId(0), Ready { job: 0, task, stage: Stage::Start }, env);
+        };
+        // Worker 0 runs all that divides a computation down to its own part, and then that.
+        let mut task = TaskInfo::root(None, None);
+        add(task, &mut env);
+        for _ in 0..4 {
+            let found = policy.get(WorkerId(0), Ask::ANYTHING, &mut env).unwrap();
+            policy.done(WorkerId(0), &found.strand(), &mut env);
+            task = found.task;
+            add(task.child(0, None, None).beside(TaskInfo::UNKNOWN), &mut env);
+        }
+        let found = policy.get(WorkerId(3), Ask::ANYTHING, &mut env);
+        assert_eq!(found.is_some(), free, "{private_misses}");
+        // Before it sleeps it takes whatever there is.
+        let last = policy.get(WorkerId(3), Ask { before_sleep: true, ..Ask::ANYTHING }, &mut env);
+        assert_eq!(last.is_some(), !free, "{private_misses}");
     }
 }
