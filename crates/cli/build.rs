@@ -6,18 +6,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The packages of the kernels, of the library with its recorder, of its rayon-core, and of what
-/// draws pages, with all that they need of ours.
-const PACKED: [&str; 11] = [
+/// The packages of the kernels, of the library with its recorder, of its rayon-core, of what draws
+/// pages and of what runs sweeps, with all that they need of ours.
+const PACKED: [&str; 16] = [
     "Cargo.lock",
+    "crates/cache",
+    "crates/calibrate",
     "crates/catalog",
     "crates/counters",
+    "crates/lab",
     "crates/machine",
     "crates/page",
     "crates/program",
     "crates/record",
     "crates/runtime",
     "crates/sched",
+    "crates/sim",
+    "crates/sweep",
     "kernels",
     "compat",
 ];

@@ -20,6 +20,7 @@ mod reproduce;
 mod run;
 mod shell;
 mod sizes;
+mod sweep;
 mod verify;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ use crate::{
     run::RunArgs,
     shell::{CompletionsArgs, ManArgs},
     sizes::SizesArgs,
+    sweep::SweepArgs,
     verify::VerifyArgs,
 };
 
@@ -87,6 +89,10 @@ enum Command {
     /// Simulate many programs on many machines under many schedulers, and print how each scheduler
     /// stands
     Matrix(MatrixArgs),
+    /// Simulate every configuration of a grid, one row each, into a Parquet table
+    Sweep(SweepArgs),
+    /// Put the tables of all shards of a sweep together
+    Merge(SweepArgs),
     /// Repeat a paper's experiments, and print each figure beside what the paper reported
     Reproduce(ReproduceArgs),
     /// Count what tasks leave in a cache for one another
@@ -160,6 +166,8 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),
         Command::Matrix(args) => args.run(),
+        Command::Sweep(args) => args.run("sweep"),
+        Command::Merge(args) => args.run("merge"),
         Command::Reproduce(args) => args.run(),
         Command::Footprint(args) => args.run(),
         Command::Learn(args) => args.run(),

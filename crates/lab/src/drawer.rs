@@ -9,9 +9,8 @@ use std::{
 };
 
 use befit_page::Part;
-use befit_record::Build;
 
-use crate::{LabError, Progress, recording, sources::checkout};
+use crate::{LabError, Progress, companion};
 
 /// The program that draws pages.
 #[derive(Debug)]
@@ -26,10 +25,8 @@ impl Drawer {
     /// # Errors
     /// When it cannot be built.
     pub fn build(progress: &dyn Progress) -> Result<Self, LabError> {
-        let manifest_path = Some(checkout("crates/page/Cargo.toml")?);
-        progress.building("what draws pages", false);
-        let build = Build { plain: true, manifest_path, ..Build::default() };
-        Ok(Self { program: recording::build(&build, progress)? })
+        let program = companion::build("crates/page", "what draws pages", progress)?;
+        Ok(Self { program })
     }
 
     /// The page as HTML that needs nothing else.

@@ -34,6 +34,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod companion;
 mod conclude;
 mod doctor;
 mod drawer;
@@ -59,6 +60,7 @@ mod verify;
 
 pub use befit_program::SizesFrom;
 pub use befit_sim::{Account, Contended, Part};
+pub use companion::sweep_program;
 pub use conclude::{Cause, Change, Choice, Conclusion, Loss, Suggestion};
 pub use doctor::{Finding, State, doctor};
 pub use drawer::Drawer;

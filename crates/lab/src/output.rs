@@ -48,13 +48,21 @@ impl OutputFile {
     /// # Errors
     /// When it cannot be written, or the file cannot be renamed.
     pub fn commit(self, content: &[u8]) -> io::Result<()> {
+        self.commit_with(|file| file.write_all(content))
+    }
+
+    /// Has `write` write the content, and makes it appear under its name.
+    ///
+    /// # Errors
+    /// Those of `write`, and as [`Self::commit`]. Nothing appears then.
+    pub fn commit_with(self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         match self.0 {
             Inner::Whole(target) => {
                 let mut file = temporary_beside(&target)?;
-                file.write_all(content)?;
+                write(file.as_file_mut())?;
                 file.persist(target).map(drop).map_err(|e| e.error)
             }
-            Inner::Direct(mut file) => file.write_all(content),
+            Inner::Direct(mut file) => write(&mut file),
         }
     }
 }

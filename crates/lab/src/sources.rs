@@ -1,5 +1,5 @@
 //! befit's own sources, which programs to record are built with: those of the kernels, of the
-//! library, of its rayon-core, and of what draws pages.
+//! library, of its rayon-core, of what draws pages and of what runs sweeps.
 //!
 //! They are used where they were when this was compiled. A command that was installed, and whose
 //! checkout has gone, carries them with it as an archive ([`carry`]) and unpacks them when they are

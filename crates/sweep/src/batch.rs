@@ -1,0 +1,95 @@
+//! What goes to a worker, and what comes back: JSON, which any engine can carry.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::{Configuration, Figures, VERSION, programs::Recording, simulator::Simulator};
+
+/// Some simulations.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Batch {
+    /// The client's [`VERSION`].
+    pub(crate) version: String,
+    /// The recordings that the jobs need.
+    pub(crate) recordings: Vec<Recording>,
+    pub(crate) jobs: Vec<Job>,
+}
+
+/// One of them.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// Its row.
+    pub(crate) index: usize,
+    /// The place of its recording in the batch.
+    pub(crate) recording: usize,
+    pub(crate) fields: Map<String, Json>,
+}
+
+/// What a worker has done.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct BatchResult {
+    /// Per simulation, its row, and its figures or why there are none.
+    pub(crate) done: Vec<(usize, Result<Figures, String>)>,
+    /// Seconds that the simulations took.
+    pub seconds: f64,
+    /// The hash of a recording that the worker needs first; then nothing was simulated.
+    pub missing: Option<String>,
+}
+
+impl BatchResult {
+    /// Its bytes, for [`crate::Sweep::append`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Numbers and text are always JSON.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// The process's own: a worker gets many batches of one recording.
+pub(crate) static SIMULATOR: Simulator = Simulator::new();
+
+/// Simulates `batch`, which [`crate::Sweep::batch`] made, on the calling thread. A recording is
+/// read from its path; where this is another machine's, from `folder`, as `HASH.befit`; else the
+/// result says that it is missing.
+///
+/// # Errors
+/// In one line: the batch is none, or comes from another version of befit.
+pub fn run_batch(batch: &[u8], folder: Option<&Path>) -> Result<BatchResult, String> {
+    let batch: Batch =
+        serde_json::from_slice(batch).map_err(|error| format!("this is no batch: {error}"))?;
+    if batch.version != VERSION {
+        let client = batch.version;
+        return Err(format!("this worker has befit {VERSION}, and the sweep befit {client}"));
+    }
+    let mut result = BatchResult::default();
+    let mut jobs = Vec::with_capacity(batch.jobs.len());
+    for job in batch.jobs {
+        let one = Configuration::from_fields(&job.fields).map_err(|error| error.to_string())?;
+        let recording = batch.recordings.get(job.recording);
+        let recording = recording.ok_or("this is no batch: a recording is missing in it")?;
+        let Some(path) = path(&one, recording, folder) else {
+            result.missing = Some(recording.hash.clone());
+            return Ok(result);
+        };
+        jobs.push((job.index, one, path, &recording.hash));
+    }
+    let begin = Instant::now();
+    for (index, one, path, hash) in jobs {
+        result.done.push((index, SIMULATOR.simulate(&one, &path, hash)));
+    }
+    result.seconds = begin.elapsed().as_secs_f64();
+    Ok(result)
+}
+
+/// Where the recording is to be read; anywhere, if it is here already.
+fn path(one: &Configuration, recording: &Recording, folder: Option<&Path>) -> Option<PathBuf> {
+    let Recording { path, hash, .. } = recording;
+    if SIMULATOR.has(one, hash) || path.is_file() {
+        return Some(path.clone());
+    }
+    folder.map(|folder| folder.join(format!("{hash}.befit"))).filter(|path| path.is_file())
+}

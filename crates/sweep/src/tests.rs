@@ -1,0 +1,199 @@
+//! Sweeps as a whole: whatever happens on the way, the table is the same.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+use befit_lab::{LabError, Silent};
+use befit_machine::Bytes;
+use befit_program::{Declared, Meta, ProgramBuilder, ScopeId};
+use serde_json::json;
+
+use crate::{Grid, Resume, Shard, Sweep, merge, run_batch};
+
+/// Writes a recording of two tasks that touch so many lines each.
+fn record(path: &Path, lines: u64) {
+    let meta = Meta { name: "two halves".into(), line_size: Bytes(64), filter: 2 };
+    let mut builder = ProgramBuilder::new(meta);
+    for half in 0..2 {
+        builder.fork(ScopeId(1), Declared { size: Some(Bytes(64 * lines)), strand: None }).unwrap();
+        (0..lines).for_each(|line| builder.touch(4096 + half * lines + line, false, false));
+        builder.work(8 * lines, 0, lines);
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(1)).unwrap();
+    builder.finish().unwrap().save(path).unwrap();
+}
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        record(&place.path("halves.befit"), 100);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn grid(&self, seeds: &str) -> Grid {
+        Grid::from_json(&json!({
+            "program": self.path("halves.befit"),
+            "machine": ["l3:2 core:2 l1:1 pu:1", "xeon-7560-1s"],
+            "scheduler": ["ws", "sb"],
+            "sigma": [0.3, 1],
+            "seed": seeds,
+        }))
+        .unwrap()
+    }
+
+    fn open(&self, seeds: &str, shard: Option<&str>, out: &str) -> Result<Sweep, LabError> {
+        let shard = shard.map(|text| text.parse::<Shard>().unwrap());
+        Sweep::open(self.grid(seeds), shard, &self.path(out), Resume::GoOn, &Silent)
+    }
+
+    /// The bytes of the table of a sweep in one go.
+    fn table(&self, seeds: &str, shard: Option<&str>, out: &str) -> Vec<u8> {
+        let mut sweep = self.open(seeds, shard, out).unwrap();
+        sweep.run(NonZeroUsize::new(2).unwrap()).unwrap();
+        assert!(sweep.failed().is_empty());
+        sweep.finish().unwrap();
+        fs::read(self.path(out)).unwrap()
+    }
+}
+
+#[test]
+fn shards_merged_are_the_bytes_of_one_go() {
+    let place = Place::new();
+    let whole = place.table("1..5", None, "whole.parquet");
+    assert!(!place.path("whole.parquet.sweep").exists());
+    let parts = ["2/3", "1/3", "3/3"];
+    let paths = [0, 1, 2].map(|at| place.path(&format!("{at}.parquet")));
+    for (at, shard) in parts.iter().enumerate() {
+        place.table("1..5", Some(shard), &format!("{at}.parquet"));
+    }
+    assert_eq!(merge(&paths, &place.path("merged.parquet")).unwrap(), 40);
+    assert_eq!(fs::read(place.path("merged.parquet")).unwrap(), whole);
+    // Too few, too many, and others.
+    let error = |paths: &[PathBuf]| merge(paths, &place.path("not")).unwrap_err().to_string();
+    assert!(error(&paths[..2]).contains("missing: 3"), "{}", error(&paths[..2]));
+    let twice = [&paths[..], &paths[..1]].concat();
+    assert!(error(&twice).contains("2/3 is there twice"), "{}", error(&twice));
+    place.table("1..4", Some("3/3"), "other.parquet");
+    let other = [&paths[..2], &[place.path("other.parquet")]].concat();
+    assert!(error(&other).contains("another grid"), "{}", error(&other));
+    let whole = [place.path("whole.parquet")];
+    assert!(error(&whole).contains("no shard"), "{}", error(&whole));
+    assert!(!place.path("not").exists());
+}
+
+#[test]
+fn a_sweep_that_was_stopped_in_a_line_goes_on_and_loses_nothing() {
+    let place = Place::new();
+    let whole = place.table("1..5", None, "whole.parquet");
+    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let first: Vec<usize> = sweep.pending().take(7).collect();
+    let result = run_batch(&sweep.batch(&first), None).unwrap();
+    assert_eq!(sweep.append(&result.to_bytes()).unwrap(), []);
+    // The same again, as from a worker that was believed lost.
+    sweep.append(&result.to_bytes()).unwrap();
+    assert!(place.open("1..5", None, "out.parquet").unwrap_err().to_string().contains("another"));
+    drop(sweep);
+    let journal = place.path("out.parquet.sweep/rows.jsonl");
+    let mut file = OpenOptions::new().append(true).open(&journal).unwrap();
+    file.write_all(b"{\"key\":\"00").unwrap();
+    let sweep = place.open("1..5", None, "out.parquet").unwrap();
+    assert_eq!((sweep.done(), sweep.pending().count()), (7, 33));
+    drop(sweep);
+    assert_eq!(place.table("1..5", None, "out.parquet"), whole);
+    // It is complete: nothing is simulated again, and more seeds only add rows.
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().pending().count(), 0);
+    assert_eq!(place.open("1..6", None, "out.parquet").unwrap().pending().count(), 8);
+    fs::remove_dir_all(place.path("out.parquet.sweep")).unwrap();
+    let error = place.open("1..4", None, "out.parquet").unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("not in this grid"), "{error}");
+}
+
+#[test]
+fn a_recording_that_has_changed_is_told_in_one_line() {
+    let place = Place::new();
+    // No other test has read this one into the process.
+    record(&place.path("halves.befit"), 222);
+    let sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let batch = sweep.batch(&[0]);
+    drop(sweep);
+    record(&place.path("halves.befit"), 101);
+    let error = place.open("1..5", None, "out.parquet").unwrap_err();
+    let text = error.to_string();
+    assert!(error.is_usage() && text.contains("halves.befit has changed"), "{text}");
+    assert_eq!(text.lines().count(), 1);
+    // A worker that reads it sees it, too.
+    let result = run_batch(&batch, None).unwrap();
+    let text = String::from_utf8(result.to_bytes()).unwrap();
+    assert!(text.contains("has changed since the sweep began"), "{text}");
+}
+
+#[test]
+fn a_simulation_that_fails_has_its_reason_in_its_row_and_is_tried_again_next_time() {
+    let place = Place::new();
+    let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
+    sweep.fail(3, "lost");
+    sweep.run(NonZeroUsize::MIN).unwrap();
+    assert_eq!((sweep.done(), sweep.failed().len()), (39, 1));
+    sweep.finish().unwrap();
+    let table = crate::table::open(&place.path("out.parquet")).unwrap();
+    let errors: Vec<_> = table.rows().map(|row| row.unwrap().last().unwrap().is_some()).collect();
+    assert_eq!((errors.len(), errors[3]), (40, true));
+    assert_eq!(errors.iter().filter(|error| **error).count(), 1);
+    assert_eq!(place.open("1..5", None, "out.parquet").unwrap().pending().collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn a_recording_that_cannot_be_read_is_asked_for_and_then_taken_from_the_folder() {
+    let place = Place::new();
+    record(&place.path("halves.befit"), 333);
+    let sweep = place.open("1..5", None, "out.parquet").unwrap();
+    let (hash, path) =
+        sweep.recordings().into_iter().next().map(|(h, p)| (h.to_owned(), p.to_owned())).unwrap();
+    let batch = sweep.batch(&[0, 1]);
+    let elsewhere = place.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::rename(path, elsewhere.join("kept")).unwrap();
+    assert_eq!(run_batch(&batch, Some(&elsewhere)).unwrap().missing, Some(hash.clone()));
+    fs::rename(elsewhere.join("kept"), elsewhere.join(format!("{hash}.befit"))).unwrap();
+    let result = run_batch(&batch, Some(&elsewhere)).unwrap();
+    assert_eq!((result.missing, result.done.len()), (None, 2));
+    assert!(result.done.iter().all(|(_, figures)| figures.is_ok()));
+}
+
+#[test]
+fn a_grid_is_a_product_or_several_and_each_configuration_is_there_once() {
+    let of = |text: &str| Grid::from_toml(text).map(|grid| grid.configurations().len());
+    let base = "program = 'a.befit'\nmachine = 'xeon-7560'\n";
+    assert_eq!(of(&format!("{base}scheduler = ['ws', 'sb', 'ws']\nseed = '1..20'")).unwrap(), 40);
+    let table = format!("[[grid]]\n{base}scheduler = 'ws'\n");
+    assert_eq!(of(&format!("{table}{table}seed = [1, 2]\n")).unwrap(), 2);
+    for (text, part) in [
+        ("scheduler = 'wss'", "unknown scheduler"),
+        ("scheduler = 'ws'\nsigma = 3", "sigma: '3' is not a number"),
+        ("scheduler = 'ws'\nsigme = 1", "has no sigme; known: program, machine"),
+        ("scheduler = 'ws'\nseed = '5..1'", "no range"),
+        ("scheduler = 'ws'\nseed = []", "an axis is empty"),
+        ("scheduler = 'ws'\nsizes = 'learned=x'", "is none of usual"),
+        ("", "needs a scheduler"),
+        ("scheduler = ", "TOML"),
+    ] {
+        let error = of(&format!("{base}{text}")).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains(part), "{text}: {error}");
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    }
+    // A shard has every n-th, so all together have each once.
+    for bad in ["0/2", "3/2", "1", "x/2"] {
+        assert!(bad.parse::<Shard>().is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,73 @@
+"""Results as tables of pandas."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from befit import _befit
+from befit._befit import Machine, Recording
+
+
+def compare(
+    recording: Recording,
+    machines: str | Machine | Sequence[str | Machine] = "xeon-7560",
+    schedulers: Sequence[str] = ("ws", "pws", "sb", "sb-d"),
+    *,
+    seeds: int | None = None,
+    **options: float | str,
+) -> pd.DataFrame:
+    """Simulates `recording` on each machine under each scheduler, on all cores.
+
+    A row is one machine and scheduler; its columns are those of `befit compare --format csv`
+    (docs/json.md): `time_cycles.median` in cycles of the machine's fastest core,
+    `misses.L3.median` in cache lines, `ratio.estimate` and its 95 % interval against the first
+    scheduler. Without `seeds`, 3 to 20 seeds are taken, until that interval is narrow. `options`
+    are those of the schedulers: `sigma`, `mu`, `counting`, `nearness`, `branching`, `boundary`.
+
+    Raises `ValueError` for a machine, scheduler or option that does not exist, and `BefitError`
+    when a simulation fails.
+    """
+    if isinstance(machines, str | Machine):
+        machines = [machines]
+    text = _befit.compare_json(recording, list(machines), list(schedulers), seeds, **options)
+    results: list[dict[str, Any]] = json.loads(text)
+    # A machine has dozens of caches, each of which would be ten columns.
+    return pd.json_normalize([result | {"caches": None} for result in results]).drop(
+        columns="caches"
+    )
+
+
+def sizes(
+    recording: Recording,
+    machine: str | Machine = "xeon-7560",
+    *,
+    sigma: float | None = None,
+    worst: int = 10,
+) -> dict[str, Any]:
+    """Compares the sizes that tasks declare with what they touch.
+
+    Returns the document `befit.sizes` of docs/json.md: counts of tasks, sizes in bytes, and the
+    `worst` tasks of either kind. `sigma` is the dilation, above 0 and at most 1. Raises
+    `ValueError` for a machine or sigma that cannot be.
+    """
+    document: dict[str, Any] = json.loads(
+        _befit.sizes_json(recording, machine, sigma=sigma, worst=worst)
+    )
+    return document
+
+
+def machines() -> dict[str, str]:
+    """The machines that are known by name, each with a line about it."""
+    return dict(_befit.machines())
+
+
+def schedulers() -> dict[str, str]:
+    """The schedulers, each with a line about it."""
+    return dict(_befit.schedulers())
+
+
+def kernels() -> dict[str, str]:
+    """The kernels that can be recorded by name, each with a line about it."""
+    return dict(_befit.kernels())

@@ -1,0 +1,118 @@
+//! Sweeps, for engines of Python's.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use befit_lab::Silent;
+use befit_sweep::{Grid, Resume, Sweep};
+use pyo3::{prelude::*, types::PyBytes};
+
+use crate::{
+    detached,
+    error::{lab, other, value},
+};
+
+/// One sweep: which simulations are done, and where their figures are kept.
+#[pyclass(name = "Sweep", module = "befit._befit")]
+pub(crate) struct PySweep(Option<Sweep>);
+
+impl PySweep {
+    fn get(&self) -> PyResult<&Sweep> {
+        self.0.as_ref().ok_or_else(|| other("the sweep is finished"))
+    }
+}
+
+#[pymethods]
+impl PySweep {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        grid: &str,
+        out: PathBuf,
+        resume: bool,
+        shard: Option<&str>,
+    ) -> PyResult<Self> {
+        let grid = serde_json::from_str(grid).map_err(value)?;
+        let shard = shard.map(str::parse).transpose().map_err(|error: String| value(error))?;
+        let resume = if resume { Resume::GoOn } else { Resume::Anew };
+        let open = || Sweep::open(Grid::from_json(&grid)?, shard, &out, resume, &Silent);
+        Ok(Self(Some(detached(py, open).map_err(lab)?)))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.get()?.configurations().len())
+    }
+
+    fn preload(&self, py: Python<'_>) -> PyResult<()> {
+        let sweep = self.get()?;
+        detached(py, || sweep.preload());
+        Ok(())
+    }
+
+    fn pending(&self) -> PyResult<Vec<usize>> {
+        Ok(self.get()?.pending().collect())
+    }
+
+    fn done(&self) -> PyResult<usize> {
+        Ok(self.get()?.done())
+    }
+
+    fn failed(&self) -> PyResult<BTreeMap<usize, String>> {
+        Ok(self.get()?.failed().clone())
+    }
+
+    fn recordings(&self) -> PyResult<BTreeMap<String, PathBuf>> {
+        let all = self.get()?.recordings().into_iter();
+        Ok(all.map(|(hash, path)| (hash.to_owned(), path.to_owned())).collect())
+    }
+
+    fn batch<'py>(&self, py: Python<'py>, numbers: Vec<usize>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.get()?.batch(&numbers)))
+    }
+
+    fn append(&mut self, py: Python<'_>, result: &[u8]) -> PyResult<Vec<(usize, String)>> {
+        let sweep = self.0.as_mut().ok_or_else(|| other("the sweep is finished"))?;
+        detached(py, || sweep.append(result)).map_err(lab)
+    }
+
+    fn fail(&mut self, number: usize, why: &str) -> PyResult<()> {
+        let sweep = self.0.as_mut().ok_or_else(|| other("the sweep is finished"))?;
+        sweep.fail(number, why);
+        Ok(())
+    }
+
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        let sweep = self.0.take().ok_or_else(|| other("the sweep is finished"))?;
+        detached(py, || sweep.finish()).map_err(lab)
+    }
+
+    /// Gives up the files, without a table.
+    fn close(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// Simulates a batch: its result as bytes, the seconds that simulation took, and the hash of a
+/// recording that is missing here.
+#[pyfunction]
+#[pyo3(signature = (batch, folder=None))]
+pub(crate) fn run_batch<'py>(
+    py: Python<'py>,
+    batch: &[u8],
+    folder: Option<PathBuf>,
+) -> PyResult<(Bound<'py, PyBytes>, f64, Option<String>)> {
+    let result = detached(py, || befit_sweep::run_batch(batch, folder.as_deref()));
+    let result = result.map_err(other)?;
+    Ok((PyBytes::new(py, &result.to_bytes()), result.seconds, result.missing))
+}
+
+/// Puts the tables of all shards of a sweep together: the same bytes as of the sweep in one go.
+///
+/// Returns the number of rows. Raises `ValueError` where shards are missing, there twice, or of
+/// different sweeps, and `BefitError` where a file cannot be written.
+#[pyfunction]
+pub(crate) fn merge(py: Python<'_>, parts: Vec<PathBuf>, out: PathBuf) -> PyResult<usize> {
+    detached(py, || befit_sweep::merge(&parts, Path::new(&out))).map_err(lab)
+}
