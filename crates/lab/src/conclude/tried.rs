@@ -148,24 +148,15 @@ impl<'a> Trials<'a> {
     pub(super) fn explain(&mut self, losses: &mut Vec<Loss>) -> Result<(), LabError> {
         self.explain_grain(losses)?;
         if self.has_shared_cores() {
-            let machine = self.machine.clone().with_one_worker_a_core();
-            let change = Candidate {
-                machine: Some(machine),
-                ..self.candidate(Change::OneWorkerACore, self.best.scheduler)
-            };
-            let gain = self.gain_over(change, self.best)?;
+            let gain = self.gain_over(self.one_worker_a_core(), self.best)?;
             self.explains(losses, Cause::Oversubscription, self.best, gain);
         }
         let sized = self.results.iter().filter(|result| is_sized(result.scheduler));
         let worst = sized.max_by_key(|result| result.time.median);
         let declares = |result: &&Summary| result.sizes == SizesFrom::Declared;
         if let Some(result) = worst.filter(declares).filter(|_| self.left() > MEASURING)
-            && let Some(program) = self.with_measured_sizes()
+            && let Some(change) = self.measured_sizes(result.scheduler)
         {
-            let change = Candidate {
-                program: Some(program),
-                ..self.candidate(Change::Sizes, result.scheduler)
-            };
             let gain = self.gain_over(change, result)?;
             self.explains(losses, Cause::WrongSizes, result, gain);
         }
@@ -256,8 +247,14 @@ impl<'a> Trials<'a> {
         });
     }
 
+    fn one_worker_a_core(&self) -> Candidate {
+        let machine = self.machine.clone().with_one_worker_a_core();
+        let change = self.candidate(Change::OneWorkerACore, self.best.scheduler);
+        Candidate { machine: Some(machine), ..change }
+    }
+
     /// The program with sizes as measured; none where tasks befit the same caches by both.
-    fn with_measured_sizes(&mut self) -> Option<Program> {
+    fn measured_sizes(&mut self, scheduler: SchedulerKind) -> Option<Candidate> {
         self.made += MEASURING;
         self.progress.simulating(&self.program.meta().name, 1, self.program.total_touches());
         let footprints = self.program.footprints(&|touches| self.progress.advance(touches));
@@ -275,7 +272,8 @@ impl<'a> Trials<'a> {
                 thresholds.too_small_for(size) != thresholds.too_small_for(measured)
             })
         });
-        differs.then(|| rewritten(self.program, &Rewrite::Sizes(&footprints)))?
+        let program = differs.then(|| rewritten(self.program, &Rewrite::Sizes(&footprints)))??;
+        Some(Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) })
     }
 
     /// What may help against a cause.
@@ -433,6 +431,33 @@ impl<'a> Trials<'a> {
         let more = self.simulate(&[as_it_is], next..=*CONFIRMING.end())?;
         times.extend(more.into_iter().flatten());
         Ok(times)
+    }
+
+    /// What a suggestion gains with other seeds.
+    #[cfg(test)]
+    pub(super) fn again(
+        &mut self,
+        said: &Suggestion,
+        seeds: std::ops::RangeInclusive<u64>,
+    ) -> Option<Interval> {
+        let mut all: Vec<Candidate> = [
+            self.own_lines(),
+            self.coarser(),
+            self.fewer_sockets(),
+            self.policies(),
+            self.sigmas(),
+            self.first_touch(),
+            vec![self.one_worker_a_core()],
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        all.extend(self.measured_sizes(said.scheduler));
+        let is_it = |c: &Candidate| c.change == said.change && c.scheduler == said.scheduler;
+        let candidate = all.into_iter().find(is_it)?;
+        let as_it_is = self.candidate(Change::Scheduler, self.best.scheduler);
+        let times = self.simulate(&[as_it_is, candidate], seeds).ok()?;
+        Interval::of(times[0].iter().copied().zip(times[1].iter().copied()))
     }
 
     /// The times of each candidate with each of the seeds.

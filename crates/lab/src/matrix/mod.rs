@@ -139,7 +139,7 @@ impl MatrixPlan {
     }
 
     /// Every program at every size on every machine; what is recorded alike stands together.
-    fn rows(&self) -> Result<Vec<(Row, Machine)>, LabError> {
+    pub(crate) fn rows(&self) -> Result<Vec<(Row, Machine)>, LabError> {
         let machines = match &self.machines[..] {
             [] => machines::usual(self.quick)?,
             machines => machines.to_vec(),

@@ -263,17 +263,17 @@ const FIXED_WEIGHT: u64 = 4 << 20;
 
 /// A program at one size, on one machine.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) name: String,
+pub(crate) struct Row {
+    pub(crate) name: String,
     pub(super) kept_apart: bool,
     pub(super) size: DataSize,
-    pub(super) source: Source,
+    pub(crate) source: Source,
     /// How long its simulation takes, against that of others.
     pub(super) weight: u64,
     /// How many times smaller the machine's caches are.
-    pub(super) shrink: u32,
+    pub(crate) shrink: u32,
     /// How many times cheaper scheduling is: as many times as the program's leaves are shorter.
-    pub(super) costs_shrink: u32,
+    pub(crate) costs_shrink: u32,
 }
 
 impl Row {

@@ -1,5 +1,7 @@
 //! Programs with a known answer: the conclusion must name it first.
 
+mod advice;
+
 use std::num::NonZeroU32;
 
 use befit_machine::{Bytes, Machine};
