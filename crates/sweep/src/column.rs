@@ -162,8 +162,8 @@ pub(crate) fn figure_names() -> Vec<String> {
 /// missing.
 pub type Figures = Vec<Option<i64>>;
 
-/// The figures of one simulation on `machine`, by [`figure_names`]: cycles of the machine's fastest
-/// core, numbers of cache lines, tasks and steals.
+/// The figures of one simulation on `machine`, in the order of their columns: cycles of the
+/// machine's fastest core, numbers of cache lines, tasks and steals.
 pub fn figures(machine: &Machine, outcome: &Outcome) -> Figures {
     let whole = |figure: u64| Some(i64::try_from(figure).unwrap_or(i64::MAX));
     let at = |level: u8| outcome.levels.iter().find(move |counts| counts.level == Level(level));
