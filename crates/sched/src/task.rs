@@ -16,9 +16,9 @@ pub struct TaskInfo {
     /// Its number among its parent's children, counted from 0 and anew after each sync. Of a task
     /// without a parent: the place in the program that it comes from, where the engine knows it.
     pub index: u32,
-    /// Of a half of a `join`: the other half's size. `None` of any other task: how many its parent
-    /// forks is not known before the sync.
-    pub twin: Option<Bytes>,
+    /// See [`Self::twin`]; [`Self::NO_TWIN`] of a task that has none. Not an `Option`, so that what
+    /// is queued fills one cache line.
+    twin: Bytes,
     /// The policy's: the cluster that it, or its nearest anchored ancestor, is bound to.
     pub anchor: ClusterId,
     /// The policy's: it is *maximal*, so the anchor is its own and holds its size until it ends.
@@ -31,6 +31,9 @@ impl TaskInfo {
     /// The size of a task of which neither it nor any task above it declares one.
     pub const UNKNOWN: Bytes = Bytes(u64::MAX);
 
+    /// The twin of a task that is no half of a `join`: no size of a task.
+    const NO_TWIN: Bytes = Bytes(u64::MAX - 1);
+
     /// The root task of a computation of size `size`, bound to nothing yet (that is, to the root).
     pub fn root(size: Option<Bytes>, strand: Option<Bytes>) -> Self {
         let size = size.unwrap_or(Self::UNKNOWN);
@@ -40,7 +43,7 @@ impl TaskInfo {
             strand,
             depth: 0,
             index: 0,
-            twin: None,
+            twin: Self::NO_TWIN,
             anchor: ClusterId::ROOT,
             maximal: false,
             mark: 0,
@@ -52,13 +55,27 @@ impl TaskInfo {
         let inherited = if size.is_some() { None } else { Some(self.strand) };
         let size = size.unwrap_or(self.size);
         let strand = strand.or(inherited).unwrap_or(size);
-        Self { size, strand, depth: self.depth + 1, index, twin: None, maximal: false, ..*self }
+        Self {
+            size,
+            strand,
+            depth: self.depth + 1,
+            index,
+            twin: Self::NO_TWIN,
+            maximal: false,
+            ..*self
+        }
     }
 
     /// This task as one of the two halves of a `join`; the other is of size `twin`.
     #[must_use]
     pub fn beside(self, twin: Bytes) -> Self {
-        Self { twin: Some(twin), ..self }
+        Self { twin, ..self }
+    }
+
+    /// Of a half of a `join`: the other half's size. `None` of any other task: how many its parent
+    /// forks is not known before the sync.
+    pub fn twin(&self) -> Option<Bytes> {
+        (self.twin != Self::NO_TWIN).then_some(self.twin)
     }
 }
 
@@ -98,4 +115,24 @@ pub struct Strand {
     pub task: TaskInfo,
     /// Whether it was the task's first strand.
     pub stage: Stage,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_queued_fills_one_cache_line() {
+        assert_eq!(size_of::<Ready<&u8>>(), 64);
+    }
+
+    #[test]
+    fn a_task_has_a_twin_if_it_is_half_of_a_join_even_of_unknown_size() {
+        let task = TaskInfo::root(Some(Bytes(8)), None);
+        assert_eq!(task.twin(), None);
+        for size in [Bytes(0), Bytes(8), TaskInfo::UNKNOWN] {
+            assert_eq!(task.beside(size).twin(), Some(size));
+            assert_eq!(task.beside(size).child(0, None, None).twin(), None);
+        }
+    }
 }

@@ -101,6 +101,7 @@ impl Engine {
             accepts: only_wanted.filter(|_| random.u8(..4) == 0),
             own_only: random.u8(..4) == 0,
             before_sleep: random.u8(..4) == 0,
+            stalled: random.u8(..8) == 0,
         };
         let finds = self.scheduler.capabilities().finds;
         let Some(ready) = self.scheduler.get(w, ask, &mut self.env) else {

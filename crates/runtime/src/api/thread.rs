@@ -32,17 +32,29 @@ pub trait SpawnThread: sealed::Sealed {
     /// Starts a thread that runs `thread`; returns its handle, if the pool is to join it.
     #[doc(hidden)]
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>>;
+
+    /// Whether the program decides if a thread begins, and when.
+    #[doc(hidden)]
+    fn is_the_programs(&self) -> bool;
 }
 
 impl SpawnThread for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         thread.settings().spawn(|| thread.run()).map(Some)
     }
+
+    fn is_the_programs(&self) -> bool {
+        false
+    }
 }
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> SpawnThread for CustomSpawn<F> {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<Option<JoinHandle<()>>> {
         (self.0)(thread).map(|()| None)
+    }
+
+    fn is_the_programs(&self) -> bool {
+        true
     }
 }
 
@@ -132,7 +144,9 @@ impl<S> ThreadPoolBuilder<S> {
     /// [run](ThreadBuilder::run) on it.
     ///
     /// Name and stack size are for `spawn` to heed: [`ThreadBuilder`] shows how. Dropping the pool
-    /// waits for all of these threads, so none of them may be kept back until then.
+    /// waits for all of these threads that have begun to run. One that is kept back until then is
+    /// not waited for, and returns from [`run`](ThreadBuilder::run) at once. (rayon's pools wait for
+    /// none when they are dropped.) A [`broadcast`](crate::broadcast) waits for every thread, though.
     ///
     /// ```
     /// use std::{io, thread};

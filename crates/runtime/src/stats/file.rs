@@ -58,7 +58,8 @@ impl Target {
         let _lock = lock(folder(&self.path));
         let note = self.make_way();
         let temporary = beside(&self.path, &format!("{}.part", self.process));
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, &self.path));
+        let written = create(&temporary).and_then(|mut file| file.write_all(text.as_bytes()));
+        let written = written.and_then(|()| fs::rename(&temporary, &self.path));
         if let Err(error) = written {
             // It may not be there.
             let _ = fs::remove_file(&temporary);
@@ -100,6 +101,19 @@ fn beside(path: &Path, more: &str) -> PathBuf {
     name.push(".");
     name.push(more);
     name.into()
+}
+
+/// Makes a new file. A link that lies at this path, which anyone can guess, is removed, not
+/// followed.
+fn create(path: &Path) -> io::Result<File> {
+    let new = || OpenOptions::new().write(true).create_new(true).open(path);
+    match new() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            new()
+        }
+        made => made,
+    }
 }
 
 fn folder(path: &Path) -> &Path {
@@ -209,6 +223,16 @@ mod tests {
         fs::rename(folder.path("other"), folder.path("s.json")).unwrap();
         assert!(target.write("ours").unwrap().is_some());
         assert_eq!(folder.read(["s.json", "s.json.7"]).0, ["theirs", "ours"]);
+    }
+
+    #[test]
+    fn regression_a_link_in_the_place_of_the_temporary_file_is_not_followed() {
+        let folder = Folder::new();
+        fs::write(folder.path("precious"), "precious").unwrap();
+        std::os::unix::fs::symlink(folder.path("precious"), folder.path("s.json.7.part")).unwrap();
+        assert_eq!(folder.target("s.json", 7, 0).write("one"), Ok(None));
+        assert_eq!(folder.read(["precious", "s.json"]).0, ["precious", "one"]);
+        assert!(!folder.path("s.json").is_symlink());
     }
 
     #[test]

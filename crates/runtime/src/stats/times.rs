@@ -107,8 +107,7 @@ impl Times {
 
     /// The policy, asked at `asked`, gave a task, or had none.
     #[inline]
-    pub(crate) fn asked(&self, asked: Option<u64>, found: bool) {
-        let Some(asked) = asked else { return };
+    pub(crate) fn asked(&self, asked: u64, found: bool) {
         match found {
             true => self.enter_at(Phase::Get, asked),
             // Repeated looks are one idle time, which ends only with a find.
@@ -231,7 +230,7 @@ mod tests {
             60,
         );
         let two = ended(&[(Some(Get), 20), (None, 30)], 90);
-        two.asked(Some(500), false);
+        two.asked(500, false);
         let three = worker(&[(Some(Idle), 3)]);
         let (span, times) = read([&one, &two, &three].into_iter()).unwrap();
         let times = times.unwrap();
@@ -245,9 +244,9 @@ mod tests {
     #[test]
     fn a_search_that_finds_something_is_get_and_all_before_it_is_idle() {
         let times = ended(&[(None, 10)], 20);
-        times.asked(Some(30), false);
-        times.asked(Some(40), false);
-        times.asked(Some(50), true);
+        times.asked(30, false);
+        times.asked(40, false);
+        times.asked(50, true);
         times.enter_at(Phase::Active, 53);
         times.end_at(60);
         let (_, read) = read([&times].into_iter()).unwrap();

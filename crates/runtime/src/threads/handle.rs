@@ -54,9 +54,13 @@ impl Handle {
         let mut starting = Starting { handle: Some(handle), left: threads };
         for index in usize::from(adopted)..threads {
             let handle = starting.handle.as_mut().expect("it is taken at the end only");
+            if spawn.is_the_programs() {
+                handle.registry.awaits_thread();
+            }
             let start = Start {
                 registry: Some(Arc::clone(&handle.registry)),
                 inherits_a_place: inherits_a_place == Some(true),
+                is_awaited: spawn.is_the_programs(),
             };
             let name = match &mut settings.thread_name {
                 Some(name) => name(index),
@@ -168,12 +172,18 @@ pub(crate) struct Start {
     registry: Option<Arc<Registry>>,
     /// The thread that starts it is pinned, and it would be, too.
     inherits_a_place: bool,
+    /// See [`Registry::awaits_thread`].
+    is_awaited: bool,
 }
 
 impl Start {
-    /// Makes the calling thread thread `index` of the pool. Returns when the pool ends.
+    /// Makes the calling thread thread `index` of the pool. Returns when the pool ends, at once if
+    /// it has ended without this thread.
     pub(crate) fn run(mut self, index: usize, stack_size: Option<usize>) {
         let Some(registry) = self.registry.take() else { return };
+        if self.is_awaited && !registry.thread_came() {
+            return;
+        }
         match &registry.claim {
             Some(claim) => claim.pin(index),
             None if self.inherits_a_place => claim::unpin(),
@@ -187,7 +197,9 @@ impl Start {
 
 impl Drop for Start {
     fn drop(&mut self) {
-        if let Some(registry) = self.registry.take() {
+        if let Some(registry) = self.registry.take()
+            && (!self.is_awaited || registry.thread_came())
+        {
             registry.threads_ended(1);
         }
     }

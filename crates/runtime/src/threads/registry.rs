@@ -60,6 +60,10 @@ pub(crate) struct Registry {
 #[derive(Debug)]
 struct Alive {
     threads: usize,
+    /// Those of them that have not begun, and whose beginning is the program's affair.
+    awaited: usize,
+    /// The pool has come to its end: no such thread begins any more.
+    over: bool,
     waiter: Option<Done>,
 }
 
@@ -79,7 +83,7 @@ impl Registry {
                 .collect(),
             stops: (0..threads).map(|t| Latch::new(engine.sleep.parker(t))).collect(),
             keepers: AtomicUsize::new(1),
-            alive: Mutex::new(Alive { threads, waiter: None }),
+            alive: Mutex::new(Alive { threads, awaited: 0, over: false, waiter: None }),
             outside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             handlers,
@@ -277,14 +281,34 @@ impl Registry {
                 // SAFETY: latch and parker belong to this registry, which the caller borrows.
                 unsafe { Latch::set(stop) };
             }
+            let mut alive = lock(&self.alive);
+            alive.over = true;
+            let never_begun = std::mem::take(&mut alive.awaited);
+            drop(alive);
+            self.threads_ended(never_begun);
         }
+    }
+
+    /// The program is given the start of a thread, to be run or not. The pool's end does not wait
+    /// for it.
+    pub(super) fn awaits_thread(&self) {
+        lock(&self.alive).awaited += 1;
+    }
+
+    /// A thread that was awaited begins, or never will; returns false if the pool's end came first.
+    pub(super) fn thread_came(&self) -> bool {
+        let mut alive = lock(&self.alive);
+        if !alive.over {
+            alive.awaited -= 1;
+        }
+        !alive.over
     }
 
     /// `count` threads have ended, or were never started.
     pub(super) fn threads_ended(&self, count: usize) {
         let mut alive = lock(&self.alive);
         alive.threads -= count;
-        if alive.threads > 0 {
+        if count == 0 || alive.threads > 0 {
             return;
         }
         let waiter = alive.waiter.take();

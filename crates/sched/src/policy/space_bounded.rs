@@ -88,8 +88,8 @@ struct Buckets<T> {
     /// Bucket 0, tasks that stay anchored here: one stack, or one for each child cluster. The
     /// newest is at the back.
     here: Vec<Vec<Ready<T>>>,
-    /// The tasks of bucket 0 whose size is unknown, with the worker that put them there.
-    unknown: VecDeque<(WorkerId, Ready<T>)>,
+    /// The tasks of bucket 0 whose size is unknown.
+    unknown: Unknown<T>,
     /// Bucket k at index k − 1.
     deeper: Vec<Vec<Ready<T>>>,
 }
@@ -189,7 +189,7 @@ impl<T: Handle> ClusterQueue<T> {
         let below = largest_below(machine, id);
         let buckets = Buckets {
             here: (0..parts).map(|_| Vec::new()).collect(),
-            unknown: VecDeque::new(),
+            unknown: Unknown::new(cluster.workers.len()),
             deeper: below.iter().map(|_| Vec::new()).collect(),
         };
         Self {
@@ -208,7 +208,9 @@ impl<T: Handle> ClusterQueue<T> {
         };
         self.buckets.with(env, |buckets, _| {
             match bucket {
-                _ if ready.task.size == TaskInfo::UNKNOWN => buckets.unknown.push_back((w, ready)),
+                _ if ready.task.size == TaskInfo::UNKNOWN => {
+                    buckets.unknown.push(self.index_of(w), ready);
+                }
                 0 => buckets.here[self.own_part(w)].push(ready),
                 k => buckets.deeper[k - 1].push(ready),
             }
@@ -228,7 +230,7 @@ impl<T: Handle> ClusterQueue<T> {
                 Some(_) => look.take_first(&mut buckets.here, env),
             };
             let found = here
-                .or_else(|| look.take_unknown(&mut buckets.unknown, env))
+                .or_else(|| look.take_unknown(&mut buckets.unknown, self.index_of(look.w), env))
                 .or_else(|| look.take_first(&mut buckets.deeper, env))?;
             self.len.fetch_sub(1, Ordering::SeqCst);
             Some(found)
@@ -257,6 +259,47 @@ impl<T: Handle> ClusterQueue<T> {
         // as any.
         self.own_part.get(w.0.wrapping_sub(self.first_worker) as usize).copied().unwrap_or(0)
     }
+
+    /// Which of the cluster's workers it is; the first, if it is none of them.
+    fn index_of(&self, w: WorkerId) -> usize {
+        let index = w.0.wrapping_sub(self.first_worker) as usize;
+        if index < self.own_part.len() { index } else { 0 }
+    }
+}
+
+/// Tasks of unknown size, by the worker that put them there.
+#[derive(Debug)]
+struct Unknown<T> {
+    /// Each with its number in the order of their coming; the newest at the back.
+    by_worker: Vec<VecDeque<(u64, Ready<T>)>>,
+    /// The number of the next.
+    next: u64,
+}
+
+impl<T: Handle> Unknown<T> {
+    fn new(workers: usize) -> Self {
+        Self { by_worker: (0..workers.max(1)).map(|_| VecDeque::new()).collect(), next: 0 }
+    }
+
+    fn push(&mut self, worker: usize, ready: Ready<T>) {
+        self.by_worker[worker].push_back((self.next, ready));
+        self.next += 1;
+    }
+
+    /// Where the worker's own newest lies of those that are accepted, else the oldest of all.
+    /// Time: O(1), else O(workers) where anything is accepted.
+    fn find(&self, worker: usize, accepts: Accepts<'_, T>) -> Option<(usize, usize)> {
+        let accepted = |(_, ready): &(u64, Ready<T>)| accepts.is_none_or(|f| f(&ready.job));
+        if let Some(at) = self.by_worker[worker].iter().rposition(accepted) {
+            return Some((worker, at));
+        }
+        let oldest = |(by, queue): (usize, &VecDeque<(u64, Ready<T>)>)| {
+            let at = queue.iter().position(accepted)?;
+            Some((queue[at].0, by, at))
+        };
+        let (_, by, at) = self.by_worker.iter().enumerate().filter_map(oldest).min()?;
+        Some((by, at))
+    }
 }
 
 /// Admits an entry, or refuses it (`None`). The returned task carries the policy's notes.
@@ -276,14 +319,13 @@ impl<T: Handle, A: Admit<T>> Look<'_, T, A> {
     /// oldest.
     fn take_unknown(
         &self,
-        unknown: &mut VecDeque<(WorkerId, Ready<T>)>,
+        unknown: &mut Unknown<T>,
+        worker: usize,
         env: &mut dyn Env,
     ) -> Option<Ready<T>> {
-        let accepted = |ready: &Ready<T>| self.accepts.is_none_or(|accepts| accepts(&ready.job));
-        let own = unknown.iter().rposition(|(by, ready)| *by == self.w && accepted(ready));
-        let at = own.or_else(|| unknown.iter().position(|(_, ready)| accepted(ready)))?;
-        let task = (self.admit)(&unknown.get(at)?.1, env)?;
-        let (_, ready) = unknown.remove(at)?;
+        let (by, at) = unknown.find(worker, self.accepts)?;
+        let task = (self.admit)(&unknown.by_worker[by].get(at)?.1, env)?;
+        let (_, ready) = unknown.by_worker[by].remove(at)?;
         Some(Ready { task, ..ready })
     }
 

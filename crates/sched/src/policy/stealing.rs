@@ -180,8 +180,15 @@ impl<T: Handle> Scheduler<T> for WorkStealing<T> {
         if let Some(accepts) = ask.accepts {
             return self.get_accepted(w, accepts, ask.own_only, env);
         }
-        let own = self.queues[w.index()].pop_new(env);
-        own.or_else(|| if ask.own_only { None } else { self.steal(w, None, env) })
+        let own = &self.queues[w.index()];
+        // Returned as it comes out of the queue: nothing copies it.
+        if !own.seems_empty() {
+            let newest = own.pop_new(env);
+            if newest.is_some() {
+                return newest;
+            }
+        }
+        if ask.own_only { None } else { self.steal(w, None, env) }
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

@@ -236,6 +236,13 @@ impl Engine {
         self.count_given(self.policy.get(w, ask, env))
     }
 
+    /// As [`Self::get`], for a worker that was refused something while [nothing
+    /// happened](Ask::stalled).
+    pub(crate) fn get_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+        let ask = Ask { before_sleep: true, stalled: true, ..Ask::ANYTHING };
+        self.count_given(self.policy.get(w, ask, env))
+    }
+
     /// As [`Self::get`], of what `w` finds without stealing.
     pub(crate) fn get_own(
         &self,
@@ -247,6 +254,7 @@ impl Engine {
     }
 
     /// Counts what the policy gave out, under policies that may refuse.
+    #[inline(always)]
     fn count_given(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         if self.capabilities.may_refuse
             && let Some(ready) = &ready

@@ -33,6 +33,10 @@ impl<T, F: Fn() -> Option<T>> Search for Find<F> {
         None
     }
 
+    fn look_stalled(&self) -> Option<T> {
+        None
+    }
+
     fn is_held(&self) -> bool {
         false
     }

@@ -104,6 +104,10 @@ impl Search for Waiting<'_> {
         None
     }
 
+    fn look_stalled(&self) -> Option<()> {
+        None
+    }
+
     fn is_held(&self) -> bool {
         self.held
     }

@@ -1,6 +1,9 @@
 //! Where one thread sleeps.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::{
+    sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+    time::Duration,
+};
 
 use befit_machine::ClusterId;
 
@@ -122,11 +125,20 @@ impl Parker {
         EventCount(self.seen.load(Relaxed))
     }
 
-    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken.
-    pub(super) fn sleep(&self) {
+    /// The owner, after [`Self::prepare_to_park`]: sleeps until it is woken, or for so long.
+    pub(super) fn sleep(&self, limit: Option<Duration>) {
         let mut guard = lock(&self.lock);
         while matches!(self.state.load(Acquire), SLEEPY | HELD) {
-            guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let Some(limit) = limit else {
+                guard = self.changed.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner());
+                continue;
+            };
+            let waited = self.changed.wait_timeout(guard, limit);
+            let timed_out;
+            (guard, timed_out) = waited.unwrap_or_else(|poisoned| poisoned.into_inner());
+            if timed_out.timed_out() {
+                break;
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! How an idle worker looks for work, spins and sleeps: the worker's side of the protocol.
 
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::{
+    sync::atomic::Ordering::{Relaxed, SeqCst},
+    time::Duration,
+};
 
 use befit_machine::ClusterId;
 
@@ -22,6 +25,10 @@ pub(crate) trait Search {
 
     /// As [`Self::look`], for what the worker may have only because it would sleep else.
     fn look_before_sleep(&self) -> Option<Self::Found>;
+
+    /// As [`Self::look_before_sleep`], for what the worker may have only because nothing happens
+    /// though it was refused something: what runs may wait for that.
+    fn look_stalled(&self) -> Option<Self::Found>;
 
     /// Whether the worker may take only some jobs: no notification then relies on it alone.
     fn is_held(&self) -> bool;
@@ -47,6 +54,9 @@ pub(crate) trait Search {
 
 /// Looks at event counter and latch before a worker sleeps: some ten microseconds.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
+
+/// How long nothing must happen before a worker may have what it was refused.
+const STALLED: Duration = Duration::from_millis(50);
 
 /// A worker that counts as idle, and whether it is held: see [`Search::is_held`].
 struct Idle<'a> {
@@ -139,6 +149,13 @@ impl Sleep {
             if latch.probe() {
                 break None;
             }
+            if self.seen() == seen
+                && !idle.held
+                && search.leaves_work()
+                && let Some(found) = search.look_stalled()
+            {
+                break Some(found);
+            }
             seen = self.seen();
             if let Some(Woken { notified, slept: true }) = woken {
                 // Nobody relied on it while it slept; that event is its own.
@@ -189,7 +206,8 @@ impl Sleep {
         } else if search.is_stuck() && all_sleep() {
             search.raise_alarm();
         } else {
-            parker.sleep();
+            let refused = how == Sleepy::Free && search.leaves_work();
+            parker.sleep(refused.then_some(STALLED));
             slept = true;
         }
         match parker.leave() {

@@ -4,7 +4,7 @@ use std::{
     io,
     panic::panic_any,
     sync::{
-        Arc, Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -345,4 +345,40 @@ fn a_detached_pool_runs_what_was_spawned_and_nobody_waits() {
     pool.detach();
     go_on.send(()).unwrap();
     assert_ne!(receiver.recv().unwrap(), thread::current().id());
+}
+
+#[test]
+fn regression_the_end_of_a_pool_does_not_wait_for_a_thread_that_was_never_begun() {
+    let _watchdog = watchdog(MINUTE);
+    let kept = Mutex::new(Vec::new());
+    let start = |thread: ThreadBuilder| {
+        if thread.index() == 1 {
+            kept.lock().unwrap().push(thread);
+        } else {
+            thread::spawn(|| thread.run());
+        }
+        Ok(())
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(2).spawn_handler(start).build().unwrap();
+    assert_eq!(pool.install(|| fib(10)), 55);
+    drop(pool);
+    // It comes too late, and has nothing to do.
+    kept.into_inner().unwrap().pop().unwrap().run();
+}
+
+#[test]
+fn regression_spawned_tasks_that_wait_for_one_another_run_at_once_if_there_are_threads() {
+    let _watchdog = watchdog(2 * MINUTE);
+    for machine in MACHINES {
+        for kind in SchedulerKind::ALL {
+            let all = Barrier::new(4);
+            testing::builder(kind, machine, 4).build().unwrap().scope(|s| {
+                (0..4).for_each(|_| {
+                    s.spawn(|_| {
+                        all.wait();
+                    });
+                });
+            });
+        }
+    }
 }

@@ -80,8 +80,10 @@ impl Worker {
     /// The task of a job that bypasses the policy: a part of the task that waits here, else a task
     /// of its own. It has no notes of the policy's, which has never seen it.
     pub(super) fn bypassing_task(&self) -> TaskInfo {
-        let part = |entry: &Entry| TaskInfo { mark: 0, ..entry.task.child(0, None, None) };
-        self.entry().map_or(TaskInfo::root(None, None), part)
+        let Some(entry) = self.entry() else { return TaskInfo::root(None, None) };
+        let mut part = entry.task.child(0, None, None);
+        part.mark = 0;
+        part
     }
 
     /// Whether another thread may run what the running task forks. What is anchored where only this

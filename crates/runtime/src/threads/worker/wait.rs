@@ -122,10 +122,11 @@ impl Worker {
         self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
     }
 
-    #[inline]
+    // Always, and without a look at the result where nothing is measured: else that is copied.
+    #[inline(always)]
     fn timed(&self, get: impl FnOnce() -> Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
         let times = &self.counters().times;
-        let start = times.now();
+        let Some(start) = times.now() else { return get() };
         let ready = get();
         times.asked(start, ready.is_some());
         ready
@@ -197,6 +198,11 @@ impl sleep::Search for Search<'_> {
             self.worker.counters().sleeps.bump();
         }
         found
+    }
+
+    fn look_stalled(&self) -> Option<Ready<JobRef>> {
+        let worker = self.worker;
+        worker.timed(|| worker.engine().get_stalled(worker.id, &mut worker.env()))
     }
 
     fn is_held(&self) -> bool {

@@ -12,7 +12,8 @@
 //! ancestor; one leader per cluster steals globally.
 //!
 //! In both, the head core of a socket takes from the upper tier, when nothing of a subtree is left
-//! on its socket: one subtree at a time.
+//! on its socket: one subtree at a time. Deviation: if the subtrees that run make no progress (they
+//! may wait for tasks of others), any idle worker begins another ([`Ask::stalled`]).
 
 use std::{
     fmt::Debug,
@@ -137,7 +138,7 @@ impl<T: Handle> Scheduler<T> for ByDepth<T> {
             self.pools.sockets.see(w);
         }
         let found = self.pools.get_intra(w, env);
-        if found.is_some() || !anywhere || !self.pools.may_begin(w) {
+        if found.is_some() || !anywhere || !(self.pools.may_begin(w) || ask.stalled) {
             return found;
         }
         let socket = self.pools.sockets.of(w);

@@ -87,6 +87,17 @@ impl<T: Handle> Cats<T> {
         self.plain.get(w, ask, env)
     }
 
+    /// What may begin anywhere, whatever the tiers say: the subtrees that run may wait for it.
+    pub(super) fn find_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<T>> {
+        let socket = self.pools.sockets.of(w);
+        if let Some(ready) = self.pools.get_inter(socket, env) {
+            return Some(self.begin(socket, ready, 0, env));
+        }
+        let leaf = self.leaves.iter().find_map(|leaves| leaves.take_accepted(&|_| true, env))?;
+        self.leaves[socket].begin(leaf.bytes, env);
+        Some(self.begin(socket, leaf.ready, leaf.bytes, env))
+    }
+
     /// Marks that `ready`, from the upper tier, begins on `socket`: a leaf inter-socket task is
     /// bound to it from now on.
     fn begin(&self, socket: usize, mut ready: Ready<T>, bytes: u64, env: &mut dyn Env) -> Ready<T> {

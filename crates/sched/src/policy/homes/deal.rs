@@ -69,7 +69,7 @@ impl<T: Handle> Homes<T> {
 
     /// The part of its parent's home that `task` is dealt.
     fn part(&self, parent: Home, task: &TaskInfo) -> Home {
-        if let Some(twin) = task.twin {
+        if let Some(twin) = task.twin() {
             let (own, other) = match (task.size, twin) {
                 (own, other) if own == other => (1, 1),
                 (TaskInfo::UNKNOWN, _) | (_, TaskInfo::UNKNOWN) => (1, 1),

@@ -182,6 +182,17 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
 }
 
 #[test]
+fn regression_of_many_tasks_of_unknown_size_another_worker_finds_one_without_a_search() {
+    // Each look went through all that the other worker had put there: hours for these.
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let mut sb = Play::of(kind);
+        let many = 1_000_000;
+        (0..many).for_each(|job| sb.add(0, job, None));
+        assert!((0..many).all(|job| sb.job(3) == Some(job)));
+    }
+}
+
+#[test]
 fn a_waiting_worker_finds_what_is_accepted_the_oldest_first_where_there_is_room() {
     let (machine, mut sb) = (two_sockets(), sb());
     sb.add(0, 1, Some(Bytes::mib(4)));
