@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{ffi::OsString, num::NonZero, thread};
+use std::{ffi::OsString, num::NonZero, path::PathBuf, thread};
 
 use clap::{Parser, ValueEnum, error::ErrorKind};
 
@@ -39,6 +39,10 @@ pub(crate) enum Command {
     Idle {
         plan: Plan,
         format: Format,
+    },
+    /// Write a folder that measures another machine.
+    Bundle {
+        folder: PathBuf,
     },
 }
 
@@ -116,6 +120,15 @@ struct IdleArguments {
     calls: Option<u32>,
 }
 
+/// Writes a folder of static programs that measures a machine without Rust and without a network.
+#[derive(Debug, Parser)]
+#[command(name = "peers bundle")]
+struct BundleArguments {
+    /// A folder that is new or empty
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
 fn after_idle_help() -> String {
     let line = |w: &Workload| format!("  {:<10} {}\n", w.name(), w.about());
     let workloads: String = Workload::value_variants().iter().map(line).collect();
@@ -129,7 +142,12 @@ fn names(runtimes: &[RuntimeKind]) -> String {
 fn after_help() -> String {
     let line = |p: &Program| format!("  {:<10} {} [n = {}]\n", p.name(), p.about(), p.default_n());
     let programs: String = Program::value_variants().iter().map(line).collect();
-    format!("Programs:\n{programs}\nRuntimes: {}", RuntimeKind::names())
+    let others = "  idle       what idle pools cost: see `peers idle --help`\n  \
+        bundle     a folder that measures another machine: see `peers bundle --help`\n";
+    format!(
+        "Programs:\n{programs}\nOther measurements:\n{others}\nRuntimes: {}",
+        RuntimeKind::names()
+    )
 }
 
 /// Reads the command line, the program's name included.
@@ -138,8 +156,14 @@ fn after_help() -> String {
 /// [`Error::Arguments`].
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Error> {
     let arguments: Vec<_> = arguments.into_iter().collect();
-    if arguments.get(1).is_some_and(|word| word == "idle") {
-        return parsed(&arguments[1..], idle);
+    match arguments.get(1).and_then(|word| word.to_str()) {
+        Some("idle") => return parsed(&arguments[1..], idle),
+        Some("bundle") => {
+            return parsed(&arguments[1..], |BundleArguments { folder }| Command::Bundle {
+                folder,
+            });
+        }
+        _ => {}
     }
     parsed(&arguments, |arguments: Arguments| {
         let Arguments { program, n, threads, repeats, runtimes, format, once } = arguments;
@@ -192,6 +216,8 @@ fn one_line(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use befit::SchedulerKind;
+
     use super::*;
 
     fn parsed(line: &str) -> Result<Command, String> {
@@ -229,6 +255,22 @@ mod tests {
         for line in numbers.into_iter().chain(["fib --once rayon --runtimes rayon", ""]) {
             assert!(parsed(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn idle_pools_have_their_own_line() {
+        let Ok(Command::Idle { plan, .. }) = parsed("idle --threads 2,64 --workloads join,burst")
+        else {
+            panic!()
+        };
+        assert_eq!((plan.threads, plan.repeats), (vec![2, 64], 3));
+        assert_eq!(plan.workloads, [Workload::Join, Workload::Burst]);
+        assert!(plan.runtimes.len() > SchedulerKind::ALL.len());
+        for line in ["idle --threads 0", "idle --workloads nap", "idle --calls 3", "bundle"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+        let Ok(Command::Bundle { folder }) = parsed("bundle out") else { panic!() };
+        assert_eq!(folder, PathBuf::from("out"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! over the trait [`runtime::Runtime`]; those in C++ are a project of their own ([`cpp`]).
 
 mod args;
+mod bundle;
 mod contest;
 mod cpp;
 mod idle;
@@ -76,6 +77,7 @@ fn run(command: Command) -> Result<String, Error> {
         Command::IdleOnce { workload, runtime, threads, calls } => {
             idle::once(workload, runtime, threads, calls)
         }
+        Command::Bundle { folder } => bundle::write(&folder),
         Command::Idle { plan, format } => Ok(idle::render(&idle::hold(&plan)?, format)),
     }
 }

@@ -10,7 +10,10 @@
 //! are idle. The stolen tasks go to the shared stack, so it makes no difference which worker it
 //! was.
 
-use std::fmt::Debug;
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
@@ -26,6 +29,8 @@ use crate::{Ask, Capabilities, Env, Handle, LockId, Ready, Scheduler, Strand};
 pub(crate) struct Mts<T> {
     sockets: Sockets,
     stacks: Vec<CachePadded<Queue<T>>>,
+    /// Per socket: a batch has left tasks on its stack, of which nobody was notified.
+    refilled: Vec<AtomicBool>,
 }
 
 impl<T: Handle> Mts<T> {
@@ -33,7 +38,8 @@ impl<T: Handle> Mts<T> {
         let sockets = Sockets::new(machine);
         let stacks =
             (0..sockets.count() as u32).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect();
-        Self { sockets, stacks }
+        let refilled = (0..sockets.count()).map(|_| AtomicBool::new(false)).collect();
+        Self { sockets, stacks, refilled }
     }
 }
 
@@ -67,6 +73,7 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
             for _ in 1..self.sockets.workers(own).len() {
                 let Some(more) = self.stacks[victim].pop_old(None, env) else { break };
                 self.stacks[own].push_new(more, env);
+                self.refilled[own].store(true, SeqCst);
             }
             return Some(first);
         }
@@ -77,10 +84,12 @@ impl<T: Handle> Scheduler<T> for Mts<T> {
         !self.stacks[self.sockets.of(w)].seems_empty()
     }
 
-    /// Returns the socket while its stack holds a task: none of its workers was notified of what a
-    /// batch left there.
+    /// Returns the socket after a batch has left tasks there: none of its workers was notified of
+    /// them.
     fn done(&self, w: WorkerId, _: &Strand, _: &mut dyn Env) -> Option<ClusterId> {
         let socket = self.sockets.of(w);
-        (!self.stacks[socket].seems_empty()).then(|| self.sockets.cluster(socket))
+        let refilled = &self.refilled[socket];
+        let news = refilled.load(SeqCst) && refilled.swap(false, SeqCst);
+        news.then(|| self.sockets.cluster(socket))
     }
 }

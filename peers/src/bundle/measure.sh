@@ -1,0 +1,70 @@
+#!/bin/sh
+# Measures this machine for ten minutes at most, while nothing else runs, and leaves one file of
+# JSON: ./measure.sh [FILE]. A part that fails is null, and the reason is on stderr.
+set -u
+cd "$(dirname "$0")" || exit 1
+output=${1:-measured.json}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export BEFIT_CALIBRATION="$work/host.machine"
+began=$(date +%s)
+threads=$(nproc)
+
+# part NAME SECONDS COMMAND...: runs it for so long, and keeps its JSON, or null.
+part() {
+    name=$1 limit=$2
+    shift 2
+    left=$((began + 590 - $(date +%s)))
+    [ "$left" -lt "$limit" ] && limit=$left
+    if [ "$limit" -lt 1 ] || ! timeout "$limit" "$@" >"$work/$name.json"; then
+        echo "measure.sh: $name failed, or there was no time left: $*" >&2
+        echo null >"$work/$name.json"
+    fi
+}
+
+powers=""
+power=1
+while [ "$power" -lt "$threads" ]; do
+    powers="$powers $power"
+    power=$((2 * power))
+done
+powers="$powers $threads"
+
+echo "measure.sh: $threads threads; calibrating" >&2
+part calibration 120 ./befit calibrate --format json --output "$BEFIT_CALIBRATION"
+echo "measure.sh: idle pools" >&2
+part idle 120 ./peers idle --threads "2,$threads,$((4 * threads))" --repeats 1 --format json \
+    --runtimes befit-ws,befit-sb,befit-auto,rayon,chili
+echo "measure.sh: a prediction, and the same program on threads" >&2
+part predicted 60 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --format json
+part measured 60 ./befit run --sched ws,pws,sb,sb-d,auto --format json -- \
+    ./befit-kernels rrm --n 1000000
+# The largest number of threads first: the least likely to be measured elsewhere.
+for t in $(for power in $powers; do echo "$power"; done | sort -rn); do
+    for program in fib skynet spawn nqueens matmul quicksort; do
+        echo "measure.sh: $program on $t threads" >&2
+        part "peers-$t-$program" 60 ./peers "$program" --threads "$t" --repeats 3 --format json \
+            --runtimes befit-ws,befit-auto,rayon
+    done
+done
+
+model=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -d '"\\')
+{
+    printf '{"schema": "befit.machine-measured/1", "model": "%s", "threads": %s,\n' \
+        "$model" "$threads"
+    printf '"kernel": "%s",\n' "$(uname -sr | tr -d '"\\')"
+    for name in calibration idle predicted measured; do
+        printf '"%s": ' "$name"
+        cat "$work/$name.json"
+        printf ',\n'
+    done
+    printf '"peers": [\n'
+    separator=""
+    for file in "$work"/peers-*.json; do
+        printf '%s' "$separator"
+        cat "$file"
+        separator=","
+    done
+    printf ']}\n'
+} >"$work/all" && mv "$work/all" "$output" &&
+    echo "measure.sh: $output after $(($(date +%s) - began)) s" >&2
