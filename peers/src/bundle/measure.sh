@@ -36,7 +36,8 @@ echo "measure.sh: idle pools" >&2
 part idle 120 ./peers idle --threads "2,$threads,$((4 * threads))" --repeats 1 --format json \
     --runtimes befit-ws,befit-sb,befit-auto,rayon,chili
 echo "measure.sh: a prediction, and the same program on threads" >&2
-part predicted 60 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --format json
+part predicted 120 ./befit sim rrm.befit --machine host --sched ws,pws,sb,sb-d,auto --no-tries \
+    --seeds 3 --format json
 part measured 60 ./befit run --sched ws,pws,sb,sb-d,auto --format json -- \
     ./befit-kernels rrm --n 1000000
 # The largest number of threads first: the least likely to be measured elsewhere.
