@@ -47,7 +47,7 @@ pub(crate) struct MatrixArgs {
     machines: Vec<Machine>,
     /// The schedulers that are compared with ws, separated by commas
     #[arg(long = "sched", value_name = "LIST", value_delimiter = ',')]
-    #[arg(default_value = "pws,sb,sb-d,cats-s,mts")]
+    #[arg(default_value = "pws,sb,cats-s,auto")]
     schedulers: Vec<SchedulerKind>,
     #[command(flatten)]
     options: OptionArgs,
