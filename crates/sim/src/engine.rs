@@ -18,6 +18,7 @@ use crate::{
     entry::{Entry, Habits, Stopwatch},
     env::{Prices, SimEnv},
     execution::{Execution, Hardware},
+    herd::Herd,
     idle::{Idle, Runs},
     occupancy::Claims,
     sampled::scale,
@@ -46,6 +47,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) runs: Runs,
     /// The cluster that what it runs is bound to.
     anchor: ClusterId,
+    /// Was woken, and has not looked for work yet.
+    woken: bool,
     random: fastrand::Rng,
     /// Idle time is not booked: it is what is left.
     pub(crate) spent: Breakdown<Ticks>,
@@ -98,6 +101,8 @@ pub(crate) struct Engine<'a> {
     /// Workers that run nothing.
     pub(crate) idle: usize,
     pub(crate) reasons: Idle,
+    /// Who looks for work on a large machine.
+    herd: Option<Herd>,
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
@@ -130,6 +135,7 @@ impl<'a> Engine<'a> {
             parked: true,
             runs: Runs::Between,
             anchor: ClusterId::ROOT,
+            woken: false,
             random: seeds.fork(),
             spent: Breakdown::default(),
             locks: Ticks::default(),
@@ -160,6 +166,7 @@ impl<'a> Engine<'a> {
             workers: workers.collect(),
             hardware: Hardware::new(program, sample, machine, seeds.u64(..))?,
             prices: Prices::new(machine, settings.costs),
+            herd: Herd::new(machine.workers().len(), seeds.fork()),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
             started_on: vec![0; program.tasks() as usize],
@@ -290,18 +297,31 @@ impl<'a> Engine<'a> {
     /// Idle worker `w` asks the policy for work.
     fn look(&mut self, w: WorkerId) {
         let Worker { clock: start, locks, .. } = self.workers[w.index()];
-        let found = self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env));
+        let was_woken = std::mem::take(&mut self.workers[w.index()].woken);
+        if let Some(herd) = self.herd.as_mut().filter(|_| was_woken) {
+            herd.looks();
+        }
+        let found = if self.ready == 0 && self.herd.is_some() {
+            None
+        } else {
+            self.in_policy(w, |scheduler, env| scheduler.get(w, Ask::ANYTHING, env))
+        };
         let worker = &mut self.workers[w.index()];
+        let now = worker.clock;
         let Some(Ready { job, task: notes, stage }) = found else {
             (worker.parked, worker.locks) = (true, locks);
+            if let Some(herd) = &mut self.herd {
+                herd.park(w);
+            }
+            self.wake_herd(now);
             return;
         };
-        worker.spent.get += worker.clock.since(start);
+        worker.spent.get += now.since(start);
         (worker.anchor, worker.runs) = (notes.anchor, Runs::Between);
-        let now = worker.clock;
         self.ready -= 1;
+        self.wake_herd(now);
         self.idle -= 1;
-        self.hardware.enter(w, worker.clock);
+        self.hardware.enter(w, now);
         assert!(
             self.machine.cluster(notes.anchor).has(w),
             "anchored property: {} gave task {job:?} of cluster {:?} to worker {w:?}",
@@ -383,7 +403,12 @@ impl<'a> Engine<'a> {
 
     /// Parked workers under `cluster` look again, each at some point of its polling period.
     fn wake(&mut self, cluster: ClusterId, now: Ticks) {
-        for w in self.machine.cluster(cluster).workers.clone() {
+        let workers = self.machine.cluster(cluster).workers.clone();
+        if let Some(herd) = &mut self.herd {
+            herd.call(workers);
+            return self.wake_herd(now);
+        }
+        for w in workers {
             let worker = &mut self.workers[w as usize];
             if worker.parked {
                 worker.parked = false;
@@ -391,6 +416,22 @@ impl<'a> Engine<'a> {
                 worker.clock = worker.clock.max(now + later);
                 self.queue.push(Reverse((worker.clock, w)));
             }
+        }
+    }
+
+    /// On a large machine, wakes as many of the workers that are to look as may look at a time; none
+    /// where nothing is ready.
+    fn wake_herd(&mut self, now: Ticks) {
+        let Some(herd) = &mut self.herd else { return };
+        if self.ready == 0 {
+            return herd.dismiss();
+        }
+        let period = Ticks::cycles(self.prices.costs.poll).0 as f64;
+        for (w, point) in herd.wake() {
+            let worker = &mut self.workers[w.index()];
+            (worker.parked, worker.woken) = (false, true);
+            worker.clock = worker.clock.max(now + Ticks((point * period) as u64));
+            self.queue.push(Reverse((worker.clock, w.0)));
         }
     }
 

@@ -21,6 +21,7 @@ mod env;
 mod execution;
 pub mod footprint;
 mod forks;
+mod herd;
 mod idle;
 mod memory;
 mod occupancy;

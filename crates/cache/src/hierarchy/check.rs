@@ -88,7 +88,7 @@ impl Hierarchy {
             Model::Inclusive(inclusive) => {
                 inclusive.held(self.layout.chains[chain].caches[0] as usize, line)
             }
-            Model::General(general) => general.directory.bit(line, chain as u32),
+            Model::General(general) => general.directory.held(line, chain as u32),
         }
     }
 

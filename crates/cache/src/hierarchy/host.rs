@@ -133,6 +133,7 @@ impl OnLanes for PlannedAccess<'_> {
                 outcome
             }
             Model::General(general) => match layout.words {
+                0 => On::<L, 0> { layout, lanes }.access(general, plan.access()),
                 1 => On::<L, 1> { layout, lanes }.access(general, plan.access()),
                 2..=4 => On::<L, 4> { layout, lanes }.access(general, plan.access()),
                 _ => On::<L, MAX_WORDS> { layout, lanes }.access(general, plan.access()),
@@ -150,6 +151,7 @@ impl<F: FnMut(&LineAccess, Access)> OnLanes for GeneralRun<'_, F> {
     #[inline(always)]
     fn run<L: Lanes + Short>(self, lanes: L) {
         match self.0.words {
+            0 => self.words::<L, 0>(lanes),
             1 => self.words::<L, 1>(lanes),
             2..=4 => self.words::<L, 4>(lanes),
             _ => self.words::<L, MAX_WORDS>(lanes),

@@ -14,6 +14,7 @@ use crate::{
 /// Caches that one access may pass.
 pub(super) const MAX_DEPTH: usize = 8;
 /// Words of the directory that name chains: 64 chains each, less one bit for [`Layout::modified`].
+/// Where these are too few, the directory lists chains instead.
 pub(super) const MAX_WORDS: usize = 8;
 /// Caches with no more entries than this (4 KiB of the host's memory) are not prefetched.
 const NEAR: u32 = 1024;
@@ -37,6 +38,8 @@ pub(super) struct CacheInfo {
     pub(super) tracked: bool,
     /// Bit of the directory's row that says that it lost the line to a write.
     pub(super) lost: u32,
+    /// The workers under it: from the first to before the last.
+    pub(super) workers: (u32, u32),
     pub(super) geometry: Geometry,
 }
 
@@ -45,6 +48,8 @@ pub(super) struct CacheInfo {
 pub(super) struct Chain {
     /// Its caches, the innermost first.
     pub(super) caches: Vec<u32>,
+    /// The workers under it.
+    pub(super) workers: (u32, u32),
     /// It has chains below.
     pub(super) shared: bool,
     /// It is a single tracked cache with chains below: whether a line is dirty is in the directory
@@ -78,6 +83,8 @@ pub(super) struct PathStep {
     pub(super) chain: u32,
     /// As [`CacheInfo::lost`].
     pub(super) lost: u32,
+    /// As [`CacheInfo::workers`].
+    pub(super) workers: (u32, u32),
     pub(super) role: Role,
     /// Of an [`Role::Inner`], the next cache of the chain; of an [`Role::Outer`], the one below.
     pub(super) neighbour: Geometry,
@@ -106,7 +113,7 @@ pub(super) struct Layout {
     pub(super) chains: Vec<Chain>,
     pub(super) paths: Vec<Path>,
     pub(super) steps: Vec<PathStep>,
-    /// Words of a row that name chains.
+    /// Words of a row that name chains; 0 where the directory lists them.
     pub(super) words: usize,
     /// Words of a row.
     pub(super) row: usize,
@@ -123,6 +130,8 @@ pub(super) struct Layout {
     pub(super) filled: Vec<u64>,
     /// Per chain, which child of the root it is under.
     pub(super) roots: Vec<u32>,
+    /// Per cache, those directly below.
+    pub(super) children: Vec<Vec<u32>>,
     /// The children of the root.
     pub(super) outermost: Outermost,
 }
@@ -183,13 +192,13 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// The innermost cache on the path that has one of the chains `others` below it.
+    /// The innermost cache on the path that has one of the chains `others`, none of which is on the
+    /// path, below it.
     #[inline(always)]
-    pub(super) fn common<const H: usize>(&self, others: &[u64; H]) -> Option<u32> {
-        let meets = |below: &[u64]| below.iter().zip(others).any(|(b, o)| b & o != 0);
-        let mut above =
-            self.steps.iter().zip(self.below.chunks_exact(H)).filter(|(_, below)| meets(below));
-        above.next().map(|(step, _)| step.cache)
+    pub(super) fn common(&self, layout: &Layout, others: &[u32]) -> Option<u32> {
+        let first = |chain: &u32| layout.chains[*chain as usize].workers.0;
+        let meets = |step: &&PathStep| others.iter().any(|chain| has(step.workers, first(chain)));
+        self.steps.iter().find(meets).map(|step| step.cache)
     }
 }
 
@@ -210,7 +219,13 @@ impl Path {
 impl Layout {
     /// Flattens `machine`'s tree, whose caches (those of the clusters from 1 on) have these
     /// `geometries`.
-    pub(super) fn new(machine: &Machine, geometries: &[Geometry]) -> Result<Self, CacheError> {
+    /// Rows of the directory have at most so many words that name chains; where more are needed,
+    /// it has lists.
+    pub(super) fn new(
+        machine: &Machine,
+        geometries: &[Geometry],
+        most_words: usize,
+    ) -> Result<Self, CacheError> {
         let (clusters, workers) = (machine.clusters(), machine.workers());
         let (mut caches, chains) = chains(clusters, workers, geometries);
         let bits = chains.len() + 1;
@@ -218,20 +233,15 @@ impl Layout {
         let words = match bits.div_ceil(64) {
             1 => 1,
             2..=4 => 4,
-            more => more.max(MAX_WORDS),
+            5..=MAX_WORDS => MAX_WORDS,
+            _ => 0,
         };
-        if words > MAX_WORDS {
-            let (units, most) = (chains.len(), MAX_WORDS * 64 - 1);
-            return Err(CacheError(format!(
-                "the machine has {units} private caches and shared caches, more than the {most} \
-                 that can be modelled"
-            )));
-        }
+        let words = if words > most_words { 0 } else { words };
         for (i, info) in caches.iter_mut().enumerate() {
-            info.lost = (bits + i) as u32;
+            info.lost = if words == 0 { i } else { bits + i } as u32;
         }
         let mut layout = Self {
-            row: (bits + caches.len()).div_ceil(64).max(words),
+            row: if words == 0 { 0 } else { (bits + caches.len()).div_ceil(64).max(words) },
             modified: chains.len() as u32,
             below: vec![0; chains.len() * words],
             caches,
@@ -243,9 +253,16 @@ impl Layout {
             filled: Vec::new(),
             below_step: Vec::new(),
             roots: Vec::new(),
+            children: vec![Vec::new(); geometries.len()],
             outermost: Outermost::new(machine),
         };
         layout.roots = layout.chains.iter().map(|chain| layout.root(chain)).collect();
+        for (i, info) in layout.caches.iter().enumerate() {
+            if let Some(children) = layout.children.get_mut(info.parent as usize) {
+                children.push(i as u32);
+            }
+        }
+        layout.find_shared();
         layout.mark_below();
         for (i, worker) in workers.iter().enumerate() {
             layout.add_path(i, worker)?;
@@ -273,17 +290,31 @@ impl Layout {
         clusters.take_while(|cluster| cluster.0 != top + 1).count() as u32
     }
 
+    /// Finds the chains that have others below.
+    fn find_shared(&mut self) {
+        for i in 0..self.chains.len() {
+            let outermost = self.chains[i].caches[self.chains[i].caches.len() - 1];
+            let parent = self.caches[outermost as usize].parent;
+            if parent != NONE {
+                let above = self.caches[parent as usize].chain;
+                self.chains[above as usize].shared = true;
+            }
+        }
+        for chain in &mut self.chains {
+            chain.tracked = chain.shared
+                && matches!(chain.caches[..], [one] if self.caches[one as usize].tracked);
+        }
+    }
+
     fn mark_below(&mut self) {
+        if self.words == 0 {
+            return;
+        }
         for (i, chain) in self.chains.iter().enumerate() {
             for above in above(&self.caches, chain.caches[chain.caches.len() - 1]) {
                 let chain = self.caches[above as usize].chain as usize;
                 set(&mut self.below[chain * self.words..], i);
             }
-        }
-        for (i, chain) in self.chains.iter_mut().enumerate() {
-            chain.shared = self.below[i * self.words..][..self.words].iter().any(|w| *w != 0);
-            chain.tracked = chain.shared
-                && matches!(chain.caches[..], [one] if self.caches[one as usize].tracked);
         }
     }
 
@@ -313,7 +344,8 @@ impl Layout {
     fn add_path(&mut self, number: usize, worker: &Worker) -> Result<(), CacheError> {
         let start = self.steps.len();
         let mut others = vec![0; self.words];
-        (0..self.chains.len()).for_each(|i| set(&mut others, i));
+        let named = if self.words == 0 { 0 } else { self.chains.len() };
+        (0..named).for_each(|i| set(&mut others, i));
         let mut filled = vec![0; self.words];
         let mut cache = worker.leaf.0.wrapping_sub(1);
         while cache != NONE {
@@ -324,19 +356,22 @@ impl Layout {
                 info.inner_of_chain && self.caches[info.parent as usize].exclusive;
             let fill = if outer_is_victims_only { ORPHAN } else { 0 };
             let (role, neighbour) = self.role(&info);
-            let CacheInfo { geometry, chain, lost, .. } = info;
+            let CacheInfo { geometry, chain, lost, workers, .. } = info;
             self.steps.push(PathStep {
                 geometry,
                 neighbour,
                 cache,
                 chain,
                 lost,
+                workers,
                 role,
                 victims_only,
                 fill,
             });
-            clear(&mut others, info.chain as usize);
-            if !victims_only {
+            if self.words > 0 {
+                clear(&mut others, info.chain as usize);
+            }
+            if self.words > 0 && !victims_only {
                 set(&mut filled, info.chain as usize);
             }
             self.filled.extend_from_slice(&filled);
@@ -369,6 +404,12 @@ impl Layout {
         self.others.extend(others);
         Ok(())
     }
+}
+
+/// Whether the worker is one of `workers`.
+#[inline(always)]
+pub(super) fn has((first, end): (u32, u32), worker: u32) -> bool {
+    first <= worker && worker < end
 }
 
 /// The caches above `cache`, the nearest first.
@@ -424,6 +465,7 @@ fn chains(
     for (i, cluster) in clusters.iter().enumerate().skip(1) {
         // Parents come before their children.
         let parent = cluster.parent.map_or(NONE, |p| p.0.wrapping_sub(1));
+        let under = (cluster.workers.start, cluster.workers.end);
         let above = (parent != NONE).then(|| &clusters[parent as usize + 1]);
         let same_workers =
             above.is_some_and(|a| a.workers == cluster.workers && a.children.len() == 1);
@@ -437,6 +479,7 @@ fn chains(
         } else {
             chains.push(Chain {
                 caches: vec![this],
+                workers: under,
                 shared: false,
                 tracked: false,
                 outermost: geometries[this as usize],
@@ -454,6 +497,7 @@ fn chains(
             exclusive: inclusion == Inclusion::Exclusive,
             tracked: inclusive && parent == NONE,
             lost: 0,
+            workers: under,
             geometry: geometries[this as usize],
         });
     }

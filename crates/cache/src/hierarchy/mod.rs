@@ -26,7 +26,7 @@ use crate::{
 use general::General;
 pub use inclusive::PrefetchPlan;
 use inclusive::{Inclusive, Shape};
-use layout::Layout;
+use layout::{Layout, MAX_WORDS};
 
 /// The caches of a machine, kept coherent.
 ///
@@ -90,14 +90,25 @@ impl Hierarchy {
     /// Empty caches for `machine` and line numbers `0..lines`; `seed` feeds random replacement.
     ///
     /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache
-    /// and one per chain of private caches (16 bytes on `xeon-7560`). O(that) in time.
+    /// and one per chain of private caches (16 bytes on `xeon-7560`); on machines of more than 511
+    /// chains 56 bytes, and 4 per chain that has the line and per cache that lost it. O(that) in
+    /// time.
     ///
     /// # Errors
     /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a
     /// size that line or ways do not divide, tree-PLRU with ways that are no power of two or above
-    /// 64, more than eight caches between a worker and memory, more than 511 chains of caches; or
-    /// where `lines` is above 2³⁰ − 1.
+    /// 64, more than eight caches between a worker and memory; or where `lines` is above 2³⁰ − 1.
     pub fn new(machine: &Machine, lines: u32, seed: u64) -> Result<Self, CacheError> {
+        Self::with_words(machine, lines, seed, MAX_WORDS)
+    }
+
+    /// [`Self::new`] with lists in place of a directory's rows of more than `most` words.
+    fn with_words(
+        machine: &Machine,
+        lines: u32,
+        seed: u64,
+        most: usize,
+    ) -> Result<Self, CacheError> {
         if lines > LINE {
             let more = format!("{lines} lines of memory are more than the {LINE}");
             return Err(CacheError(more + " that can be modelled"));
@@ -105,12 +116,12 @@ impl Hierarchy {
         let caches = layout::caches(machine.clusters())?;
         let name = |i: usize| layout::name(i + 1, &caches[i]);
         let mut geometries = Store::geometries(&caches, name)?;
-        let mut layout = Layout::new(machine, &geometries)?;
-        let model = match Shape::find(&layout, lines) {
+        let mut layout = Layout::new(machine, &geometries, most)?;
+        let model = match Shape::find(&layout, lines).filter(|_| layout.words > 0) {
             Some(shape) => Model::Inclusive(Box::new(Inclusive::new(shape, &layout))),
             None => {
                 let store = Store::new(&caches, &mut geometries, |i| seed_of(seed, i as u64 + 1));
-                layout = Layout::new(machine, &geometries)?;
+                layout = Layout::new(machine, &geometries, most)?;
                 Model::General(General::new(&layout, store, lines))
             }
         };

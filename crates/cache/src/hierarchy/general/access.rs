@@ -11,7 +11,7 @@ use crate::{
     Access, Found,
     hierarchy::{
         LineAccess, cluster_of,
-        layout::{Layout, MAX_DEPTH, Steps},
+        layout::{Layout, MAX_DEPTH, Steps, has},
     },
     lanes::{LINE, Lanes},
     sets::{DIRTY, EMPTY, ORPHAN},
@@ -77,7 +77,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         access: LineAccess,
         mut way: Way,
     ) -> Access {
-        let LineAccess { line, write, .. } = access;
+        let LineAccess { write, .. } = access;
         // Within a private chain, a dirty line has no other sharers, and a read needs no leave.
         let mut outcome = if way.found < private && (!write || way.entry & DIRTY != 0) {
             own(steps.steps[way.found].cache)
@@ -85,7 +85,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             self.consult(model, steps, access, &mut way)
         };
         if way.found > 0 && steps.steps.get(way.found).is_some_and(|s| s.victims_only) {
-            self.leave_victim_cache(model, steps, line, way.found);
+            self.leave_victim_cache(model, steps, access, way.found);
         }
         // From the step that has the line on there are no victims.
         join_victims(self.layout, steps, &mut way.victims);
@@ -128,47 +128,28 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         way: &mut Way,
     ) -> Access {
         let depth = steps.steps.len();
-        let row = model.directory.row_mut(line);
-        let mut others = [0u64; H];
-        let mut any = 0;
-        for ((others, word), mask) in others.iter_mut().zip(&*row).zip(steps.others) {
-            *others = word & mask;
-            any |= *others;
-        }
-        for (i, step) in steps.steps.iter().enumerate() {
-            if i < way.found {
-                let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
-                model.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
-            }
-        }
-        if depth > 0 {
-            let last = way.found.min(depth - 1);
-            for (word, filled) in row.iter_mut().zip(&steps.filled[last * H..][..H]) {
-                *word |= filled;
-            }
-        }
-        let bit = self.layout.modified;
-        let word = &mut row[(bit / 64) as usize];
-        let modified = *word >> (bit % 64) & 1 != 0;
-        let known = way.found < depth || any != 0;
-        // If no cache had it, only this access modifies it. A worker without caches writes to
-        // memory.
-        assign(word, bit, if write { depth > 0 } else { modified && known });
+        let mut others = std::mem::take(&mut model.others);
+        others.clear();
+        let modified = if H == 0 {
+            self.enter_in_lists(model, steps, LineAccess { worker, line, write }, way, &mut others)
+        } else {
+            self.enter_in_row(model, steps, LineAccess { worker, line, write }, way, &mut others)
+        };
         let mut access = Access { found: Found::Memory, invalidated: false, written_back: 0 };
         if let Some(step) = steps.steps.get(way.found) {
             access.found = Found::Own(cluster_of(step.cache));
-        } else if any != 0 {
+        } else if !others.is_empty() {
             access.found = self.elsewhere(model, steps, &others, worker);
         } else {
             model.totals.memory_reads.0 += 1;
         }
-        if any != 0 && write {
+        if !others.is_empty() && write {
             let was_dirty = self.invalidate(model, line, &others, modified);
             access.invalidated = true;
             if let Found::Remote { modified, .. } = &mut access.found {
                 *modified = was_dirty;
             }
-        } else if any != 0 && modified {
+        } else if !others.is_empty() && modified {
             let on_no_path = way.found == depth;
             let (written, brought_in) = self.downgrade(model, steps, line, &others, on_no_path);
             access.written_back += written;
@@ -186,7 +167,78 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             model.totals.memory_writes.0 += 1;
             access.written_back += 1;
         }
+        model.others = others;
         access
+    }
+
+    /// Enters the path's caches up to the one that had the line in its row, and whether it is
+    /// modified now. Adds the chains beside the path that have it to `others`; returns whether it
+    /// was modified.
+    #[inline(always)]
+    fn enter_in_row(
+        self,
+        model: &mut General,
+        steps: Steps,
+        LineAccess { line, write, .. }: LineAccess,
+        way: &Way,
+        others: &mut Vec<u32>,
+    ) -> bool {
+        let depth = steps.steps.len();
+        let row = model.directory.row_mut(line);
+        let mut beside = [0u64; H];
+        let mut any = 0;
+        for ((beside, word), mask) in beside.iter_mut().zip(&*row).zip(steps.others) {
+            *beside = word & mask;
+            any |= *beside;
+        }
+        if any != 0 {
+            others.extend(bits(beside));
+        }
+        for (i, step) in steps.steps.iter().enumerate() {
+            if i < way.found {
+                let lost = take(&mut row[(step.lost / 64) as usize], step.lost);
+                model.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
+            }
+        }
+        if depth > 0 {
+            let last = way.found.min(depth - 1);
+            for (word, filled) in row.iter_mut().zip(&steps.filled[last * H..][..H]) {
+                *word |= filled;
+            }
+        }
+        let bit = self.layout.modified;
+        let word = &mut row[(bit / 64) as usize];
+        let modified = *word >> (bit % 64) & 1 != 0;
+        let known = way.found < depth || any != 0;
+        assign(word, bit, stays_modified(write, depth, modified && known));
+        modified
+    }
+
+    /// As [`Self::enter_in_row`], where the directory has lists.
+    #[inline(never)]
+    fn enter_in_lists(
+        self,
+        model: &mut General,
+        steps: Steps,
+        LineAccess { worker, line, write }: LineAccess,
+        way: &Way,
+        others: &mut Vec<u32>,
+    ) -> bool {
+        let depth = steps.steps.len();
+        let lists = model.directory.lists_mut(line);
+        let beside = |chain: &&u32| !has(self.layout.chains[**chain as usize].workers, worker.0);
+        others.extend(lists.held.iter().filter(beside));
+        for step in steps.steps.iter().take(way.found) {
+            let lost = lists.take_lost(step.lost);
+            model.counts[step.cache as usize].coherence_misses.0 += u64::from(lost);
+        }
+        for step in steps.steps.iter().take(way.found + 1).filter(|step| !step.victims_only) {
+            lists.hold(step.chain);
+        }
+        let known = way.found < depth || !others.is_empty();
+        let modified = lists.modified;
+        lists.modified = stays_modified(write, depth, modified && known);
+        modified
     }
 
     /// Where a line is that is on no cache of the path, but in some of the chains `others`. Whether
@@ -196,10 +248,10 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         self,
         model: &mut General,
         steps: Steps,
-        others: &[u64; H],
+        others: &[u32],
         worker: WorkerId,
     ) -> Found {
-        match steps.common(others) {
+        match steps.common(self.layout, others) {
             Some(cache) => {
                 model.totals.sibling_hits.0 += 1;
                 Found::Sibling(cluster_of(cache))
@@ -207,8 +259,9 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             None => {
                 model.totals.remote_hits.0 += 1;
                 let (layout, outermost) = (self.layout, &self.layout.outermost);
-                let nearest = bits(*others)
-                    .map(|chain| layout.roots[chain as usize])
+                let nearest = others
+                    .iter()
+                    .map(|chain| layout.roots[*chain as usize])
                     .min_by_key(|child| outermost.distance(worker.index(), *child));
                 // There is at least one.
                 let from = outermost.cluster(nearest.unwrap_or_default());
@@ -221,11 +274,15 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
     /// below share it (else a modified line would have copies beside it; AMD's victim caches keep
     /// shared lines as well).
     #[inline(never)]
-    fn leave_victim_cache(self, model: &mut General, steps: Steps, line: u32, found: usize) {
+    fn leave_victim_cache(
+        self,
+        model: &mut General,
+        steps: Steps,
+        LineAccess { worker, line, .. }: LineAccess,
+        found: usize,
+    ) {
         let (step, inner, leaf) = (&steps.steps[found], &steps.steps[found - 1], &steps.steps[0]);
-        let row = model.directory.row(line);
-        let below = &steps.below[found * H..][..H];
-        if (0..H).any(|h| row[h] & below[h] & steps.others[h] != 0) {
+        if self.others_below(model, steps, (worker, line), found) {
             model.store.touch(self.lanes, (step.cache, &step.geometry), line, 0, 0);
             return;
         }
@@ -235,8 +292,29 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         }
         let filled = inner.chain == step.chain && !inner.victims_only;
         if !filled && !self.chain_has(model, step.chain, line) {
-            model.directory.clear(line, step.chain);
+            model.directory.release(line, step.chain);
         }
+    }
+
+    /// Whether chains beside the path, below the cache of step `found`, have the line.
+    fn others_below(
+        self,
+        model: &General,
+        steps: Steps,
+        (worker, line): (WorkerId, u32),
+        found: usize,
+    ) -> bool {
+        if H == 0 {
+            let above = steps.steps[found].workers;
+            let mut held = model.directory.lists(line).held.iter();
+            return held.any(|chain| {
+                let under = self.layout.chains[*chain as usize].workers;
+                self.is_below(*chain, above) && !has(under, worker.0)
+            });
+        }
+        let row = model.directory.row(line);
+        let below = &steps.below[found * H..][..H];
+        (0..H).any(|h| row[h] & below[h] & steps.others[h] != 0)
     }
 
     /// Whether some cache of `chain` has `line`.
@@ -246,6 +324,13 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             model.store.peek(self.lanes, &info.geometry, line).is_some()
         })
     }
+}
+
+/// Whether some cache may be newer than memory after an access: after a write, unless its worker has
+/// no caches and writes to memory; after a read, if one was and still is.
+#[inline(always)]
+fn stays_modified(write: bool, depth: usize, was: bool) -> bool {
+    if write { depth > 0 } else { was }
 }
 
 /// One line may make room in several caches at once. Under an inclusive cache it leaves but once;

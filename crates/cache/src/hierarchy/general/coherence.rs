@@ -4,7 +4,7 @@ use super::{General, On};
 use crate::{
     hierarchy::{
         self,
-        layout::{NONE, Steps},
+        layout::{NONE, Steps, has},
     },
     lanes::Lanes,
     sets::DIRTY,
@@ -25,22 +25,22 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         self,
         model: &mut General,
         line: u32,
-        others: &[u64; H],
+        others: &[u32],
         modified: bool,
     ) -> bool {
         let mut was_dirty = false;
-        for chain in bits(*others) {
-            for cache in &self.layout.chains[chain as usize].caches {
+        for chain in others {
+            for cache in &self.layout.chains[*chain as usize].caches {
                 let info = &self.layout.caches[*cache as usize];
                 if let Some(entry) = model.store.remove(self.lanes, &info.geometry, line) {
                     was_dirty |= if info.tracked { modified } else { entry & DIRTY != 0 };
                     model.counts[*cache as usize].invalidations.0 += 1;
-                    model.directory.set(line, info.lost);
+                    model.directory.lose(line, info.lost);
                 }
             }
         }
-        for (word, gone) in model.directory.row_mut(line).iter_mut().zip(others) {
-            *word &= !gone;
+        for chain in others {
+            model.directory.release(line, *chain);
         }
         was_dirty
     }
@@ -56,12 +56,12 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         model: &mut General,
         steps: Steps,
         line: u32,
-        others: &[u64; H],
+        others: &[u32],
         on_no_path: bool,
     ) -> (u8, bool) {
-        let mut dirty = [0u64; H];
-        for chain in bits(*others) {
-            let chain_info = &self.layout.chains[chain as usize];
+        let mut dirty = Vec::new();
+        for chain in others {
+            let chain_info = &self.layout.chains[*chain as usize];
             // A tracked cache of another domain that has the line has it modified: no other can.
             let mut was_dirty = chain_info.tracked;
             if !chain_info.tracked {
@@ -71,16 +71,18 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
                     was_dirty |= entry.is_some_and(|e| info.tracked || e & DIRTY != 0);
                 }
             }
-            dirty[(chain / 64) as usize] |= u64::from(was_dirty) << (chain % 64);
+            if was_dirty {
+                dirty.push(*chain);
+            }
         }
-        if dirty == [0; H] {
+        if dirty.is_empty() {
             if on_no_path {
                 // No copy is newer than memory; the bit was left over from one that was evicted.
                 model.directory.set_modified(line, false);
             }
             return (0, false);
         }
-        let Some(common) = steps.common(&dirty) else {
+        let Some(common) = steps.common(self.layout, &dirty) else {
             model.directory.set_modified(line, false);
             model.totals.memory_writes.0 += 1;
             return (1, false);
@@ -105,18 +107,36 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
             dirty |= model.store.remove(self.lanes, &below.geometry, line).unwrap_or(0);
             inner = below.inner;
         }
-        let below = &self.layout.below[info.chain as usize * H..][..H];
-        let mut gone = [0u64; H];
-        for ((gone, word), below) in gone.iter_mut().zip(model.directory.row_mut(line)).zip(below) {
-            *gone = *word & below;
-            *word &= !below;
-        }
-        for chain in bits(gone) {
+        let mut remove = |chain: u32| {
             for cache in &self.layout.chains[chain as usize].caches {
                 let info = &self.layout.caches[*cache as usize];
                 dirty |= model.store.remove(self.lanes, &info.geometry, line).unwrap_or(0);
             }
+        };
+        if H == 0 {
+            model.directory.lists_mut(line).held.retain(|chain| {
+                let is_below = self.is_below(*chain, info.workers);
+                if is_below {
+                    remove(*chain);
+                }
+                !is_below
+            });
+        } else {
+            let below = &self.layout.below[info.chain as usize * H..][..H];
+            let mut gone = [0u64; H];
+            let row = model.directory.row_mut(line);
+            for ((gone, word), below) in gone.iter_mut().zip(row).zip(below) {
+                *gone = *word & below;
+                *word &= !below;
+            }
+            bits(gone).for_each(remove);
         }
         dirty & DIRTY != 0
+    }
+
+    /// Whether `chain` is below a cache with these workers.
+    pub(super) fn is_below(self, chain: u32, workers: (u32, u32)) -> bool {
+        let under = self.layout.chains[chain as usize].workers;
+        under != workers && has(workers, under.0) && under.1 <= workers.1
     }
 }

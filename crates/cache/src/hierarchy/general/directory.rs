@@ -1,10 +1,12 @@
-//! The directory: one row of bits per line, found by the line's number, that names its sharers.
+//! The directory: what is known of each line, found by the line's number, and above all its sharers.
 //!
 //! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line),
 //! then the bit *modified*, then one bit per cache (*lost*: the cache had the line until another
-//! worker's write took it away).
+//! worker's write took it away). On machines of more than 511 chains rows would be long and nearly
+//! empty; there a line has two lists instead, of the chains and of the caches whose bit would be
+//! set.
 //!
-//! Held bits are exact. *Modified* set means that some cache may be newer than memory; clear, that
+//! What is held is exact. *Modified* set means that some cache may be newer than memory; clear, that
 //! none is. Where the last-level cache is inclusive, the bit is exact too and stands for that
 //! cache's own dirty flag (the cache is `tracked`): a line that is modified below such a cache is
 //! always also in it, so a write-back into it need not search it.
@@ -19,11 +21,57 @@ pub(in crate::hierarchy) struct Directory {
     words: Vec<u64>,
     row: usize,
     modified: u32,
+    /// By line, in place of rows.
+    lists: Vec<Lists>,
+}
+
+/// A line's row as lists.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    /// Chains, in no order.
+    pub(super) held: Vec<u32>,
+    /// Caches, in no order.
+    lost: Vec<u32>,
+    pub(super) modified: bool,
+}
+
+impl Lists {
+    /// Enters a chain, if it is not there.
+    #[inline]
+    pub(super) fn hold(&mut self, chain: u32) {
+        if !self.held.contains(&chain) {
+            self.held.push(chain);
+        }
+    }
+
+    #[inline]
+    pub(super) fn release(&mut self, chain: u32) {
+        remove(&mut self.held, chain);
+    }
+
+    /// The cache has the line again; returns whether it had lost it.
+    #[inline]
+    pub(super) fn take_lost(&mut self, cache: u32) -> bool {
+        remove(&mut self.lost, cache)
+    }
+}
+
+/// Takes `value` out; returns whether it was there.
+#[inline]
+fn remove(list: &mut Vec<u32>, value: u32) -> bool {
+    let place = list.iter().position(|known| *known == value);
+    place.is_some_and(|place| list.swap_remove(place) == value)
 }
 
 impl Directory {
     pub(super) fn new(layout: &Layout, lines: u32) -> Self {
-        let mut new = Self { words: Vec::new(), row: layout.row, modified: layout.modified };
+        let lists = if layout.words == 0 { lines as usize } else { 0 };
+        let mut new = Self {
+            words: Vec::new(),
+            row: layout.row,
+            modified: layout.modified,
+            lists: vec![Lists::default(); lists],
+        };
         new.words = on_huge_pages(0, new.start(lines));
         new
     }
@@ -48,34 +96,75 @@ impl Directory {
     }
 
     #[inline(always)]
+    pub(super) fn lists(&self, line: u32) -> &Lists {
+        &self.lists[line as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn lists_mut(&mut self, line: u32) -> &mut Lists {
+        &mut self.lists[line as usize]
+    }
+
+    #[inline(always)]
+    fn has_lists(&self) -> bool {
+        self.row == 0
+    }
+
+    #[inline(always)]
     fn word_mut(&mut self, line: u32, bit: u32) -> &mut u64 {
         let start = self.start(line);
         &mut self.words[start + (bit / 64) as usize]
     }
 
+    /// Whether some cache of `chain` has `line`.
     #[inline(always)]
-    pub(in crate::hierarchy) fn bit(&self, line: u32, bit: u32) -> bool {
-        self.words[self.start(line) + (bit / 64) as usize] >> (bit % 64) & 1 != 0
+    pub(in crate::hierarchy) fn held(&self, line: u32, chain: u32) -> bool {
+        if self.has_lists() {
+            return self.lists(line).held.contains(&chain);
+        }
+        self.words[self.start(line) + (chain / 64) as usize] >> (chain % 64) & 1 != 0
     }
 
     #[inline(always)]
-    pub(super) fn set(&mut self, line: u32, bit: u32) {
-        *self.word_mut(line, bit) |= 1 << (bit % 64);
+    pub(super) fn hold(&mut self, line: u32, chain: u32) {
+        if self.has_lists() {
+            return self.lists_mut(line).hold(chain);
+        }
+        *self.word_mut(line, chain) |= 1 << (chain % 64);
     }
 
     #[inline(always)]
-    pub(super) fn clear(&mut self, line: u32, bit: u32) {
-        *self.word_mut(line, bit) &= !(1 << (bit % 64));
+    pub(super) fn release(&mut self, line: u32, chain: u32) {
+        if self.has_lists() {
+            return self.lists_mut(line).release(chain);
+        }
+        *self.word_mut(line, chain) &= !(1 << (chain % 64));
+    }
+
+    /// A cache loses the line; `lost` is its bit.
+    #[inline(always)]
+    pub(super) fn lose(&mut self, line: u32, lost: u32) {
+        if self.has_lists() {
+            let lists = self.lists_mut(line);
+            return if !lists.lost.contains(&lost) {
+                lists.lost.push(lost);
+            };
+        }
+        *self.word_mut(line, lost) |= 1 << (lost % 64);
     }
 
     /// Whether some cache may be newer than memory.
     #[inline(always)]
     pub(in crate::hierarchy) fn modified(&self, line: u32) -> bool {
-        self.bit(line, self.modified)
+        if self.has_lists() { self.lists(line).modified } else { self.held(line, self.modified) }
     }
 
     #[inline(always)]
     pub(super) fn set_modified(&mut self, line: u32, to: bool) {
+        if self.has_lists() {
+            self.lists_mut(line).modified = to;
+            return;
+        }
         let bit = self.modified;
         assign(self.word_mut(line, bit), bit, to);
     }
@@ -83,15 +172,21 @@ impl Directory {
     /// Clears *modified*; returns whether it was set.
     #[inline(always)]
     pub(super) fn take_modified(&mut self, line: u32) -> bool {
+        if self.has_lists() {
+            return std::mem::take(&mut self.lists_mut(line).modified);
+        }
         let bit = self.modified;
         take(self.word_mut(line, bit), bit)
     }
 
-    /// Like [`Self::bit`]; false for a line beyond the last.
+    /// Like [`Self::held`]; false for a line beyond the last.
     #[inline(always)]
-    pub(super) fn glance(&self, line: u32, bit: u32) -> bool {
-        let word = self.words.get(self.start(line) + (bit / 64) as usize);
-        word.is_some_and(|w| w >> (bit % 64) & 1 != 0)
+    pub(super) fn glance(&self, line: u32, chain: u32) -> bool {
+        if self.has_lists() {
+            return self.lists.get(line as usize).is_some_and(|lists| lists.held.contains(&chain));
+        }
+        let word = self.words.get(self.start(line) + (chain / 64) as usize);
+        word.is_some_and(|w| w >> (chain % 64) & 1 != 0)
     }
 
     /// Asks the host to bring the row of `line` near.

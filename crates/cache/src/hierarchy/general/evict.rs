@@ -1,6 +1,6 @@
 //! Eviction: where the lines go that make room.
 
-use super::{General, On, directory::take};
+use super::{General, On};
 use crate::{
     hierarchy::layout::{NONE, Role, Steps},
     lanes::{LINE, Lanes},
@@ -30,22 +30,23 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
                 // it is modified.
                 model.counts[step.cache as usize].writebacks.0 += u64::from(entry >> 31);
                 if model.store.flag(self.lanes, &step.neighbour, line, ORPHAN, 0).is_none() {
-                    model.directory.clear(line, step.chain);
+                    model.directory.release(line, step.chain);
                 }
                 0
             }
             Role::Tracked => {
-                let row = model.directory.row_mut(line);
-                let mut gone = 0;
-                for (word, below) in row.iter().zip(&steps.below[i * H..][..H]) {
-                    gone |= word & below;
-                }
-                if gone != 0 {
+                let any_below = if H == 0 {
+                    let held = &model.directory.lists(line).held;
+                    held.iter().any(|chain| self.is_below(*chain, step.workers))
+                } else {
+                    let row = model.directory.row(line).iter();
+                    row.zip(&steps.below[i * H..][..H]).any(|(word, below)| word & below != 0)
+                };
+                if any_below {
                     return self.evict(model, step.cache, entry);
                 }
-                take(&mut row[(step.chain / 64) as usize], step.chain);
-                let bit = self.layout.modified;
-                let dirty = take(&mut row[(bit / 64) as usize], bit);
+                model.directory.release(line, step.chain);
+                let dirty = model.directory.take_modified(line);
                 model.counts[step.cache as usize].writebacks.0 += u64::from(dirty);
                 model.totals.memory_writes.0 += u64::from(dirty);
                 u8::from(dirty)
@@ -93,7 +94,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
                 _ => !self.chain_has(model, info.chain, line),
             };
             if gone {
-                model.directory.clear(line, info.chain);
+                model.directory.release(line, info.chain);
             }
             (cache, entry) = (info.parent, next);
         }
@@ -123,7 +124,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         if above.tracked {
             return EMPTY;
         }
-        let may_have = info.inner_of_chain || model.directory.bit(line, above.chain);
+        let may_have = info.inner_of_chain || model.directory.held(line, above.chain);
         if may_have && model.store.flag(self.lanes, &above.geometry, line, DIRTY, 0).is_some() {
             return EMPTY;
         }
@@ -139,7 +140,7 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
         let orphan = if info.inner_of_chain { ORPHAN } else { 0 };
         let flags = entry & DIRTY | orphan;
         let lookup = model.store.touch(self.lanes, (cache, &info.geometry), line, 0, flags);
-        model.directory.set(line, info.chain);
+        model.directory.hold(line, info.chain);
         lookup.old
     }
 }

@@ -12,7 +12,10 @@ mod evict;
 
 use befit_machine::WorkerId;
 
-use super::{LineAccess, Totals, layout::Layout};
+use super::{
+    LineAccess, Totals,
+    layout::{Layout, has},
+};
 use crate::{ClusterCounts, sets::Store};
 use coherence::bits;
 use directory::Directory;
@@ -28,10 +31,12 @@ pub(super) struct General {
     pub(super) counts: Vec<ClusterCounts>,
     pub(super) totals: Totals,
     pub(super) lines: u32,
+    /// The chains beside the worker's path that have the line of the access under way.
+    others: Vec<u32>,
 }
 
 /// What stays the same while accesses run: the machine's layout, the host's lanes, and `H` words of
-/// chains in a row of the directory. Its methods run accesses on a [`General`].
+/// chains in a row of the directory, or none where it has lists. Its methods run accesses on a [`General`].
 #[derive(Clone, Copy)]
 pub(super) struct On<'a, L, const H: usize> {
     pub(super) layout: &'a Layout,
@@ -45,17 +50,17 @@ impl General {
             directory: Directory::new(layout, lines),
             counts: vec![ClusterCounts::default(); layout.caches.len()],
             totals: Totals::default(),
+            others: Vec::new(),
             store,
             lines,
         }
     }
 
-    /// The counts of cache number `cache`. O(caches).
+    /// The counts of cache number `cache`. O(caches directly below).
     pub(super) fn counts(&self, layout: &Layout, cache: usize) -> Option<ClusterCounts> {
         let counts = *self.counts.get(cache)?;
-        let below = layout.caches.iter().zip(&self.counts);
-        let children = below.filter(|(info, _)| info.parent as usize == cache);
-        let accesses = counts.accesses + children.map(|(_, child)| child.misses).sum();
+        let children = layout.children[cache].iter().map(|child| &self.counts[*child as usize]);
+        let accesses = counts.accesses + children.map(|child| child.misses).sum();
         Some(ClusterCounts { accesses, ..counts })
     }
 
@@ -96,12 +101,19 @@ impl General {
 
     /// The set of the outermost cache of each chain that holds a copy.
     fn prefetch_others(&self, layout: &Layout, worker: WorkerId, line: u32) {
+        let prefetch = |chain: u32| {
+            self.store.prefetch(&layout.chains[chain as usize].outermost, line);
+        };
+        if layout.words == 0 {
+            let held = &self.directory.lists(line).held;
+            let beside = |chain: &&u32| !has(layout.chains[**chain as usize].workers, worker.0);
+            return held.iter().filter(beside).for_each(|chain| prefetch(*chain));
+        }
         let row = self.directory.row(line);
         let others = &layout.others[worker.index() * layout.words..][..layout.words];
         for (h, (word, mask)) in row.iter().zip(others).enumerate() {
             for bit in bits([word & mask]) {
-                let chain = &layout.chains[h * 64 + bit as usize];
-                self.store.prefetch(&chain.outermost, line);
+                prefetch(h as u32 * 64 + bit);
             }
         }
     }

@@ -125,6 +125,8 @@ fn same(
         Hierarchy::new(machine, lines, seed).map_err(|e| TestCaseError::fail(e.to_string()))?;
     let mut on_all_lanes: Vec<Hierarchy> =
         Host::all().into_iter().map(|host| Hierarchy { host, ..fast.clone() }).collect();
+    // And as if the machine were too large for a directory of rows.
+    on_all_lanes.push(Hierarchy::with_words(machine, lines, seed, 0).unwrap());
     let workers = machine.workers().len() as u32;
     let accesses: Vec<LineAccess> = trace
         .iter()
