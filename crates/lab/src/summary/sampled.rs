@@ -24,7 +24,7 @@ pub struct Estimate {
 /// That prints the median of n seeds, which differs from the mean of n sampled runs by the chance
 /// of both. A median of n normal values varies at most π/2 times as much as their mean, and a
 /// sampled run no less than a whole one; so the interval is Student's with the standard error
-/// s √((1 + π/2) / n). Times are widened by [`TIME_BIAS`].
+/// s √((1 + π/2) / n). Times are widened by 2 %.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampled {
     /// One line in so many was simulated.
