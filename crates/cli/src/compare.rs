@@ -6,16 +6,18 @@ use std::{
     path::PathBuf,
 };
 
-use befit_lab::{BUDGET, GivenSizes, Progress, Sampling, Seeds, SimulationPlan};
+use befit_lab::{
+    BUDGET, Conclusion, GivenSizes, Progress, Sampling, Seeds, SimulationPlan, Summary,
+};
 use befit_machine::{Machine, MachineError};
 use befit_program::Program;
-use befit_report::{Format, render};
+use befit_report::{Format, comparison_page, render, trace};
 use clap::Args;
 
 use crate::{
     fail::Failure,
     options::{PolicyArgs, count, positive, whole},
-    output::OutputArgs,
+    output::{Destination, OutputArgs, PageArgs, PageFile},
     record::{SourceArgs, load},
 };
 
@@ -44,6 +46,8 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
+    beside: BesideArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -54,9 +58,10 @@ impl CompareArgs {
         let (sizes, tries) = (self.plan.sizes.clone(), !self.plan.no_tries);
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
+            let beside = self.beside.open(display)?;
             let program = self.source.record(&source, display)?;
             let program = given(sizes, &program).give(program, display);
-            concluded(&plan, &program, tries, display, format)
+            concluded(&plan, &program, tries, beside, display, format)
         })
     }
 }
@@ -74,6 +79,8 @@ pub(crate) struct SimArgs {
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
+    beside: BesideArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -84,8 +91,9 @@ impl SimArgs {
         let plan = self.plan.at(shrink)?;
         let program = load(&self.file)?;
         self.output.write(|display, format| {
+            let beside = self.beside.open(display)?;
             let program = given(sizes, &program).give(program, display);
-            concluded(&plan, &program, tries, display, format)
+            concluded(&plan, &program, tries, beside, display, format)
         })
     }
 }
@@ -95,16 +103,61 @@ fn concluded(
     plan: &SimulationPlan,
     program: &Program,
     tries: bool,
+    beside: Beside<'_>,
     display: &dyn Progress,
     format: Format,
 ) -> Result<String, Failure> {
     let results = plan.simulate(program, display)?;
     // CSV has no place for them.
     let conclusions = match format {
-        Format::Csv => Vec::new(),
-        Format::Table(_) | Format::Json => plan.conclude(program, &results, tries, display)?,
+        Format::Csv if beside.page.is_none() => Vec::new(),
+        _ => plan.conclude(program, &results, tries, display)?,
     };
+    beside.write(plan, program, (&results, &conclusions), display)?;
     Ok(render(&results, &conclusions, format)?)
+}
+
+/// What is written beside the results.
+#[derive(Args, Debug)]
+struct BesideArgs {
+    #[command(flatten)]
+    page: PageArgs,
+    /// A trace of one run under each scheduler to write as well, which https://ui.perfetto.dev
+    /// opens; it appears whole or not at all
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+impl BesideArgs {
+    fn open(&self, progress: &dyn Progress) -> Result<Beside<'_>, Failure> {
+        let trace = self.trace.as_deref().map(|file| Destination::open(Some(file))).transpose()?;
+        Ok(Beside { page: self.page.open(progress)?, trace })
+    }
+}
+
+/// The same, open.
+struct Beside<'a> {
+    page: Option<PageFile<'a>>,
+    trace: Option<Destination<'a>>,
+}
+
+impl Beside<'_> {
+    fn write(
+        self,
+        plan: &SimulationPlan,
+        program: &Program,
+        (results, conclusions): (&[Summary], &[Conclusion]),
+        progress: &dyn Progress,
+    ) -> Result<(), Failure> {
+        if self.page.is_none() && self.trace.is_none() {
+            return Ok(());
+        }
+        let looks = plan.look(program, self.page.is_some(), progress)?;
+        if let Some(page) = self.page {
+            page.write(&comparison_page(results, conclusions, &looks))?;
+        }
+        self.trace.map_or(Ok(()), |file| file.write(&trace(&looks)?))
+    }
 }
 
 /// The sizes that were asked for, or the usual ones of `program`.

@@ -1,9 +1,6 @@
 //! `befit footprint`: what tasks leave in a cache for one another.
 
-use std::{
-    num::{NonZeroU8, NonZeroU32},
-    path::PathBuf,
-};
+use std::num::{NonZeroU8, NonZeroU32};
 
 use befit_lab::LabError;
 use befit_machine::{Level, Machine};
@@ -14,7 +11,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::count,
-    output::{OutputArgs, PageFile},
+    output::{OutputArgs, PageArgs},
     record::SourceArgs,
 };
 
@@ -41,10 +38,8 @@ pub(crate) struct FootprintArgs {
     /// How many tasks, evenly spread over the program
     #[arg(long, value_name = "K", default_value = "12", value_parser = count::<NonZeroU32>)]
     tasks: NonZeroU32,
-    /// A page with heat maps to write as well; it needs no network and appears whole or not at all.
-    /// What draws it is built at the first time
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -55,7 +50,7 @@ impl FootprintArgs {
         let level = self.level.map(|level| Level(level.get()));
         Pairs::check(&self.machine, level).map_err(LabError::from)?;
         self.output.write(|display, format| {
-            let page = PageFile::open(self.html.as_deref(), display)?;
+            let page = self.page.open(display)?;
             let program = befit_lab::record_all_lines(&source, self.source.fresh, display)?;
             let tasks = Tasks::of(&program);
             let pairs = Pairs::of(&tasks, &self.machine, level, self.tasks.get() as usize);

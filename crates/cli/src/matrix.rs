@@ -11,7 +11,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::{BinaryArgs, OptionArgs, count},
-    output::{OutputArgs, PageFile},
+    output::{OutputArgs, PageArgs},
 };
 
 const EXAMPLES: &str = "\
@@ -55,10 +55,8 @@ pub(crate) struct MatrixArgs {
     /// its time against ws is at most 2 points wide]
     #[arg(long, value_name = "K", value_parser = seeds)]
     seeds: Option<NonZeroU32>,
-    /// A page with plots to write as well; it needs no network and appears whole or not at all.
-    /// What draws it is built at the first time
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// What to start your program with
@@ -92,9 +90,9 @@ impl MatrixArgs {
             seeds: self.seeds,
             options: self.options.0.options(),
         };
-        let html = self.html;
+        let html = self.page;
         self.output.write(|display, format| {
-            let page = PageFile::open(html.as_deref(), display)?;
+            let page = html.open(display)?;
             let matrix = plan.run(display)?;
             page.map_or(Ok(()), |page| page.write(&matrix_page(&matrix)))?;
             Ok(render_matrix(&matrix, format)?)

@@ -6,7 +6,7 @@ use std::{
 };
 
 use befit_lab::{Drawer, OutputFile, Progress};
-use befit_page::Part;
+use befit_page::Page;
 use befit_report::Width;
 use clap::{Args, ValueEnum};
 
@@ -109,6 +109,22 @@ impl<'a> Destination<'a> {
     }
 }
 
+/// A page beside the results.
+#[derive(Args, Debug)]
+pub(crate) struct PageArgs {
+    /// A page with plots to write as well; it needs no network and appears whole or not at all.
+    /// What draws it is built at the first time
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl PageArgs {
+    /// As [`PageFile::open`].
+    pub(crate) fn open(&self, progress: &dyn Progress) -> Result<Option<PageFile<'_>>, Failure> {
+        PageFile::open(self.html.as_deref(), progress)
+    }
+}
+
 /// A page of plots to write beside the results: its file, and what draws it.
 pub(crate) struct PageFile<'a> {
     destination: Destination<'a>,
@@ -118,16 +134,13 @@ pub(crate) struct PageFile<'a> {
 impl<'a> PageFile<'a> {
     /// Opens the file and builds what draws, so that either is known to be possible before the work
     /// and not after it.
-    pub(crate) fn open(
-        path: Option<&'a Path>,
-        progress: &dyn Progress,
-    ) -> Result<Option<Self>, Failure> {
+    fn open(path: Option<&'a Path>, progress: &dyn Progress) -> Result<Option<Self>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let destination = Destination::open(Some(path))?;
         Ok(Some(Self { destination, drawer: Drawer::build(progress)? }))
     }
 
-    pub(crate) fn write(self, page: &[Part]) -> Result<(), Failure> {
+    pub(crate) fn write(self, page: &Page) -> Result<(), Failure> {
         self.destination.write(&self.drawer.draw(page)?)
     }
 }

@@ -1,6 +1,6 @@
 //! `befit reproduce`: a paper's experiments, repeated.
 
-use std::{num::NonZeroU32, path::PathBuf};
+use std::num::NonZeroU32;
 
 use befit_lab::reproduce::{Request, Study};
 use befit_machine::Machine;
@@ -10,7 +10,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::count,
-    output::{OutputArgs, PageFile},
+    output::{OutputArgs, PageArgs},
 };
 
 const EXAMPLES: &str = "\
@@ -40,19 +40,17 @@ pub(crate) struct ReproduceArgs {
     /// the machine says (`operation=`), and the figures do not depend on the machine at hand
     #[arg(long)]
     no_work: bool,
-    /// A page with plots to write as well; it needs no network and appears whole or not at all.
-    /// What draws it is built at the first time
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 impl ReproduceArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { study, quick, machine, seeds, no_work, html, output } = self;
+        let Self { study, quick, machine, seeds, no_work, page: html, output } = self;
         output.write(|display, format| {
-            let page = PageFile::open(html.as_deref(), display)?;
+            let page = html.open(display)?;
             let reproduction =
                 Request { study, quick, machine, seeds, work: !no_work }.run(display)?;
             page.map_or(Ok(()), |page| page.write(&reproduction_page(&reproduction)))?;

@@ -7,13 +7,13 @@ use std::{
 
 use befit_lab::{KernelSource, NativePlan, NativeSource, check_threads};
 use befit_machine::{Machine, MachineError};
-use befit_report::render_native;
+use befit_report::{native_page, render_native};
 use clap::{Args, ValueEnum};
 
 use crate::{
     fail::{Failure, interrupt},
     options::{PolicyArgs, count, whole},
-    output::OutputArgs,
+    output::{OutputArgs, PageArgs},
     progress::Display,
 };
 
@@ -63,6 +63,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     show_output: bool,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
     /// The program to run, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -89,7 +91,9 @@ impl RunArgs {
         drop(self.output.open()?);
         let interrupt = interrupt()?;
         let display = Display::new();
+        let page = self.page.open(&display)?;
         let results = plan.run(&source, &interrupt, &display)?;
+        page.map_or(Ok(()), |page| page.write(&native_page(&results)))?;
         drop(display);
         let text = render_native(&results, self.output.format())?;
         self.output.open()?.write(&text)

@@ -9,14 +9,14 @@ use befit_lab::{
     KernelSource, Source, VerifyPlan, VerifyProgram, check_threads, kernels, learning_n, verified_n,
 };
 use befit_machine::Machine;
-use befit_report::render_verified;
+use befit_report::{render_verified, verify_page};
 use befit_sched::SchedulerKind;
 use clap::Args;
 
 use crate::{
     fail::{Failure, interrupt},
     options::{BinaryArgs, OptionArgs, count, whole},
-    output::OutputArgs,
+    output::{OutputArgs, PageArgs},
     progress::Display,
 };
 
@@ -89,6 +89,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
     /// What to start your program with
     #[arg(
@@ -114,7 +116,9 @@ impl VerifyArgs {
         drop(self.output.open()?);
         let interrupt = interrupt()?;
         let display = Display::new();
+        let page = self.page.open(&display)?;
         let verified = plan.run(&interrupt, &display)?;
+        page.map_or(Ok(()), |page| page.write(&verify_page(&verified)))?;
         drop(display);
         self.output.open()?.write(&render_verified(&verified, self.output.format())?)?;
         if self.check && !verified.holds() {

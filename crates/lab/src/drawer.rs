@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use befit_page::Part;
+use befit_page::Page;
 
 use crate::{LabError, Progress, companion};
 
@@ -33,7 +33,7 @@ impl Drawer {
     ///
     /// # Errors
     /// When the program cannot be started, or fails.
-    pub fn draw(&self, page: &[Part]) -> Result<String, LabError> {
+    pub fn draw(&self, page: &Page) -> Result<String, LabError> {
         let json = serde_json::to_vec(page).map_err(draw)?;
         let mut command = Command::new(&self.program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

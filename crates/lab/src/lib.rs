@@ -41,6 +41,7 @@ mod drawer;
 mod error;
 mod given_sizes;
 mod learn;
+mod look;
 mod matrix;
 mod native;
 mod output;
@@ -67,6 +68,7 @@ pub use drawer::Drawer;
 pub use error::LabError;
 pub use given_sizes::GivenSizes;
 pub use learn::learn;
+pub use look::{Look, Looked};
 pub use matrix::{
     BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,
     MeasuredCell, NEAR_BEST, NO_SLOWER, QUICK_MACHINES, Selection, Standing,

@@ -69,7 +69,7 @@ impl SimulationPlan {
         self.simulate_on(threads(), program, progress)
     }
 
-    fn costs_on(&self, machine: &Machine) -> Costs {
+    pub(crate) fn costs_on(&self, machine: &Machine) -> Costs {
         Costs::of(&machine.prices).shrunk(self.shrink)
     }
 

@@ -1,132 +1,116 @@
-//! A page as HTML, its plots drawn by plotly.
+//! A page as HTML: its texts, its plots as data for the script that draws them, and under each plot
+//! a table of its values.
 
-use plotly::{
-    Bar, HeatMap, Layout, Scatter,
-    common::{ErrorData, ErrorType, Mode},
-    layout::{Axis, AxisType},
+use serde::Serialize;
+
+use crate::{
+    Part,
+    table::{self, escape},
 };
 
-use crate::{Part, PlotKind, Point, Series};
+/// What pages look like, in light and in dark.
+const STYLE: &str = include_str!("page.css");
+/// Draws the plots, with plotly.
+const SCRIPT: &str = include_str!("page.js");
 
-/// The page as HTML that loads nothing from elsewhere: a page with plots has some 7 MB, nearly all
-/// of it the script that draws them.
-pub fn draw(page: &[Part]) -> String {
-    let mut html = String::new();
+/// With it the browser itself refuses whatever a page would load from elsewhere.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:";
+
+/// A page with plots has some 5 MB, nearly all of it plotly's script. It loads nothing from
+/// elsewhere.
+pub fn draw(title: &str, page: &[Part]) -> String {
+    let title = escape(title);
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n\
+         <main>\n<h1>{title}</h1>\n"
+    );
     let mut plots = 0;
     for part in page {
         match part {
             Part::Html(text) => html.push_str(text),
-            Part::Plot(from) => {
-                if plots == 0 {
-                    html.push_str(&plotly::Plot::offline_js_sources());
-                }
-                let inline = plot(from).to_inline_html(Some(&format!("plot-{plots}")));
-                html.push_str(&format!("<div class=\"plot\">{inline}</div>\n"));
+            Part::Plot(plot) => {
+                html += &figure(plots, &plot.title, part, &table::of_plot(plot));
+                plots += 1;
+            }
+            Part::Tree(tree) => {
+                html += &figure(plots, &tree.title, part, &table::of_tree(tree));
                 plots += 1;
             }
         }
     }
-    html
-}
-
-fn plot(from: &crate::Plot) -> plotly::Plot {
-    let mut plot = plotly::Plot::new();
-    match from.kind {
-        PlotKind::Lines => from.series.iter().for_each(|series| plot.add_trace(lines(series))),
-        PlotKind::Bars => from.series.iter().for_each(|series| plot.add_trace(bars(series))),
-        PlotKind::HeatMap => plot.add_trace(heat_map(&from.series)),
+    html.push_str("</main>\n");
+    if plots > 0 {
+        html += &format!("<script>{}</script>\n<script>{SCRIPT}</script>\n", plotly_script());
     }
-    plot.set_layout(
-        Layout::new().title(from.title.as_str()).x_axis(axis(&from.x)).y_axis(axis(&from.y)),
-    );
-    plot
+    html + "</html>\n"
 }
 
-fn axis(from: &crate::Axis) -> Axis {
-    let axis = Axis::new().title(from.title.as_str());
-    if from.log { axis.type_(AxisType::Log) } else { axis }
+/// A plot's place, what is drawn there, and the same as a table.
+fn figure(number: usize, title: &str, part: &impl Serialize, table: &str) -> String {
+    // A page holds numbers and text: both can be JSON. No text can end the script.
+    let data = serde_json::to_string(part).unwrap_or_default().replace('<', "\\u003c");
+    let title = escape(title);
+    format!(
+        "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"plot\" id=\"plot-{number}\" tabindex=\"0\" role=\"img\" \
+         aria-label=\"{title}; its values are in the table below\"></div>\n\
+         <script type=\"application/json\">{data}</script>\n\
+         <details><summary>as a table</summary>\n{table}</details>\n</figure>\n"
+    )
 }
 
-fn xs(points: &[Point]) -> Vec<String> {
-    points.iter().map(|point| point.x.clone()).collect()
-}
-
-fn ys(points: &[Point]) -> Vec<f64> {
-    points.iter().map(|point| point.y).collect()
-}
-
-/// Bars from the low to the high end, where they are known.
-fn errors(points: &[Point]) -> ErrorData {
-    let part = |get: fn(f64, (f64, f64)) -> f64| {
-        points.iter().map(|p| p.range.map_or(0.0, |r| get(p.y, r))).collect()
-    };
-    let seen = points.iter().any(|point| point.range.is_some());
-    ErrorData::new(ErrorType::Data)
-        .visible(seen)
-        .symmetric(false)
-        .array(part(|y, (_, high)| high - y))
-        .array_minus(part(|y, (low, _)| y - low))
-}
-
-fn lines(series: &Series) -> Box<Scatter<String, f64>> {
-    Scatter::new(xs(&series.points), ys(&series.points))
-        .name(&series.name)
-        .mode(Mode::LinesMarkers)
-        .error_y(errors(&series.points))
-}
-
-fn bars(series: &Series) -> Box<Bar<String, f64>> {
-    Bar::new(xs(&series.points), ys(&series.points))
-        .name(&series.name)
-        .error_y(errors(&series.points))
-}
-
-fn heat_map(series: &[Series]) -> Box<HeatMap<String, String, Vec<f64>>> {
-    let columns = series.first().map_or_else(Vec::new, |row| xs(&row.points));
-    let rows = series.iter().map(|row| row.name.clone()).collect();
-    HeatMap::new(columns, rows, series.iter().map(|row| ys(&row.points)).collect())
+/// plotly's own script, without that for mathematical formulas, which follows it.
+fn plotly_script() -> &'static str {
+    static BOTH: std::sync::LazyLock<String> =
+        std::sync::LazyLock::new(plotly::Plot::offline_js_sources);
+    let (begin, end) = ("<script type=\"text/javascript\">", "</script>");
+    let first = BOTH.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+    first.map_or("", |(script, _)| script)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::{Axis, Node, Plot, PlotKind, Point, Series, Tree};
+
     use super::*;
 
-    fn bars(title: &str) -> Part {
-        let points = vec![Point::new("ws", 47.2), Point::with_range("sb", 29.2, 28.0, 30.0)];
-        let (x, series) = (crate::Axis::log("scheduler"), [Series::new("rrm", points)]);
-        Part::Plot(crate::Plot::new(title, PlotKind::Bars, x, "millions", series))
+    fn page() -> Vec<Part> {
+        let points =
+            vec![Point::new("ws", 47.2), Point::with_range("sb</script>", 29.2, 28.0, 30.0)];
+        let (x, series) = (Axis::log("scheduler"), [Series::new("rrm", points)]);
+        let tree = Tree {
+            title: "machine".to_owned(),
+            unit: "misses".to_owned(),
+            nodes: vec![Node::new("memory", None, 5.0), Node::new("L3", Some(0), 5.0)],
+        };
+        vec![
+            Part::Html("<p>a</p>".to_owned()),
+            Part::Plot(Plot::new("one", PlotKind::Bars, x, "millions", series)),
+            Part::Tree(tree),
+        ]
     }
 
     #[test]
-    fn a_page_holds_all_it_needs() {
-        let page = [
-            Part::Html("<h1>a</h1>".to_owned()),
-            bars("one"),
-            Part::Html("<p>b".to_owned()),
-            bars("two"),
-        ];
+    fn a_page_holds_all_it_needs_and_the_values_as_tables() {
+        let page = page();
         let json = serde_json::to_string(&page).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Part>>(&json).unwrap(), page);
-        let html = draw(&page);
-        assert!(
-            html.starts_with("<h1>a</h1>") && html.contains("plot-0") && html.contains("plot-1")
-        );
-        assert_eq!(
-            html.matches("Plotly.newPlot(").count()
-                - plotly::Plot::offline_js_sources().matches("Plotly.newPlot(").count(),
-            2
-        );
-        assert!(
-            !html.contains("<script src") && !html.contains("<link"),
-            "nothing is loaded from elsewhere"
-        );
+        let html = draw("a < b", &page);
+        assert!(html.starts_with("<!doctype html>") && html.contains("<h1>a &lt; b</h1>"));
+        let drawn = 2;
+        assert_eq!(html.matches("class=\"plot\"").count(), drawn);
+        assert_eq!(html.matches("<details>").count(), drawn);
+        assert!(html.contains("<td>47.2</td>") && html.contains("29.2 (28 to 30)"));
+        assert!(!html.contains("sb</script>"), "no text ends the script");
+        assert!(!html.contains("src=\"http") && !html.contains("href=\"http"));
+        assert!(plotly_script().len() > 1_000_000 && !plotly_script().contains("</script>"));
     }
 
     #[test]
     fn text_alone_needs_no_script() {
-        assert_eq!(
-            draw(&[Part::Html("<p>a".to_owned()), Part::Html("</p>".to_owned())]),
-            "<p>a</p>"
-        );
+        assert!(!draw("a", &page()[..1]).contains("<script"));
     }
 }

@@ -1,24 +1,32 @@
 //! A page with plots, as data, and the program `befit-page`, which draws it.
 //!
-//! A [`Page`] is HTML with [`Plot`]s between. `befit-page` reads one as JSON and writes HTML that
-//! needs nothing else: it includes the script that draws the plots and lets the reader look closer.
-//! `befit-page` is a program of its own, which is built when it is first needed, because the
-//! plotting crate takes long to build.
+//! A [`Page`] has a title, and HTML with plots between. `befit-page` reads one as JSON and writes
+//! HTML that needs nothing else: it includes the script that draws the plots and lets the reader
+//! look closer. Under each plot its values stand as a table. `befit-page` is a program of its own,
+//! which is built when it is first needed, because the plotting crate takes long to build.
 //!
 //! ```text
-//! echo '[{"html": "<h1>Misses</h1>"}]' | cargo run --release -p befit-page > misses.html
+//! echo '{"title": "misses", "parts": []}' | cargo run --release -p befit-page > misses.html
 //! ```
 
 #[cfg(feature = "draw")]
 mod draw;
+#[cfg(feature = "draw")]
+mod table;
 
 #[cfg(feature = "draw")]
 pub use draw::draw;
 
 use serde::{Deserialize, Serialize};
 
-/// The parts of a page, from its first byte to its last.
-pub type Page = Vec<Part>;
+/// A page.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Page {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What stands below the title.
+    pub parts: Vec<Part>,
+}
 
 /// A part of a page.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -28,6 +36,8 @@ pub enum Part {
     Html(String),
     /// A picture.
     Plot(Plot),
+    /// A picture of parts within parts.
+    Tree(Tree),
 }
 
 /// How a plot is drawn.
@@ -37,8 +47,12 @@ pub enum PlotKind {
     Lines,
     /// Bars side by side, one group per x.
     Bars,
+    /// Bars on top of one another, one stack per x.
+    Stacked,
     /// A matrix of colours: each series is a row, each point's x a column.
     HeatMap,
+    /// The same with a colour for each of [`Plot::categories`]; a point's y is the number of one.
+    Categories,
 }
 
 /// One axis.
@@ -123,6 +137,10 @@ pub struct Plot {
     pub y: Axis,
     /// The values.
     pub series: Vec<Series>,
+    /// The names that the values of [`PlotKind::Categories`] stand for; the first one means that
+    /// nothing is there.
+    #[serde(default)]
+    pub categories: Vec<String>,
 }
 
 impl Plot {
@@ -135,6 +153,35 @@ impl Plot {
         series: impl IntoIterator<Item = Series>,
     ) -> Self {
         let series = series.into_iter().collect();
-        Self { title: title.into(), kind, x, y: Axis::linear(y), series }
+        Self { title: title.into(), kind, x, y: Axis::linear(y), series, categories: Vec::new() }
+    }
+}
+
+/// Parts within parts, such as the caches of a machine, coloured by a value.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Tree {
+    /// The title above it.
+    pub title: String,
+    /// The quantity and its unit.
+    pub unit: String,
+    /// The parts, each after the one that it is in.
+    pub nodes: Vec<Node>,
+}
+
+/// A part.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// The place of the part that it is in; none of the whole.
+    pub parent: Option<usize>,
+    /// Its colour's value.
+    pub value: f64,
+}
+
+impl Node {
+    /// A part called `name` in the one at `parent`.
+    pub fn new(name: impl Into<String>, parent: Option<usize>, value: f64) -> Self {
+        Self { name: name.into(), parent, value }
     }
 }

@@ -20,6 +20,6 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let page: Page = serde_json::from_reader(io::stdin().lock())?;
-    io::stdout().lock().write_all(draw(&page).as_bytes())?;
+    io::stdout().lock().write_all(draw(&page.title, &page.parts).as_bytes())?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 use befit_sim::footprint::{Cells, Pairs};
 use serde_json::{Value, json};
 
-use crate::{Format, ReportError, Width, columns::Columns, csv, reproduction::head};
+use crate::{Format, ReportError, Width, columns::Columns, csv};
 
 /// The ordered pairs, each as the places of the previous and the current task among the leaf tasks,
 /// and the numbers of frames.
@@ -92,10 +92,9 @@ const MAPS: [Map; 7] = [
 
 /// Heat maps, with a row for each previous task and a column for each current one.
 pub fn page(pairs: &Pairs) -> Page {
-    let page =
-        head(&heading(pairs)) + "<p>Numbers of frames, for each ordered pair of tasks.</p>\n";
+    let text = "<p>Numbers of frames, for each ordered pair of tasks.</p>\n".to_owned();
     let maps = MAPS.iter().map(|map| Part::Plot(heat_map(pairs, map)));
-    [Part::Html(page)].into_iter().chain(maps).chain([Part::Html("</html>\n".to_owned())]).collect()
+    Page { title: heading(pairs), parts: [Part::Html(text)].into_iter().chain(maps).collect() }
 }
 
 fn heat_map(pairs: &Pairs, (title, value): &Map) -> Plot {
@@ -151,12 +150,11 @@ mod tests {
 
     #[test]
     fn the_page_has_a_heat_map_of_each_cell() {
-        let parts = page(&pairs());
+        let parts = page(&pairs()).parts;
         let page = serde_json::to_string(&parts).unwrap();
         for title in ["Shared Hit", "Overwritten", "Shared Hits − Shared Misses"] {
             assert!(page.contains(title), "{title}");
         }
-        assert_eq!(parts.last(), Some(&Part::Html("</html>\n".to_owned())));
-        assert_eq!(parts.len(), 9, "seven maps");
+        assert_eq!(parts.len(), 8, "a text and seven maps");
     }
 }

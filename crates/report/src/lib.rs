@@ -21,8 +21,10 @@ mod learned;
 mod lines;
 mod matrix;
 mod native;
+mod page;
 mod reproduction;
 mod sizes;
+mod trace;
 mod verify;
 mod width;
 
@@ -32,8 +34,12 @@ pub use learned::render as render_learned;
 pub use lines::{findings, names, recording};
 pub use matrix::{page as matrix_page, render as render_matrix};
 pub use native::render as render_native;
+pub use page::{
+    comparison::page as comparison_page, native::page as native_page, verify::page as verify_page,
+};
 pub use reproduction::{page as reproduction_page, render as render_reproduction};
 pub use sizes::render as render_sizes;
+pub use trace::trace;
 pub use verify::render as render_verified;
 pub use width::Width;
 

@@ -9,7 +9,7 @@ use crate::{
     Format, ReportError, Width,
     columns::{Columns, percent},
     csv, json,
-    reproduction::{head, table},
+    page::table,
 };
 
 /// Writes it as text that ends in a line feed. CSV has a row for each cell.
@@ -140,7 +140,7 @@ fn standing_columns(standings: &[&Standing], width: Width) -> String {
 
 /// The page: how the schedulers stand, then the cells of each machine as colours.
 pub fn page(matrix: &Matrix) -> Page {
-    let mut page = head("programs × machines × schedulers");
+    let mut page = String::new();
     for line in legend(matrix) {
         let _ = writeln!(page, "<p>{line}</p>"); // writing to a String cannot fail
     }
@@ -162,8 +162,8 @@ pub fn page(matrix: &Matrix) -> Page {
         let title = format!("{machine}: time over ws's");
         Part::Plot(Plot::new(title, PlotKind::HeatMap, Axis::linear("scheduler"), "program", rows))
     });
-    let end = Part::Html("</html>\n".to_owned());
-    [Part::Html(page)].into_iter().chain(plots).chain([end]).collect()
+    let parts = [Part::Html(page)].into_iter().chain(plots).collect();
+    Page { title: "programs × machines × schedulers".to_owned(), parts }
 }
 
 #[cfg(test)]
@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn the_page_has_standings_and_a_plot_for_each_machine() {
-        let parts = page(&matrix());
-        let [Part::Html(head), Part::Plot(one), Part::Plot(two), Part::Html(_)] = &parts[..] else {
+        let parts = page(&matrix()).parts;
+        let [Part::Html(head), Part::Plot(one), Part::Plot(two)] = &parts[..] else {
             panic!("{parts:?}")
         };
         assert!(head.contains("programs kept apart") && head.contains("0.88"), "{head}");

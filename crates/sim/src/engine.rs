@@ -23,6 +23,7 @@ use crate::{
     occupancy::Claims,
     sampled::scale,
     tasks::Tasks,
+    trace::{Trace, Tracing},
 };
 
 /// How far a worker may run ahead of the next one. Shorter interleaves more finely and simulates
@@ -116,6 +117,8 @@ pub(crate) struct Engine<'a> {
     ended: bool,
     progress: &'a dyn Fn(u64),
     unreported: u64,
+    /// What the run looks like, if that was asked for.
+    tracing: Option<Tracing>,
 }
 
 impl<'a> Engine<'a> {
@@ -176,11 +179,20 @@ impl<'a> Engine<'a> {
             ended: false,
             progress,
             unreported: 0,
+            tracing: None,
         })
     }
 
+    /// Writes down what the run looks like.
+    pub(crate) fn traced(mut self) -> Self {
+        self.tracing = Some(Tracing::new(self.workers.len()));
+        self.prices.traced = Some(Vec::new());
+        self.claims.trace(self.machine);
+        self
+    }
+
     /// Worker 0 begins with the root task; the others look for work.
-    pub(crate) fn run(mut self) -> Result<Outcome, SimError> {
+    pub(crate) fn run(mut self) -> Result<(Outcome, Option<Trace>), SimError> {
         let first = WorkerId(0);
         self.workers[0].parked = false;
         self.add(first, TaskId(0));
@@ -207,7 +219,8 @@ impl<'a> Engine<'a> {
         }
         self.scheduler.check();
         (self.progress)(self.unreported);
-        Ok(self.outcome())
+        let trace = self.trace();
+        Ok((self.outcome(), trace))
     }
 
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
@@ -254,6 +267,9 @@ impl<'a> Engine<'a> {
         worker.clock += wait;
         worker.spent.active += wait;
         self.idle += 1;
+        if let Some(tracing) = &mut self.tracing {
+            tracing.ends(w, worker.clock);
+        }
         self.reasons.stops(worker.clock, w, worker.anchor, worker.runs);
     }
 
@@ -340,6 +356,9 @@ impl<'a> Engine<'a> {
             }
             Stage::Continuation => self.go_on(w, job),
         };
+        if let Some(tracing) = &mut self.tracing {
+            tracing.begins(w, now, job, notes.anchor);
+        }
         let was = std::mem::replace(&mut self.tasks.progress_mut(entry.task).notes, notes).anchor;
         self.reasons.starts(now, w, was, notes.anchor);
         let Worker { habits, entry: running, .. } = &mut self.workers[w.index()];
@@ -433,6 +452,18 @@ impl<'a> Engine<'a> {
             worker.clock = worker.clock.max(now + Ticks((point * period) as u64));
             self.queue.push(Reverse((worker.clock, w.0)));
         }
+    }
+
+    fn trace(&mut self) -> Option<Trace> {
+        let tracing = self.tracing.take()?;
+        let caches = &self.hardware.caches;
+        let misses = (0..).zip(self.machine.clusters()).map(|(i, cluster)| {
+            let read = || self.hardware.memory_reads();
+            cluster.cache.map_or_else(read, |_| caches.counts(ClusterId(i)).misses)
+        });
+        let misses = misses.collect();
+        let steals = self.prices.traced.take().unwrap_or_default();
+        Some(tracing.finish(self.last_end, steals, self.claims.changes(), misses))
     }
 
     fn outcome(self) -> Outcome {

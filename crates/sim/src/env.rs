@@ -5,7 +5,7 @@ use std::time::Duration;
 use befit_machine::{Machine, WorkerId};
 use befit_sched::{CountSource, Env, LockId, WorkerCounts};
 
-use crate::{Costs, clock::Ticks};
+use crate::{Costs, clock::Ticks, trace::Steal};
 
 /// What all workers' calls of the policy share.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Prices {
     socket: Vec<u32>,
     /// Per worker: what it had done when the policy asked last.
     asked: Vec<WorkerCounts>,
+    /// Every steal that found something, where that was asked for.
+    pub(crate) traced: Option<Vec<Steal>>,
 }
 
 /// Counts of steals over the whole run.
@@ -40,6 +42,7 @@ impl Prices {
             free_at: Vec::new(),
             socket: (0..workers as u32).map(|w| machine.last_level(WorkerId(w)).0).collect(),
             asked: vec![WorkerCounts::default(); workers],
+            traced: None,
         }
     }
 }
@@ -78,6 +81,9 @@ impl Env for SimEnv<'_> {
     }
 
     fn steal(&mut self, victim: WorkerId, found: bool) {
+        if let (Some(traced), true) = (&mut self.prices.traced, found) {
+            traced.push(Steal { thief: self.worker, victim, at: self.now.whole() });
+        }
         let Prices { costs, steals, socket, .. } = &mut *self.prices;
         let near = socket[self.worker.index()] == socket[victim.index()];
         *self.now += Ticks::cycles(if near { costs.near_steal } else { costs.far_steal });

@@ -31,6 +31,7 @@ mod settings;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod waits;
 mod wire;
 pub mod work;
@@ -39,6 +40,7 @@ pub use account::{Account, Contended, Part};
 pub use bounds::Bounds;
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
+pub use trace::{Claimed, Stay, Steal, Trace};
 
 use befit_machine::{Bytes, ClusterId, Machine};
 use befit_program::{Program, Sample};
@@ -83,7 +85,31 @@ pub fn run_within(
     bounds: Bounds,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
-    let mut outcome = engine::Engine::new(program, sample, machine, settings, progress)?.run()?;
+    let engine = engine::Engine::new(program, sample, machine, settings, progress)?;
+    checked(engine.run()?.0, bounds, machine)
+}
+
+/// As [`run_within`] of a whole program, and writes down what the run looks like.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_traced(
+    program: &Program,
+    machine: &Machine,
+    settings: &Settings<impl Policy>,
+    bounds: Bounds,
+    progress: &dyn Fn(u64),
+) -> Result<(Outcome, Trace), SimError> {
+    let engine = engine::Engine::new(program, None, machine, settings, progress)?;
+    let (outcome, trace) = engine.traced().run()?;
+    Ok((checked(outcome, bounds, machine)?, trace.unwrap_or_default()))
+}
+
+/// `outcome` with the bounds, which it must keep.
+fn checked(mut outcome: Outcome, bounds: Bounds, machine: &Machine) -> Result<Outcome, SimError> {
     (outcome.work, outcome.span) = (bounds.work, bounds.span);
     bounds.check(&outcome, machine.workers().len())?;
     Ok(outcome)

@@ -3,7 +3,7 @@
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use befit_sched::{Handle, Scheduler};
 
-use crate::{Occupancy, clock::Ticks};
+use crate::{Claimed, Occupancy, clock::Ticks};
 
 /// Follows the claims on each cache.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Claims {
     clusters: Vec<Claim>,
     /// Per worker: the caches above it, whose claims its calls of the policy change.
     paths: Vec<Vec<ClusterId>>,
+    /// The outermost caches, and each change of the claims on them, where that was asked for.
+    traced: (Vec<ClusterId>, Vec<Claimed>),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +31,8 @@ impl Claims {
         let count = if claims { machine.clusters().len() } else { 0 };
         let workers = if claims { machine.workers().len() as u32 } else { 0 };
         let path = |w: u32| machine.path(WorkerId(w)).filter(|c| *c != ClusterId::ROOT).collect();
-        Self { clusters: vec![Claim::default(); count], paths: (0..workers).map(path).collect() }
+        let paths = (0..workers).map(path).collect();
+        Self { clusters: vec![Claim::default(); count], paths, traced: Default::default() }
     }
 
     /// Notes what worker `w`'s call of the policy, which ended at `now`, has changed. Calls come
@@ -43,8 +46,22 @@ impl Claims {
                 claim.until(now);
                 claim.now = occupied;
                 claim.max = claim.max.max(occupied);
+                if self.traced.0.contains(cluster) {
+                    let (cluster, bytes) = (*cluster, Bytes(occupied));
+                    self.traced.1.push(Claimed { cluster, at: now.whole(), bytes });
+                }
             }
         }
+    }
+
+    /// Writes down each change of the claims on the outermost caches.
+    pub(crate) fn trace(&mut self, machine: &Machine) {
+        self.traced.0 = machine.cluster(ClusterId::ROOT).children.clone();
+    }
+
+    /// What was written down.
+    pub(crate) fn changes(&mut self) -> Vec<Claimed> {
+        std::mem::take(&mut self.traced.1)
     }
 
     /// The largest and the mean from the start to `end`.

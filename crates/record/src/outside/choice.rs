@@ -28,8 +28,8 @@ impl Workspace {
     /// its only one.
     ///
     /// # Errors
-    /// There is none, or not one of that name, or several; or its package has neither befit nor
-    /// rayon among all its dependencies.
+    /// There is none, or not one of that name, or several; or it is to be recorded and has neither
+    /// befit nor rayon among all its dependencies.
     pub(super) fn choose(&self, build: &Build) -> Result<Choice, BuildError> {
         let meant = self.meant(build);
         let (flag, kind, asked) = match (&build.example, &build.bin) {
@@ -62,7 +62,8 @@ impl Workspace {
         if found.is_empty() {
             return Err(BuildError::NoBinary);
         }
-        found.retain(|(package, _)| self.may_be_recorded(package));
+        // What is not recorded need not have anything to record.
+        found.retain(|(package, _)| build.plain || self.may_be_recorded(package));
         match &found[..] {
             [] => Err(BuildError::WithoutBefit),
             [(package, name)] => Ok(Choice {
@@ -205,6 +206,8 @@ mod tests {
             let error = choose(None, &wrong).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
+        let plain = Build { plain: true, ..build(None, Some("t"), None) };
+        assert_eq!(choose(None, &plain).unwrap(), "tool --bin t");
     }
 
     #[test]

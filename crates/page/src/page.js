@@ -1,0 +1,174 @@
+'use strict';
+// Draws the plots of a page: each from the JSON that follows its place. Colours are those of Okabe
+// and Ito, which people with any colour vision can tell apart; marks, dashes and patterns differ
+// with them.
+
+const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a900', '#8c8c8c'];
+const MARKS = ['circle', 'square', 'diamond', 'x', 'triangle-up', 'star', 'hexagon', 'cross'];
+const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash', 'longdashdot'];
+const PATTERNS = ['', '/', 'x', '.', '\\', '-', '+', '|'];
+// From few to many: darker on light paper, lighter on dark paper.
+const LIGHT_SCALE = [[0, '#f7f4e9'], [0.5, '#e69f00'], [1, '#6b1d00']];
+const DARK_SCALE = [[0, '#202428'], [0.5, '#b87700'], [1, '#ffe9b0']];
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const ink = () => (dark.matches ? '#e4e8ec' : '#1b1f24');
+const of = (list, index) => list[index % list.length];
+
+function xs(series) {
+    return series.points.map((point) => {
+        const number = Number(point.x);
+        return point.x !== '' && Number.isFinite(number) ? number : point.x;
+    });
+}
+
+function errors(series) {
+    if (!series.points.some((point) => point.range)) return undefined;
+    const part = (get) => series.points.map((p) => (p.range ? get(p.y, p.range) : 0));
+    return {
+        type: 'data',
+        symmetric: false,
+        array: part((y, range) => range[1] - y),
+        arrayminus: part((y, range) => y - range[0]),
+        color: ink(),
+        thickness: 1.5,
+    };
+}
+
+function lines(plot) {
+    return plot.series.map((series, i) => ({
+        type: 'scatter',
+        mode: series.points.length > 100 ? 'lines' : 'lines+markers',
+        name: series.name,
+        x: xs(series),
+        y: series.points.map((point) => point.y),
+        error_y: errors(series),
+        line: { color: of(COLOURS, i), dash: of(DASHES, i) },
+        marker: { symbol: of(MARKS, i), size: 9 },
+    }));
+}
+
+function bars(plot) {
+    return plot.series.map((series, i) => ({
+        type: 'bar',
+        name: series.name,
+        x: series.points.map((point) => point.x),
+        y: series.points.map((point) => point.y),
+        error_y: errors(series),
+        marker: { color: of(COLOURS, i), pattern: { ...overlay(), shape: of(PATTERNS, i) } },
+    }));
+}
+
+function overlay() {
+    const fgcolor = dark.matches ? 'rgba(0,0,0,0.5)' : 'rgba(255,255,255,0.6)';
+    return { fillmode: 'overlay', fgcolor, size: 7, solidity: 0.3 };
+}
+
+// Beside a map, or below it where there is no room.
+function legend(narrow, more) {
+    return narrow ? { orientation: 'h', y: -0.3, yanchor: 'top', thickness: 12, ...more } : more;
+}
+
+function heatMap(plot, narrow) {
+    const first = plot.series[0];
+    return [{
+        type: 'heatmap',
+        x: first ? first.points.map((point) => point.x) : [],
+        y: plot.series.map((series) => series.name),
+        z: plot.series.map((series) => series.points.map((point) => point.y)),
+        colorscale: dark.matches ? DARK_SCALE : LIGHT_SCALE,
+        colorbar: legend(narrow, {}),
+    }];
+}
+
+// Rows of categories over a numeric x: who did what when.
+function categories(plot, narrow) {
+    const count = Math.max(plot.categories.length, 1);
+    const paper = dark.matches ? '#30353b' : '#e4e7ea';
+    // The first is what is absent.
+    const colour = (i) => (i === 0 ? paper : of(COLOURS, i - 1));
+    const scale = [];
+    for (let i = 0; i < count; i++) scale.push([i / count, colour(i)], [(i + 1) / count, colour(i)]);
+    const first = plot.series[0];
+    return [{
+        type: 'heatmap',
+        x: first ? xs(first) : [],
+        y: plot.series.map((series) => series.name),
+        z: plot.series.map((series) => series.points.map((point) => point.y)),
+        text: plot.series.map((series) => series.points.map((p) => plot.categories[p.y])),
+        hovertemplate: `%{x} ${plot.x.title}<br>${plot.y.title} %{y}: %{text}<extra></extra>`,
+        zmin: -0.5,
+        zmax: count - 0.5,
+        colorscale: scale,
+        colorbar: legend(narrow, {
+            tickmode: 'array',
+            tickvals: plot.categories.slice(0, 20).map((_, i) => i),
+            ticktext: plot.categories.slice(0, 20),
+        }),
+    }];
+}
+
+function tree(data, narrow) {
+    const values = data.nodes.map((node) => node.value);
+    const id = (i) => `${i}`;
+    return [{
+        type: 'icicle',
+        ids: data.nodes.map((_, i) => id(i)),
+        labels: data.nodes.map((node) => node.name),
+        parents: data.nodes.map((node) => (node.parent === null ? '' : id(node.parent))),
+        text: values.map((value) => value.toPrecision(4).replace(/\.?0+$/, '')),
+        textinfo: 'label+text',
+        hovertemplate: `%{label}: %{text} ${data.unit}<extra></extra>`,
+        tiling: { orientation: 'v' },
+        marker: {
+            colors: values,
+            colorscale: dark.matches ? DARK_SCALE : LIGHT_SCALE,
+            cmin: 0,
+            colorbar: legend(narrow, { title: { text: data.unit } }),
+            line: { color: dark.matches ? '#5b636b' : '#a8aeb4', width: 1 },
+        },
+    }];
+}
+
+function layout(plot, narrow) {
+    const grid = dark.matches ? '#3a4047' : '#d5d9de';
+    const axis = (from, more) => ({
+        title: { text: from ? from.title : '', standoff: 8 },
+        type: from && from.log ? 'log' : undefined,
+        gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true, ...more,
+    });
+    // A log axis of few whole numbers shows these.
+    const ticks = plot.x && plot.x.log && plot.series.length > 0
+        ? { tickmode: 'array', tickvals: xs(plot.series[0]) } : {};
+    return {
+        font: { color: ink(), size: narrow ? 12 : 14 },
+        paper_bgcolor: 'rgba(0,0,0,0)',
+        plot_bgcolor: 'rgba(0,0,0,0)',
+        barmode: plot.kind === 'stacked' ? 'stack' : 'group',
+        xaxis: axis(plot.x, ticks),
+        yaxis: axis(plot.y, plot.kind === 'lines' || plot.kind === 'bars' ? { rangemode: 'tozero' } : {}),
+        legend: { orientation: 'h', y: 1.02, yanchor: 'bottom' },
+        modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
+        showlegend: ['lines', 'bars', 'stacked'].includes(plot.kind),
+        margin: { l: narrow ? 40 : 60, r: 10, t: 30, b: 50 },
+    };
+}
+
+const KINDS = { lines, bars, stacked: bars, heatmap: heatMap, categories };
+
+function draw(place) {
+    const part = JSON.parse(place.nextElementSibling.textContent);
+    const data = part.plot || part.tree;
+    const narrow = place.clientWidth < 700;
+    const traces = part.plot ? KINDS[data.kind](data, narrow) : tree(data, narrow);
+    const config = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : 'hover' };
+    return Plotly.react(place, traces, layout(data, narrow), config);
+}
+
+function drawAll() {
+    const places = [...document.querySelectorAll('.plot')];
+    Promise.all(places.map(draw)).then(() => { document.body.dataset.drawn = places.length; });
+}
+
+dark.addEventListener('change', drawAll);
+drawAll();

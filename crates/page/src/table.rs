@@ -1,0 +1,139 @@
+//! The values of a plot as a table, for those who would rather read them.
+
+use std::fmt::Write;
+
+use crate::{Plot, PlotKind, Point, Tree};
+
+/// Rows beyond these are left out, and that is said.
+const MOST: usize = 500;
+
+/// The values of `plot`: of lines and bars a row for each x and a column for each series, of maps
+/// a row for each series, of categories the share of each.
+pub(crate) fn of_plot(plot: &Plot) -> String {
+    match plot.kind {
+        PlotKind::Categories => categories(plot),
+        PlotKind::HeatMap => {
+            let columns = plot.series.first().map_or(&[][..], |row| &row.points);
+            let head = std::iter::once(plot.y.title.clone());
+            let head = head.chain(columns.iter().map(|point| point.x.clone()));
+            let rows = plot.series.iter().map(|row| {
+                let cells = row.points.iter().map(value);
+                std::iter::once(row.name.clone()).chain(cells).collect()
+            });
+            table(head.collect(), rows.collect())
+        }
+        _ => {
+            let mut xs: Vec<&str> = Vec::new();
+            for point in plot.series.iter().flat_map(|series| &series.points) {
+                if !xs.contains(&&*point.x) && xs.len() <= MOST {
+                    xs.push(&point.x);
+                }
+            }
+            let head = std::iter::once(plot.x.title.clone());
+            let head = head.chain(plot.series.iter().map(|series| series.name.clone()));
+            let rows = xs.iter().map(|x| {
+                let cells = plot.series.iter().map(|series| {
+                    let found = series.points.iter().find(|point| point.x == *x);
+                    found.map_or_else(String::new, value)
+                });
+                std::iter::once((*x).to_owned()).chain(cells).collect()
+            });
+            table(head.collect(), rows.collect())
+        }
+    }
+}
+
+/// How much of each row is of which category.
+fn categories(plot: &Plot) -> String {
+    let head = std::iter::once(plot.y.title.clone()).chain(plot.categories.iter().cloned());
+    let rows = plot.series.iter().map(|row| {
+        let all = row.points.len().max(1) as f64;
+        let shares = (0..plot.categories.len()).map(|category| {
+            let of = row.points.iter().filter(|point| point.y == category as f64).count() as f64;
+            format!("{:.1} %", 100.0 * of / all)
+        });
+        std::iter::once(row.name.clone()).chain(shares).collect()
+    });
+    table(head.collect(), rows.collect())
+}
+
+/// Each node with the one above it.
+pub(crate) fn of_tree(tree: &Tree) -> String {
+    let rows = tree.nodes.iter().map(|node| {
+        let above = node.parent.and_then(|at| tree.nodes.get(at));
+        let above = above.map_or_else(String::new, |above| above.name.clone());
+        vec![node.name.clone(), above, number(node.value)]
+    });
+    table(vec!["part".to_owned(), "in".to_owned(), tree.unit.clone()], rows.collect())
+}
+
+fn value(point: &Point) -> String {
+    let shown = number(point.y);
+    point.range.map_or(shown.clone(), |(low, high)| {
+        format!("{shown} ({} to {})", number(low), number(high))
+    })
+}
+
+/// Four digits, or all of a whole number.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return format!("{value}");
+    }
+    let digits = (3 - value.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
+    let text = format!("{value:.digits$}");
+    if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+fn table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    let cells = |tag: &str, cells: &[String]| -> String {
+        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+    };
+    let mut text = format!("<div class=\"wide\"><table>\n<tr>{}</tr>\n", cells("th", &head));
+    for row in rows.iter().take(MOST) {
+        let _ = writeln!(text, "<tr>{}</tr>", cells("td", row)); // writing to a String cannot fail
+    }
+    text.push_str("</table></div>\n");
+    if rows.len() > MOST {
+        let _ = writeln!(text, "<p>The first {MOST} of {} rows.</p>", rows.len());
+    }
+    text
+}
+
+/// Text that is shown as it is.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Axis, Series};
+
+    use super::*;
+
+    fn plot(kind: PlotKind, series: Vec<Series>) -> Plot {
+        let categories = vec!["idle".to_owned(), "L3 0".to_owned()];
+        Plot { categories, ..Plot::new("t", kind, Axis::linear("x"), "worker", series) }
+    }
+
+    #[test]
+    fn lines_have_a_row_for_each_x_and_a_column_for_each_series() {
+        let series = vec![Series::new("a", [(1, 0.5), (2, 2.0)]), Series::new("b", [(2, 1234.5)])];
+        let text = of_plot(&plot(PlotKind::Lines, series));
+        assert!(text.contains("<tr><th>x</th><th>a</th><th>b</th></tr>"), "{text}");
+        assert!(text.contains("<tr><td>1</td><td>0.5</td><td></td></tr>"), "{text}");
+        assert!(text.contains("<tr><td>2</td><td>2</td><td>1234</td></tr>"), "{text}");
+    }
+
+    #[test]
+    fn categories_are_shares_of_their_row() {
+        let series = vec![Series::new("0", [(0, 0.0), (1, 1.0), (2, 1.0), (3, 1.0)])];
+        let text = of_plot(&plot(PlotKind::Categories, series));
+        assert!(text.contains("<td>0</td><td>25.0 %</td><td>75.0 %</td>"), "{text}");
+    }
+
+    #[test]
+    fn a_long_table_is_cut_and_says_so() {
+        let series = vec![Series::new("a", (0..2000).map(|x| (x, 1.0)))];
+        assert!(of_plot(&plot(PlotKind::Lines, series)).contains("The first 500 of"));
+    }
+}

@@ -1,0 +1,281 @@
+//! The page of a comparison: the tables' figures as plots, and what one run under each scheduler
+//! looked like.
+
+use befit_lab::{Conclusion, Look, Looked, Summary};
+use befit_machine::{ClusterId, Level, Machine};
+use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
+use befit_sched::Breakdown;
+
+use super::{escape, heading, pair, paragraph};
+use crate::{Width, conclusion};
+
+/// Moments at which a time line and occupancies are shown.
+const MOMENTS: usize = 1000;
+/// Claims are shown of so many caches at most.
+const CACHES: usize = 32;
+
+/// The page of `results`; `looks` has an entry for each machine, `conclusions` for some.
+pub fn page(results: &[Summary], conclusions: &[Conclusion], looks: &[Look]) -> Page {
+    let title = results.first().map_or("a comparison", |first| &first.command).to_owned();
+    let mut parts = Vec::new();
+    let same = |a: &Summary, b: &Summary| a.command == b.command && a.machine == b.machine;
+    for block in results.chunk_by(same) {
+        let first = &block[0];
+        parts.push(heading(&format!("on {}", first.machine)));
+        let seeds = block.iter().map(|s| s.seeds).max().unwrap_or(1);
+        parts.push(paragraph(&format!(
+            "{} workers at {} MHz; {} tasks. Times and counts are medians of up to {seeds} seeds; \
+             bars show their range.",
+            first.workers, first.mhz, first.tasks
+        )));
+        let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
+        if let Some(conclusion) = conclusions.iter().find(is_its) {
+            let text = escape(&conclusion::text(conclusion, Width::ANY));
+            parts.push(Part::Html(format!("<pre>{text}</pre>\n")));
+        }
+        parts.extend(pair([times(block), shares(block)]));
+        parts.extend(pair([misses(block), sources(block)]));
+        let look = looks.iter().find(|look| look.machine.name == first.machine);
+        parts.extend(look.into_iter().flat_map(|look| of_runs(first, look)));
+    }
+    Page { title, parts }
+}
+
+/// A median with its range over the seeds.
+fn point<T: Copy>(x: &str, spread: &befit_lab::Spread<T>, of: impl Fn(T) -> f64) -> Point {
+    Point::with_range(x, of(spread.median), of(spread.min), of(spread.max))
+}
+
+fn times(block: &[Summary]) -> Plot {
+    let points = block.iter().map(|s| point(s.scheduler.name(), &s.time, |t| t.0 as f64 / 1e6));
+    let series = [Series::new("time", points)];
+    Plot::new("Time", PlotKind::Bars, Axis::linear("scheduler"), "M cycles", series)
+}
+
+/// Where the time of all workers went.
+fn shares(block: &[Summary]) -> Plot {
+    let names = Breakdown::<f64>::NAMES;
+    let series = names.iter().enumerate().map(|(part, name)| {
+        let share = |s: &Summary| 100.0 * s.shares().parts()[part];
+        Series::new(*name, block.iter().map(|s| (s.scheduler.name(), share(s))))
+    });
+    let title = "Where the workers' time went";
+    Plot::new(title, PlotKind::Stacked, Axis::linear("scheduler"), "% of it", series)
+}
+
+fn misses(block: &[Summary]) -> Plot {
+    let series = block.iter().map(|s| {
+        let points = s.levels.iter().map(|level| {
+            point(&level.level.to_string(), &level.misses, |lines| lines.0 as f64 / 1e6)
+        });
+        Series::new(s.scheduler.name(), points)
+    });
+    Plot::new("Misses", PlotKind::Bars, Axis::linear("cache"), "millions of lines", series)
+}
+
+/// What the last level's misses were served by, and what went back.
+fn sources(block: &[Summary]) -> Plot {
+    type Of = fn(&Summary) -> u64;
+    let parts: [(&str, Of); 4] = [
+        ("from memory", |s| s.memory_reads.median.0),
+        ("from other caches of the package", |s| s.near_hits.median.0),
+        ("from other packages", |s| s.far_hits.median.0),
+        ("written to memory", |s| s.memory_writes.median.0),
+    ];
+    let series = parts.into_iter().map(|(name, of)| {
+        Series::new(name, block.iter().map(|s| (s.scheduler.name(), of(s) as f64 / 1e6)))
+    });
+    let title = "Lines beyond the last-level caches";
+    Plot::new(title, PlotKind::Stacked, Axis::linear("scheduler"), "millions of lines", series)
+}
+
+/// What single runs looked like.
+fn of_runs(first: &Summary, look: &Look) -> Vec<Part> {
+    let mut parts = vec![
+        heading("speed-up"),
+        paragraph(
+            "How much faster than on one worker under the first scheduler, with one seed. No \
+             scheduler is faster than the number of workers (work) or than work over span allows, \
+             but for what caches together hold more than one.",
+        ),
+        Part::Plot(speed_up(first, look)),
+        heading("one run under each scheduler"),
+    ];
+    for run in &look.runs {
+        parts.push(Part::Plot(time_line(&look.machine, run)));
+        let tree = Part::Tree(tree(&look.machine, run));
+        match occupancy(&look.machine, run) {
+            Some(claims) => parts.extend([tree, Part::Plot(claims)]),
+            None => parts.push(tree),
+        }
+    }
+    parts
+}
+
+fn speed_up(first: &Summary, look: &Look) -> Plot {
+    let base = look.speed.first().and_then(|(_, times)| Some(times.first()?.1));
+    let base = base.unwrap_or(1) as f64;
+    let most = first.work.0 as f64 / first.span.0.max(1) as f64;
+    let mut series: Vec<_> = look
+        .speed
+        .iter()
+        .map(|(kind, times)| {
+            let points =
+                times.iter().map(|(workers, time)| (workers, base / (*time).max(1) as f64));
+            Series::new(kind.name(), points)
+        })
+        .collect();
+    let counts: Vec<u32> =
+        look.speed.first().map_or_else(Vec::new, |(_, times)| times.iter().map(|t| t.0).collect());
+    let bound = counts.iter().map(|workers| (workers, f64::from(*workers).min(most)));
+    series.push(Series::new("bound: work and span", bound));
+    Plot::new("Speed-up", PlotKind::Lines, Axis::log("workers"), "speed-up", series)
+}
+
+/// The last-level caches, from left to right.
+fn last_level(machine: &Machine) -> &[ClusterId] {
+    &machine.cluster(ClusterId::ROOT).children
+}
+
+/// What each worker ran when, by the last-level cache that the task was bound to.
+fn time_line(machine: &Machine, run: &Looked) -> Plot {
+    let homes = last_level(machine);
+    let home = |anchor: ClusterId| {
+        let worker = machine.cluster(anchor).workers.start;
+        let at = homes.iter().position(|id| machine.cluster(*id).workers.contains(&worker));
+        if anchor == ClusterId::ROOT { 1 } else { at.map_or(1, |at| at + 2) }
+    };
+    let total = run.time.0.max(1);
+    let mut rows = vec![vec![0_usize; MOMENTS]; machine.workers().len()];
+    for stay in &run.trace.stays {
+        let moment = |cycles: u64| (cycles as u128 * MOMENTS as u128 / u128::from(total)) as usize;
+        let (begin, end) = (moment(stay.begin.0), moment(stay.end.0).min(MOMENTS - 1));
+        let Some(row) = rows.get_mut(stay.worker.index()) else { continue };
+        let home = home(stay.anchor);
+        row.iter_mut().take(end + 1).skip(begin).for_each(|cell| *cell = home);
+    }
+    let at = |moment: usize| format!("{:.3}", moment as f64 * total as f64 / MOMENTS as f64 / 1e6);
+    let series = rows.into_iter().enumerate().map(|(worker, row)| {
+        let points =
+            row.into_iter().enumerate().map(|(at_moment, home)| (at(at_moment), home as f64));
+        Series::new(worker.to_string(), points)
+    });
+    let level = machine.levels().last().copied();
+    let title = format!("{}: what each worker ran, by the cache it was bound to", run.scheduler);
+    let plot = Plot::new(title, PlotKind::Categories, Axis::linear("M cycles"), "worker", series);
+    let names = (0..homes.len()).map(|at| format!("{} {at}", Level::name_of(level)));
+    let names = ["idle".to_owned(), "no cache".to_owned()].into_iter().chain(names);
+    Plot { categories: names.collect(), ..plot }
+}
+
+/// The caches, coloured by their misses.
+fn tree(machine: &Machine, run: &Looked) -> Tree {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut waiting = vec![(ClusterId::ROOT, None)];
+    let mut seen = std::collections::BTreeMap::new();
+    while let Some((id, parent)) = waiting.pop() {
+        let cluster = machine.cluster(id);
+        let level = cluster.cache.map(|cache| cache.level);
+        let number = seen.entry(level).and_modify(|n| *n += 1).or_insert(0);
+        let name = match level {
+            Some(level) => format!("{level} {number}"),
+            None => "memory".to_owned(),
+        };
+        let value = run.trace.misses.get(id.index()).map_or(0, |lines| lines.0);
+        let own = nodes.len();
+        nodes.push(Node::new(name, parent, value as f64 / 1e6));
+        waiting.extend(cluster.children.iter().rev().map(|child| (*child, Some(own))));
+    }
+    let title = format!("{}: misses of each cache", run.scheduler);
+    Tree { title, unit: "M misses".to_owned(), nodes }
+}
+
+/// How much of each last-level cache was given out over time; `None` where the policy gives none.
+fn occupancy(machine: &Machine, run: &Looked) -> Option<Plot> {
+    if run.trace.claims.is_empty() {
+        return None;
+    }
+    let homes = last_level(machine);
+    let total = run.time.0.max(1) as f64;
+    let points = MOMENTS / 5;
+    let series = homes.iter().take(CACHES).enumerate().map(|(at, id)| {
+        let size = machine.cluster(*id).size().0.max(1) as f64;
+        let mut claims = run.trace.claims.iter().filter(|claim| claim.cluster == *id).peekable();
+        let mut now = 0;
+        let values = (0..points).map(|point| {
+            let moment = total * point as f64 / points as f64;
+            while let Some(claim) = claims.next_if(|claim| claim.at.0 as f64 <= moment) {
+                now = claim.bytes.0;
+            }
+            (format!("{:.3}", moment / 1e6), 100.0 * now as f64 / size)
+        });
+        let values: Vec<_> = values.collect();
+        Series::new(format!("cache {at}"), values)
+    });
+    let title = format!("{}: how much of each last-level cache was given out", run.scheduler);
+    let series: Vec<_> = series.collect();
+    Some(Plot::new(title, PlotKind::Lines, Axis::linear("M cycles"), "% of the cache", series))
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_machine::{Bytes, Cycles, Lines, WorkerId};
+    use befit_program::TaskId;
+    use befit_sched::SchedulerKind;
+    use befit_sim::{Claimed, Stay, Trace};
+
+    use super::*;
+
+    fn look() -> Look {
+        let machine = Machine::find("pack:2 l3:1 core:2 l1:1 pu:1").unwrap();
+        let last = last_level(&machine)[1];
+        let stay = |worker, begin, end, anchor| Stay {
+            worker: WorkerId(worker),
+            begin: Cycles(begin),
+            end: Cycles(end),
+            task: TaskId(0),
+            anchor,
+        };
+        let trace = Trace {
+            stays: vec![stay(0, 0, 50, ClusterId::ROOT), stay(3, 50, 100, last)],
+            misses: (0..machine.clusters().len() as u64).map(|n| Lines(n * 1_000_000)).collect(),
+            claims: vec![Claimed { cluster: last, at: Cycles(50), bytes: Bytes(1 << 10) }],
+            steals: Vec::new(),
+        };
+        let scheduler = SchedulerKind::Sb;
+        let runs = vec![Looked { scheduler, time: Cycles(100), trace }];
+        Look { machine, speed: vec![(scheduler, vec![(1, 400), (4, 100)])], runs }
+    }
+
+    #[test]
+    fn a_time_line_shows_who_ran_what_bound_to_which_cache() {
+        let look = look();
+        let plot = time_line(&look.machine, &look.runs[0]);
+        assert_eq!(plot.categories, ["idle", "no cache", "L3 0", "L3 1"]);
+        let at = |worker: usize, moment: usize| plot.series[worker].points[moment].y;
+        assert_eq!((at(0, 10), at(0, 900), at(1, 10)), (1.0, 0.0, 0.0));
+        assert_eq!((at(3, 10), at(3, 900)), (0.0, 3.0));
+    }
+
+    #[test]
+    fn the_tree_has_every_cache_with_its_misses() {
+        let look = look();
+        let tree = tree(&look.machine, &look.runs[0]);
+        assert_eq!(tree.nodes.len(), look.machine.clusters().len());
+        let named = |name: &str| tree.nodes.iter().find(|node| node.name == name).unwrap();
+        assert_eq!((named("memory").parent, named("memory").value), (None, 0.0));
+        assert_eq!(named("L3 1").parent, Some(0));
+        assert!(named("L1 3").value > named("L1 2").value);
+    }
+
+    #[test]
+    fn claims_are_shares_of_the_cache_over_time() {
+        let look = look();
+        let plot = occupancy(&look.machine, &look.runs[0]).unwrap();
+        let cache = &plot.series[1].points;
+        assert_eq!(cache[0].y, 0.0);
+        assert!(cache.last().unwrap().y > 0.0);
+        let without = Looked { trace: Trace::default(), ..look.runs[0].clone() };
+        assert!(occupancy(&look.machine, &without).is_none());
+    }
+}
