@@ -42,6 +42,7 @@ pub enum Part {
 
 /// How a plot is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PlotKind {
     /// Points joined by lines, over a numeric or a categorical x.
     Lines,
@@ -84,6 +85,7 @@ pub struct Point {
     /// The value.
     pub y: f64,
     /// The ends of its bar: the smallest and the largest of several runs, or a 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }
 

@@ -82,20 +82,20 @@ function heatMap(plot, narrow) {
 }
 
 // Rows of categories over a numeric x: who did what when.
-function categories(plot, narrow) {
+function categories(part, narrow) {
+    const plot = part.map;
     const count = Math.max(plot.categories.length, 1);
     const paper = dark.matches ? '#30353b' : '#e4e7ea';
     // The first is what is absent.
     const colour = (i) => (i === 0 ? paper : of(COLOURS, i - 1));
     const scale = [];
     for (let i = 0; i < count; i++) scale.push([i / count, colour(i)], [(i + 1) / count, colour(i)]);
-    const first = plot.series[0];
     return [{
         type: 'heatmap',
-        x: first ? xs(first) : [],
-        y: plot.series.map((series) => series.name),
-        z: plot.series.map((series) => series.points.map((point) => point.y)),
-        text: plot.series.map((series) => series.points.map((p) => plot.categories[p.y])),
+        x: part.x.map(Number),
+        y: part.rows,
+        z: part.cells,
+        text: part.cells.map((row) => row.map((cell) => plot.categories[cell])),
         hovertemplate: `%{x} ${plot.x.title}<br>${plot.y.title} %{y}: %{text}<extra></extra>`,
         zmin: -0.5,
         zmax: count - 0.5,
@@ -154,13 +154,14 @@ function layout(plot, narrow) {
     };
 }
 
-const KINDS = { lines, bars, stacked: bars, heatmap: heatMap, categories };
+const KINDS = { lines, bars, stacked: bars, heatmap: heatMap };
 
 function draw(place) {
     const part = JSON.parse(place.nextElementSibling.textContent);
-    const data = part.plot || part.tree;
+    const data = part.plot || part.tree || part.map;
     const narrow = place.clientWidth < 700;
-    const traces = part.plot ? KINDS[data.kind](data, narrow) : tree(data, narrow);
+    const traces = part.plot ? KINDS[data.kind](data, narrow)
+        : part.tree ? tree(data, narrow) : categories(part, narrow);
     const config = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : 'hover' };
     return Plotly.react(place, traces, layout(data, narrow), config);
 }

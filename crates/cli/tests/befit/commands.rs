@@ -4,6 +4,8 @@
 
 use std::{io::Read, process::Stdio};
 
+use serde_json::Value;
+
 use crate::{MACHINE, befit, command, printed, recording, report, words};
 
 #[test]
@@ -87,6 +89,23 @@ fn the_table_names_the_program_the_machine_and_every_scheduler() {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
+}
+
+#[test]
+fn a_trace_of_each_scheduler_stands_beside_the_results() {
+    let (folder, path) = recording();
+    let file = folder.path().join("trace.json");
+    let line = format!("sim {path} --seeds 1 --sched ws,sb --no-tries --trace");
+    let beside = befit(&words(&line, &[file.to_str().unwrap()]));
+    assert!(printed(&beside).contains(" sb "));
+    let trace: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let slices = || events.iter().filter(|event| event["ph"] == "X");
+    let processes: std::collections::BTreeSet<_> =
+        slices().map(|slice| slice["pid"].as_u64().unwrap()).collect();
+    // Four caches under each scheduler; sb needs one of them.
+    assert!(processes.iter().any(|pid| *pid < 4) && processes.iter().any(|pid| *pid >= 4));
+    assert!(slices().all(|slice| slice["dur"].as_f64().unwrap() >= 0.0));
 }
 
 #[test]
