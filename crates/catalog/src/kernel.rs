@@ -20,6 +20,9 @@ const VERIFIED: [(&str, usize); 6] = [
 ];
 /// The kernels whose work grows exponentially with n.
 const EXPONENTIAL: [&str; 2] = ["queens", "knapsack"];
+/// The kernels that cut their data in two and in four by turns: with an eighth of the data the cuts
+/// above the leaves are the same.
+const BY_TURNS: [&str; 3] = ["heat-ub", "sor-ub", "ge-ub"];
 
 /// A benchmark program.
 #[derive(Clone, Copy, Debug)]
@@ -123,12 +126,15 @@ impl Kernel {
     }
 
     /// The n of a smaller run of the same program, from which the work of one of size `n` is
-    /// learnt: with a quarter of the data; of n that stands in an exponent, two less.
+    /// learnt: with a quarter of the data, or an eighth where that cuts them in the same way; of n
+    /// that stands in an exponent, two less.
     pub fn learning_n(&self, n: usize) -> usize {
         let smaller = if EXPONENTIAL.contains(&self.name) {
             n.saturating_sub(2)
         } else if SQUARES.contains(&self.name) {
             n / 2
+        } else if BY_TURNS.contains(&self.name) {
+            n / 8
         } else {
             n / 4
         };

@@ -19,8 +19,8 @@
 //! last one. So it books neither; both are worked out when the pool is [read](read).
 //!
 //! Short tasks take less than the looks at the clock between them. A pool that measures its
-//! [span](Clock::span) only looks at it where a worker's first job starts, and where a worker that
-//! waits for nothing finds no work.
+//! [span](Clock::span) only looks at it where a worker's first job starts, where a job ends that
+//! nothing in the pool waits for, and where a worker that waits for nothing finds no work.
 
 use std::time::{Duration, Instant};
 
@@ -126,7 +126,8 @@ impl Times {
         }
     }
 
-    /// A worker that waits for nothing has found no work.
+    /// A worker that waits for nothing has found no work, or has ended a job that nothing in the
+    /// pool waits for.
     #[inline]
     pub(crate) fn rest(&self) {
         let Some(clock) = self.clock.filter(|clock| !clock.phases) else { return };

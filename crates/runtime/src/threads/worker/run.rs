@@ -167,6 +167,10 @@ impl Worker {
                 self.end(&entry);
                 self.counters().times.end();
             }
+            if lineage.parent().is_null() {
+                // Before anybody is woken who waits for it, and may take this worker's CPU.
+                self.counters().times.rest();
+            }
         };
         self.counters().times.begin();
         // SAFETY: the policy returns each job once, and this is a thread of the pool that it was
