@@ -139,7 +139,9 @@ impl SimulationPlan {
             done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
         let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
             let costs = self.costs_on(machine.machine);
-            seeds.map(move |seed| (machine, Settings { scheduler, options, seed, costs }))
+            seeds.map(move |seed| {
+                (machine, Settings { scheduler, options, seed, costs, prepared: false })
+            })
         });
         each.collect()
     }
@@ -185,7 +187,8 @@ impl SimulationPlan {
             let (machine, one_in) = (place.machine, place.groups.map(LineGroups::count));
             let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
                 let (options, costs) = (self.options, self.costs_on(machine));
-                let settings = Settings { scheduler: *scheduler, options, seed: 1, costs };
+                let settings =
+                    Settings { scheduler: *scheduler, options, seed: 1, costs, prepared: false };
                 Summary::of(program, machine, &settings, one_in, outcomes)
             });
             let mut all: Vec<_> = each.collect();

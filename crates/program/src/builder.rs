@@ -75,6 +75,8 @@ pub struct ProgramBuilder {
     /// By site.
     sources: Vec<Option<Source>>,
     encoder: Encoder,
+    /// Lines of atomics, as they came.
+    atomics: Vec<u64>,
     /// Of the strand that runs, without touches.
     cost: Work,
     costs: Interner<Cost>,
@@ -101,6 +103,7 @@ impl ProgramBuilder {
             sites: Interner::default(),
             sources: vec![None],
             encoder: Encoder::new(),
+            atomics: Vec::new(),
             cost: Work::default(),
             costs: Interner::default(),
             classes: Interner::default(),
@@ -256,6 +259,12 @@ impl ProgramBuilder {
         }
     }
 
+    /// The program makes atomic read-modify-writes on `line`, which is not the stack's. Without a
+    /// touch of it this counts for nothing.
+    pub fn atomic(&mut self, line: u64) {
+        self.atomics.push(line);
+    }
+
     /// Adds to the cost of the strand that runs.
     #[inline]
     pub fn work(&mut self, loads: u64, stores: u64, blocks: u64) {
@@ -305,6 +314,10 @@ impl ProgramBuilder {
         }
         let spans = Spans::number(stretches).ok_or(BuildError::TooManyLines)?;
         let stack_lines = u32::try_from(stack_lines).map_err(|_| BuildError::TooManyLines)?;
+        let dense = |line: u64| spans.find(line, &mut 0)?.dense(line);
+        let mut atomics: Vec<u32> = self.atomics.into_iter().filter_map(dense).collect();
+        atomics.sort_unstable();
+        atomics.dedup();
         Ok(Program {
             meta: self.meta,
             root_declared: self.root_declared,
@@ -321,6 +334,7 @@ impl ProgramBuilder {
             work_run: None,
             blobs: Blobs { bytes: out, table: self.blobs.table },
             spans,
+            atomics,
             stack_lines,
         })
     }

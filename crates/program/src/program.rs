@@ -54,6 +54,8 @@ pub struct Program {
     pub(crate) work_run: Option<WorkRun>,
     pub(crate) blobs: Blobs,
     pub(crate) spans: Spans,
+    /// Dense lines, ascending.
+    pub(crate) atomics: Vec<u32>,
     pub(crate) stack_lines: u32,
 }
 
@@ -201,6 +203,12 @@ impl Program {
     /// each.
     pub fn lines(&self) -> u32 {
         self.spans.lines
+    }
+
+    /// The dense lines on which the program makes atomic read-modify-writes, ascending. All accesses
+    /// to them are touches.
+    pub fn atomics(&self) -> &[u32] {
+        &self.atomics
     }
 
     /// The deepest stack line touched, plus one; 0 when the stack is not touched.

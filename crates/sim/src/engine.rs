@@ -151,6 +151,11 @@ impl<'a> Engine<'a> {
             let under = |id| machine.cluster(id).worker_count() as usize;
             ForkThresholds::new(machine, w, settings.options.sigma, under)
         });
+        let workers: Vec<_> = workers.collect();
+        let mut hardware = Hardware::new(program, sample, machine, seeds.u64(..))?;
+        if settings.prepared {
+            hardware.prepare(program);
+        }
         Ok(Self {
             reasons: Idle::new(machine, capabilities.places_by_size),
             capabilities,
@@ -166,8 +171,8 @@ impl<'a> Engine<'a> {
             stopwatch: Stopwatch::new(machine.mhz, settings.costs.scale),
             jobs: Jobs::default(),
             idle: machine.workers().len(),
-            workers: workers.collect(),
-            hardware: Hardware::new(program, sample, machine, seeds.u64(..))?,
+            workers,
+            hardware,
             prices: Prices::new(machine, settings.costs),
             herd: Herd::new(machine.workers().len(), seeds.fork()),
             queue: BinaryHeap::new(),
@@ -231,7 +236,7 @@ impl<'a> Engine<'a> {
             let worker = &mut self.workers[w.index()];
             if let Some(strand) = &mut worker.strand {
                 let (clock, strand_ended, made) =
-                    strand.run(&mut self.hardware, w, worker.clock, next + self.slice);
+                    strand.run(&mut self.hardware, w, worker.clock, next, next + self.slice);
                 worker.spent.active += clock.since(worker.clock);
                 worker.clock = clock;
                 self.unreported += made;

@@ -8,6 +8,7 @@ use befit_sched::WorkerCounts;
 use crate::{
     SimError,
     account::{Account, Contended, Handovers, Part, Strides},
+    atomics::Atomics,
     clock::Ticks,
     latency, line_size,
     memory::Memory,
@@ -51,6 +52,7 @@ pub(crate) struct Hardware {
     fault: Ticks,
     /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
     touched: Vec<u64>,
+    atomics: Atomics,
     /// Which misses overlap.
     pub(crate) flight: InFlight,
     /// Per worker: what it has in flight, and the operations behind it.
@@ -86,6 +88,8 @@ struct Line {
     latency: Ticks,
     /// Where it came from, or why that is far.
     part: Part,
+    /// It is taken from others for an atomic read-modify-write: when the worker has it.
+    taken: Option<Ticks>,
 }
 
 impl Hardware {
@@ -142,6 +146,10 @@ impl Hardware {
             } else {
                 vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
             },
+            atomics: match sample {
+                None => Atomics::new(program, machine, coarser),
+                Some(_) => Atomics::default(),
+            },
             flight: InFlight::new(
                 u64::from(machine.memory.window) * each,
                 machine.memory.parallelism,
@@ -167,6 +175,22 @@ impl Hardware {
             strides: vec![Strides::default(); workers as usize],
             handovers: Handovers::new(),
         })
+    }
+
+    /// Before the program's parallel part one thread has made its data, in the order of addresses:
+    /// the caches of worker 0 are left as that leaves them. Pages that the plain run has met as new
+    /// ones in the parallel part, the last, are not among them.
+    pub(crate) fn prepare(&mut self, program: &Program) {
+        let new = program.work_run().map_or(0.0, |run| run.faults_per_page.min(1.0));
+        self.prepare_all_but(new);
+    }
+
+    /// The same, of all lines but a share.
+    pub(crate) fn prepare_all_but(&mut self, new: f64) {
+        let lines = (f64::from(self.shared_lines) * (1.0 - new)) as u32;
+        for line in 0..lines {
+            let _ = self.caches.access(WorkerId(0), line, true);
+        }
     }
 
     /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
@@ -273,6 +297,19 @@ impl Hardware {
         }
     }
 
+    /// How long the line of atomics is on its way to `worker`, which writes it.
+    fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
+        if !own {
+            return latency;
+        }
+        match self.atomics.common(worker, line) {
+            Some((ClusterId::ROOT, other)) if self.memory.are_far(worker, other) => self.far,
+            Some((ClusterId::ROOT, _)) => self.remote,
+            Some((cluster, _)) => self.reach[cluster.index()],
+            None => latency,
+        }
+    }
+
     /// One touch, as planned, at `now`.
     fn touch(&mut self, worker: WorkerId, plan: &PrefetchPlan, touch: Touch, now: Ticks) -> Line {
         let line = plan.line();
@@ -290,31 +327,41 @@ impl Hardware {
             self.memory.write_back(worker, line, now);
         }
         self.count(worker, access.found);
-        match access.found {
+        let found = match access.found {
             Found::Own(cluster) | Found::Sibling(cluster) => {
                 let latency = self.reach[cluster.index()];
-                Line { passed: now, latency, part }
+                Line { passed: now, latency, part, taken: None }
             }
             Found::Remote { from, modified } if modified || !self.clean_from_memory => {
                 let far = self.memory.is_far(worker, from);
                 self.far_lines += u64::from(far);
                 let latency = if far { self.far } else { self.remote };
                 let passed = self.memory.supply(worker, from, now);
-                Line { passed, latency, part }
+                Line { passed, latency, part, taken: None }
             }
             Found::Remote { .. } => {
                 self.clean_lines += 1;
                 let passed = self.memory.read(worker, line, now);
-                Line { passed, latency: self.reach[ClusterId::ROOT.index()], part }
+                Line { passed, latency: self.reach[ClusterId::ROOT.index()], part, taken: None }
             }
             Found::Memory => {
                 let passed = self.memory.read(worker, line, now);
                 let (latency, fault) =
                     (self.reach[ClusterId::ROOT.index()], self.first_touch(line));
                 let part = if fault > latency { Part::Faults } else { part };
-                Line { passed, latency: latency + fault, part }
+                Line { passed, latency: latency + fault, part, taken: None }
             }
+        };
+        if !self.atomics.has(line) {
+            return found;
         }
+        self.atomics.note(worker, line);
+        let own = matches!(access.found, Found::Own(cluster) if self.private[cluster.index()]);
+        let taken = (plan.is_write() && (access.invalidated || !own)).then(|| {
+            let way = self.way(worker, line, own, found.latency);
+            self.atomics.take(line, found.passed, way)
+        });
+        Line { taken, ..found }
     }
 
     /// The lines that went to and fro most, as the program numbers them.
@@ -421,13 +468,15 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended.
-    /// Returns the clock, whether it ended, and how many touches were made.
+    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended; lines
+    /// of atomics are touched before `turn` only. Returns the clock, whether it ended, and how many
+    /// touches were made.
     pub(crate) fn run(
         &mut self,
         hardware: &mut Hardware,
         worker: WorkerId,
         now: Ticks,
+        turn: Ticks,
         until: Ticks,
     ) -> (Ticks, bool, u64) {
         let (core, slowness) = hardware.cores[worker.index()];
@@ -456,6 +505,9 @@ impl<'a> Execution<'a> {
                 hardware.caches.prepare(next);
             }
             let (plan, touch) = (self.plans[self.at], self.ahead[self.at]);
+            if clock > turn && hardware.atomics.has(plan.line()) {
+                break;
+            }
             self.at += 1;
             made += 1;
             self.left -= self.stride;
@@ -467,11 +519,16 @@ impl<'a> Execution<'a> {
                 hardware.charge(worker, wait, waits.waited);
             }
             now.clock += wait;
-            let Line { passed, latency, part } = hardware.touch(worker, &plan, touch, now.clock);
+            let found = hardware.touch(worker, &plan, touch, now.clock);
+            let Line { passed, latency, part, taken } = found;
             clock = now.clock;
             let wires = passed.since(clock);
             let reason = Reason { part, line: plan.line(), wires };
-            let wait = if touch.streaming {
+            let wait = if let Some(taken) = taken {
+                let before = waits.all(flight, clock);
+                waits.waited = Reason { part: Part::Handovers, ..reason };
+                before.max(taken.since(clock))
+            } else if touch.streaming {
                 waits.stream(flight, clock, latency, passed, reason)
             } else {
                 waits.miss(flight, now, latency + wires, reason)

@@ -13,6 +13,7 @@
 //! more. Nothing depends on the machine that simulates: equal seeds give equal outcomes.
 
 mod account;
+mod atomics;
 mod bounds;
 mod clock;
 mod engine;

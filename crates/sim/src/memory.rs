@@ -189,6 +189,11 @@ impl Memory {
         link.is_some_and(|link| link.package != self.workers[worker.index()].0)
     }
 
+    /// Whether two workers are of different packages.
+    pub(crate) fn are_far(&self, one: WorkerId, other: WorkerId) -> bool {
+        self.workers[one.index()].0 != self.workers[other.index()].0
+    }
+
     /// From a package to the controller of `line`.
     fn write(&mut self, worker: WorkerId, package: u32, line: u32, now: Ticks) {
         let controller = self.controller(worker, line);

@@ -14,12 +14,20 @@ pub struct Settings<P = SchedulerKind> {
     pub seed: u64,
     /// What scheduling costs.
     pub costs: Costs,
+    /// Caches begin as a serial thread leaves them that has made the program's data; else empty.
+    pub prepared: bool,
 }
 
 impl<P> Settings<P> {
     /// `scheduler` with its defaults.
     pub fn new(scheduler: P, seed: u64) -> Self {
-        Self { scheduler, options: Options::default(), seed, costs: Costs::default() }
+        Self {
+            scheduler,
+            options: Options::default(),
+            seed,
+            costs: Costs::default(),
+            prepared: false,
+        }
     }
 }
 

@@ -19,6 +19,9 @@ use crate::{
     waits::{Now, Reason, Waits},
 };
 
+/// The method of [`fit`], counted up where it changes: what other methods found is not kept.
+pub const GENERATION: u32 = 1;
+
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
 const PACES: [f64; 9] = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
@@ -66,7 +69,10 @@ pub fn fit(
     assert_eq!(timed.strands.len(), program.strands() as usize, "a timing for each strand");
     let cycles = |picoseconds: u64| picoseconds as f64 * f64::from(host.mhz) * 1e-6;
     let mut classes = vec![Sums::default(); program.classes().len()];
+    let pages = f64::from((program.lines() / 64).max(1));
+    let faults_per_page = timed.faults as f64 / pages;
     let mut serial = Serial::new(program, host)?;
+    serial.hardware.prepare_all_but(faults_per_page.min(1.0));
     // They are numbered in serial order.
     for strand in (0..program.strands()).map(StrandId) {
         let Timing { picoseconds, faults } = timed.strands[strand.0 as usize];
@@ -83,12 +89,11 @@ pub fn fit(
     }
     let total = cycles(timed.total) - timed.faults as f64 * fault;
     share_what_is_short(&mut classes, total, cycles(SHORT));
-    let pages = (program.lines() / 64).max(1);
     Ok(WorkRun {
         host_mhz: host.mhz,
         host_operation: host.cycles_per_operation,
         host: host.name.clone(),
-        faults_per_page: timed.faults as f64 / f64::from(pages),
+        faults_per_page,
         classes: classes.iter().map(|sums| sums.work(host)).collect(),
     })
 }

@@ -3,8 +3,8 @@
 
 use befit_machine::Machine;
 use befit_program::Program;
-use befit_sched::{Options, SchedulerKind, Tiers};
-use befit_sim::{Costs, Settings};
+use befit_sched::{SchedulerKind, Tiers};
+use befit_sim::Settings;
 use serde_json::Value;
 
 use crate::{MACHINE, befit, command, printed, report, words};
@@ -15,8 +15,7 @@ const ROWS: &str = "192";
 
 fn simulated(program: &Program, scheduler: SchedulerKind) -> Tiers {
     let machine: Machine = MACHINE.parse().unwrap();
-    let settings =
-        Settings { scheduler, options: Options::default(), seed: 1, costs: Costs::default() };
+    let settings = Settings::new(scheduler, 1);
     let outcome = befit_sim::run(program, &machine, &settings, &|_| {}).unwrap();
     outcome.tiers.unwrap_or_else(|| panic!("{scheduler} has tiers"))
 }

@@ -489,7 +489,7 @@ impl<'a> Trials<'a> {
         let machine = candidate.machine.as_ref().unwrap_or(self.machine);
         let costs = Costs::of(&machine.prices).shrunk(self.plan.shrink);
         let (scheduler, options) = (candidate.scheduler, candidate.options);
-        let settings = Settings { scheduler, options, seed, costs };
+        let settings = Settings { scheduler, options, seed, costs, prepared: false };
         let advance = |touches| self.progress.advance(touches);
         let bounds = Bounds::of(program, machine);
         let groups = self.plan.sampling.groups(program, machine)?;

@@ -241,7 +241,8 @@ fn record_filtered(
                 return program(early);
             }
         };
-        let key = store::key(&[key.as_bytes(), &bytes, format!("{host:?}").as_bytes()]);
+        let fit = befit_sim::work::GENERATION.to_le_bytes();
+        let key = store::key(&[key.as_bytes(), &bytes, format!("{host:?}").as_bytes(), &fit]);
         let file = store::file(&folder, &name, &key);
         if found && let Some(program) = store::load(&file, &name, progress) {
             return Ok(program);

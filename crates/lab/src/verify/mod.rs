@@ -254,6 +254,7 @@ fn simulate(
     let settings = Settings {
         options: options.options(),
         costs: Costs::of(&machine.prices),
+        prepared: true,
         ..Settings::new(scheduler, seed)
     };
     let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));

@@ -13,7 +13,9 @@ use std::{io, path::PathBuf};
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
 /// The version that is written.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// The version without lines of atomics, which is read, too.
+const WITHOUT_ATOMICS: u32 = 3;
 /// The version without sites, which is read, too.
 const WITHOUT_SITES: u32 = 2;
 /// The version without places, which is read, too.
@@ -88,6 +90,8 @@ enum Section {
     Meta,
     /// The touched stretches of the address space.
     Spans,
+    /// The lines of atomics.
+    Atomics,
     /// The sizes that tasks declare, each different pair once.
     Declared,
     /// The names of places.
@@ -114,9 +118,10 @@ enum Section {
 
 impl Section {
     /// All in order, each with its tag in a chunk's header and its name in messages.
-    const ALL: [(Self, [u8; 4], &'static str); 13] = [
+    const ALL: [(Self, [u8; 4], &'static str); 14] = [
         (Self::Meta, *b"META", "meta"),
         (Self::Spans, *b"SPAN", "spans"),
+        (Self::Atomics, *b"ATOM", "atomics"),
         (Self::Declared, *b"DECL", "declared"),
         (Self::Places, *b"PLAC", "places"),
         (Self::Sites, *b"SITE", "sites"),

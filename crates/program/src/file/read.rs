@@ -8,7 +8,7 @@ use std::path::Path;
 use befit_machine::Bytes;
 
 use super::chunk::ChunkReader;
-use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_PLACES, WITHOUT_SITES};
+use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_ATOMICS, WITHOUT_PLACES, WITHOUT_SITES};
 use crate::class::PLACE_LIMIT;
 use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
@@ -96,6 +96,9 @@ pub(super) fn totals(program: &Program, version: u32) -> Vec<u64> {
     if version > WITHOUT_SITES {
         totals.extend([program.sites.len() as u64, program.origins.len() as u64]);
     }
+    if version > WITHOUT_ATOMICS {
+        totals.push(program.atomics.len() as u64);
+    }
     totals
 }
 
@@ -108,6 +111,7 @@ struct Loading {
     root_declared: Declared,
     stack_lines: u32,
     stretches: Vec<Span>,
+    atomics: Vec<u32>,
     declared: Vec<Declared>,
     version: u32,
     places: Vec<Box<str>>,
@@ -146,6 +150,7 @@ impl Loading {
         let since = match section {
             Section::Places | Section::Classes | Section::Work => WITHOUT_PLACES + 1,
             Section::Sites | Section::Origins => WITHOUT_SITES + 1,
+            Section::Atomics => WITHOUT_ATOMICS + 1,
             _ => WITHOUT_PLACES,
         };
         if self.version < since {
@@ -160,6 +165,7 @@ impl Loading {
             match section {
                 Section::Meta => self.meta(&mut cursor)?,
                 Section::Spans => self.span(&mut cursor)?,
+                Section::Atomics => self.atomic(&mut cursor)?,
                 Section::Declared => self.declared(&mut cursor)?,
                 Section::Costs => self.cost(&mut cursor)?,
                 Section::Places => self.places.push(text(&mut cursor, PLACE_LIMIT)?.into()),
@@ -317,6 +323,14 @@ impl Loading {
         Ok(())
     }
 
+    fn atomic(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let gap = u32::try_from(cursor.varint().ok_or(CUT)?).ok();
+        let next = self.atomics.last().map_or(Some(0), |last| last.checked_add(1));
+        let line = next.zip(gap).and_then(|(next, gap)| next.checked_add(gap));
+        self.atomics.push(line.ok_or("a line of atomics does not fit 32 bits")?);
+        Ok(())
+    }
+
     fn blob(&mut self, cursor: &mut Cursor) -> Result<(), String> {
         if self.blobs.table.len() >= u32::MAX as usize {
             return Err("more blobs than can be numbered".into());
@@ -378,6 +392,9 @@ impl Loading {
         let spans = Spans::number(self.stretches).ok_or_else(|| {
             (Section::Spans, "the touched stretches have more than 2^32 lines".to_string())
         })?;
+        if self.atomics.last().is_some_and(|line| *line >= spans.lines) {
+            return Err((Section::Atomics, "a line of atomics is in no touched stretch".into()));
+        }
         let blobs = self.blobs;
         if blobs.table.last().map_or(0, |last| last.end) != blobs.bytes.len() as u64 {
             return Err((Section::Blobs, "the blobs are not as long as the index says".into()));
@@ -399,6 +416,7 @@ impl Loading {
             work_run: self.work_run,
             blobs,
             spans,
+            atomics: self.atomics,
             stack_lines: self.stack_lines,
         })
     }

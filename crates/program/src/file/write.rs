@@ -33,6 +33,11 @@ impl Program {
             varint::put(out, span.lines / PAGE_LINES);
             end = span.first + span.lines;
         })?;
+        let mut next = 0;
+        records(&mut chunks, Section::Atomics, &self.atomics, |out, line| {
+            varint::put(out, u64::from(line - next));
+            next = line + 1;
+        })?;
         records(&mut chunks, Section::Declared, &self.declared, |out, &it| declared(out, it))?;
         records(&mut chunks, Section::Places, &self.places, |out, name| text(out, name))?;
         // The first is unknown.

@@ -226,6 +226,8 @@ pub(crate) fn small() -> Program {
     }
     builder.sync(ScopeId(1)).unwrap();
     builder.work(1, 1, 1);
+    // Two lines that are touched, and one in no touched page.
+    [1 << 40, 1005, 5].into_iter().for_each(|line| builder.atomic(line));
     with_work(builder.finish().unwrap())
 }
 
@@ -269,7 +271,7 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x03\0\0\0".to_vec();
+    let mut file = b"\x89BEFIT\r\n\x04\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.

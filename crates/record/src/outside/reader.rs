@@ -114,6 +114,7 @@ pub(super) fn read(
                 }
                 sites.insert(number, site);
             }
+            stream::ATOMIC => builder.atomic(stream.word()?),
             stream::SKIPPED => {
                 skipped_regions += argument & ((1 << stream::SKIPPED_BITS) - 1);
                 other_threads |= argument >> stream::SKIPPED_BITS != 0;

@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 4;
+pub(super) const VERSION: u8 = 5;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
@@ -31,6 +31,7 @@ pub(super) const FAILED: u64 = 6;
 pub(super) const SITE: u64 = 7;
 pub(super) const FAULTS: u64 = 8;
 pub(super) const REGION: u64 = 9;
+pub(super) const ATOMIC: u64 = 10;
 
 /// So many bytes are asked of the pipe at once.
 const CHUNK: usize = 1 << 20;
@@ -113,7 +114,7 @@ impl<R: Read> Stream<R> {
         }
         let event = self.word()?;
         match (event & !EVENT) >> KIND_SHIFT {
-            kind @ ..=REGION => Ok(Some((kind, event & ARGUMENT))),
+            kind @ ..=ATOMIC => Ok(Some((kind, event & ARGUMENT))),
             _ => Err(StreamError::UnknownEvent(self.words - 1, event)),
         }
     }

@@ -1,5 +1,6 @@
 //! Small programs, built by hand, on small machines: what the engine must get right.
 
+mod atomics;
 mod costs;
 mod fidelity;
 mod forks;

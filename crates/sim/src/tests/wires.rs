@@ -64,7 +64,7 @@ fn phase(hardware: &mut Hardware, program: &Program, start: f64, of: &[u32], wri
     while running.iter().any(|(.., ended)| !ended) {
         until += Ticks::cycles(500);
         for (worker, clock, execution, ended) in running.iter_mut().filter(|r| !r.3) {
-            (*clock, *ended, _) = execution.run(hardware, *worker, *clock, until);
+            (*clock, *ended, _) = execution.run(hardware, *worker, *clock, until, until);
             if *ended {
                 *clock += hardware.leave(*worker, *clock);
             }
@@ -153,7 +153,8 @@ fn another_package_s_cache_is_further_away_than_one_of_the_same() {
         hardware.enter(WorkerId(1), Ticks::default());
         let mut execution = Execution::new(&program, None, strand(&program, 0, true));
         let begin = Ticks::fractional(LATER);
-        let (end, ended, _) = execution.run(&mut hardware, WorkerId(1), begin, Ticks(u64::MAX / 2));
+        let late = Ticks(u64::MAX / 2);
+        let (end, ended, _) = execution.run(&mut hardware, WorkerId(1), begin, late, late);
         assert!(ended);
         let cycles = end.since(begin).whole().0 as f64;
         within_two_percent(cycles, LINES as f64 * (latency - hidden));

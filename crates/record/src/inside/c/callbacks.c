@@ -23,6 +23,17 @@ struct filter {
 
 static struct filter filter;
 
+/* Lines on which the program has made atomic read-modify-writes: workers share them, and each of
+ * them takes them from the others. So no access to one of them is left out. A line is at the place
+ * that its number gives; one that takes the place of another is told again when it comes back. */
+#define ATOMICS 4096
+static uintptr_t atomics[ATOMICS];
+static int any_atomics;
+
+static inline int is_atomic(uintptr_t line) {
+    return UNLIKELY(any_atomics) && atomics[line % ATOMICS] == line;
+}
+
 void befit_filter_reset(void) {
     struct hot *hot = &befit_hot;
     for (unsigned i = 0; i < FILTER_MOST; i++) {
@@ -78,8 +89,13 @@ static void put_touch(uintptr_t line, int write) {
     befit_put(number << TOUCH_LINE_SHIFT | (stack ? TOUCH_STACK : 0) | (write ? TOUCH_WRITE : 0));
 }
 
-/* One line is accessed; `window` is its first real address. */
-static inline void touch_line(uintptr_t line, uintptr_t window, int write) {
+/* One line is accessed; `window` is its first real address. Returns whether the filter holds it
+ * now. */
+static inline int touch_line(uintptr_t line, uintptr_t window, int write) {
+    if (is_atomic(line)) {
+        put_touch(line, write);
+        return 0;
+    }
     unsigned place = find(line);
     if (place == FILTER_MOST) {
         place = filter.next;
@@ -94,6 +110,22 @@ static inline void touch_line(uintptr_t line, uintptr_t window, int write) {
         filter.written |= 1u << place;
         put_touch(line, 1);
     }
+    return 1;
+}
+
+/* From now on the line's accesses are all touches. */
+static __attribute__((noinline)) void add_atomic(uintptr_t line) {
+    unsigned place = find(line);
+    if (place != FILTER_MOST) {
+        close_window(filter.window[place]);
+        filter.low[place / 4][place % 4] = (uint32_t)NO_LINE;
+        filter.line[place] = NO_LINE;
+        filter.window[place] = 0;
+    }
+    atomics[line % ATOMICS] = line;
+    any_atomics = 1;
+    befit_put_event(ATOMIC, 0);
+    befit_put(line);
 }
 
 void befit_touch(uintptr_t address, size_t bytes, int write) {
@@ -101,12 +133,14 @@ void befit_touch(uintptr_t address, size_t bytes, int write) {
     uintptr_t normal = normal_address(address);
     uintptr_t window = address - normal % LINE;
     uintptr_t first = normal >> LINE_BITS, last = (normal + bytes - 1) >> LINE_BITS;
-    touch_line(first, window, write);
-    if (LIKELY(first == last))
-        (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
-    else
+    int held = touch_line(first, window, write);
+    if (LIKELY(first == last)) {
+        if (LIKELY(held))
+            (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
+    } else {
         for (uintptr_t line = first + 1; line <= last; line++)
             touch_line(line, window + ((line - first) << LINE_BITS), write);
+    }
 }
 
 #define CALLBACKS(SIZE)                                                                   \
@@ -143,6 +177,11 @@ void __memprof_store(const void *address) {
     if (befit_hot.active) {
         befit_hot.loads++;
         befit_hot.stores++;
+        uintptr_t normal = normal_address((uintptr_t)address);
+        uintptr_t line = normal >> LINE_BITS;
+        /* What is on the stack counts as the worker's own. */
+        if (!is_stack(normal) && atomics[line % ATOMICS] != line)
+            add_atomic(line);
         befit_touch((uintptr_t)address, 1, 1);
     }
 }

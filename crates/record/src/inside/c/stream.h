@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 4u
+#define STREAM_VERSION 5u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -26,7 +26,7 @@
  * whether the recorded one ran on another thread than the first. */
 #define SKIPPED_BITS 32
 
-enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION };
+enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION, ATOMIC };
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 
 /* The argument of FORK. */
