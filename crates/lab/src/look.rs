@@ -112,7 +112,8 @@ impl SimulationPlan {
             |job| u64::from(job.3),
             |(machine, bounds, kind, _)| {
                 let (options, costs) = (self.options, self.costs_on(machine));
-                let settings = Settings { scheduler: *kind, options, seed: 1, costs };
+                let settings =
+                    Settings { scheduler: *kind, options, seed: 1, costs, prepared: false };
                 let advance = |touches| progress.advance(touches);
                 let run = run_traced(program, machine, &settings, *bounds, &advance);
                 let (outcome, trace) = run.map_err(|error| {
