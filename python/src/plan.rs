@@ -49,7 +49,8 @@ pub(crate) fn simulate(
     let machine = machine.machine()?;
     let kind: SchedulerKind = scheduler.parse().map_err(value)?;
     let costs = Costs::of(&machine.machine.prices).shrunk(machine.shrink);
-    let settings = Settings { scheduler: kind, options: chosen(options)?, seed, costs };
+    let options = chosen(options)?;
+    let settings = Settings { options, costs, ..Settings::new(kind, seed) };
     let (program, machine) = (&recording.program, machine.machine);
     let outcome = detached(py, || befit_sim::run(program, &machine, &settings, &|_| ()));
     let name = &program.meta().name;
