@@ -1,7 +1,7 @@
 //! How much of a program is simulated: all of its touches, or those of one line in K.
 //!
-//! Each seed of a sampled simulation takes another group of lines, so that what differs from seed to
-//! seed shows the chance of both. [`befit_sim::sampled`] says how a sample stands for the whole.
+//! Each seed of a sampled simulation takes another group of lines, so that what differs from seed
+//! to seed shows the chance of both. [`befit_sim::sampled`] says how a sample stands for the whole.
 
 use std::{fmt, str::FromStr};
 

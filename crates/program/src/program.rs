@@ -205,8 +205,8 @@ impl Program {
         self.spans.lines
     }
 
-    /// The dense lines on which the program makes atomic read-modify-writes, ascending. All accesses
-    /// to them are touches.
+    /// The dense lines on which the program makes atomic read-modify-writes, ascending. All
+    /// accesses to them are touches.
     pub fn atomics(&self) -> &[u32] {
         &self.atomics
     }

@@ -58,9 +58,9 @@ pub struct Ask<'a, T> {
     /// The worker sleeps if it gets nothing: it may have what the policy would rather have left to
     /// others for a while. What is refused now may wait for ever, if those others wait for it.
     pub before_sleep: bool,
-    /// Nothing has become ready and nothing has ended for a while, though tasks wait that the worker
-    /// was refused: maybe those that run wait for them. The worker may have whatever is ready. A
-    /// policy that refuses only for want of space need not mind.
+    /// Nothing has become ready and nothing has ended for a while, though tasks wait that the
+    /// worker was refused: maybe those that run wait for them. The worker may have whatever is
+    /// ready. A policy that refuses only for want of space need not mind.
     pub stalled: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Lines on which a program makes atomic read-modify-writes.
 //!
-//! An ordinary store waits in a buffer for its line, and the core goes on. A read-modify-write needs
-//! the line at once, and nothing behind it begins before. So where workers change a common word, each
-//! change waits for the line's way from the core that had it last, and the line makes one way at a
-//! time.
+//! An ordinary store waits in a buffer for its line, and the core goes on. A read-modify-write
+//! needs the line at once, and nothing behind it begins before. So where workers change a common
+//! word, each change waits for the line's way from the core that had it last, and the line makes
+//! one way at a time.
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_program::Program;

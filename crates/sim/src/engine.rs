@@ -443,8 +443,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// On a large machine, wakes as many of the workers that are to look as may look at a time; none
-    /// where nothing is ready.
+    /// On a large machine, wakes as many of the workers that are to look as may look at a time;
+    /// none where nothing is ready.
     fn wake_herd(&mut self, now: Ticks) {
         let Some(herd) = &mut self.herd else { return };
         if self.ready == 0 {
@@ -544,7 +544,8 @@ fn account<'a>(
         booked += (active + policy).0;
         whole += time.0;
     }
-    // Changes come nearly in the order of time only: the sum of the reasons is nearly the idle time.
+    // Changes come nearly in the order of time only: the sum of the reasons is nearly the idle
+    // time.
     let (left, reasons) = (whole.saturating_sub(booked), idle.total().0.max(1));
     let share = left as f64 / reasons as f64;
     for part in Part::IDLE {

@@ -468,9 +468,9 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended; lines
-    /// of atomics are touched before `turn` only. Returns the clock, whether it ended, and how many
-    /// touches were made.
+    /// Runs on `worker` from `now` until the clock has passed `until` or the strand has ended;
+    /// lines of atomics are touched before `turn` only. Returns the clock, whether it ended, and
+    /// how many touches were made.
     pub(crate) fn run(
         &mut self,
         hardware: &mut Hardware,

@@ -91,7 +91,7 @@ pub enum Cause {
     FalseSharing,
     /// Workers write the same word.
     HotLine,
-    /// Making, loss and ending tasks takes long beside what they do.
+    /// Making, finding and ending tasks takes long beside what they do.
     GrainTooSmall,
     /// There are fewer tasks than workers, or tasks too short to spread.
     InputTooSmall,

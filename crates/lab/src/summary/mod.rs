@@ -159,7 +159,8 @@ pub struct CacheUse {
 
 impl Summary {
     /// Puts the outcomes of the seeds together, which are in the order of the seeds; `None` of no
-    /// outcomes. `one_in`: of samples of one line in so many. The seed in `settings` does not matter. Ratios are not known yet.
+    /// outcomes. `one_in`: of samples of one line in so many. The seed in `settings` does not
+    /// matter. Ratios are not known yet.
     pub(crate) fn of(
         program: &Program,
         machine: &Machine,

@@ -1,5 +1,5 @@
-//! Which binary of a workspace is meant, and whether it can be recorded: known from cargo's metadata
-//! and the lockfile, before anything is built.
+//! Which binary of a workspace is meant, and whether it can be recorded: known from cargo's
+//! metadata and the lockfile, before anything is built.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -145,8 +145,9 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// Name and stack size are for `spawn` to heed: [`ThreadBuilder`] shows how. Dropping the pool
     /// waits for all of these threads that have begun to run. One that is kept back until then is
-    /// not waited for, and returns from [`run`](ThreadBuilder::run) at once. (rayon's pools wait for
-    /// none when they are dropped.) A [`broadcast`](crate::broadcast) waits for every thread, though.
+    /// not waited for, and returns from [`run`](ThreadBuilder::run) at once. (rayon's pools wait
+    /// for none when they are dropped.) A [`broadcast`](crate::broadcast) waits for every thread,
+    /// though.
     ///
     /// ```
     /// use std::{io, thread};

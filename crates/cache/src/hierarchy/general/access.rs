@@ -326,8 +326,8 @@ impl<L: Lanes, const H: usize> On<'_, L, H> {
     }
 }
 
-/// Whether some cache may be newer than memory after an access: after a write, unless its worker has
-/// no caches and writes to memory; after a read, if one was and still is.
+/// Whether some cache may be newer than memory after an access: after a write, unless its worker
+/// has no caches and writes to memory; after a read, if one was and still is.
 #[inline(always)]
 fn stays_modified(write: bool, depth: usize, was: bool) -> bool {
     if write { depth > 0 } else { was }

@@ -1,4 +1,5 @@
-//! The directory: what is known of each line, found by the line's number, and above all its sharers.
+//! The directory: what is known of each line, found by the line's number, and above all its
+//! sharers.
 //!
 //! A row starts with one bit per chain of caches (*held*: some cache of the chain has the line),
 //! then the bit *modified*, then one bit per cache (*lost*: the cache had the line until another
@@ -6,8 +7,8 @@
 //! empty; there a line has two lists instead, of the chains and of the caches whose bit would be
 //! set.
 //!
-//! What is held is exact. *Modified* set means that some cache may be newer than memory; clear, that
-//! none is. Where the last-level cache is inclusive, the bit is exact too and stands for that
+//! What is held is exact. *Modified* set means that some cache may be newer than memory; clear,
+//! that none is. Where the last-level cache is inclusive, the bit is exact too and stands for that
 //! cache's own dirty flag (the cache is `tracked`): a line that is modified below such a cache is
 //! always also in it, so a write-back into it need not search it.
 

@@ -36,7 +36,8 @@ pub(super) struct General {
 }
 
 /// What stays the same while accesses run: the machine's layout, the host's lanes, and `H` words of
-/// chains in a row of the directory, or none where it has lists. Its methods run accesses on a [`General`].
+/// chains in a row of the directory, or none where it has lists. Its methods run accesses on a
+/// [`General`].
 #[derive(Clone, Copy)]
 pub(super) struct On<'a, L, const H: usize> {
     pub(super) layout: &'a Layout,

@@ -118,7 +118,8 @@ impl Sleep {
         // The event counter, read before the worker last looked.
         let mut seen = self.seen();
         // For the events up to this one somebody else looks, or has looked in vain. Unknown at
-        // first: a notifier that already counted on this worker may have stepped the counter before.
+        // first: a notifier that already counted on this worker may have stepped the counter
+        // before.
         let mut served = None;
         let mut woken: Option<Woken> = None;
         let mut round = 0;
