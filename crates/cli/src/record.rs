@@ -28,7 +28,8 @@ pub(crate) fn load(file: &Path) -> Result<Program, Failure> {
 #[group(skip)]
 pub(crate) struct SourceArgs {
     /// A kernel (see `befit list`)
-    #[arg(conflicts_with_all = ["manifest_path", "BinaryArgs"])]
+    #[arg(conflicts_with_all = ["manifest_path", "package", "bin", "example", "features"])]
+    #[arg(conflicts_with_all = ["no_default_features", "profile", "target_dir", "stdin", "inputs"])]
     kernel: Option<String>,
     /// The kernel's size, as it counts it: elements, say
     #[arg(long, value_name = "N", conflicts_with = "manifest_path")]

@@ -101,11 +101,11 @@ fn idle_caches() {
     assert_eq!(first(&program, &machine(SOCKETS)), Some(Cause::IdleCaches));
 }
 
-/// 64 tasks that each write their own word `turns` times; so many of them share a line.
-fn counters(a_line: u64, turns: u64) -> Program {
+/// Tasks that each write their own word 300 times; so many of them share a line.
+fn counters(tasks: u64, a_line: u64) -> Program {
     program(|b| {
-        tree(b, 0, 64, &|b, task| {
-            for _ in 0..turns {
+        tree(b, 0, tasks, &|b, task| {
+            for _ in 0..300 {
                 b.touch(task / a_line, true, false);
                 b.work(20, 20, 0);
             }
@@ -115,12 +115,12 @@ fn counters(a_line: u64, turns: u64) -> Program {
 
 #[test]
 fn false_sharing() {
-    assert_eq!(first(&counters(8, 300), &machine(SOCKETS)), Some(Cause::FalseSharing));
+    assert_eq!(first(&counters(256, 8), &machine(SOCKETS)), Some(Cause::FalseSharing));
 }
 
 #[test]
 fn one_hot_line() {
-    assert_eq!(first(&counters(64, 300), &machine(SOCKETS)), Some(Cause::HotLine));
+    assert_eq!(first(&counters(64, 64), &machine(SOCKETS)), Some(Cause::HotLine));
 }
 
 /// So many tasks of so many operations, spawned one by one.

@@ -199,6 +199,7 @@ fn the_current_thread_can_be_thread_0_of_a_pool() {
             SchedulerKind::Cab,
             SchedulerKind::Hws,
             SchedulerKind::Homes,
+            SchedulerKind::Auto,
         ];
         assert!(first == here || sees_all.contains(&pool.scheduler()), "{}", pool.scheduler());
         assert_eq!(second, 2);
