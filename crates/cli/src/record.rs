@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use befit_lab::{KernelSource, Source};
+use befit_lab::{KernelSource, Source, names_file};
 use befit_program::Program;
 use clap::Args;
 
@@ -65,11 +65,10 @@ impl SourceArgs {
         }
     }
 
-    /// The file that was named instead of a kernel, where a command takes either: kernels have
-    /// neither dots nor slashes in their names.
+    /// The file that was named instead of a kernel, where a command takes either.
     pub(crate) fn named_file(&self) -> Option<&Path> {
         let name = self.kernel.as_deref()?;
-        name.contains(['.', '/']).then(|| Path::new(name))
+        names_file(name).then(|| Path::new(name))
     }
 
     /// Records `source`, with its work unless that was refused.

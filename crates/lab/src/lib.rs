@@ -80,7 +80,7 @@ pub use native::{
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{
-    CrateSource, KernelSource, Source, kernels, learning_n, record, record_all_lines,
+    CrateSource, KernelSource, Source, kernels, learning_n, names_file, record, record_all_lines,
     record_uncalibrated, usual_shrink, verified_n,
 };
 pub use sampling::Sampling;

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use befit_machine::{Cycles, Machine};
 use befit_program::Program;
 use befit_sched::SchedulerKind;
-use befit_sim::{Bounds, Settings, Trace, run_traced};
+use befit_sim::{Bounds, Trace, run_traced};
 
 use crate::{LabError, Progress, SimulationPlan, parallel};
 
@@ -111,9 +111,7 @@ impl SimulationPlan {
             threads,
             |job| u64::from(job.3),
             |(machine, bounds, kind, _)| {
-                let (options, costs) = (self.options, self.costs_on(machine));
-                let settings =
-                    Settings { scheduler: *kind, options, seed: 1, costs, prepared: false };
+                let settings = self.settings(machine, *kind, 1);
                 let advance = |touches| progress.advance(touches);
                 let run = run_traced(program, machine, &settings, *bounds, &advance);
                 let (outcome, trace) = run.map_err(|error| {

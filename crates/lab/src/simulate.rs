@@ -73,6 +73,17 @@ impl SimulationPlan {
         Costs::of(&machine.prices).shrunk(self.shrink)
     }
 
+    /// One simulation of the plan.
+    pub(crate) fn settings(
+        &self,
+        machine: &Machine,
+        scheduler: SchedulerKind,
+        seed: u64,
+    ) -> Settings {
+        let costs = self.costs_on(machine);
+        Settings { options: self.options, costs, ..Settings::new(scheduler, seed) }
+    }
+
     /// The same on so many threads.
     fn simulate_on(
         &self,
@@ -131,17 +142,13 @@ impl SimulationPlan {
         done: &[u32],
         seeds: &[u32],
     ) -> Vec<Simulation<'a>> {
-        let options = self.options;
         let experiments = machines.iter().flat_map(|machine| {
             self.schedulers.iter().map(move |scheduler| (*machine, *scheduler))
         });
         let ranges =
             done.iter().zip(seeds).map(|(done, seeds)| u64::from(*done) + 1..=u64::from(*seeds));
         let each = experiments.zip(ranges).flat_map(|((machine, scheduler), seeds)| {
-            let costs = self.costs_on(machine.machine);
-            seeds.map(move |seed| {
-                (machine, Settings { scheduler, options, seed, costs, prepared: false })
-            })
+            seeds.map(move |seed| (machine, self.settings(machine.machine, scheduler, seed)))
         });
         each.collect()
     }
@@ -186,9 +193,7 @@ impl SimulationPlan {
         let of = |place: &Place<'_>, outcomes: &[Vec<Outcome>]| -> Vec<Summary> {
             let (machine, one_in) = (place.machine, place.groups.map(LineGroups::count));
             let each = self.schedulers.iter().zip(outcomes).filter_map(|(scheduler, outcomes)| {
-                let (options, costs) = (self.options, self.costs_on(machine));
-                let settings =
-                    Settings { scheduler: *scheduler, options, seed: 1, costs, prepared: false };
+                let settings = self.settings(machine, *scheduler, 1);
                 Summary::of(program, machine, &settings, one_in, outcomes)
             });
             let mut all: Vec<_> = each.collect();

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use befit_lab::{KernelSource, LabError, Progress, Source};
+use befit_lab::{KernelSource, LabError, Progress, Source, names_file};
 use befit_program::Program;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -40,9 +40,8 @@ pub(crate) fn name(one: &Configuration) -> Name {
     }
 }
 
-/// Kernels have neither dots nor slashes in their names.
 fn is_file(program: &str) -> bool {
-    program.split_whitespace().next().unwrap_or_default().contains(['.', '/'])
+    names_file(program.split_whitespace().next().unwrap_or_default())
 }
 
 /// The shrink of a program where nobody said.

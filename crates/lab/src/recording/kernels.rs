@@ -66,6 +66,12 @@ pub(super) fn find(source: &KernelSource) -> Result<Chosen, LabError> {
     }
 }
 
+/// Whether a word that may be a kernel's name or a file's is a file's: kernels have neither dots nor
+/// slashes in their names.
+pub fn names_file(word: &str) -> bool {
+    word.contains(['.', '/'])
+}
+
 /// The usual factor by which a kernel of its default size is shrunk where it is simulated; 1 for a
 /// kernel that does not exist.
 pub fn usual_shrink(name: &str) -> u32 {

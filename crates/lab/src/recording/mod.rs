@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{LabError, Progress, sources::checkout};
 
-pub use kernels::{KernelSource, kernels, learning_n, usual_shrink, verified_n};
+pub use kernels::{KernelSource, kernels, learning_n, names_file, usual_shrink, verified_n};
 
 /// A program to record.
 #[derive(Clone, PartialEq, Eq, Debug)]

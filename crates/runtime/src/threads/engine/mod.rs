@@ -201,12 +201,12 @@ impl Engine {
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
         let Some(awaited) = awaited else {
-            return self.count_given(self.policy.get(w, Ask { within, ..Ask::ANYTHING }, env));
+            return self.ask(w, Ask { within, ..Ask::ANYTHING }, env);
         };
         // SAFETY: a policy shows only jobs that it has not returned from `get`, and returns none of
         // them before the call ends.
         let accepts = |job: &JobRef| unsafe { job.is_or_descends_from(awaited) };
-        self.count_given(self.policy.get(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env))
+        self.ask(w, Ask { accepts: Some(&accepts), ..Ask::ANYTHING }, env)
     }
 
     /// `awaited` if a worker that waits for it may run only its descendants: by the pool's
@@ -232,15 +232,13 @@ impl Engine {
         if awaited.is_some() || !self.capabilities.may_refuse {
             return None;
         }
-        let ask = Ask { within, before_sleep: true, ..Ask::ANYTHING };
-        self.count_given(self.policy.get(w, ask, env))
+        self.ask(w, Ask { within, before_sleep: true, ..Ask::ANYTHING }, env)
     }
 
     /// As [`Self::get`], for a worker that was refused something while [nothing
     /// happened](Ask::stalled).
     pub(crate) fn get_stalled(&self, w: WorkerId, env: &mut dyn Env) -> Option<Ready<JobRef>> {
-        let ask = Ask { before_sleep: true, stalled: true, ..Ask::ANYTHING };
-        self.count_given(self.policy.get(w, ask, env))
+        self.ask(w, Ask { before_sleep: true, stalled: true, ..Ask::ANYTHING }, env)
     }
 
     /// As [`Self::get`], of what `w` finds without stealing.
@@ -250,12 +248,13 @@ impl Engine {
         within: ClusterId,
         env: &mut dyn Env,
     ) -> Option<Ready<JobRef>> {
-        self.count_given(self.policy.get(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env))
+        self.ask(w, Ask { within, own_only: true, ..Ask::ANYTHING }, env)
     }
 
-    /// Counts what the policy gave out, under policies that may refuse.
+    /// Asks the policy, and counts what it gives out, under policies that may refuse.
     #[inline(always)]
-    fn count_given(&self, ready: Option<Ready<JobRef>>) -> Option<Ready<JobRef>> {
+    fn ask(&self, w: WorkerId, ask: Ask<'_, JobRef>, env: &mut dyn Env) -> Option<Ready<JobRef>> {
+        let ready = self.policy.get(w, ask, env);
         if self.capabilities.may_refuse
             && let Some(ready) = &ready
         {

@@ -194,53 +194,35 @@ fn a_notification_of_a_worker_whose_latch_is_set_reaches_another() {
     });
 }
 
-#[test]
-fn what_a_worker_is_refused_another_is_woken_for() {
-    model(2, || {
-        let shared = Arc::new(Shared::refusing(2, true, false));
-        let taking = beside(&shared, |shared| {
-            assert!(shared.wait(1));
+/// Of two workers that wait, each held or not, worker 0 is refused the one thing that comes: worker
+/// 1 gets it.
+fn model_of_a_refusal(may_refuse: bool, held: [bool; 2]) {
+    model(2, move || {
+        let shared = Arc::new(Shared::refusing(2, may_refuse, false));
+        let taking = beside(&shared, move |shared| {
+            assert!(shared.wait_as(Waiting { shared, refused: false, held: held[1] }, 1));
             shared.set_latch(0);
         });
         let adding = beside(&shared, |shared| shared.add());
-        let refused = Waiting { shared: &shared, refused: true, held: false };
-        assert!(!shared.wait_as(refused, 0));
+        assert!(!shared.wait_as(Waiting { shared: &shared, refused: true, held: held[0] }, 0));
         taking.join().unwrap();
         adding.join().unwrap();
     });
+}
+
+#[test]
+fn what_a_worker_is_refused_another_is_woken_for() {
+    model_of_a_refusal(true, [false, false]);
 }
 
 #[test]
 fn nobody_relies_on_a_worker_that_is_held() {
-    model(2, || {
-        let shared = Shared::new(2);
-        let taking = beside(&shared, |shared| {
-            assert!(shared.wait(1));
-            shared.set_latch(0);
-        });
-        let adding = beside(&shared, |shared| shared.add());
-        let held = Waiting { shared: &shared, refused: true, held: true };
-        assert!(!shared.wait_as(held, 0));
-        taking.join().unwrap();
-        adding.join().unwrap();
-    });
+    model_of_a_refusal(false, [true, false]);
 }
 
 #[test]
 fn of_workers_that_are_all_held_the_one_that_may_have_a_thing_is_woken() {
-    model(2, || {
-        let shared = Shared::new(2);
-        let taking = beside(&shared, |shared| {
-            let free = Waiting { shared, refused: false, held: true };
-            assert!(shared.wait_as(free, 1));
-            shared.set_latch(0);
-        });
-        let adding = beside(&shared, |shared| shared.add());
-        let held = Waiting { shared: &shared, refused: true, held: true };
-        assert!(!shared.wait_as(held, 0));
-        taking.join().unwrap();
-        adding.join().unwrap();
-    });
+    model_of_a_refusal(false, [true, true]);
 }
 
 #[test]
