@@ -1,5 +1,6 @@
 """A sweep on Dask workers that run as Slurm jobs: `pip install dask-jobqueue`, then start this on
-the login node, in a folder with rrm.befit that all nodes see. It may be stopped and started again."""
+the login node, in a folder with rrm.befit that all nodes see. It may be stopped and started
+again."""
 
 import befit
 from dask.distributed import Client

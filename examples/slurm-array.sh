@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A sweep as a Slurm array, a shard a task: `sbatch --array=1-7 examples/slurm-array.sh`, in a folder
-# with grid.toml and rrm.befit that all nodes see. A task that was lost is started again with its
-# number (`sbatch --array=3 …`), and goes on where it was. When all are done:
+# A sweep as a Slurm array, a shard a task: `sbatch --array=1-7 examples/slurm-array.sh`, in a
+# folder with grid.toml and rrm.befit that all nodes see. A task that was lost is started again with
+# its number (`sbatch --array=3 …`), and goes on where it was. When all are done:
 #   befit-sweep merge part-*.parquet -o results.parquet
 #SBATCH --job-name=befit
 #SBATCH --cpus-per-task=2

@@ -82,7 +82,8 @@ fn figure(number: usize, title: &str, part: &impl Serialize, table: &str) -> Str
     let data = serde_json::to_string(part).unwrap_or_default().replace('<', "\\u003c");
     let title = escape(title);
     format!(
-        "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"plot\" id=\"plot-{number}\" tabindex=\"0\" role=\"img\" \
+        "<figure>\n<figcaption>{title}</figcaption>\n<div class=\"plot\" id=\"plot-{number}\" \
+         tabindex=\"0\" role=\"img\" \
          aria-label=\"{title}; its values are in the table below\"></div>\n\
          <script type=\"application/json\">{data}</script>\n\
          <details><summary>as a table</summary>\n{table}</details>\n</figure>\n"

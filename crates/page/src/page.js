@@ -3,7 +3,8 @@
 // and Ito, which people with any colour vision can tell apart; marks, dashes and patterns differ
 // with them.
 
-const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a900', '#8c8c8c'];
+const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a900',
+    '#8c8c8c'];
 const MARKS = ['circle', 'square', 'diamond', 'x', 'triangle-up', 'star', 'hexagon', 'cross'];
 const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash', 'longdashdot'];
 const PATTERNS = ['', '/', 'x', '.', '\\', '-', '+', '|'];
@@ -89,7 +90,9 @@ function categories(part, narrow) {
     // The first is what is absent.
     const colour = (i) => (i === 0 ? paper : of(COLOURS, i - 1));
     const scale = [];
-    for (let i = 0; i < count; i++) scale.push([i / count, colour(i)], [(i + 1) / count, colour(i)]);
+    for (let i = 0; i < count; i++) {
+        scale.push([i / count, colour(i)], [(i + 1) / count, colour(i)]);
+    }
     return [{
         type: 'heatmap',
         x: part.x.map(Number),
@@ -146,7 +149,8 @@ function layout(plot, narrow) {
         plot_bgcolor: 'rgba(0,0,0,0)',
         barmode: plot.kind === 'stacked' ? 'stack' : 'group',
         xaxis: axis(plot.x, ticks),
-        yaxis: axis(plot.y, plot.kind === 'lines' || plot.kind === 'bars' ? { rangemode: 'tozero' } : {}),
+        yaxis: axis(plot.y,
+            plot.kind === 'lines' || plot.kind === 'bars' ? { rangemode: 'tozero' } : {}),
         legend: { orientation: 'h', y: 1.02, yanchor: 'bottom' },
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
         showlegend: ['lines', 'bars', 'stacked'].includes(plot.kind),
@@ -162,7 +166,8 @@ function draw(place) {
     const narrow = place.clientWidth < 700;
     const traces = part.plot ? KINDS[data.kind](data, narrow)
         : part.tree ? tree(data, narrow) : categories(part, narrow);
-    const config = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : 'hover' };
+    const displayModeBar = narrow ? false : 'hover';
+    const config = { responsive: true, displaylogo: false, displayModeBar };
     return Plotly.react(place, traces, layout(data, narrow), config);
 }
 

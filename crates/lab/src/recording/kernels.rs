@@ -66,8 +66,8 @@ pub(super) fn find(source: &KernelSource) -> Result<Chosen, LabError> {
     }
 }
 
-/// Whether a word that may be a kernel's name or a file's is a file's: kernels have neither dots nor
-/// slashes in their names.
+/// Whether a word that may be a kernel's name or a file's is a file's: kernels have neither dots
+/// nor slashes in their names.
 pub fn names_file(word: &str) -> bool {
     word.contains(['.', '/'])
 }

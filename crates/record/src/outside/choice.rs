@@ -159,10 +159,11 @@ mod tests {
             })
         };
         let app = vec![target("bin", "one"), target("bin", "two"), target("example", "show")];
+        let tool = vec![target("bin", "t")];
         let metadata = json!({
             "workspace_root": root, "target_directory": root.join("target"),
             "workspace_default_members": ["app", "tool"],
-            "packages": [package("app", app, "lib"), package("tool", vec![target("bin", "t")], "libc")],
+            "packages": [package("app", app, "lib"), package("tool", tool, "libc")],
         });
         Workspace::new(&metadata.to_string()).unwrap()
     }

@@ -13,7 +13,8 @@ pub fn page(results: &NativeResults) -> Page {
     let mut parts: Vec<Part> = Vec::new();
     if let Some(first) = block.first() {
         parts.push(paragraph(&format!(
-            "On {}, {} threads; medians of {} runs of each scheduler, in turn. Bars show the range.",
+            "On {}, {} threads; medians of {} runs of each scheduler, in turn. Bars show the \
+             range.",
             first.machine, first.threads, first.repeats
         )));
         parts.extend(pair([times(block), shares(block)]));
