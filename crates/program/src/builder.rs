@@ -5,11 +5,12 @@ use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
 use crate::program::{Cost, Strand};
 use crate::site::{Origin, OriginTable};
+use crate::spot::{Block, Seen, SpotEncoder};
 use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
 use crate::{
     Begin, Class, Declared, End, Meta, PlaceId, Program, RawTouch, ScopeId, Site, SiteId, Source,
-    TaskId, TreeError, Work,
+    SpotId, TaskId, TreeError, Work,
 };
 
 /// Why the recorded events make no program.
@@ -88,6 +89,10 @@ pub struct ProgramBuilder {
     begin: Begin,
     strands: Vec<Strand>,
     blobs: BlobTable,
+    spots: SpotEncoder,
+    seen: Seen,
+    /// First line and number of lines of each, as they came; of two that overlap the later counts.
+    blocks: Vec<(u64, u64, SpotId)>,
 }
 
 impl ProgramBuilder {
@@ -112,6 +117,9 @@ impl ProgramBuilder {
             begin: Begin::Task(PlaceId(0)),
             strands: Vec::new(),
             blobs: BlobTable::default(),
+            spots: SpotEncoder::new(),
+            seen: Seen::default(),
+            blocks: Vec::new(),
         };
         // Scope 0 is the whole program's; site 0 is unknown.
         builder.scopes.intern(0);
@@ -259,6 +267,43 @@ impl ProgramBuilder {
         }
     }
 
+    /// The number of the spot at this line of the source, for [`touch_at`](Self::touch_at). Each
+    /// call makes one. Names are cut to [`Source::LIMIT`].
+    ///
+    /// # Errors
+    /// When numbers run out.
+    pub fn spot(&mut self, source: Source) -> Result<SpotId, BuildError> {
+        let next = u32::try_from(self.seen.spots.len());
+        self.seen.spots.push(Some(source.cut()));
+        next.map(SpotId).map_err(|_| BuildError::TooMany("spots"))
+    }
+
+    /// As [`touch`](Self::touch), made at `spot`. Either all touches have spots or none.
+    ///
+    /// # Panics
+    /// Later, when there is no such spot.
+    #[inline]
+    pub fn touch_at(&mut self, line: u64, write: bool, stack: bool, spot: SpotId) {
+        self.encoder.touch(line, write, stack);
+        self.spots.put(spot);
+    }
+
+    /// [`touch_at`](Self::touch_at), one after another.
+    ///
+    /// # Panics
+    /// When there are not as many spots as touches.
+    pub fn touches_at(&mut self, touches: &[RawTouch], spots: &[SpotId]) {
+        assert_eq!(touches.len(), spots.len(), "a spot for each touch");
+        for (touch, spot) in touches.iter().zip(spots) {
+            self.touch_at(touch.line(), touch.write(), touch.stack(), *spot);
+        }
+    }
+
+    /// The program has taken `lines` lines of memory from `first` on, at `spot`.
+    pub fn block(&mut self, first: u64, lines: u64, spot: SpotId) {
+        self.blocks.push((first, lines, spot));
+    }
+
     /// The program makes atomic read-modify-writes on `line`, which is not the stack's. Without a
     /// touch of it this counts for nothing.
     pub fn atomic(&mut self, line: u64) {
@@ -278,10 +323,14 @@ impl ProgramBuilder {
             return Ok(());
         }
         self.encoder.end();
-        let (blob, new) =
-            self.blobs.intern(&self.encoder.out, touches).ok_or(BuildError::TooMany("blobs"))?;
+        self.spots.end();
+        let (blob, new) = self
+            .blobs
+            .intern(&self.encoder.out, touches, &self.spots.out)
+            .ok_or(BuildError::TooMany("blobs"))?;
         if !new {
             self.encoder.out.truncate(self.blobs.end());
+            self.spots.out.truncate(self.blobs.spots_end());
         }
         let class = self.classes.intern(Class { begin: self.begin, end });
         let class = class.ok_or(BuildError::TooMany("classes"))?;
@@ -318,6 +367,9 @@ impl ProgramBuilder {
         let mut atomics: Vec<u32> = self.atomics.into_iter().filter_map(dense).collect();
         atomics.sort_unstable();
         atomics.dedup();
+        let blocks = dense_blocks(self.blocks, &spans);
+        let spots = self.spots.out;
+        let spot_ends = if spots.is_empty() { Vec::new() } else { self.blobs.spot_ends };
         Ok(Program {
             meta: self.meta,
             root_declared: self.root_declared,
@@ -332,10 +384,29 @@ impl ProgramBuilder {
             places: self.places.names,
             classes: self.classes.table,
             work_run: None,
-            blobs: Blobs { bytes: out, table: self.blobs.table },
+            blobs: Blobs { bytes: out, table: self.blobs.table, spots, spot_ends },
             spans,
             atomics,
             stack_lines,
+            seen: Seen { blocks, ..self.seen },
         })
     }
+}
+
+/// The blocks that have lines in `spans`, ascending, each ended where the next one begins.
+fn dense_blocks(mut blocks: Vec<(u64, u64, SpotId)>, spans: &Spans) -> Vec<Block> {
+    // Stable: of two with one beginning the later stays the later.
+    blocks.sort_by_key(|(first, ..)| *first);
+    let mut dense: Vec<Block> = Vec::new();
+    for (first, lines, spot) in blocks {
+        let (begin, end) = (spans.below(first), spans.below(first.saturating_add(lines)));
+        if let Some(last) = dense.last_mut() {
+            last.lines = last.lines.min(begin - last.first);
+        }
+        if end > begin {
+            dense.pop_if(|last| last.lines == 0);
+            dense.push(Block { first: begin, lines: end - begin, spot });
+        }
+    }
+    dense
 }

@@ -98,6 +98,9 @@ pub struct WorkRun {
     pub host: String,
     /// The page faults of the run for each page that it touched.
     pub faults_per_page: f64,
+    /// The time of the recorded regions over the processor time of the whole process; 0 where that
+    /// is not known. The rest is code outside of parallel regions, and the program's own threads.
+    pub recorded: f64,
     /// By class; none where nothing could be measured.
     pub classes: Vec<Option<ClassWork>>,
 }
@@ -105,6 +108,8 @@ pub struct WorkRun {
 impl WorkRun {
     /// Most bytes of a host's name; the rest is cut off.
     pub const HOST_LIMIT: usize = 1024;
+    /// Most page faults for each page: a file that says more is damaged.
+    pub const MOST_FAULTS: f64 = 1e6;
 }
 
 /// Most bytes of a place's name.

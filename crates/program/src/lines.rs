@@ -62,6 +62,13 @@ impl Spans {
         }
     }
 
+    /// How many lines of the spans lie below `line`. Logarithmic in the number of spans.
+    pub(crate) fn below(&self, line: u64) -> u32 {
+        let after = self.table.partition_point(|span| span.first < line);
+        let last = after.checked_sub(1).map(|at| &self.table[at]);
+        last.map_or(0, |span| span.dense + (line - span.first).min(span.lines) as u32)
+    }
+
     #[inline(never)]
     fn search(&self, line: u64, hint: &mut u32) -> Option<&Span> {
         let after = self.table.partition_point(|span| span.first <= line);

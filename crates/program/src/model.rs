@@ -57,9 +57,10 @@ pub struct Work {
 }
 
 impl Work {
-    /// Loads, stores and basic blocks: what work is timed by.
+    /// Loads, stores and basic blocks: what work is timed by. The largest number where there are
+    /// more.
     pub const fn operations(self) -> u64 {
-        self.loads + self.stores + self.blocks
+        self.loads.saturating_add(self.stores).saturating_add(self.blocks)
     }
 }
 

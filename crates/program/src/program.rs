@@ -3,6 +3,7 @@
 use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::site::{Origins, Words};
+use crate::spot::{Block, Seen, Spots};
 use crate::tables::Blobs;
 use crate::tree::{Step, Tree};
 use crate::{
@@ -57,6 +58,7 @@ pub struct Program {
     /// Dense lines, ascending.
     pub(crate) atomics: Vec<u32>,
     pub(crate) stack_lines: u32,
+    pub(crate) seen: Seen,
 }
 
 impl Program {
@@ -152,6 +154,28 @@ impl Program {
     pub(crate) fn touches_of_blob(&self, blob: u32) -> Touches<'_> {
         let (blob, touches) = self.blobs.get(blob);
         Touches::new(blob, touches, &self.spans)
+    }
+
+    /// Whether it was recorded with the spots of touches.
+    pub fn has_spots(&self) -> bool {
+        !self.blobs.spots.is_empty()
+    }
+
+    /// The lines of the program's own source that touches are made at, by
+    /// [`SpotId`](crate::SpotId); the first is unknown.
+    pub fn spots(&self) -> &[Option<Source>] {
+        &self.seen.spots
+    }
+
+    /// The spots of a strand's touches, in order. Constant time.
+    pub fn touch_spots(&self, strand: StrandId) -> Spots<'_> {
+        Spots::new(self.blobs.spots_of(self.strands[strand.0 as usize].blob))
+    }
+
+    /// The large blocks of memory that the program took, by their lines, ascending. Empty in a
+    /// program that was recorded without spots.
+    pub fn blocks(&self) -> &[Block] {
+        &self.seen.blocks
     }
 
     /// The class of a strand. Constant time.

@@ -45,6 +45,9 @@ pub(crate) struct Blobs {
     pub(crate) bytes: Vec<u8>,
     /// The end of each in `bytes`, and its number of touches.
     pub(crate) table: Vec<Blob>,
+    /// The spots of their touches, and the end of each blob's; empty where no touch has one.
+    pub(crate) spots: Vec<u8>,
+    pub(crate) spot_ends: Vec<u64>,
 }
 
 /// One row of [`Blobs`].
@@ -58,6 +61,12 @@ impl Blobs {
     /// The bytes of blob `index`, and how many touches they hold.
     pub(crate) fn get(&self, index: u32) -> (&[u8], u64) {
         (&self.bytes[place(&self.table, index)], self.table[index as usize].touches)
+    }
+
+    /// The spots of its touches, encoded.
+    pub(crate) fn spots_of(&self, index: u32) -> &[u8] {
+        let end = |index: usize| self.spot_ends.get(index).map_or(0, |end| *end as usize);
+        &self.spots[(index as usize).checked_sub(1).map_or(0, end)..end(index as usize)]
     }
 }
 
@@ -73,6 +82,8 @@ pub(crate) struct BlobTable {
     pub(crate) table: Vec<Blob>,
     /// By content hash; of blobs with equal hashes but different content, the first.
     index: HashMap<u64, u32>,
+    /// The end of each one's spots.
+    pub(crate) spot_ends: Vec<u64>,
 }
 
 impl BlobTable {
@@ -80,19 +91,41 @@ impl BlobTable {
         self.table.last().map_or(0, |blob| blob.end as usize)
     }
 
-    /// The index of the blob that makes up `bytes` from [`Self::end`] on, and whether it is new; if
-    /// not, the caller takes its bytes back. None when 2^32 blobs are in. Time for the length of
-    /// the blob.
-    pub(crate) fn intern(&mut self, bytes: &[u8], touches: u64) -> Option<(u32, bool)> {
-        let blob = &bytes[self.end()..];
+    pub(crate) fn spots_end(&self) -> usize {
+        self.spot_ends.last().map_or(0, |end| *end as usize)
+    }
+
+    /// The index of the blob that makes up `bytes` from [`Self::end`] on, with the spots that make
+    /// up `spots` from [`Self::spots_end`] on, and whether it is new; if not, the caller takes its
+    /// bytes back. None when 2^32 blobs are in. Time for the length of the blob.
+    pub(crate) fn intern(
+        &mut self,
+        bytes: &[u8],
+        touches: u64,
+        spots: &[u8],
+    ) -> Option<(u32, bool)> {
+        let (blob, its_spots) = (&bytes[self.end()..], &spots[self.spots_end()..]);
         let next = u32::try_from(self.table.len()).ok()?;
-        let known = *self.index.entry(xxh3_64(blob)).or_insert(next);
+        let mut hash = xxh3_64(blob);
+        if !its_spots.is_empty() {
+            hash ^= xxh3_64(its_spots).rotate_left(32);
+        }
+        let known = *self.index.entry(hash).or_insert(next);
         // Equal bytes are equal touches, so their number need not be compared.
-        if known < next && bytes[place(&self.table, known)] == *blob {
+        if known < next
+            && bytes[place(&self.table, known)] == *blob
+            && spots[self.spots_place(known)] == *its_spots
+        {
             return Some((known, false));
         }
         self.table.push(Blob { end: bytes.len() as u64, touches });
+        self.spot_ends.push(spots.len() as u64);
         Some((next, true))
+    }
+
+    fn spots_place(&self, index: u32) -> Range<usize> {
+        let end = |index: usize| self.spot_ends[index] as usize;
+        (index as usize).checked_sub(1).map_or(0, end)..end(index as usize)
     }
 }
 

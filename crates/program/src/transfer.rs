@@ -114,6 +114,7 @@ mod tests {
             host_operation: 0.25,
             host: "host".into(),
             faults_per_page: 1.0,
+            recorded: 0.75,
             classes: vec![Some(work(100.0)), Some(work(300.0))],
         });
         let (program, share) = program(&["new", "b", "a", "a"]).with_work_of(&learnt);

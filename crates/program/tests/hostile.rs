@@ -42,8 +42,8 @@ fn bytes_after_the_end_are_an_error() {
 fn another_file_or_another_version_says_what_to_do() {
     refused(b"\x7fELF, or whatever else", "not a recorded program");
     let mut newer = file(&small());
-    newer[8] = 5;
-    ["version 5", "reads versions 1 to 4"].iter().for_each(|why| refused(&newer, why));
+    newer[8] = 6;
+    ["version 6", "reads versions 1 to 5"].iter().for_each(|why| refused(&newer, why));
 }
 
 #[test]
@@ -164,9 +164,10 @@ fn sections_that_lie_are_refused() {
         (b"COST", &[0, 0, 0, 9], "class that there is not"),
         (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f], "not finite"),
         (b"WORK", &[0, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf], "negative"),
-        (b"WORK", &[0; 18], "no entry for some classes"),
-        (b"WORK", &[&[0; 18][..], &[2]].concat(), "unknown kind"),
-        (b"WORK", &[0; 30], "more entries than there are classes"),
+        (b"WORK", &[&[0; 9][..], &1e7_f64.to_le_bytes()].concat(), "page faults"),
+        (b"WORK", &[0; 26], "no entry for some classes"),
+        (b"WORK", &[&[0; 26][..], &[2]].concat(), "unknown kind"),
+        (b"WORK", &[0; 38], "more entries than there are classes"),
         (b"TREE", &[0, 0], "follow the root task's end"),
         (b"TREE", &[4], "unknown step"),
         (b"TREE", &[3, 0], "the root task does not end"),
@@ -236,7 +237,7 @@ fn a_file_cannot_make_the_reader_allocate_more_than_it_warrants() {
         (b"SITE", &[], &[0, 0, 0, 0]),
         (b"ORIG", &[], &[0, 0, 0]),
         (b"CLAS", &[], &[0, 0, 0]),
-        (b"WORK", &[0; 18], &[0]),
+        (b"WORK", &[0; 26], &[0]),
         (b"DECL", &[], &[0]),
         (b"SPAN", &[], &[1, 1]),
         (b"BLOB", &[], &[0]),

@@ -5,7 +5,7 @@ mod common;
 use befit_machine::Bytes;
 use befit_program::{
     BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, Site, SiteId,
-    StrandId, TaskId, TreeError, Work,
+    Source, SpotId, StrandId, TaskId, TreeError, Work, WorkRun,
 };
 use common::{all, build, events, file, meta, sections, small, task};
 use proptest::prelude::*;
@@ -199,7 +199,7 @@ fn version_1_stays_as_it_is() {
 /// without two sections and two totals; where that names origins, it names declared sizes.
 #[test]
 fn version_2_stays_as_it_is() {
-    let mut sections = sections(&file(&small()));
+    let mut sections = of_version_4(&small());
     sections.retain(|(tag, _)| ![b"ATOM", b"SITE", b"ORIG"].contains(&tag));
     for (tag, raw) in &mut sections {
         match &*tag {
@@ -225,7 +225,7 @@ fn version_2_stays_as_it_is() {
 /// section and a total.
 #[test]
 fn version_3_stays_as_it_is() {
-    let mut sections = sections(&file(&small()));
+    let mut sections = of_version_4(&small());
     sections.retain(|(tag, _)| tag != b"ATOM");
     for (_, raw) in sections.iter_mut().filter(|(tag, _)| tag == b"END\0") {
         raw.truncate(raw.len() - 1);
@@ -237,9 +237,99 @@ fn version_3_stays_as_it_is() {
     assert_eq!(program.sites(), small().sites());
 }
 
-/// Version 4 stays what FORMAT.md says. A change here is a new version.
+/// The sections of a program without spots in version 4: three totals and the process's time fewer.
+fn of_version_4(program: &Program) -> Vec<([u8; 4], Vec<u8>)> {
+    let mut sections = sections(&file(program));
+    for (tag, raw) in &mut sections {
+        match &*tag {
+            b"END\0" => raw.truncate(raw.len() - 3),
+            // Behind two bytes of MHz and two numbers.
+            b"WORK" => drop(raw.drain(18..26)),
+            _ => {}
+        }
+    }
+    sections
+}
+
+/// Version 4 is still read: a program without spots, of which the process's time is not known.
 #[test]
-fn the_sections_of_version_4_stay_as_they_are() {
+fn version_4_stays_as_it_is() {
+    let mut forged = common::forge(&of_version_4(&small()));
+    forged[8] = 4;
+    let program = Program::read(&forged[..]).unwrap();
+    let run = program.work_run().unwrap().clone();
+    assert_eq!((program.has_spots(), run.recorded), (false, 0.0));
+    assert_eq!(all(&program.with_work(WorkRun { recorded: 0.75, ..run })), all(&small()));
+}
+
+/// Two tasks that touch the same lines at different spots, of which one is unknown, and blocks.
+fn spotted() -> Program {
+    let mut builder = ProgramBuilder::new(meta());
+    let source = |line| Source { file: "src/a.rs".into(), line, function: "f".into() };
+    let spots = [SpotId(0), builder.spot(source(7)).unwrap(), builder.spot(source(9)).unwrap()];
+    for child in 0..2 {
+        builder.fork(ScopeId(1), Declared::default()).unwrap();
+        for line in 0..100 {
+            builder.touch_at(6400 + line, false, false, spots[1 + (line as usize + child) % 2]);
+            builder.touch_at(64_000 + line, true, false, spots[0]);
+        }
+        builder.end().unwrap();
+    }
+    builder.sync(ScopeId(1)).unwrap();
+    // From the middle of the first stretch to nowhere; a later one in it; one that is not touched.
+    builder.block(6410, 1000, spots[1]);
+    builder.block(6420, 5, spots[2]);
+    builder.block(20_000, 5, spots[2]);
+    builder.block(64_000, 64, spots[2]);
+    builder.finish().unwrap()
+}
+
+#[test]
+fn spots_and_blocks_are_read_back() {
+    let program = spotted();
+    let read = Program::read(&file(&program)[..]).unwrap();
+    assert_eq!(file(&read), file(&program));
+    for program in [&program, &read] {
+        assert!(program.has_spots());
+        for strand in 0..2 {
+            let mut spots = program.touch_spots(StrandId(strand));
+            for touch in 0..200 {
+                let expected = if touch % 2 == 1 { 0 } else { 1 + (touch / 2 + strand) % 2 };
+                assert_eq!(spots.next_spot(), SpotId(expected), "{strand} {touch}");
+            }
+        }
+        let lines: Vec<_> = program.spots().iter().flatten().map(|spot| spot.line).collect();
+        assert_eq!(lines, [7, 9]);
+        let blocks = program.blocks().iter().map(|b| (b.first, b.lines, b.spot.0));
+        assert_eq!(blocks.collect::<Vec<_>>(), [(10, 10, 1), (20, 5, 2), (128, 64, 2)]);
+    }
+}
+
+/// The sections of spots stay what FORMAT.md says. A change here is a new version.
+#[test]
+fn the_sections_of_spots_stay_as_they_are() {
+    let expected: [(&[u8; 4], &[u8]); 4] = [
+        (b"SPOT", b"\x01\x08src/a.rs\x07\x01f\x01\x08src/a.rs\x09\x01f"),
+        (b"BLCK", &[10, 10, 1, 0, 5, 2, 103, 64, 2]),
+        (b"SPIX", &[6, 6]),
+        (b"SPTS", &[0, 1, 1, 2, 1, 1, 0, 2, 1, 1, 1, 2]),
+    ];
+    let written = sections(&file(&spotted()));
+    for (tag, expected) in expected {
+        let (_, raw) = written.iter().find(|(written, _)| written == tag).unwrap();
+        assert_eq!(raw, expected, "{}", tag.escape_ascii());
+    }
+    let mut bad = written.clone();
+    for (_, raw) in bad.iter_mut().filter(|(tag, _)| tag == b"SPTS") {
+        raw[1] = 3;
+    }
+    let error = Program::read(&common::forge(&bad)[..]).unwrap_err().to_string();
+    assert!(error.contains("a touch names a spot that there is not"), "{error}");
+}
+
+/// The format stays what FORMAT.md says. A change here is a new version.
+#[test]
+fn the_sections_stay_as_they_are() {
     let expected: [(&[u8; 4], &[u8]); 8] = [
         // The line 45 of the first stretch, which begins with page 15; the first of the second.
         (b"ATOM", &[45, 146, 1]),
@@ -253,13 +343,14 @@ fn the_sections_of_version_4_stay_as_they_are() {
         (b"PLAC", b"\0\x12small::{{closure}}"),
         // From a task's start to its end; from a sync to the root's end.
         (b"CLAS", &[6, 1, 1, 8, 0, 0]),
-        // 3350 MHz, 0.25 cycles, 0.5 faults; 123.5 ps, a spread of 0.25, 300 strands; none.
+        // 3350 MHz, 0.25 cycles, 0.5 faults, a share of 0.75; 123.5 ps, a spread of 0.25,
+        // 300 strands; none.
         (
             b"WORK",
             &[
-                150, 26, 0, 0, 0, 0, 0, 0, 208, 63, 0, 0, 0, 0, 0, 0, 224, 63, 6, b'a', b' ', b'h',
-                b'o', b's', b't', 1, 0, 0, 0, 0, 0, 224, 94, 64, 0, 0, 0, 0, 0, 0, 208, 63, 172, 2,
-                0,
+                150, 26, 0, 0, 0, 0, 0, 0, 208, 63, 0, 0, 0, 0, 0, 0, 224, 63, 0, 0, 0, 0, 0, 0,
+                232, 63, 6, b'a', b' ', b'h', b'o', b's', b't', 1, 0, 0, 0, 0, 0, 224, 94, 64, 0,
+                0, 0, 0, 0, 0, 208, 63, 172, 2, 0,
             ],
         ),
         (b"COST", &[40, 1, 2, 0, 1, 1, 1, 1]),

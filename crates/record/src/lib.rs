@@ -28,5 +28,5 @@ mod outside;
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
     Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, end_with_us,
-    instruments, record, time,
+    instruments, read_stream, record, time,
 };

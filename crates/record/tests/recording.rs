@@ -241,6 +241,52 @@ fn a_site_is_a_closure_its_index_and_its_line_in_the_program_s_own_source() {
     }
 }
 
+/// The same program, recorded with the spots of touches.
+fn spotted(name: &str) -> Program {
+    let mut command = Command::new(&*PROBE);
+    command.arg(name);
+    let mut options = options();
+    options.spots = true;
+    record(command, name, &options, &|_| {}).unwrap_or_else(|error| panic!("{error}")).program
+}
+
+#[test]
+fn touches_have_the_line_that_makes_them_and_blocks_the_line_that_takes_them() {
+    let program = spotted("map");
+    assert!(program.has_spots());
+    let mut by_line = std::collections::BTreeMap::<u32, (u64, u64)>::new();
+    for strand in strands(&program) {
+        let mut spots = program.touch_spots(strand);
+        for touch in program.touches(strand).filter(|touch| !touch.stack) {
+            let spot = spots.next_spot();
+            let line = program.spots()[spot.0 as usize].as_ref().map_or(0, |spot| spot.line);
+            let (reads, writes) = by_line.entry(line).or_default();
+            *if touch.write { writes } else { reads } += 1;
+        }
+    }
+    let line = line_of("*y = *x + 1.0");
+    let (reads, writes) = by_line[&line];
+    assert!(reads.abs_diff(125_000) < 100 && writes.abs_diff(125_000) < 100, "{by_line:?}");
+    // The two vectors.
+    let blocks = program.blocks();
+    let of = |text: &str| {
+        let line = line_of(text);
+        let at = |spot: u32| program.spots()[spot as usize].as_ref().map(|spot| spot.line);
+        blocks.iter().filter(|block| at(block.spot.0) == Some(line)).map(|b| b.lines).sum::<u32>()
+    };
+    for vector in ["let a = vec![1.0; MILLION]", "let mut b = vec![0.0; MILLION]"] {
+        assert!(of(vector).abs_diff(125_000) < 200, "{vector}: {blocks:?} {:?}", program.spots());
+    }
+}
+
+#[test]
+fn spots_change_nothing_else_of_a_recording() {
+    let (with, without) = (spotted("mixed"), program("mixed"));
+    assert_eq!(shape(&with, 0), shape(&without, 0));
+    assert_eq!(work(&with), work(&without));
+    assert_eq!(lines(&with, |_| true), lines(&without, |_| true));
+}
+
 #[test]
 fn lengths_in_closures_and_variables_are_recorded_and_addresses_are_not() {
     let program = program("halves");

@@ -3,6 +3,7 @@
 //! FORMAT.md, beside the crate's manifest, specifies it. A file is a run of [chunks](chunk), each
 //! compressed and checksummed; `write` and `read` turn their contents into a program's tables.
 
+mod check;
 mod chunk;
 mod read;
 mod write;
@@ -13,7 +14,9 @@ use std::{io, path::PathBuf};
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
 /// The version that is written.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
+/// The version without spots, which is read, too.
+const WITHOUT_SPOTS: u32 = 4;
 /// The version without lines of atomics, which is read, too.
 const WITHOUT_ATOMICS: u32 = 3;
 /// The version without sites, which is read, too.
@@ -100,6 +103,10 @@ enum Section {
     Sites,
     /// What is known of tasks where they are forked.
     Origins,
+    /// The lines of the source that touches are made at.
+    Spots,
+    /// Large blocks of memory, and where they were taken.
+    Blocks,
     /// The classes of strands.
     Classes,
     /// How long the operations of each class take.
@@ -110,6 +117,10 @@ enum Section {
     Index,
     /// The blobs' bytes, without regard to where one ends.
     Blobs,
+    /// Length of each blob's spots.
+    SpotIndex,
+    /// The bytes of the blobs' spots, without regard to where one ends.
+    TouchSpots,
     /// The steps of the serial execution.
     Tree,
     /// Totals.
@@ -118,7 +129,7 @@ enum Section {
 
 impl Section {
     /// All in order, each with its tag in a chunk's header and its name in messages.
-    const ALL: [(Self, [u8; 4], &'static str); 14] = [
+    const ALL: [(Self, [u8; 4], &'static str); 18] = [
         (Self::Meta, *b"META", "meta"),
         (Self::Spans, *b"SPAN", "spans"),
         (Self::Atomics, *b"ATOM", "atomics"),
@@ -126,11 +137,15 @@ impl Section {
         (Self::Places, *b"PLAC", "places"),
         (Self::Sites, *b"SITE", "sites"),
         (Self::Origins, *b"ORIG", "origins"),
+        (Self::Spots, *b"SPOT", "spots"),
+        (Self::Blocks, *b"BLCK", "blocks"),
         (Self::Classes, *b"CLAS", "classes"),
         (Self::Work, *b"WORK", "work"),
         (Self::Costs, *b"COST", "costs"),
         (Self::Index, *b"INDX", "index"),
         (Self::Blobs, *b"BLOB", "blobs"),
+        (Self::SpotIndex, *b"SPIX", "spot index"),
+        (Self::TouchSpots, *b"SPTS", "touch spots"),
         (Self::Tree, *b"TREE", "tree"),
         (Self::End, *b"END\0", "end"),
     ];

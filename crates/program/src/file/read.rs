@@ -2,18 +2,21 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::ops::Range;
 use std::path::Path;
 
 use befit_machine::Bytes;
 
+use super::check::{check_blobs, check_spots};
 use super::chunk::ChunkReader;
-use super::{MAGIC, ReadError, Section, VERSION, WITHOUT_ATOMICS, WITHOUT_PLACES, WITHOUT_SITES};
+use super::{
+    MAGIC, ReadError, Section, VERSION, WITHOUT_ATOMICS, WITHOUT_PLACES, WITHOUT_SITES,
+    WITHOUT_SPOTS,
+};
 use crate::class::PLACE_LIMIT;
-use crate::codec;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
 use crate::program::{Cost, Program, Strand};
 use crate::site::{self, Origin, Origins, Words};
+use crate::spot::{Block, Seen, SpotId};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
@@ -99,6 +102,10 @@ pub(super) fn totals(program: &Program, version: u32) -> Vec<u64> {
     if version > WITHOUT_ATOMICS {
         totals.push(program.atomics.len() as u64);
     }
+    if version > WITHOUT_SPOTS {
+        let Seen { spots, blocks } = &program.seen;
+        totals.extend([spots.len() as u64, blocks.len() as u64, program.blobs.spots.len() as u64]);
+    }
     totals
 }
 
@@ -122,6 +129,7 @@ struct Loading {
     work_run: Option<WorkRun>,
     costs: Vec<Cost>,
     blobs: Blobs,
+    seen: Seen,
     tree: TreeBuilder,
     strands: Vec<Strand>,
     /// Table entries used so far: a step may name these, or the next one.
@@ -151,6 +159,8 @@ impl Loading {
             Section::Places | Section::Classes | Section::Work => WITHOUT_PLACES + 1,
             Section::Sites | Section::Origins => WITHOUT_SITES + 1,
             Section::Atomics => WITHOUT_ATOMICS + 1,
+            Section::Spots | Section::Blocks => WITHOUT_SPOTS + 1,
+            Section::SpotIndex | Section::TouchSpots => WITHOUT_SPOTS + 1,
             _ => WITHOUT_PLACES,
         };
         if self.version < since {
@@ -158,6 +168,10 @@ impl Loading {
         }
         if section == Section::Blobs {
             self.blobs.bytes.extend_from_slice(raw);
+            return Ok(());
+        }
+        if section == Section::TouchSpots {
+            self.blobs.spots.extend_from_slice(raw);
             return Ok(());
         }
         let mut cursor = Cursor::new(raw);
@@ -171,11 +185,14 @@ impl Loading {
                 Section::Places => self.places.push(text(&mut cursor, PLACE_LIMIT)?.into()),
                 Section::Sites => self.site(&mut cursor)?,
                 Section::Origins => self.origin(&mut cursor)?,
+                Section::Spots => self.seen.spots.push(source(&mut cursor)?),
+                Section::Blocks => self.block(&mut cursor)?,
+                Section::SpotIndex => self.spots(&mut cursor)?,
                 Section::Classes => self.class(&mut cursor)?,
                 Section::Work => self.work(&mut cursor)?,
                 Section::Index => self.blob(&mut cursor)?,
                 Section::Tree => self.step(&mut cursor)?,
-                Section::Blobs | Section::End => {}
+                Section::Blobs | Section::TouchSpots | Section::End => {}
             }
         }
         Ok(())
@@ -219,16 +236,29 @@ impl Loading {
         let bytes = bytes.map_err(|_| "a number does not fit 32 bits")?;
         let index = cursor.byte().ok_or(CUT)?;
         self.sites.push(Site { place: PlaceId(place), bytes, index });
-        self.sources.push(match cursor.byte().ok_or(CUT)? {
-            0 => None,
-            1 => Some(Source {
-                file: text(cursor, Source::LIMIT)?.into(),
-                line: u32::try_from(cursor.varint().ok_or(CUT)?)
-                    .map_err(|_| "a number does not fit 32 bits")?,
-                function: text(cursor, Source::LIMIT)?.into(),
-            }),
-            _ => return Err("unknown kind of source".into()),
-        });
+        self.sources.push(source(cursor)?);
+        Ok(())
+    }
+
+    fn block(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        let end = self.seen.blocks.last().map_or(0, |last| last.first + last.lines);
+        let mut next = || u32::try_from(cursor.varint().ok_or(CUT)?).map_err(|_| "it is too large");
+        let (gap, lines) = (next()?, next()?);
+        let first = end.checked_add(gap).filter(|first| first.checked_add(lines).is_some());
+        let first = first.filter(|_| lines > 0).ok_or("a block is empty, or beyond all lines")?;
+        let what = "a block names a spot that there is not";
+        let spot = SpotId(index(cursor, self.seen.spots.len(), what)?);
+        self.seen.blocks.push(Block { first, lines, spot });
+        Ok(())
+    }
+
+    fn spots(&mut self, cursor: &mut Cursor) -> Result<(), String> {
+        if self.blobs.spot_ends.len() == self.blobs.table.len() {
+            return Err("it has more entries than there are blobs".into());
+        }
+        let begin = self.blobs.spot_ends.last().map_or(0, |last| *last);
+        let end = begin.checked_add(cursor.varint().ok_or(CUT)?);
+        self.blobs.spot_ends.push(end.ok_or("the spots are longer than any memory")?);
         Ok(())
     }
 
@@ -269,7 +299,10 @@ impl Loading {
             self.work_run = Some(WorkRun {
                 host_mhz: mhz.map_err(|_| "a number does not fit 32 bits")?,
                 host_operation: positive(cursor)?,
-                faults_per_page: positive(cursor)?,
+                faults_per_page: Some(positive(cursor)?)
+                    .filter(|faults| *faults <= WorkRun::MOST_FAULTS)
+                    .ok_or("more than a million page faults for each page")?,
+                recorded: if self.version > WITHOUT_SPOTS { positive(cursor)? } else { 0.0 },
                 host: text(cursor, WorkRun::HOST_LIMIT)?.into(),
                 classes: Vec::new(),
             });
@@ -400,6 +433,11 @@ impl Loading {
             return Err((Section::Blobs, "the blobs are not as long as the index says".into()));
         }
         check_blobs(&blobs, &spans, self.stack_lines).map_err(|what| (Section::Blobs, what))?;
+        let what = check_spots(&blobs, self.seen.spots.len());
+        what.map_err(|what| (Section::TouchSpots, what.to_owned()))?;
+        if self.seen.blocks.last().is_some_and(|last| last.first + last.lines > spans.lines) {
+            return Err((Section::Blocks, "a block is in no touched stretch".into()));
+        }
         Ok(Program {
             meta,
             root_declared: self.root_declared,
@@ -418,42 +456,23 @@ impl Loading {
             spans,
             atomics: self.atomics,
             stack_lines: self.stack_lines,
+            seen: self.seen,
         })
     }
 }
 
-/// Checks all blobs, on several threads when that is worth it. Which of several faults is reported
-/// does not depend on them.
-fn check_blobs(blobs: &Blobs, spans: &Spans, stack_lines: u32) -> Result<(), String> {
-    let check = |range: Range<u32>| {
-        for index in range {
-            let (blob, touches) = blobs.get(index);
-            codec::check(blob, touches, spans, stack_lines).map_err(|fault| {
-                format!("blob {index} at its byte {}: {}", fault.at, fault.what)
-            })?;
-        }
-        Ok(())
-    };
-    let count = blobs.table.len() as u32;
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(blobs.bytes.len() >> 22);
-    if threads < 2 {
-        return check(0..count);
+/// A line of the source, or none.
+fn source(cursor: &mut Cursor) -> Result<Option<Source>, String> {
+    match cursor.byte().ok_or(CUT)? {
+        0 => Ok(None),
+        1 => Ok(Some(Source {
+            file: text(cursor, Source::LIMIT)?.into(),
+            line: u32::try_from(cursor.varint().ok_or(CUT)?)
+                .map_err(|_| "a number does not fit 32 bits")?,
+            function: text(cursor, Source::LIMIT)?.into(),
+        })),
+        _ => Err("unknown kind of source".into()),
     }
-    // Ranges of blobs with about as many bytes each.
-    let share = blobs.bytes.len() as u64 / threads as u64 + 1;
-    let cut = |part: u64| blobs.table.partition_point(|blob| blob.end <= part * share) as u32;
-    let ranges: Vec<Range<u32>> = (0..threads as u64)
-        .map(|part| if part == 0 { 0 } else { cut(part) }..cut(part + 1))
-        .collect();
-    std::thread::scope(|scope| {
-        let running: Vec<_> =
-            ranges.into_iter().map(|range| scope.spawn(|| check(range))).collect();
-        // A checker does not panic; if it did, so must this.
-        running.into_iter().try_for_each(|thread| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })
 }
 
 fn declared(cursor: &mut Cursor) -> Result<Declared, String> {

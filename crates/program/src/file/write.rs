@@ -53,6 +53,15 @@ impl Program {
             varint::put(out, origin.site.0.into());
             site::pack(out, &origin.words);
         })?;
+        let spots = self.seen.spots.iter().skip(1);
+        records(&mut chunks, Section::Spots, spots, |out, at| source(out, at.as_ref()))?;
+        let mut end = 0;
+        records(&mut chunks, Section::Blocks, &self.seen.blocks, |out, block| {
+            varint::put(out, u64::from(block.first - end));
+            varint::put(out, block.lines.into());
+            varint::put(out, block.spot.0.into());
+            end = block.first + block.lines;
+        })?;
         records(&mut chunks, Section::Classes, &self.classes, class)?;
         if let Some(run) = &self.work_run {
             let lines = std::iter::once(None).chain(run.classes.iter().map(Some));
@@ -75,6 +84,14 @@ impl Program {
         })?;
         for part in self.blobs.bytes.chunks(RAW_LIMIT) {
             chunks.write(Section::Blobs, part)?;
+        }
+        let mut begin = 0;
+        records(&mut chunks, Section::SpotIndex, &self.blobs.spot_ends, |out, end| {
+            varint::put(out, end - begin);
+            begin = *end;
+        })?;
+        for part in self.blobs.spots.chunks(RAW_LIMIT) {
+            chunks.write(Section::TouchSpots, part)?;
         }
         let mut numbers = Numbers { scope: 1, origin: 0, blob: 0, cost: 0 };
         records(&mut chunks, Section::Tree, self.tree.serial(), |out, step| {
@@ -166,6 +183,7 @@ fn head(out: &mut Vec<u8>, run: &WorkRun) {
     varint::put(out, run.host_mhz.into());
     out.extend(run.host_operation.to_le_bytes());
     out.extend(run.faults_per_page.to_le_bytes());
+    out.extend(run.recorded.to_le_bytes());
     text(out, &run.host);
 }
 

@@ -18,7 +18,7 @@ use std::{
 
 pub use build::{Build, BuildError, instruments};
 pub use child::end_with_us;
-pub use reader::StreamError;
+pub use reader::{StreamError, read_stream};
 pub use run::{RecordError, RecordOptions, Recording, record};
 pub use timed::{Timed, time};
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, io};
 
 use befit_machine::Bytes;
 use befit_program::{
-    Declared, Meta, ProgramBuilder, RawTouch, ScopeId, Site, SiteId, Source, TaskId,
+    Declared, Meta, ProgramBuilder, RawTouch, ScopeId, Site, SiteId, Source, SpotId, TaskId,
 };
 
 use super::{
@@ -63,6 +63,18 @@ pub enum StreamError {
     Tree(u64, befit_program::BuildError),
 }
 
+/// Makes a program called `name` of a stream that an instrumented program wrote (README.md, "The
+/// stream"), without the lines of its source. [`record`](super::record) does this beside the
+/// program that writes.
+///
+/// Takes time linear in the stream's words, and memory linear in its events and distinct lines.
+///
+/// # Errors
+/// [`StreamError`], which names the word that does not fit.
+pub fn read_stream(from: impl io::Read, name: &str) -> Result<Recording, StreamError> {
+    read(from, name, &|_| {}, &mut |_| None)
+}
+
 /// Reads the whole stream; `progress` is told how many touches came since it was last told.
 /// `source` returns the line of the program's own source among the given return addresses.
 pub(super) fn read(
@@ -72,7 +84,9 @@ pub(super) fn read(
     source: &mut dyn FnMut(&[u64]) -> Option<Source>,
 ) -> Result<Recording, StreamError> {
     let mut stream = Stream::new(from);
-    let mut builder = ProgramBuilder::new(hello(&mut stream, name)?);
+    let (meta, has_spots) = hello(&mut stream, name)?;
+    let mut builder = ProgramBuilder::new(meta);
+    let mut spots = Spots::default();
     let mut touches: Vec<RawTouch> = Vec::new();
     let mut depth = 0_u64;
     let mut regions = 0_u64;
@@ -83,7 +97,11 @@ pub(super) fn read(
             if depth == 0 {
                 return Err(StreamError::Damaged(stream.words, "a touch outside a region"));
             }
-            builder.touches(&touches);
+            if has_spots {
+                spots.touches(&mut builder, &mut touches);
+            } else {
+                builder.touches(&touches);
+            }
             progress(touches.len() as u64);
         }
         let word = stream.words;
@@ -113,6 +131,14 @@ pub(super) fn read(
                     builder.source(site, source);
                 }
                 sites.insert(number, site);
+            }
+            stream::SPOT => {
+                let callers = callers(&mut stream, argument >> 16, word)?;
+                spots.tell(&mut builder, argument & 0xffff, source(&callers)).map_err(tree)?;
+            }
+            stream::BLOCK => {
+                // The spot that came before has number 0, which no touch has.
+                builder.block(stream.word()?, stream.word()?, spots.of(0));
             }
             stream::ATOMIC => builder.atomic(stream.word()?),
             stream::SKIPPED => {
@@ -171,15 +197,76 @@ fn site(
     word: u64,
 ) -> Result<(u64, Told), StreamError> {
     let [number, length, callers, _] = [0, 16, 32, 48].map(|shift| argument >> shift & 0xffff);
-    if callers > CALLERS_MOST {
-        return Err(StreamError::Damaged(word, "a site with too many callers"));
-    }
     let closure = stream.word()?;
     let index = u8::try_from(closure >> 32);
     let index = index.map_err(|_| StreamError::Damaged(word, "a closure with a large index"))?;
     let name = name_of(stream, length, word)?;
-    let callers: Result<_, _> = (0..callers).map(|_| stream.word()).collect();
-    Ok((number, Told { name, bytes: closure as u32, index, callers: callers? }))
+    let callers = self::callers(stream, callers, word)?;
+    Ok((number, Told { name, bytes: closure as u32, index, callers }))
+}
+
+/// So many return addresses.
+fn callers(
+    stream: &mut Stream<impl io::Read>,
+    count: u64,
+    word: u64,
+) -> Result<Vec<u64>, StreamError> {
+    if count > CALLERS_MOST {
+        return Err(StreamError::Damaged(word, "too many callers"));
+    }
+    (0..count).map(|_| stream.word()).collect()
+}
+
+/// The spots that the stream has told of.
+#[derive(Default)]
+struct Spots {
+    /// By their numbers in the stream, which have 16 bits; as many as it has told of.
+    known: Vec<SpotId>,
+    by_source: HashMap<Source, SpotId>,
+    /// Those of the touches at hand.
+    batch: Vec<SpotId>,
+}
+
+impl Spots {
+    /// From now on `number` is the spot at `source`, the unknown one where there is none.
+    fn tell(
+        &mut self,
+        builder: &mut ProgramBuilder,
+        number: u64,
+        source: Option<Source>,
+    ) -> Result<(), befit_program::BuildError> {
+        let spot = match source {
+            None => SpotId(0),
+            Some(source) => match self.by_source.get(&source) {
+                Some(spot) => *spot,
+                None => {
+                    let spot = builder.spot(source.clone())?;
+                    self.by_source.insert(source, spot);
+                    spot
+                }
+            },
+        };
+        let at = number as usize;
+        self.known.resize(self.known.len().max(at + 1), SpotId(0));
+        self.known[at] = spot;
+        Ok(())
+    }
+
+    /// The spot with this number; unknown where the stream has told of none.
+    fn of(&self, number: u64) -> SpotId {
+        self.known.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// The batch of touches, which are left without their spots.
+    fn touches(&mut self, builder: &mut ProgramBuilder, touches: &mut [RawTouch]) {
+        self.batch.clear();
+        for touch in touches.iter_mut() {
+            let number;
+            (*touch, number) = stream::apart(*touch);
+            self.batch.push(self.of(number));
+        }
+        builder.touches_at(touches, &self.batch);
+    }
 }
 
 /// The name of a place, of `bytes` bytes.
@@ -205,14 +292,15 @@ const NAME_MOST: u64 = 1024;
 /// Most return addresses of a site.
 const CALLERS_MOST: u64 = 1024;
 
-fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamError> {
+/// What the recording is of, and whether its touches have spots.
+fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<(Meta, bool), StreamError> {
     if stream.peek()?.is_none() {
         return Err(StreamError::Empty);
     }
     let Some((stream::HELLO, argument)) = stream.event()? else {
         return Err(StreamError::NotARecording);
     };
-    let [version, filter, line_bits, ..] = argument.to_le_bytes();
+    let [version, filter, line_bits, spots, ..] = argument.to_le_bytes();
     if stream.word()? != MAGIC || version == VERSION && line_bits >= 16 {
         return Err(StreamError::NotARecording);
     }
@@ -220,7 +308,8 @@ fn hello(stream: &mut Stream<impl io::Read>, name: &str) -> Result<Meta, StreamE
         return Err(StreamError::Version(version));
     }
     let name = name[..name.floor_char_boundary(Meta::NAME_LIMIT)].to_owned();
-    Ok(Meta { name, line_size: Bytes(1 << line_bits), filter: filter.into() })
+    let meta = Meta { name, line_size: Bytes(1 << line_bits), filter: filter.into() };
+    Ok((meta, spots & 1 != 0))
 }
 
 fn scope_id(scope: u64, word: u64) -> Result<ScopeId, StreamError> {

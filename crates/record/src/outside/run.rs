@@ -24,11 +24,14 @@ pub struct RecordOptions {
     pub filter: u8,
     /// The program's stdout and stderr are not shown (stderr is kept for the error message).
     pub quiet: bool,
+    /// For each touch and each large block of memory, the line of the program's source that made
+    /// it. Recordings are larger with them, and take longer.
+    pub spots: bool,
 }
 
 impl Default for RecordOptions {
     fn default() -> Self {
-        Self { filter: 8, quiet: false }
+        Self { filter: 8, quiet: false, spots: false }
     }
 }
 
@@ -81,6 +84,7 @@ pub fn record(
     progress: &dyn Fn(u64),
 ) -> Result<Recording, RecordError> {
     command.env("BEFIT_RECORD_FILTER", options.filter.clamp(1, 16).to_string());
+    command.env("BEFIT_RECORD_SPOTS", u8::from(options.spots).to_string());
     let sources = Sources::of(command.get_program());
     let mut find = |callers: &[u64]| sources.find(callers);
     run_reading(command, options.quiet, |from| reader::read(from, name, progress, &mut find))

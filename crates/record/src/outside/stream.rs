@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 5;
+pub(super) const VERSION: u8 = 6;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
@@ -32,6 +32,18 @@ pub(super) const SITE: u64 = 7;
 pub(super) const FAULTS: u64 = 8;
 pub(super) const REGION: u64 = 9;
 pub(super) const ATOMIC: u64 = 10;
+pub(super) const SPOT: u64 = 11;
+pub(super) const BLOCK: u64 = 12;
+pub(super) const PROCESS: u64 = 13;
+
+/// Where the number of its spot stands in a touch that has one: lines end below.
+const SPOT_SHIFT: u32 = 44;
+const SPOT_MASK: u64 = 0xffff;
+
+/// A touch that has a spot, without it, and the spot's number.
+pub(super) fn apart(RawTouch(word): RawTouch) -> (RawTouch, u64) {
+    (RawTouch(word & ((1 << SPOT_SHIFT) - 1)), word >> SPOT_SHIFT & SPOT_MASK)
+}
 
 /// So many bytes are asked of the pipe at once.
 const CHUNK: usize = 1 << 20;
@@ -114,7 +126,7 @@ impl<R: Read> Stream<R> {
         }
         let event = self.word()?;
         match (event & !EVENT) >> KIND_SHIFT {
-            kind @ ..=ATOMIC => Ok(Some((kind, event & ARGUMENT))),
+            kind @ ..=PROCESS => Ok(Some((kind, event & ARGUMENT))),
             _ => Err(StreamError::UnknownEvent(self.words - 1, event)),
         }
     }

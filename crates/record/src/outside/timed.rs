@@ -35,6 +35,8 @@ pub struct Timed {
     pub strands: Vec<Timing>,
     /// Picoseconds of all regions together, in the best run without a clock between them.
     pub total_ps: u64,
+    /// Picoseconds of processor time that the whole process used in that run; 0 if it did not say.
+    pub process_ps: u64,
     /// The page faults of that run's regions.
     pub faults_total: u64,
     /// The number of regions.
@@ -80,8 +82,8 @@ pub fn time(
             total = other;
         }
     }
-    let Timed { total_ps, faults_total, .. } = total;
-    Ok(Timed { total_ps, faults_total, ..timed })
+    let Timed { total_ps, process_ps, faults_total, .. } = total;
+    Ok(Timed { total_ps, process_ps, faults_total, ..timed })
 }
 
 /// How often a program is run that takes so long.
@@ -112,7 +114,8 @@ fn read(
     hello(&mut stream)?;
     let mut steps = expected.map(Program::steps);
     let strands = vec![Timing::default(); strands];
-    let mut timed = Timed { strands, total_ps: 0, faults_total: 0, regions: 0, event_price: 0 };
+    let mut timed =
+        Timed { strands, total_ps: 0, process_ps: 0, faults_total: 0, regions: 0, event_price: 0 };
     // The strands of the region that runs, with their ticks.
     let mut region: Vec<(StrandId, u64)> = Vec::new();
     let mut faults = 0;
@@ -146,6 +149,10 @@ fn read(
                     let ps = (ticks as f64 * ps_per_tick) as u64;
                     timed.strands[strand.0 as usize].picoseconds = ps;
                 }
+                words_at_region = stream.words;
+            }
+            stream::PROCESS => {
+                timed.process_ps = stream.word()?.saturating_mul(1000);
                 words_at_region = stream.words;
             }
             stream::SKIPPED => return Err(StreamError::Differs(word)),

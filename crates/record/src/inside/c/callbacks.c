@@ -81,19 +81,22 @@ static inline void close_window(uintptr_t base) {
         close_at(window_of(base + LINE - 1), base);
 }
 
-static void put_touch(uintptr_t line, int write) {
+/* The touch was made by the code that returns to `from`, or 0 where that is not asked for. */
+static void put_touch(uintptr_t line, int write, uintptr_t from) {
     uintptr_t normal = line << LINE_BITS;
     uint64_t stack = is_stack(normal);
     /* A stack line is counted downward from the region's first frame. */
     uint64_t number = stack ? (STACK_SPACE >> LINE_BITS) - 1 - line : line;
-    befit_put(number << TOUCH_LINE_SHIFT | (stack ? TOUCH_STACK : 0) | (write ? TOUCH_WRITE : 0));
+    uint64_t spot = UNLIKELY(befit_with_spots) ? befit_spot(from) : 0;
+    befit_put(number << TOUCH_LINE_SHIFT | (stack ? TOUCH_STACK : 0) | (write ? TOUCH_WRITE : 0) |
+              spot << TOUCH_SPOT_SHIFT);
 }
 
 /* One line is accessed; `window` is its first real address. Returns whether the filter holds it
  * now. */
-static inline int touch_line(uintptr_t line, uintptr_t window, int write) {
+static inline int touch_line(uintptr_t line, uintptr_t window, int write, uintptr_t from) {
     if (is_atomic(line)) {
-        put_touch(line, write);
+        put_touch(line, write, from);
         return 0;
     }
     unsigned place = find(line);
@@ -105,10 +108,10 @@ static inline int touch_line(uintptr_t line, uintptr_t window, int write) {
         filter.line[place] = line;
         filter.window[place] = window;
         filter.written = (filter.written & ~(1u << place)) | (unsigned)write << place;
-        put_touch(line, write);
+        put_touch(line, write, from);
     } else if (write && !(filter.written >> place & 1)) {
         filter.written |= 1u << place;
-        put_touch(line, 1);
+        put_touch(line, 1, from);
     }
     return 1;
 }
@@ -128,20 +131,23 @@ static __attribute__((noinline)) void add_atomic(uintptr_t line) {
     befit_put(line);
 }
 
-void befit_touch(uintptr_t address, size_t bytes, int write) {
+void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
     struct hot *hot = &befit_hot;
     uintptr_t normal = normal_address(address);
     uintptr_t window = address - normal % LINE;
     uintptr_t first = normal >> LINE_BITS, last = (normal + bytes - 1) >> LINE_BITS;
-    int held = touch_line(first, window, write);
+    int held = touch_line(first, window, write, from);
     if (LIKELY(first == last)) {
         if (LIKELY(held))
             (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
     } else {
         for (uintptr_t line = first + 1; line <= last; line++)
-            touch_line(line, window + ((line - first) << LINE_BITS), write);
+            touch_line(line, window + ((line - first) << LINE_BITS), write, from);
     }
 }
+
+/* Where the instrumented code goes on. */
+#define FROM ((uintptr_t)__builtin_return_address(0))
 
 #define CALLBACKS(SIZE)                                                                   \
     void __sanitizer_cov_load##SIZE(const void *address) {                               \
@@ -150,7 +156,7 @@ void befit_touch(uintptr_t address, size_t bytes, int write) {
             befit_hot.loads++;                                                            \
         } else if (befit_hot.active) {                                                    \
             befit_hot.loads++;                                                            \
-            befit_touch(at, SIZE, 0);                                                     \
+            befit_touch(at, SIZE, 0, FROM);                                               \
         }                                                                                 \
     }                                                                                     \
     void __sanitizer_cov_store##SIZE(const void *address) {                              \
@@ -159,7 +165,7 @@ void befit_touch(uintptr_t address, size_t bytes, int write) {
             befit_hot.stores++;                                                           \
         } else if (befit_hot.active) {                                                    \
             befit_hot.stores++;                                                           \
-            befit_touch(at, SIZE, 1);                                                     \
+            befit_touch(at, SIZE, 1, FROM);                                               \
         }                                                                                 \
     }
 CALLBACKS(1)
@@ -182,7 +188,7 @@ void __memprof_store(const void *address) {
         /* What is on the stack counts as the worker's own. */
         if (!is_stack(normal) && atomics[line % ATOMICS] != line)
             add_atomic(line);
-        befit_touch((uintptr_t)address, 1, 1);
+        befit_touch((uintptr_t)address, 1, 1, FROM);
     }
 }
 

@@ -14,9 +14,10 @@ static void count(uint64_t *counter, size_t bytes) {
     *counter += (bytes + WIDE - 1) / WIDE;
 }
 
-/* What is read at `from` and written at `to`, in the order of a forward copy; either may be
- * null. */
-static __attribute__((noinline)) void touch(uintptr_t from, uintptr_t to, size_t bytes) {
+/* What is read at `from` and written at `to`, in the order of a forward copy, for the code that
+ * returns to `caller`; either of the first two may be null. */
+static __attribute__((noinline)) void touch(uintptr_t from, uintptr_t to, size_t bytes,
+                                            uintptr_t caller) {
     struct hot *hot = &befit_hot;
     if (from)
         count(&hot->loads, bytes);
@@ -25,16 +26,18 @@ static __attribute__((noinline)) void touch(uintptr_t from, uintptr_t to, size_t
     for (size_t done = 0; done < bytes; done += LINE) {
         size_t part = bytes - done < LINE ? bytes - done : LINE;
         if (from)
-            befit_touch(from + done, part, 0);
+            befit_touch(from + done, part, 0, caller);
         if (to)
-            befit_touch(to + done, part, 1);
+            befit_touch(to + done, part, 1, caller);
     }
 }
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
 
 #define RECORD(FROM, TO, BYTES)                                       \
     do {                                                              \
         if (UNLIKELY(befit_hot.active) && (BYTES) != 0)               \
-            touch((uintptr_t)(FROM), (uintptr_t)(TO), (BYTES));       \
+            touch((uintptr_t)(FROM), (uintptr_t)(TO), (BYTES), CALLER);\
     } while (0)
 
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
@@ -102,8 +105,8 @@ int memcmp(const void *left, const void *right, size_t bytes) {
         count(&befit_hot.loads, 2 * looked);
         for (size_t done = 0; done < looked; done += LINE) {
             size_t part = looked - done < LINE ? looked - done : LINE;
-            befit_touch((uintptr_t)a + done, part, 0);
-            befit_touch((uintptr_t)b + done, part, 0);
+            befit_touch((uintptr_t)a + done, part, 0, CALLER);
+            befit_touch((uintptr_t)b + done, part, 0, CALLER);
         }
     }
     return same < bytes ? a[same] - b[same] : 0;

@@ -14,6 +14,8 @@
 
 #include "address.h"
 #include "hot.h"
+#include "spots.h"
+#include "stream.h"
 
 #define PAGE ((uintptr_t)4096)
 #define GRAIN ((uintptr_t)16)
@@ -118,6 +120,8 @@ static void *take(size_t bytes, uintptr_t align) {
         ++*blocks_on(last);
     header_of((void *)block)->capacity = end - block;
     give_lock();
+    if (UNLIKELY(befit_with_spots) && bytes >= LARGE)
+        befit_block(HEAP_SPACE + (block - befit_places.heap.base), bytes);
     return (void *)block;
 }
 

@@ -32,9 +32,9 @@ static inline unsigned window_of(uintptr_t address) {
     return (address >> LINE_BITS) % WINDOWS;
 }
 
-/* The program reads, or writes, `bytes` bytes (>= 1) at `address`; does not count them. Only
- * while active. */
-void befit_touch(uintptr_t address, size_t bytes, int write);
+/* The program reads, or writes, `bytes` bytes (>= 1) at `address`; does not count them. The code
+ * that does returns to `from`. Only while active. */
+void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from);
 
 /* The filter: remembers the lines touched last, so that an access to one of them is counted but
  * is no touch. README.md, "Filter", says why that loses nothing. */

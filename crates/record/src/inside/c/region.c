@@ -5,6 +5,7 @@
 #include "address.h"
 #include "callers.h"
 #include "hot.h"
+#include "spots.h"
 #include "stream.h"
 
 #define PAGE 4096
@@ -174,6 +175,7 @@ static __attribute__((noinline)) void recorded(const struct task *task, void (*b
     befit_record_pause();
     befit_record_end();
     befit_record_sync(scope);
+    befit_put_blocks();
     state = OUTSIDE;
     unsigned missed = __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED);
     if (first == NULL)

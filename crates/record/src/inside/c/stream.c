@@ -14,6 +14,7 @@ static uint64_t buffer[BUFFER_WORDS];
 static size_t filled;
 static int pipe_fd = -1;
 static unsigned filter_depth = 8;
+int befit_with_spots;
 static pid_t owner;
 
 /* A decimal number up to `most` in the environment; -1 when there is none. */
@@ -35,11 +36,14 @@ __attribute__((constructor)) static void open_stream(void) {
     long depth = number_in_environment("BEFIT_RECORD_FILTER", 16);
     if (depth >= 1)
         filter_depth = (unsigned)depth;
+    befit_with_spots = number_in_environment("BEFIT_RECORD_SPOTS", 1) == 1;
     unsetenv("BEFIT_RECORD_FD");
     unsetenv("BEFIT_RECORD_FILTER");
+    unsetenv("BEFIT_RECORD_SPOTS");
     pipe_fd = (int)fd;
     owner = getpid();
-    befit_put_event(HELLO, STREAM_VERSION | filter_depth << 8 | LINE_BITS << 16);
+    befit_put_event(HELLO, STREAM_VERSION | filter_depth << 8 | LINE_BITS << 16 |
+                               (befit_with_spots ? HELLO_SPOTS : 0));
     befit_put(STREAM_MAGIC);
     befit_flush();
 }

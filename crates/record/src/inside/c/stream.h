@@ -12,12 +12,14 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 5u
+#define STREAM_VERSION 6u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
 #define TOUCH_STACK 2u
 #define TOUCH_LINE_SHIFT 2
+/* Lines end below this bit. */
+#define TOUCH_SPOT_SHIFT 44
 
 /* An event: bit 63 set, its kind in bits 56-62, its argument below. */
 #define EVENT ((uint64_t)1 << 63)
@@ -26,7 +28,10 @@
  * whether the recorded one ran on another thread than the first. */
 #define SKIPPED_BITS 32
 
-enum event { HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION, ATOMIC };
+enum event {
+    HELLO, FORK, END, SYNC, WORK, SKIPPED, FAILED, SITE, FAULTS, REGION, ATOMIC, SPOT, BLOCK,
+    PROCESS
+};
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 
 /* The argument of FORK. */
@@ -37,6 +42,11 @@ enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 /* The argument of SITE. */
 #define SITE_NAME_SHIFT 16
 #define SITE_CALLERS_SHIFT 32
+
+/* The argument of SPOT. */
+#define SPOT_CALLERS_SHIFT 16
+/* In the argument of HELLO: touches have spots. */
+#define HELLO_SPOTS ((uint64_t)1 << 24)
 
 #define CAPTURED 8
 #define UNDECLARED UINT64_MAX
@@ -59,5 +69,7 @@ void befit_flush(void);
 int befit_stream_open(void);
 /* How many lines the filter remembers, 1 to 16. */
 unsigned befit_filter_depth(void);
+/* Whether touches have spots. */
+extern int befit_with_spots;
 
 #endif

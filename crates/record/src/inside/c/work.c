@@ -52,6 +52,18 @@ __attribute__((constructor)) static void choose_mode(void) {
     unsetenv("BEFIT_RECORD_TOTAL");
 }
 
+/* At the end of the process: the processor time that all of its threads have used. */
+__attribute__((destructor)) static void put_process(void) {
+    struct timespec used;
+    if (!total_only || !befit_stream_open() || __atomic_load_n(&busy, __ATOMIC_ACQUIRE))
+        return;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+        return;
+    befit_put_event(PROCESS, 0);
+    befit_put((uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+    befit_flush();
+}
+
 static void put_ticks(enum event kind, uint64_t interval) {
     if (UNLIKELY(interval > LONG_STRAND)) {
         uint64_t now = faults_so_far();

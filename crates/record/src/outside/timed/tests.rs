@@ -62,6 +62,14 @@ fn each_strand_gets_the_time_and_the_faults_of_its_interval() {
 }
 
 #[test]
+fn the_process_may_say_at_its_end_how_long_it_took() {
+    let said = [good(), vec![event(stream::PROCESS, 0), 9000]].concat();
+    assert_eq!(read_words(&said).unwrap().process_ps, 9_000_000);
+    assert_eq!(read_words(&good()).unwrap().process_ps, 0);
+    assert!(read_words(&said[..said.len() - 1]).is_err());
+}
+
+#[test]
 fn a_program_that_forks_otherwise_than_it_did_differs() {
     let mut other = good();
     other[3] = event(stream::SYNC, 7);
