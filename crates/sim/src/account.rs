@@ -155,7 +155,10 @@ const WORST: usize = 64;
 /// line leaves it when lines of the same hash come more often.
 #[derive(Debug)]
 pub(crate) struct Handovers {
+    /// Looked at for every line that a worker does not have: small, so that it stays in a cache.
     followed: Vec<Followed>,
+    /// How often the line of each place was handed over, and how long it was waited for.
+    found: Vec<(u64, Ticks)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -164,8 +167,6 @@ struct Followed {
     writer: u32,
     /// How many lines of the same hash may come before it leaves.
     stays: u32,
-    handovers: u64,
-    waited: Ticks,
 }
 
 impl Handovers {
@@ -173,52 +174,63 @@ impl Handovers {
     const STAYS: u32 = 64;
 
     pub(crate) fn new() -> Self {
-        Self { followed: vec![Followed::default(); FOLLOWED] }
+        Self {
+            followed: vec![Followed::default(); FOLLOWED],
+            found: vec![(0, Ticks::default()); FOLLOWED],
+        }
     }
 
-    fn slot(&mut self, line: u32) -> &mut Followed {
+    fn place(line: u32) -> usize {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
-        let hash = line.wrapping_mul(0x9e37_79b9) >> (32 - FOLLOWED.trailing_zeros());
-        &mut self.followed[hash as usize]
+        (line.wrapping_mul(0x9e37_79b9) >> (32 - FOLLOWED.trailing_zeros())) as usize
     }
 
     /// A worker takes a line that others have, or last had. Returns whether it has gone to and fro.
+    #[inline]
     pub(crate) fn takes(&mut self, worker: WorkerId, line: u32, write: bool) -> bool {
-        let slot = self.slot(line);
+        let place = Self::place(line);
+        let slot = &mut self.followed[place];
         if slot.line == line && slot.stays > 0 {
-            let from_another = slot.writer != worker.0;
-            slot.stays = (slot.stays + 1).min(Self::STAYS);
-            if write && from_another {
-                slot.writer = worker.0;
-                slot.handovers += 1;
-            }
-            return from_another && slot.handovers > 1;
+            return self.takes_followed(place, worker, write);
         }
         slot.stays = slot.stays.saturating_sub(1);
         if write && slot.stays == 0 {
-            *slot = Followed { line, writer: worker.0, stays: 1, ..Followed::default() };
+            *slot = Followed { line, writer: worker.0, stays: 1 };
+            self.found[place] = (0, Ticks::default());
         }
         false
     }
 
+    fn takes_followed(&mut self, place: usize, worker: WorkerId, write: bool) -> bool {
+        let slot = &mut self.followed[place];
+        let from_another = slot.writer != worker.0;
+        slot.stays = (slot.stays + 1).min(Self::STAYS);
+        let (handovers, _) = &mut self.found[place];
+        if write && from_another {
+            slot.writer = worker.0;
+            *handovers += 1;
+        }
+        from_another && *handovers > 1
+    }
+
     pub(crate) fn waited(&mut self, line: u32, time: Ticks) {
-        let slot = self.slot(line);
-        if slot.line == line {
-            slot.waited += time;
+        let place = Self::place(line);
+        if self.followed[place].line == line {
+            self.found[place].1 += time;
         }
     }
 
     /// Those that were waited for longest, first.
     pub(crate) fn worst(&self) -> Vec<Contended> {
-        let waited = self.followed.iter().filter(|slot| slot.waited > Ticks::default());
-        let mut all: Vec<_> = waited.collect();
-        all.sort_by_key(|slot| (std::cmp::Reverse(slot.waited), slot.line));
-        let of = |slot: &&Followed| Contended {
-            line: slot.line,
-            handovers: slot.handovers,
-            waited: slot.waited.whole(),
+        let all = self.followed.iter().zip(&self.found);
+        let waited = all.filter(|(_, (_, waited))| *waited > Ticks::default());
+        let of = |(Followed { line, .. }, (handovers, waited)): (&Followed, &(u64, Ticks))| {
+            Contended { line: *line, handovers: *handovers, waited: waited.whole() }
         };
-        all.iter().take(WORST).map(of).collect()
+        let mut worst: Vec<_> = waited.map(of).collect();
+        worst.sort_by_key(|line| (std::cmp::Reverse(line.waited), line.line));
+        worst.truncate(WORST);
+        worst
     }
 }
 

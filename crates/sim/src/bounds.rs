@@ -10,6 +10,9 @@ use befit_program::{Program, Step};
 
 use crate::{Outcome, SimError, clock::Ticks, execution::operations_time, work};
 
+/// The longest work that is simulated: four days of a core.
+const LONGEST: Cycles = Cycles(1 << 50);
+
 /// Work and span of a program on the fastest core of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
@@ -37,8 +40,8 @@ impl Bounds {
                 Step::Strand(strand) => {
                     let time =
                         operations_time(program, strand, paces[work::class(program, strand)]);
-                    *now += time;
-                    total += time;
+                    *now = now.saturating_add(time);
+                    total = total.saturating_add(time);
                 }
                 Step::Fork { scope, .. } => {
                     let begin = *now;
@@ -57,6 +60,15 @@ impl Bounds {
             }
         }
         Self { work: total.whole(), span: end.whole() }
+    }
+
+    /// An error where the work is more than virtual time has room for, waits included. No program
+    /// that has run anywhere works for so long: the recording is wrong.
+    pub(crate) fn check_length(self) -> Result<(), SimError> {
+        if self.work > LONGEST {
+            return Err(SimError::TooLong { work: self.work.0, most: LONGEST.0 });
+        }
+        Ok(())
     }
 
     /// An error where `outcome`, of a run on so many workers, is faster than can be.
@@ -97,6 +109,20 @@ mod tests {
         machine.cycles_per_operation = 2.0;
         let bounds = Bounds::of(&program, &machine);
         assert_eq!(bounds, Bounds { work: Cycles(2 * 286), span: Cycles(2 * (10 + 125 + 1 + 20)) });
+    }
+
+    #[test]
+    fn work_beyond_virtual_time_is_refused() {
+        let program = program(|b| {
+            b.work(u64::MAX, u64::MAX, 0);
+            b.touch(1, false, false);
+            task(b, 1, None, |b| b.work(u64::MAX, 0, 0));
+            b.sync(ScopeId(1)).unwrap();
+        });
+        let machine: Machine = "core:2 l1:1(size=32768) pu:1".parse().unwrap();
+        let settings = crate::Settings::new(befit_sched::SchedulerKind::Ws, 1);
+        let refused = crate::run(&program, &machine, &settings, &|_| ());
+        assert!(matches!(refused, Err(SimError::TooLong { .. })), "{refused:?}");
     }
 
     #[test]

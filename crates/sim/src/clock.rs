@@ -23,6 +23,11 @@ impl Ticks {
         Cycles(self.0 / PER_CYCLE)
     }
 
+    /// The sum, or the latest that there is.
+    pub(crate) const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
     pub(crate) const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }

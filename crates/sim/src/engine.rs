@@ -12,12 +12,13 @@ use befit_sched::{
 };
 
 use crate::{
-    LevelCounts, Outcome, Part, Settings, SimError,
+    Ledger, LevelCounts, Outcome, Part, Settings, SimError,
     account::Account,
     clock::Ticks,
     entry::{Entry, Habits, Stopwatch},
     env::{Prices, SimEnv},
-    execution::{Execution, Hardware},
+    execution::Execution,
+    hardware::Hardware,
     herd::Herd,
     idle::{Idle, Runs},
     occupancy::Claims,
@@ -94,7 +95,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) tasks: Tasks<'a>,
     /// Entries that wait, by the task that waits in them.
     pub(crate) waiting: HashMap<TaskId, Box<Entry>>,
-    hardware: Hardware,
+    pub(crate) hardware: Hardware,
     pub(crate) prices: Prices,
     pub(crate) stopwatch: Stopwatch,
     pub(crate) jobs: Jobs,
@@ -107,7 +108,6 @@ pub(crate) struct Engine<'a> {
     /// Workers that are not parked, by clock.
     queue: BinaryHeap<Reverse<(Ticks, u32)>>,
     anchors: Vec<u64>,
-    pub(crate) started_on: Vec<u32>,
     claims: Claims,
     ready: u64,
     strands: u64,
@@ -117,6 +117,7 @@ pub(crate) struct Engine<'a> {
     ended: bool,
     progress: &'a dyn Fn(u64),
     unreported: u64,
+    accounted: bool,
     /// What the run looks like, if that was asked for.
     tracing: Option<Tracing>,
 }
@@ -152,12 +153,13 @@ impl<'a> Engine<'a> {
             ForkThresholds::new(machine, w, settings.options.sigma, under)
         });
         let workers: Vec<_> = workers.collect();
-        let mut hardware = Hardware::new(program, sample, machine, seeds.u64(..))?;
+        let mut hardware =
+            Hardware::new(program, sample, machine, seeds.u64(..), settings.accounted)?;
         if settings.prepared {
             hardware.prepare(program);
         }
         Ok(Self {
-            reasons: Idle::new(machine, capabilities.places_by_size),
+            reasons: Idle::new(machine, capabilities.places_by_size, settings.accounted),
             capabilities,
             thresholds: thresholds.collect(),
             program,
@@ -177,13 +179,13 @@ impl<'a> Engine<'a> {
             herd: Herd::new(machine.workers().len(), seeds.fork()),
             queue: BinaryHeap::new(),
             anchors: vec![0; machine.clusters().len()],
-            started_on: vec![0; program.tasks() as usize],
             ready: 0,
             strands: 0,
             last_end: Ticks::default(),
             ended: false,
             progress,
             unreported: 0,
+            accounted: settings.accounted,
             tracing: None,
         })
     }
@@ -196,8 +198,22 @@ impl<'a> Engine<'a> {
         self
     }
 
+    /// As [`run`](Self::run), with what the hardware has booked.
+    pub(crate) fn run_booked(mut self) -> Result<(Outcome, Ledger), SimError> {
+        self.run_all()?;
+        let booking = self.hardware.booking.take();
+        let ledger = booking.map(|booking| booking.finish()).unwrap_or_default();
+        Ok((self.outcome(), ledger))
+    }
+
     /// Worker 0 begins with the root task; the others look for work.
     pub(crate) fn run(mut self) -> Result<(Outcome, Option<Trace>), SimError> {
+        self.run_all()?;
+        let trace = self.trace();
+        Ok((self.outcome(), trace))
+    }
+
+    fn run_all(&mut self) -> Result<(), SimError> {
         let first = WorkerId(0);
         self.workers[0].parked = false;
         self.add(first, TaskId(0));
@@ -224,8 +240,7 @@ impl<'a> Engine<'a> {
         }
         self.scheduler.check();
         (self.progress)(self.unreported);
-        let trace = self.trace();
-        Ok((self.outcome(), trace))
+        Ok(())
     }
 
     /// Worker `w` runs what it has until it has passed the next worker by a slice, or has nothing.
@@ -309,6 +324,7 @@ impl<'a> Engine<'a> {
                     let notes = *self.tasks.notes(task);
                     self.finish(w, |scheduler, env| scheduler.task_ended(w, &notes, env));
                 }
+                self.tasks.forget(task);
                 self.ended = parent.is_none();
                 gone = parent;
             }
@@ -352,7 +368,7 @@ impl<'a> Engine<'a> {
         let entry = match stage {
             Stage::Start => {
                 self.anchors[notes.anchor.index()] += u64::from(notes.maximal);
-                self.started_on[job.0 as usize] = w.0;
+                self.tasks.progress_mut(job).started_on = w;
                 let depth = self.is_taken(w, job);
                 if self.tasks.progress_mut(job).spawned {
                     self.jobs.taken();
@@ -497,7 +513,10 @@ impl<'a> Engine<'a> {
         });
         let idle = self.reasons.finish(time);
         let accounts = self.workers.iter().zip(&self.hardware.accounts);
-        let account = account(accounts, time, idle);
+        let account = match self.accounted {
+            true => account(accounts, time, idle),
+            false => Account::default(),
+        };
         Outcome {
             time: time.whole(),
             work: Cycles(0),
@@ -516,7 +535,7 @@ impl<'a> Engine<'a> {
             occupancy: self.claims.finish(time),
             tasks: u64::from(self.program.tasks()),
             strands: self.strands,
-            started_on: self.started_on,
+            started_on: self.tasks.started_on(),
             tiers: self.scheduler.tiers(),
             account,
             contended: self.hardware.worst_contended(),

@@ -12,7 +12,8 @@ use befit_sched::{
 };
 
 use crate::{
-    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, tasks::Step,
+    clock::Ticks, engine::Engine, entry::Entry, execution::Execution, idle::Runs, ledger::Codes,
+    tasks::Step,
 };
 
 /// Operations of a task that tell whether it forks.
@@ -26,6 +27,12 @@ impl Engine<'_> {
             Step::Run(strand) => {
                 self.workers[w.index()].strand =
                     Some(Execution::new(self.program, self.sample, strand));
+                if self.hardware.booking.is_some() {
+                    let codes = Codes::of(self.program, entry.current, strand);
+                    if let Some(strand) = &mut self.workers[w.index()].strand {
+                        strand.book(codes);
+                    }
+                }
                 let runs = if self.forks(entry.current) { Runs::Forking } else { Runs::Leaf };
                 let worker = &mut self.workers[w.index()];
                 self.reasons.changes(worker.clock, worker.runs, runs);
@@ -143,7 +150,7 @@ impl Engine<'_> {
 
     fn start(&mut self, w: WorkerId, entry: &mut Entry, task: TaskId) {
         entry.current = task;
-        self.started_on[task.0 as usize] = w.0;
+        self.tasks.progress_mut(task).started_on = w;
     }
 
     fn pop(&mut self, w: WorkerId, entry: &mut Entry) {

@@ -15,6 +15,8 @@ use crate::{
 /// The state of the machine, and the idle time so far.
 #[derive(Debug)]
 pub(crate) struct Idle {
+    /// Whether reasons are asked for.
+    on: bool,
     since: Ticks,
     account: Account<Ticks>,
     workers: usize,
@@ -55,8 +57,8 @@ struct Group {
 }
 
 impl Idle {
-    /// All workers are idle.
-    pub(crate) fn new(machine: &Machine, binds: bool) -> Self {
+    /// All workers are idle. Nothing is noted unless `on`.
+    pub(crate) fn new(machine: &Machine, binds: bool, on: bool) -> Self {
         let outermost = &machine.cluster(ClusterId::ROOT).children;
         let group = |cluster: ClusterId| {
             let workers = &machine.cluster(cluster).workers;
@@ -76,6 +78,7 @@ impl Idle {
             groups[*group as usize].idle += 1;
         }
         Self {
+            on,
             since: Ticks::default(),
             account: Account::default(),
             workers,
@@ -90,6 +93,7 @@ impl Idle {
         }
     }
 
+    #[inline]
     fn bound_to(&mut self, anchor: ClusterId) -> &mut Group {
         match self.group_of[anchor.index()] {
             Some(group) => &mut self.groups[group as usize],
@@ -99,6 +103,9 @@ impl Idle {
 
     /// Something bound to `anchor` is ready.
     pub(crate) fn ready(&mut self, now: Ticks, anchor: ClusterId) {
+        if !self.on {
+            return;
+        }
         self.until(now);
         self.all.ready += 1;
         self.bound_to(anchor).ready += 1;
@@ -107,6 +114,9 @@ impl Idle {
 
     /// Worker `w` starts what was ready, bound to `was`, and is bound to `anchor` now.
     pub(crate) fn starts(&mut self, now: Ticks, w: WorkerId, was: ClusterId, anchor: ClusterId) {
+        if !self.on {
+            return;
+        }
         self.until(now);
         self.all.ready -= 1;
         self.bound_to(was).ready -= 1;
@@ -120,6 +130,9 @@ impl Idle {
 
     /// Worker `w` has stopped running what is bound to `anchor`, of which it `ran` this last.
     pub(crate) fn stops(&mut self, now: Ticks, w: WorkerId, anchor: ClusterId, ran: Runs) {
+        if !self.on {
+            return;
+        }
         self.until(now);
         self.all.running -= 1;
         self.running[ran as usize] -= 1;
@@ -130,7 +143,7 @@ impl Idle {
 
     /// A running worker goes from one kind of work to another.
     pub(crate) fn changes(&mut self, now: Ticks, from: Runs, to: Runs) {
-        if from == to {
+        if from == to || !self.on {
             return;
         }
         self.until(now);
@@ -149,7 +162,7 @@ impl Idle {
 
     fn until(&mut self, now: Ticks) {
         let time = now.since(self.since);
-        if time == Ticks::default() {
+        if time == Ticks::default() || !self.on {
             return;
         }
         self.since = now;
@@ -206,7 +219,7 @@ mod tests {
 
     #[test]
     fn time_goes_to_the_reason_of_the_state() {
-        let mut idle = Idle::new(&machine(), false);
+        let mut idle = Idle::new(&machine(), false, true);
         idle.ready(at(0), ROOT);
         // Four workers look for 10 cycles; then one runs a strand of a task that forks.
         idle.starts(at(10), WorkerId(0), ROOT, ROOT);
@@ -232,7 +245,7 @@ mod tests {
     #[test]
     fn what_is_bound_elsewhere_keeps_a_socket_idle() {
         let machine = machine();
-        let mut idle = Idle::new(&machine, true);
+        let mut idle = Idle::new(&machine, true, true);
         let socket = machine.cluster(ROOT).children[0];
         idle.ready(at(0), ROOT);
         idle.starts(at(0), WorkerId(0), ROOT, socket);

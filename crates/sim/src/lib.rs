@@ -22,8 +22,10 @@ mod env;
 mod execution;
 pub mod footprint;
 mod forks;
+mod hardware;
 mod herd;
 mod idle;
+mod ledger;
 mod memory;
 mod occupancy;
 mod outcome;
@@ -39,6 +41,7 @@ pub mod work;
 
 pub use account::{Account, Contended, Part};
 pub use bounds::Bounds;
+pub use ledger::{Ledger, MissCounts};
 pub use outcome::{LevelCounts, Occupancy, Outcome};
 pub use settings::{Costs, Settings, SimError};
 pub use trace::{Claimed, Stay, Steal, Trace};
@@ -55,7 +58,8 @@ use befit_sched::Policy;
 ///
 /// # Errors
 /// Where the machine cannot be modelled, or (a defect of the policy) where ready strands are left
-/// that no worker takes, or where it would be faster than the program's work and span allow.
+/// that no worker takes, or where it would be faster than the program's work and span allow, or
+/// where the program's operations would take longer than virtual time can hold.
 ///
 /// # Panics
 /// Where the policy breaks the anchored or the bounded property: that is a defect of the policy,
@@ -86,6 +90,7 @@ pub fn run_within(
     bounds: Bounds,
     progress: &dyn Fn(u64),
 ) -> Result<Outcome, SimError> {
+    bounds.check_length()?;
     let engine = engine::Engine::new(program, sample, machine, settings, progress)?;
     checked(engine.run()?.0, bounds, machine)
 }
@@ -104,9 +109,35 @@ pub fn run_traced(
     bounds: Bounds,
     progress: &dyn Fn(u64),
 ) -> Result<(Outcome, Trace), SimError> {
+    bounds.check_length()?;
     let engine = engine::Engine::new(program, None, machine, settings, progress)?;
     let (outcome, trace) = engine.traced().run()?;
     Ok((checked(outcome, bounds, machine)?, trace.unwrap_or_default()))
+}
+
+/// As [`run`], and books which lines of the source, and which data, the misses come from.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// As [`run`].
+pub fn run_booked(
+    program: &Program,
+    machine: &Machine,
+    settings: &Settings<impl Policy>,
+    progress: &dyn Fn(u64),
+) -> Result<(Outcome, Ledger), SimError> {
+    let bounds = Bounds::of(program, machine);
+    bounds.check_length()?;
+    let mut engine = engine::Engine::new(program, None, machine, settings, progress)?;
+    let booking = ledger::Booking::new(
+        program,
+        line_size(machine, program.meta().line_size).map_err(SimError::Machine)?.1,
+    );
+    engine.hardware.booking = Some(Box::new(booking));
+    let (outcome, ledger) = engine.run_booked()?;
+    Ok((checked(outcome, bounds, machine)?, ledger))
 }
 
 /// `outcome` with the bounds, which it must keep.

@@ -29,7 +29,8 @@ pub(crate) struct Memory {
     link_of: Vec<Option<u32>>,
     /// Per worker: its package and its last-level cache.
     workers: Vec<(u32, Option<u32>)>,
-    lines_per_page: u32,
+    /// Lines of a page, as a power of two.
+    page_shift: u32,
     /// Lines of the program that one of these stands for.
     each: u64,
     placement: Placement,
@@ -130,7 +131,7 @@ impl Memory {
                 })
                 .collect(),
             link_of,
-            lines_per_page,
+            page_shift: lines_per_page.trailing_zeros(),
             each,
             placement: memory.placement,
             home: if first_touch {
@@ -189,6 +190,12 @@ impl Memory {
         link.is_some_and(|link| link.package != self.workers[worker.index()].0)
     }
 
+    /// Whether `line` lies in the memory of another package than that of `worker`, which reads it.
+    pub(crate) fn is_far_home(&mut self, worker: WorkerId, line: u32) -> bool {
+        let controller = self.controller(worker, line);
+        self.controllers[controller].package != self.workers[worker.index()].0
+    }
+
     /// Whether two workers are of different packages.
     pub(crate) fn are_far(&self, one: WorkerId, other: WorkerId) -> bool {
         self.workers[one.index()].0 != self.workers[other.index()].0
@@ -220,9 +227,11 @@ impl Memory {
     }
 
     fn controller(&mut self, worker: WorkerId, line: u32) -> usize {
-        let page = u64::from(line) * self.each / u64::from(self.lines_per_page);
+        let page = (u64::from(line) * self.each) >> self.page_shift;
         match self.placement {
-            Placement::Interleaved | Placement::Bound(_) => page as usize % self.controllers.len(),
+            Placement::Interleaved | Placement::Bound(_) => {
+                (page as u32 % self.controllers.len() as u32) as usize
+            }
             Placement::FirstTouch => {
                 let home = &mut self.home[page as usize];
                 if *home == UNPLACED {

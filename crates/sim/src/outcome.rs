@@ -50,9 +50,10 @@ pub struct Outcome {
     /// What a policy with two tiers has found out.
     pub tiers: Option<Tiers>,
     /// Where the time of all workers together went; the parts sum to `time` × workers, but for
-    /// rounding.
+    /// rounding. All zeros where [`Settings::accounted`](crate::Settings::accounted) is off.
     pub account: Account,
-    /// Lines that went to and fro between workers, those that were waited for longest first.
+    /// Lines that went to and fro between workers, those that were waited for longest first. None
+    /// where [`Settings::accounted`](crate::Settings::accounted) is off.
     pub contended: Vec<Contended>,
 }
 

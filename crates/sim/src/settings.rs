@@ -16,6 +16,9 @@ pub struct Settings<P = SchedulerKind> {
     pub costs: Costs,
     /// Caches begin as a serial thread leaves them that has made the program's data; else empty.
     pub prepared: bool,
+    /// An account is kept of what time went on ([`Outcome::account`](crate::Outcome::account)). The
+    /// rest of the outcome is the same without it, and is there in less time.
+    pub accounted: bool,
 }
 
 impl<P> Settings<P> {
@@ -27,6 +30,7 @@ impl<P> Settings<P> {
             seed,
             costs: Costs::default(),
             prepared: false,
+            accounted: true,
         }
     }
 }
@@ -123,6 +127,17 @@ pub enum SimError {
         time: u64,
         /// The larger of T₁ / P and T∞.
         least: u64,
+    },
+    /// The recording says that its operations take longer than virtual time can hold.
+    #[error(
+        "the recording's operations take {work} cycles, and at most {most} are simulated: it is \
+         damaged, or its times are wrong; record it again"
+    )]
+    TooLong {
+        /// T₁.
+        work: u64,
+        /// The longest that is simulated.
+        most: u64,
     },
     /// No worker can run what is ready: a defect of the policy.
     #[error(

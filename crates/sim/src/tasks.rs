@@ -4,7 +4,10 @@ use befit_machine::WorkerId;
 use befit_program::{Op, Program, ScopeId, StrandId, TaskId};
 use befit_sched::TaskInfo;
 
-/// One task's progress.
+/// No task: tasks have smaller numbers.
+const NOBODY: u32 = u32::MAX;
+
+/// One task's progress, from its fork to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// What the policy knows of it.
@@ -25,6 +28,8 @@ pub(crate) struct Progress {
     /// Of a half of a fork that was published: the worker that did, and how many pending forks
     /// enclose it.
     pub(crate) published: Option<(WorkerId, u32)>,
+    /// The worker that ran its first strand.
+    pub(crate) started_on: WorkerId,
 }
 
 /// What a task does after a strand.
@@ -46,9 +51,15 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct Tasks<'a> {
     program: &'a Program,
-    tasks: Vec<Progress>,
-    /// Per scope: tasks that have not come to their end, and the task that waits for them.
-    scopes: Vec<(u32, Option<TaskId>)>,
+    /// Per task: its place in `live` from its fork to its end, then the worker that it started on.
+    /// Few tasks live at a time, and programs have millions.
+    places: Vec<u32>,
+    live: Vec<Progress>,
+    /// Places in `live` that are free.
+    free: Vec<u32>,
+    /// Per scope: tasks that have not come to their end, and the task that waits for them, or
+    /// [`NOBODY`].
+    scopes: Vec<(u32, u32)>,
     /// The children of the step taken last, in serial order.
     pub(crate) forks: Vec<TaskId>,
 }
@@ -59,19 +70,37 @@ impl<'a> Tasks<'a> {
         let root = Progress::new(TaskInfo::root(root.size, root.strand), None, ScopeId(0));
         Self {
             program,
-            // Slots for all tasks; each is written when its task is forked.
-            tasks: vec![root; program.tasks() as usize],
-            scopes: vec![(0, None); program.scopes() as usize],
+            // The root task has the first place.
+            places: vec![0; program.tasks() as usize],
+            live: vec![root],
+            free: Vec::new(),
+            scopes: vec![(0, NOBODY); program.scopes() as usize],
             forks: Vec::new(),
         }
     }
 
     pub(crate) fn progress_mut(&mut self, task: TaskId) -> &mut Progress {
-        &mut self.tasks[task.0 as usize]
+        &mut self.live[self.places[task.0 as usize] as usize]
+    }
+
+    fn progress(&self, task: TaskId) -> &Progress {
+        &self.live[self.places[task.0 as usize] as usize]
     }
 
     pub(crate) fn notes(&self, task: TaskId) -> &TaskInfo {
-        &self.tasks[task.0 as usize].notes
+        &self.progress(task).notes
+    }
+
+    /// The task has ended, and nobody asks for its progress any more.
+    pub(crate) fn forget(&mut self, task: TaskId) {
+        let place = &mut self.places[task.0 as usize];
+        self.free.push(*place);
+        *place = self.live[*place as usize].started_on.0;
+    }
+
+    /// Per task, the worker that it started on, once all have ended.
+    pub(crate) fn started_on(self) -> Vec<u32> {
+        self.places
     }
 
     /// Takes the task's next step: over syncs that have nothing to wait for, and over all forks up
@@ -80,23 +109,23 @@ impl<'a> Tasks<'a> {
         self.forks.clear();
         let ops = self.program.ops(task);
         loop {
-            let next = self.tasks[task.0 as usize].next;
+            let next = self.progress(task).next;
             match ops.get(next as usize) {
                 Some(Op::Fork { child, scope }) => {
                     self.fork(task, *child, *scope);
-                    self.tasks[task.0 as usize].next += 1;
+                    self.progress_mut(task).next += 1;
                 }
                 Some(Op::Strand(strand)) if self.forks.is_empty() => {
-                    self.tasks[task.0 as usize].next += 1;
+                    self.progress_mut(task).next += 1;
                     return Step::Run(*strand);
                 }
                 Some(Op::Sync(scope)) => {
-                    let progress = &mut self.tasks[task.0 as usize];
+                    let progress = self.progress_mut(task);
                     progress.next += 1;
                     progress.forked = 0;
                     let (pending, waiting) = &mut self.scopes[scope.0 as usize];
                     if *pending > 0 {
-                        *waiting = Some(task);
+                        *waiting = task.0;
                         return match self.forks[..] {
                             [a, b] if *pending == 2 && self.are_of(*scope, [a, b]) => {
                                 self.are_halves(a, b);
@@ -113,7 +142,7 @@ impl<'a> Tasks<'a> {
     }
 
     fn are_of(&self, scope: ScopeId, tasks: [TaskId; 2]) -> bool {
-        tasks.iter().all(|task| self.tasks[task.0 as usize].scope == scope)
+        tasks.iter().all(|task| self.progress(*task).scope == scope)
     }
 
     fn are_halves(&mut self, a: TaskId, b: TaskId) {
@@ -126,34 +155,42 @@ impl<'a> Tasks<'a> {
 
     fn fork(&mut self, parent: TaskId, child: TaskId, scope: ScopeId) {
         let declared = self.program.declared(child);
-        let progress = &mut self.tasks[parent.0 as usize];
+        let progress = self.progress_mut(parent);
         let notes = progress.notes.child(progress.forked, declared.size, declared.strand);
         progress.forked += 1;
         progress.live += 1;
         self.scopes[scope.0 as usize].0 += 1;
-        self.tasks[child.0 as usize] = Progress::new(notes, Some(parent), scope);
+        let new = Progress::new(notes, Some(parent), scope);
+        self.places[child.0 as usize] = if let Some(place) = self.free.pop() {
+            self.live[place as usize] = new;
+            place
+        } else {
+            self.live.push(new);
+            self.live.len() as u32 - 1
+        };
         self.forks.push(child);
     }
 
     /// The task's body is at its end. Returns the task that waited for it as the last of its scope,
     /// if any.
     pub(crate) fn body_ended(&mut self, task: TaskId) -> Option<TaskId> {
-        let Progress { scope, parent, .. } = self.tasks[task.0 as usize];
+        let Progress { scope, parent, .. } = *self.progress(task);
         parent?;
         let (pending, waiting) = &mut self.scopes[scope.0 as usize];
         *pending -= 1;
-        if *pending == 0 { waiting.take() } else { None }
+        let woken = std::mem::replace(waiting, if *pending == 0 { NOBODY } else { *waiting });
+        (*pending == 0 && woken != NOBODY).then_some(TaskId(woken))
     }
 
     /// Whether nothing is left of the task's body.
     pub(crate) fn is_at_end(&self, task: TaskId) -> bool {
-        self.program.ops(task).len() == self.tasks[task.0 as usize].next as usize
+        self.program.ops(task).len() == self.progress(task).next as usize
     }
 
     /// One of the things that keep `task` alive is gone: its body, or a child. Returns whether it
     /// was the last, so that the task has ended; and then its parent, which has lost a child.
     pub(crate) fn let_go(&mut self, task: TaskId) -> (bool, Option<TaskId>) {
-        let progress = &mut self.tasks[task.0 as usize];
+        let progress = self.progress_mut(task);
         progress.live -= 1;
         if progress.live == 0 { (true, progress.parent) } else { (false, None) }
     }
@@ -162,6 +199,17 @@ impl<'a> Tasks<'a> {
 impl Progress {
     const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId) -> Self {
         let (given, spawned, published) = (false, false, None);
-        Self { notes, parent, scope, next: 0, forked: 0, live: 1, given, spawned, published }
+        Self {
+            notes,
+            parent,
+            scope,
+            next: 0,
+            forked: 0,
+            live: 1,
+            given,
+            spawned,
+            published,
+            started_on: WorkerId(0),
+        }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Wire {
     slot: u64,
     /// Length of a period: a whole number of slots, so that none of it is lost.
     length: u64,
+    /// 2⁶⁴ / `length`, rounded up: multiplying by it divides.
+    inverse: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,12 +39,25 @@ impl Wire {
     pub(crate) fn new(line: u64, width: f64, each: u64) -> Self {
         let slot = Ticks::fractional((line * each) as f64 / width).0.max(1);
         let slots = Ticks::cycles(PERIOD * each).0.div_ceil(slot).max(SLOTS);
-        Self { periods: vec![Period::default(); PERIODS], slot, length: slot * slots }
+        Self::of(slot, slot * slots)
+    }
+
+    fn of(slot: u64, length: u64) -> Self {
+        let inverse = (u64::MAX / length).saturating_add(1);
+        Self { periods: vec![Period::default(); PERIODS], slot, length, inverse }
+    }
+
+    /// The period of `now`.
+    #[inline]
+    fn number(&self, now: Ticks) -> u64 {
+        // The product is too large by less than 2⁶⁴: the quotient, by one at most.
+        let quotient = ((u128::from(now.0) * u128::from(self.inverse)) >> 64) as u64;
+        quotient - u64::from(u128::from(quotient) * u128::from(self.length) > u128::from(now.0))
     }
 
     /// Takes a slot from the first period at or after `now` that has room. Returns when it begins.
     pub(crate) fn pass(&mut self, now: Ticks) -> Ticks {
-        let mut number = now.0 / self.length;
+        let mut number = self.number(now);
         loop {
             let period = &mut self.periods[number as usize % PERIODS];
             if period.number > number {
@@ -67,7 +82,20 @@ mod tests {
 
     /// A wire of these slots and periods, in ticks.
     fn wire(slot: u64, length: u64) -> Wire {
-        Wire { periods: vec![Period::default(); PERIODS], slot, length }
+        Wire::of(slot, length)
+    }
+
+    #[test]
+    fn the_period_is_the_quotient() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..100_000 {
+            let (length, bits) = (random.u64(2..1 << 30), random.u32(1..64));
+            let now = random.u64(..1 << bits);
+            let wire = Wire::of(1, length);
+            for now in [now, now / length * length, (now / length * length).saturating_sub(1)] {
+                assert_eq!(wire.number(Ticks(now)), now / length, "{now} / {length}");
+            }
+        }
     }
 
     #[test]

@@ -91,8 +91,8 @@ impl Hierarchy {
     ///
     /// Takes about 4 bytes per cache line of the machine, and per line of memory one bit per cache
     /// and one per chain of private caches (16 bytes on `xeon-7560`); on machines of more than 511
-    /// chains 56 bytes, and 4 per chain that has the line and per cache that lost it. O(that) in
-    /// time.
+    /// chains 64 bytes, and 4 per chain beyond six that has the line and per cache beyond four that
+    /// lost it. O(that) in time.
     ///
     /// # Errors
     /// [`CacheError`] where the machine cannot be modelled: caches with different line lengths, a

@@ -38,6 +38,7 @@ pub(crate) enum Host {
 impl Host {
     /// All that this host has, the widest last.
     pub(crate) fn all() -> Vec<Self> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "there are no others"))]
         let mut all = vec![Self::Portable(Portable)];
         #[cfg(target_arch = "x86_64")]
         {

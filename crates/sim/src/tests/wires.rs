@@ -4,10 +4,7 @@ use befit_machine::{Machine, WorkerId};
 use befit_program::{Op, Program, StrandId, TaskId};
 
 use super::{program, task};
-use crate::{
-    clock::Ticks,
-    execution::{Execution, Hardware},
-};
+use crate::{clock::Ticks, execution::Execution, hardware::Hardware};
 
 /// Lines of each region.
 const LINES: u64 = 20_000;
@@ -85,7 +82,7 @@ const LATER: f64 = 1e9;
 fn two_sockets_that_stream_from_each_other_are_bound_by_their_link() {
     let program = strands(2);
     let machine = machine("package-link=4", "pack:2", "");
-    let mut hardware = Hardware::new(&program, None, &machine, 1).unwrap();
+    let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
     phase(&mut hardware, &program, 0.0, &[0, 1], true);
     // Each takes over what the other has modified: 1.28 MB in each direction, at 4 bytes a cycle
     // 320,000 cycles. Nothing is written to memory.
@@ -102,7 +99,7 @@ fn two_sockets_that_stream_from_each_other_are_bound_by_their_link() {
 fn a_chiplet_is_bound_by_its_own_link_in_each_direction() {
     let program = strands(2);
     let machine = machine("", "group:2", "link=8 link-write=4");
-    let mut hardware = Hardware::new(&program, None, &machine, 1).unwrap();
+    let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
     // From memory, inward: 1.28 MB at 8 bytes a cycle.
     let cycles = phase(&mut hardware, &program, 0.0, &[0, 1], true);
     within_two_percent(cycles, BYTES / 8.0);
@@ -116,7 +113,7 @@ fn a_chiplet_is_bound_by_its_own_link_in_each_direction() {
 fn the_caches_of_a_package_are_bound_by_its_fabric_together() {
     let program = strands(4);
     let machine = machine("fabric=10", "group:4", "");
-    let mut hardware = Hardware::new(&program, None, &machine, 1).unwrap();
+    let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
     // Four regions from memory through one fabric.
     let cycles = phase(&mut hardware, &program, 0.0, &[0, 1, 2, 3], true);
     within_two_percent(cycles, 4.0 * BYTES / 10.0);
@@ -131,7 +128,7 @@ fn a_clean_line_comes_from_where_the_machine_takes_it() {
     for (clean, remote, memory) in [("cache", 2 * LINES, 2 * LINES), ("memory", 0, 4 * LINES)] {
         let figures = format!("clean={clean} package-link=4");
         let machine = machine(&figures, "pack:2", "");
-        let mut hardware = Hardware::new(&program, None, &machine, 1).unwrap();
+        let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
         phase(&mut hardware, &program, 0.0, &[0, 1], false);
         let cycles = phase(&mut hardware, &program, LATER, &[1, 0], false);
         assert_eq!((hardware.remote_hits().0, hardware.memory_reads().0), (remote, memory));
@@ -148,7 +145,7 @@ fn another_package_s_cache_is_further_away_than_one_of_the_same() {
     for (outer, latency) in [("pack:1 group:2", 100.0), ("pack:2", 500.0)] {
         let machine = machine(figures, outer, "");
         let hidden = machine.clusters()[2].cache.unwrap().latency.0 as f64;
-        let mut hardware = Hardware::new(&program, None, &machine, 1).unwrap();
+        let mut hardware = Hardware::new(&program, None, &machine, 1, true).unwrap();
         phase(&mut hardware, &program, 0.0, &[0], true);
         hardware.enter(WorkerId(1), Ticks::default());
         let mut execution = Execution::new(&program, None, strand(&program, 0, true));

@@ -12,6 +12,8 @@
 //! cache's own dirty flag (the cache is `tracked`): a line that is modified below such a cache is
 //! always also in it, so a write-back into it need not search it.
 
+use smallvec::{Array, SmallVec};
+
 use crate::{
     hierarchy::layout::Layout,
     hint::{on_huge_pages, prefetch},
@@ -26,15 +28,19 @@ pub(in crate::hierarchy) struct Directory {
     lists: Vec<Lists>,
 }
 
-/// A line's row as lists.
+/// A line's row as lists. Short ones lie in it, so that the whole of it is one line of the host's
+/// caches: it is prefetched as a row is.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Lists {
     /// Chains, in no order.
-    pub(super) held: Vec<u32>,
+    pub(super) held: SmallVec<[u32; 6]>,
     /// Caches, in no order.
-    lost: Vec<u32>,
+    lost: SmallVec<[u32; 4]>,
     pub(super) modified: bool,
 }
+
+const _: () = assert!(size_of::<Lists>() == 64);
 
 impl Lists {
     /// Enters a chain, if it is not there.
@@ -59,7 +65,7 @@ impl Lists {
 
 /// Takes `value` out; returns whether it was there.
 #[inline]
-fn remove(list: &mut Vec<u32>, value: u32) -> bool {
+fn remove(list: &mut SmallVec<impl Array<Item = u32>>, value: u32) -> bool {
     let place = list.iter().position(|known| *known == value);
     place.is_some_and(|place| list.swap_remove(place) == value)
 }
@@ -71,7 +77,7 @@ impl Directory {
             words: Vec::new(),
             row: layout.row,
             modified: layout.modified,
-            lists: vec![Lists::default(); lists],
+            lists: on_huge_pages(Lists::default(), lists),
         };
         new.words = on_huge_pages(0, new.start(lines));
         new
@@ -193,6 +199,9 @@ impl Directory {
     /// Asks the host to bring the row of `line` near.
     #[inline(always)]
     pub(super) fn prefetch(&self, line: u32) {
+        if self.has_lists() {
+            return prefetch(&self.lists, line as usize);
+        }
         prefetch(&self.words, self.start(line));
     }
 }

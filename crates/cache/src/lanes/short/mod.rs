@@ -42,6 +42,7 @@ pub(crate) struct Tags(pub(crate) [u16; TAGS]);
 
 /// How many ways of a set of entries are in use.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "the vector code reads them"))]
 pub(crate) struct Ways {
     /// The last of them.
     last: u8,

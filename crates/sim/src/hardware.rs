@@ -1,0 +1,433 @@
+//! What all strands run through: the caches, the memory, the cores, and what they cost.
+
+use befit_cache::{Access, Found, Hierarchy, PrefetchPlan};
+use befit_machine::{CleanSource, Cluster, ClusterId, Lines, Machine, Worker, WorkerId};
+use befit_program::{Program, Sample, Touch};
+use befit_sched::WorkerCounts;
+
+use crate::{
+    SimError,
+    account::{Account, Contended, Handovers, Part, Strides},
+    atomics::Atomics,
+    clock::Ticks,
+    execution::OPERATION,
+    latency,
+    ledger::{Booking, Miss},
+    line_size,
+    memory::Memory,
+    sampled::{self, scale},
+    waits::{InFlight, Reason, Waits},
+    work,
+};
+
+/// Recorded lines of a page.
+const PAGE_LINES: u32 = 64;
+
+/// What all strands run through: the caches, the memory, and what they cost.
+#[derive(Debug)]
+pub(crate) struct Hardware {
+    pub(crate) caches: Hierarchy,
+    pub(crate) memory: Memory,
+    /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
+    /// pipeline hides; for the root, a miss everywhere.
+    pub(crate) reach: Vec<Ticks>,
+    /// The same for a line in another last-level cache, of the same package and of another.
+    remote: Ticks,
+    far: Ticks,
+    /// Whether clean lines that another last-level cache holds come from memory all the same.
+    clean_from_memory: bool,
+    /// How many did.
+    clean_lines: u64,
+    /// Lines from a last-level cache of another package.
+    far_lines: u64,
+    /// The price of a page's first touch: a share of the pages faulted in the plain run.
+    fault: Ticks,
+    /// Pages that have been touched, a bit each; empty where a first touch costs nothing.
+    touched: Vec<u64>,
+    pub(crate) atomics: Atomics,
+    /// Which misses overlap.
+    pub(crate) flight: InFlight,
+    /// Per worker: what it has in flight, and the operations behind it.
+    pub(crate) waits: Vec<(Waits, u64)>,
+    /// By class of strands.
+    pub(crate) cycles_per_operation: Vec<f64>,
+    /// Lines of shared data; the workers' stacks lie above.
+    shared_lines: u32,
+    stack_lines: u32,
+    /// Lines of the touches per line of this machine, as a power of two.
+    coarser: u32,
+    /// Lines of the program that one of these stands for.
+    each: u64,
+    /// Per worker: its core, and its slowness against the fastest core.
+    pub(crate) cores: Vec<(u32, f64)>,
+    /// Per core: workers that run a strand; they share its issue slots.
+    pub(crate) busy: Vec<u32>,
+    /// Per cluster: whether only one core uses its cache.
+    private: Vec<bool>,
+    /// Per worker: what it has done.
+    pub(crate) counts: Vec<WorkerCounts>,
+    /// Whether an account is kept of what time went on.
+    accounted: bool,
+    /// Per worker: what its strands' time went on.
+    pub(crate) accounts: Vec<Account<Ticks>>,
+    strides: Vec<Strides>,
+    pub(crate) handovers: Handovers,
+    /// What misses come from, if that was asked for.
+    pub(crate) booking: Option<Box<Booking>>,
+}
+
+/// One touch's way through the caches.
+pub(crate) struct Line {
+    /// When the wires have passed it on.
+    pub(crate) passed: Ticks,
+    /// How long it takes from then on.
+    pub(crate) latency: Ticks,
+    /// Where it came from, or why that is far.
+    pub(crate) part: Part,
+    /// It is taken from others for an atomic read-modify-write: when the worker has it.
+    pub(crate) taken: Option<Ticks>,
+}
+
+impl Hardware {
+    pub(crate) fn new(
+        program: &Program,
+        sample: Option<&Sample>,
+        machine: &Machine,
+        seed: u64,
+        accounted: bool,
+    ) -> Result<Self, SimError> {
+        let (line, coarser) =
+            line_size(machine, program.meta().line_size).map_err(SimError::Machine)?;
+        let each = scale(sample);
+        let (shared_lines, stack_lines, coarser) = match sample {
+            Some(sample) if sample.coarser() != coarser => {
+                return Err(SimError::Machine("the sample is of lines of another length".into()));
+            }
+            // Its lines are the machine's.
+            Some(sample) => (sample.lines() + 1, sample.stack_lines() + 1, 0),
+            None => {
+                let count = |lines: u32| (lines >> coarser) + 1;
+                (count(program.lines()), count(program.stack_lines()), coarser)
+            }
+        };
+        let workers = machine.workers().len() as u32;
+        let stacks = stack_lines.checked_mul(workers);
+        let lines =
+            stacks.and_then(|stacks| stacks.checked_add(shared_lines)).ok_or_else(|| {
+                SimError::Machine(format!(
+                    "{workers} stacks of {stack_lines} lines are too many lines"
+                ))
+            })?;
+        let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
+        let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
+        let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
+        let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
+        let cores: Vec<_> = machine.workers().iter().map(core).collect();
+        let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
+        let fault = Ticks::fractional(faults * machine.prices.fault);
+        let core_count = cores.iter().map(|c| c.0 as usize + 1).max().unwrap_or(0);
+        Ok(Self {
+            caches: sampled::caches(sample, machine, lines, seed)?,
+            memory: Memory::new(machine, line, lines, each)?,
+            reach: (0..machine.clusters().len() as u32)
+                .map(|c| beyond(latency(machine, ClusterId(c))))
+                .collect(),
+            remote: beyond(machine.memory.remote_latency.0),
+            far: beyond(machine.memory.far_latency.0),
+            clean_from_memory: machine.memory.clean == CleanSource::Memory,
+            clean_lines: 0,
+            far_lines: 0,
+            fault,
+            touched: if fault == Ticks::default() {
+                Vec::new()
+            } else {
+                vec![0; (u64::from(shared_lines) * each) as usize / PAGE_LINES as usize / 64 + 1]
+            },
+            atomics: match sample {
+                None => Atomics::new(program, machine, coarser),
+                Some(_) => Atomics::default(),
+            },
+            flight: InFlight::new(
+                u64::from(machine.memory.window) * each,
+                machine.memory.parallelism,
+                machine.memory.streams(),
+                OPERATION,
+                each,
+            ),
+            waits: vec![Default::default(); workers as usize],
+            cycles_per_operation: work::cycles_per_operation(program, machine),
+            shared_lines,
+            stack_lines,
+            coarser,
+            each,
+            cores,
+            busy: vec![0; core_count],
+            private: machine
+                .clusters()
+                .iter()
+                .map(|c| c.cache.is_some() && is_one_cores(machine, c))
+                .collect(),
+            counts: vec![WorkerCounts::default(); workers as usize],
+            accounted,
+            accounts: vec![Account::default(); workers as usize],
+            strides: vec![Strides::default(); workers as usize],
+            handovers: Handovers::new(),
+            booking: None,
+        })
+    }
+
+    /// Before the program's parallel part one thread has made its data, in the order of addresses:
+    /// the caches of worker 0 are left as that leaves them. Pages that the plain run has met as new
+    /// ones in the parallel part, the last, are not among them.
+    pub(crate) fn prepare(&mut self, program: &Program) {
+        let new = program.work_run().map_or(0.0, |run| run.faults_per_page.min(1.0));
+        self.prepare_all_but(new);
+    }
+
+    /// The same, of all lines but a share.
+    pub(crate) fn prepare_all_but(&mut self, new: f64) {
+        let lines = (f64::from(self.shared_lines) * (1.0 - new)) as u32;
+        for line in 0..lines {
+            let _ = self.caches.access(WorkerId(0), line, true);
+        }
+    }
+
+    /// The machine's line for a touch by `worker`: its own stack's where the touch is on the stack.
+    pub(crate) fn line(&self, worker: WorkerId, touch: Touch) -> u32 {
+        let line = touch.line >> self.coarser;
+        if touch.stack { self.shared_lines + worker.0 * self.stack_lines + line } else { line }
+    }
+
+    /// Worker `worker` begins to run strands at `now`.
+    pub(crate) fn enter(&mut self, worker: WorkerId, now: Ticks) {
+        self.busy[self.cores[worker.index()].0 as usize] += 1;
+        self.waits[worker.index()].0.come_back(now);
+    }
+
+    /// Worker `worker` stops running strands at `now`. Returns how long it waits for what is in
+    /// flight.
+    pub(crate) fn leave(&mut self, worker: WorkerId, now: Ticks) -> Ticks {
+        self.busy[self.cores[worker.index()].0 as usize] -= 1;
+        let waits = &mut self.waits[worker.index()].0;
+        let wait = waits.all(self.flight, now);
+        let reason = waits.waited;
+        self.charge(worker, wait, reason);
+        wait
+    }
+
+    /// Worker `worker` has waited.
+    #[inline]
+    pub(crate) fn charge(
+        &mut self,
+        worker: WorkerId,
+        wait: Ticks,
+        Reason { part, line, wires }: Reason,
+    ) {
+        if !self.accounted || wait == Ticks::default() {
+            return;
+        }
+        let wires = match part {
+            // Fewer lines would take less of the wires, too.
+            Part::Handovers | Part::Strides => Ticks::default(),
+            _ => wires.min(wait),
+        };
+        let account = &mut self.accounts[worker.index()];
+        account.charge(Part::Bandwidth, wires);
+        account.charge(part, wait.since(wires));
+        if part == Part::Handovers {
+            self.handovers.waited(line, wait);
+        }
+    }
+
+    /// Worker `worker` has spent `time` on operations, of which this share would do alone on the
+    /// fastest core.
+    pub(crate) fn worked(&mut self, worker: WorkerId, time: Ticks, alone: f64) {
+        if !self.accounted {
+            return;
+        }
+        let work = Ticks((time.0 as f64 * alone) as u64);
+        let account = &mut self.accounts[worker.index()];
+        account.charge(Part::Work, work);
+        account.charge(Part::SharedCores, time.since(work));
+    }
+
+    /// What a wait for a line of `worker` is charged to: of where it was found and how it is used.
+    #[inline]
+    fn part(&mut self, worker: WorkerId, touch: Touch, line: u32, access: &Access) -> Part {
+        if !self.accounted {
+            return Part::Memory;
+        }
+        let own = match access.found {
+            Found::Own(cluster) if self.private[cluster.index()] => {
+                if access.invalidated {
+                    self.handovers.takes(worker, line, true);
+                }
+                if self.reach[cluster.index()] == Ticks::default() {
+                    return Part::Caches;
+                }
+                true
+            }
+            Found::Memory => true,
+            _ => false,
+        };
+        if !own && self.handovers.takes(worker, line, touch.write) {
+            return Part::Handovers;
+        }
+        if !touch.streaming && self.strides[worker.index()].goes_on(line) {
+            return Part::Strides;
+        }
+        match access.found {
+            Found::Own(_) | Found::Sibling(_) => Part::Caches,
+            Found::Remote { modified, .. } if modified || !self.clean_from_memory => {
+                Part::OtherCaches
+            }
+            _ => Part::Memory,
+        }
+    }
+
+    /// Counts a line that did not come from a private cache.
+    fn count(&mut self, worker: WorkerId, found: Found) {
+        let counts = &mut self.counts[worker.index()];
+        match found {
+            Found::Own(cluster) if self.private[cluster.index()] => {}
+            Found::Own(_) | Found::Sibling(_) => counts.private_misses += self.each,
+            Found::Remote { .. } | Found::Memory => {
+                counts.private_misses += self.each;
+                counts.llc_misses += self.each;
+            }
+        }
+    }
+
+    /// Books where the touch's line comes from.
+    fn book(&mut self, worker: WorkerId, touch: Touch, access: &Access, part: Part) {
+        let from_memory = self.clean_from_memory;
+        let line = self.line(worker, touch);
+        let far = match access.found {
+            Found::Own(_) | Found::Sibling(_) => false,
+            Found::Remote { from, modified } if modified || !from_memory => {
+                self.memory.is_far(worker, from)
+            }
+            _ => self.memory.is_far_home(worker, line),
+        };
+        if let Some(booking) = &mut self.booking {
+            booking.book(touch, Miss::new(access, from_memory, far, part));
+        }
+    }
+
+    /// What it costs that `line`, of this machine, comes from memory for the first time.
+    fn first_touch(&mut self, line: u32) -> Ticks {
+        let recorded = u64::from(line << self.coarser) * self.each;
+        let page = recorded / u64::from(PAGE_LINES);
+        match self.touched.get_mut(page as usize / 64) {
+            Some(pages) if line < self.shared_lines && *pages >> (page % 64) & 1 == 0 => {
+                *pages |= 1 << (page % 64);
+                self.fault
+            }
+            _ => Ticks::default(),
+        }
+    }
+
+    /// How long the line of atomics is on its way to `worker`, which writes it.
+    fn way(&mut self, worker: WorkerId, line: u32, own: bool, latency: Ticks) -> Ticks {
+        if !own {
+            return latency;
+        }
+        match self.atomics.common(worker, line) {
+            Some((ClusterId::ROOT, other)) if self.memory.are_far(worker, other) => self.far,
+            Some((ClusterId::ROOT, _)) => self.remote,
+            Some((cluster, _)) => self.reach[cluster.index()],
+            None => latency,
+        }
+    }
+
+    /// One touch, as planned, at `now`.
+    #[inline]
+    pub(crate) fn touch(
+        &mut self,
+        worker: WorkerId,
+        plan: &PrefetchPlan,
+        touch: Touch,
+        now: Ticks,
+    ) -> Line {
+        let line = plan.line();
+        let access = self.caches.access_planned(plan);
+        let part = self.part(worker, touch, line, &access);
+        let mut victims = access.written_back;
+        if let Found::Remote { from, modified: true } = access.found
+            && !access.invalidated
+        {
+            // Both have it from now on, and memory has it, too.
+            victims -= 1;
+            self.memory.write_shared(worker, from, line, now);
+        }
+        for _ in 0..victims {
+            self.memory.write_back(worker, line, now);
+        }
+        self.count(worker, access.found);
+        if self.booking.is_some() {
+            self.book(worker, touch, &access, part);
+        }
+        let found = match access.found {
+            Found::Own(cluster) | Found::Sibling(cluster) => {
+                let latency = self.reach[cluster.index()];
+                Line { passed: now, latency, part, taken: None }
+            }
+            Found::Remote { from, modified } if modified || !self.clean_from_memory => {
+                let far = self.memory.is_far(worker, from);
+                self.far_lines += u64::from(far);
+                let latency = if far { self.far } else { self.remote };
+                let passed = self.memory.supply(worker, from, now);
+                Line { passed, latency, part, taken: None }
+            }
+            Found::Remote { .. } => {
+                self.clean_lines += 1;
+                let passed = self.memory.read(worker, line, now);
+                Line { passed, latency: self.reach[ClusterId::ROOT.index()], part, taken: None }
+            }
+            Found::Memory => {
+                let passed = self.memory.read(worker, line, now);
+                let (latency, fault) =
+                    (self.reach[ClusterId::ROOT.index()], self.first_touch(line));
+                let part = if fault > latency { Part::Faults } else { part };
+                Line { passed, latency: latency + fault, part, taken: None }
+            }
+        };
+        if !self.atomics.has(line) {
+            return found;
+        }
+        self.atomics.note(worker, line);
+        let own = matches!(access.found, Found::Own(cluster) if self.private[cluster.index()]);
+        let taken = (plan.is_write() && (access.invalidated || !own)).then(|| {
+            let way = self.way(worker, line, own, found.latency);
+            self.atomics.take(line, found.passed, way)
+        });
+        Line { taken, ..found }
+    }
+
+    /// The lines that went to and fro most, as the program numbers them.
+    pub(crate) fn worst_contended(&self) -> Vec<Contended> {
+        let recorded = |line: Contended| Contended { line: line.line << self.coarser, ..line };
+        self.handovers.worst().into_iter().map(recorded).collect()
+    }
+
+    /// Lines that came from memory.
+    pub(crate) fn memory_reads(&self) -> Lines {
+        self.caches.memory_reads() + Lines(self.clean_lines)
+    }
+
+    /// Lines that came from a last-level cache of another package.
+    pub(crate) fn far_hits(&self) -> Lines {
+        Lines(self.far_lines)
+    }
+
+    /// Lines that came from another last-level cache.
+    pub(crate) fn remote_hits(&self) -> Lines {
+        self.caches.remote_hits() - Lines(self.clean_lines)
+    }
+}
+
+/// Whether all workers under the cluster are hardware threads of one core.
+fn is_one_cores(machine: &Machine, cluster: &Cluster) -> bool {
+    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
+    workers.iter().all(|worker| worker.core == workers[0].core)
+}
