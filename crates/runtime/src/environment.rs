@@ -18,11 +18,26 @@ pub(crate) struct Environment<L>(pub(crate) L);
 pub(crate) const PROCESS: Environment<fn(&str) -> Option<OsString>> =
     Environment(|name| std::env::var_os(name));
 
+/// The scheduler where neither the program nor a variable names one. Programs that befit stands in
+/// for rayon in know nothing of schedulers: for them befit chooses by the machine.
+pub(crate) const USUAL: SchedulerKind =
+    if cfg!(feature = "rayon-variables") { SchedulerKind::Auto } else { SchedulerKind::Ws };
+
 impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
     pub(crate) fn scheduler(&self) -> Result<Option<SchedulerKind>, ThreadPoolBuildError> {
         self.value("BEFIT_SCHEDULER", |text| {
             SchedulerKind::from_str(text).map_err(|unknown| unknown.to_string())
         })
+    }
+
+    /// Whether `auto` may choose; otherwise it is `ws`.
+    pub(crate) fn auto(&self) -> Result<bool, ThreadPoolBuildError> {
+        let on = self.value("BEFIT_AUTO", |text| match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(format!("unknown choice '{other}'; known: on, off")),
+        })?;
+        Ok(on.unwrap_or(true))
     }
 
     /// The machine to schedule on; `None` also for `host`, which is what a pool takes by itself.
@@ -97,6 +112,23 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
         };
         parsed.map(Some).map_err(|what| ThreadPoolBuildError::Environment { variable, what })
     }
+}
+
+/// Reads all variables as a pool does, without one: for fuzzing.
+///
+/// # Errors
+/// The first variable with a value that is none.
+#[doc(hidden)]
+pub fn check_environment(
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<(), ThreadPoolBuildError> {
+    let environment = Environment(variable);
+    environment.scheduler()?;
+    environment.machine()?;
+    environment.pin()?;
+    environment.threads()?;
+    environment.clock()?;
+    environment.options(OptionChoices::default()).map(|_| ())
 }
 
 /// How many threads rayon's variables give a pool whose builder does not say, where befit stands in

@@ -74,6 +74,8 @@ pub use befit_sched::{
     sizes::{SizeTable, SizeTableError},
 };
 
+#[doc(hidden)]
+pub use self::environment::check_environment;
 pub use self::{
     api::*,
     stats::{Statistics, WorkerStatistics, WorkerTime},

@@ -6,6 +6,7 @@
 use std::{sync::OnceLock, thread};
 
 use befit_machine::{Host, Machine};
+use befit_sched::SchedulerKind::{self, Auto, Homes, Ws};
 
 /// The machine of a pool.
 #[derive(Debug)]
@@ -50,6 +51,17 @@ impl PoolMachine {
         })
     }
 
+    /// What `kind` is on its first `threads` workers. The machine is not read where one cache holds
+    /// all of it.
+    pub(crate) fn built_in(&self, kind: SchedulerKind, threads: usize) -> SchedulerKind {
+        let shares = |host: &Host| host.shares_a_cache().unwrap_or(false);
+        match kind {
+            Auto | Homes if self.host.as_ref().is_some_and(shares) => Ws,
+            Auto | Homes => kind.on(self.get(), threads),
+            other => other,
+        }
+    }
+
     /// A machine for callers that use nothing but the number of its workers.
     pub(crate) fn counted(&self) -> Machine {
         self.known.get().cloned().unwrap_or_else(|| bare(self.workers))
@@ -79,6 +91,19 @@ mod tests {
         let read = Host::here().detect().unwrap();
         assert_eq!(machine.get(), &read);
         assert_eq!(machine.counted(), read);
+    }
+
+    #[test]
+    fn auto_reads_no_machine_whose_cpus_share_a_cache() {
+        let machine = PoolMachine::here();
+        let kind = machine.built_in(Auto, 1024);
+        assert_eq!(kind, Auto.on(&Host::here().detect().unwrap(), 1024));
+        let shares = Host::here().shares_a_cache().unwrap();
+        assert_eq!(machine.known.get().is_none(), shares);
+        assert!(!shares || kind == Ws);
+        let two: Machine = "pack:2 l3:1(size=1MiB) core:2 pu:1".parse().unwrap();
+        let kinds = [2, 4].map(|n| PoolMachine::from(two.clone()).built_in(Auto, n));
+        assert_eq!(kinds, [Ws, Homes]);
     }
 
     #[test]

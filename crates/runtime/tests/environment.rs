@@ -14,6 +14,7 @@ use befit::{Options, Pin, SchedulerKind, SizeTable, ThreadPoolBuilder, fit, join
 use befit_sched::sizes::{Law, Site, SiteKey};
 use serde_json::Value;
 
+const TWO_SOCKETS: &str = "pack:2 l3:1(size=1MiB) core:2 pu:1";
 const PROGRAM: &str = "BEFIT_TEST_PROGRAM";
 
 /// Runs `test` again, with `variables`, as a program.
@@ -111,6 +112,7 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
     }
     for (variable, value, said) in [
         ("BEFIT_SCHEDULER", "cilk", "unknown scheduler 'cilk'; known: ws, pws, sb, sb-d"),
+        ("BEFIT_AUTO", "no", "unknown choice 'no'; known: on, off"),
         ("BEFIT_MACHINE", "xeon", "unknown machine `xeon`; known are"),
         ("BEFIT_PIN", "yes", "unknown choice 'yes'; known: auto, always, never"),
         ("BEFIT_THREADS", "0", "'0' is not a whole number from 1 up"),
@@ -130,6 +132,46 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         assert!(!output.status.success());
         let global = format!("the global thread pool cannot be built: {variable}: ");
         assert!(stderr.contains(&global), "{stderr}");
+    }
+}
+
+#[test]
+fn auto_is_homes_over_several_last_level_caches_unless_it_is_off() {
+    if is_program() {
+        // What the program has chosen is turned off like what the environment has.
+        for scheduler in [Some(SchedulerKind::Auto), None] {
+            let builder = ThreadPoolBuilder::new().machine(TWO_SOCKETS.parse().unwrap());
+            let builder = match scheduler {
+                Some(scheduler) => builder.scheduler(scheduler),
+                None => builder,
+            };
+            let pool = builder.build().unwrap();
+            assert_eq!(pool.scheduler(), SchedulerKind::Auto);
+            assert_eq!(pool.install(|| fib(15)), 610);
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    for (threads, auto, policy, caches) in [
+        ("4", "on", "homes", 2),
+        ("4", "", "homes", 2),
+        ("2", "on", "ws", 1),
+        ("4", "off", "ws", 2),
+    ] {
+        let variables = [
+            ("BEFIT_SCHEDULER", "auto"),
+            ("BEFIT_AUTO", auto),
+            ("BEFIT_THREADS", threads),
+            ("BEFIT_STATS", file.to_str().unwrap()),
+        ];
+        let test = auto_is_homes_over_several_last_level_caches_unless_it_is_off;
+        succeeded(&again(test, &variables));
+        let pools = read(&file)["pools"].clone();
+        for pool in pools.as_array().unwrap() {
+            let said = (&pool["scheduler"], &pool["policy"], &pool["last_level_caches"]);
+            assert_eq!(said, (&"auto".into(), &policy.into(), &caches.into()), "{auto}");
+        }
     }
 }
 

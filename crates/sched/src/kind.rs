@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use befit_machine::Machine;
+use befit_machine::{Machine, WorkerId};
 
 use crate::{Handle, Options, Policy, Scheduler, policy};
 
@@ -110,6 +110,16 @@ impl SchedulerKind {
         !matches!(self, Ws | CilkA | Pdf | Central | Batch)
     }
 
+    /// What it is on the first `workers` workers of `machine`: one of `homes` and `ws` for `auto`,
+    /// and for `homes` itself, which is `ws` where there is one last-level cache.
+    pub fn on(self, machine: &Machine, workers: usize) -> Self {
+        match self {
+            Homes | Auto if last_level_caches(machine, workers) < 2 => Ws,
+            Auto => Homes,
+            other => other,
+        }
+    }
+
     /// As users type it.
     pub const fn name(self) -> &'static str {
         KINDS[self as usize].1
@@ -162,6 +172,16 @@ impl FromStr for SchedulerKind {
     }
 }
 
+/// The number of last-level caches that the first `workers` workers of `machine` are under; none
+/// where they are under memory alone.
+pub fn last_level_caches(machine: &Machine, workers: usize) -> usize {
+    let present = (0..machine.workers().len().min(workers) as u32).map(WorkerId);
+    let mut caches: Vec<_> = present.map(|w| machine.last_level(w)).collect();
+    caches.retain(|cluster| machine.cluster(*cluster).cache.is_some());
+    caches.dedup();
+    caches.len()
+}
+
 /// No policy has this name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownScheduler(pub String);
@@ -173,3 +193,25 @@ impl fmt::Display for UnknownScheduler {
 }
 
 impl Error for UnknownScheduler {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_is_homes_where_its_workers_have_several_last_level_caches() {
+        for (machine, workers, caches, is) in [
+            ("pack:2 l3:1(size=1MiB) core:2 pu:1", 4, 2, Homes),
+            // More threads than workers are the same workers.
+            ("pack:2 l3:1(size=1MiB) core:2 pu:1", 9, 2, Homes),
+            ("pack:2 l3:1(size=1MiB) core:2 pu:1", 2, 1, Ws),
+            ("pack:1 l3:1(size=1MiB) core:4 pu:1", 4, 1, Ws),
+            ("pu:4", 4, 0, Ws),
+        ] {
+            let machine: Machine = machine.parse().unwrap();
+            assert_eq!(last_level_caches(&machine, workers), caches);
+            assert_eq!((Auto.on(&machine, workers), Homes.on(&machine, workers)), (is, is));
+            assert_eq!(Sb.on(&machine, workers), Sb);
+        }
+    }
+}

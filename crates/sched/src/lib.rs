@@ -21,7 +21,7 @@ mod tiers;
 
 pub use breakdown::Breakdown;
 pub use env::{CountSource, Env, Guarded, LockId, QuietEnv, WorkerCounts};
-pub use kind::{SchedulerKind, UnknownScheduler};
+pub use kind::{SchedulerKind, UnknownScheduler, last_level_caches};
 pub use options::{Counting, OptionChoices, OptionError, Options, PolicyOption};
 pub use scheduler::{Ask, Capabilities, Finds, ForkOrder, Handle, Policy, Scheduler};
 pub use task::{Ready, Stage, Strand, TaskInfo};

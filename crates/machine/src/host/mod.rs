@@ -121,6 +121,17 @@ impl Host {
         }
         Ok(Some(cpus))
     }
+
+    /// Whether one cache holds all CPUs that are the workers in [`Self::detect`]'s machine; false
+    /// where nothing tells. Reads the files of one CPU.
+    ///
+    /// # Errors
+    /// As [`Self::detect`].
+    pub fn shares_a_cache(&self) -> Result<bool, MachineError> {
+        let Some(cpus) = self.cpus()? else { return Ok(false) };
+        let first = Cpu::read(&Files { root: &self.root }, cpus[0], &cpus)?;
+        Ok(first.caches.iter().any(|seen| seen.shared.len() == cpus.len()))
+    }
 }
 
 /// As many cores as the standard library finds, where there is nothing to read.

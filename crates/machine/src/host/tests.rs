@@ -115,6 +115,13 @@ fn only_cpus_of_the_affinity_mask_are_used() {
 }
 
 #[test]
+fn cpus_share_a_cache_if_one_holds_all_that_are_used() {
+    assert!(!two_sockets().host().shares_a_cache().unwrap());
+    assert!(two_sockets().host().affinity([0, 1, 4]).shares_a_cache().unwrap());
+    assert!(!Fake::empty().host().shares_a_cache().unwrap());
+}
+
+#[test]
 fn the_tightest_quota_on_the_way_up_leaves_the_first_allowed_cpus() {
     let all = [0, 4, 1, 5, 2, 6, 3, 7];
     for (path, limits, left) in [

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     backend::{self, AnyPolicy},
-    environment::Environment,
+    environment::{Environment, USUAL},
     machine::PoolMachine,
 };
 
@@ -41,6 +41,7 @@ use crate::{
 /// | variable | method | values |
 /// |---|---|---|
 /// | `BEFIT_SCHEDULER` | [`Self::scheduler`] | the name of a [`SchedulerKind`]: `ws`, `pws`, `sb`, `cats-s`, … |
+/// | `BEFIT_AUTO` | none | `on`, `off`: whether [`SchedulerKind::Auto`] may choose; `off` makes it `ws` |
 /// | `BEFIT_MACHINE` | [`Self::machine`] | a preset's name, `host`, an hwloc synthetic string; with this crate's feature `xml` also a file that `lstopo machine.xml` wrote |
 /// | `BEFIT_PIN` | [`Self::pin`] | `auto`, `always`, `never` |
 /// | `BEFIT_THREADS` | [`Self::num_threads`] | a whole number from 1 up |
@@ -101,6 +102,8 @@ type Count = Box<dyn FnMut() -> Option<WorkerCounts>>;
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) scheduler: SchedulerKind,
+    /// What that is on this machine, with so many threads.
+    pub(crate) built_in: SchedulerKind,
     /// A policy of the program's own, in place of the scheduler.
     pub(crate) policy: Option<Box<dyn AnyPolicy>>,
     pub(crate) options: Options,
@@ -138,7 +141,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The scheduler; [`SchedulerKind::Ws`] by default.
+    /// The scheduler; [`SchedulerKind::Ws`] by default, and [`SchedulerKind::Auto`] with the feature
+    /// `rayon-variables`.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.settings.scheduler = Some(scheduler);
         self
@@ -409,13 +413,9 @@ impl Settings {
         let policy = self.policy.take();
         let scheduler = match policy {
             Some(_) => SchedulerKind::default(),
-            None => decided(self.scheduler, || environment.scheduler())?.unwrap_or_default(),
+            None => decided(self.scheduler, || environment.scheduler())?.unwrap_or(USUAL),
         };
-        let minds_places =
-            policy.as_ref().map_or(scheduler.minds_places(), |policy| policy.minds_places());
-        // Only policies that mind places gain what pinning costs on a machine with other programs.
-        let usual_pin = if minds_places { Pin::Auto } else { Pin::Never };
-        let pin = decided(self.pin, || environment.pin())?.unwrap_or(usual_pin);
+        let pin = decided(self.pin, || environment.pin())?;
         let sizes = self.sizes.take().or_else(|| environment.sizes());
         let given = decided(self.machine.take(), || environment.machine())?;
         let asked_for = Some(self.num_threads).filter(|threads| *threads > 0);
@@ -426,7 +426,15 @@ impl Settings {
         let machine = given.map_or(here, PoolMachine::from);
         let threads = asked_for.unwrap_or_else(|| usable.min(machine.workers()));
         let threads = threads.min(max_num_threads());
-        Ok(Decided { scheduler, policy, options, sizes, machine, detected, threads, pin })
+        let built_in = match (scheduler, environment.auto()?) {
+            (SchedulerKind::Auto, false) => SchedulerKind::Ws,
+            (kind, _) => machine.built_in(kind, threads),
+        };
+        let minds_places =
+            policy.as_ref().map_or(built_in.minds_places(), |policy| policy.minds_places());
+        // Only policies that mind places gain what pinning costs on a machine with other programs.
+        let pin = pin.unwrap_or(if minds_places { Pin::Auto } else { Pin::Never });
+        Ok(Decided { scheduler, built_in, policy, options, sizes, machine, detected, threads, pin })
     }
 }
 

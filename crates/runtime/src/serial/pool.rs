@@ -234,6 +234,10 @@ impl Registry {
         self.scheduler.name()
     }
 
+    pub(crate) fn policy_name(&self) -> &'static str {
+        self.scheduler_name()
+    }
+
     pub(crate) fn options(&self) -> Options {
         Options::default()
     }

@@ -4,13 +4,15 @@
 use std::{fmt::Display, time::Duration};
 
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
-use befit_sched::{Options, Tiers};
+use befit_sched::{Options, Tiers, last_level_caches};
 
 use super::{Statistics, WorkerStatistics, WorkerTime};
 
 /// A pool's entry besides its statistics.
 pub(super) struct About<'a> {
     pub(super) scheduler: &'static str,
+    /// What `auto` is on this machine; else the same.
+    pub(super) policy: &'static str,
     pub(super) machine: &'a Machine,
     pub(super) options: Options,
     pub(super) threads: usize,
@@ -72,6 +74,8 @@ pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
     let anchors = statistics.anchors.iter().enumerate().filter(|(_, tasks)| **tasks > 0);
     object([
         ("scheduler", text(about.scheduler)),
+        ("policy", text(about.policy)),
+        ("last_level_caches", last_level_caches(machine, about.threads).to_string()),
         ("machine", text(&machine.name)),
         ("threads", about.threads.to_string()),
         ("pinned", about.pinned.to_string()),
@@ -159,7 +163,8 @@ mod tests {
         one.steals[0] = 3;
         let statistics = Statistics { workers: vec![one], anchors: vec![0, 4, 0], span: None };
         let about = About {
-            scheduler: "sb",
+            scheduler: "auto",
+            policy: "ws",
             machine: &machine,
             options: Options::default(),
             threads: 1,
@@ -169,7 +174,7 @@ mod tests {
         };
         let text = pool(&about, &statistics);
         for part in [
-            r#""scheduler": "sb""#,
+            r#""scheduler": "auto", "policy": "ws", "last_level_caches": 1"#,
             r#""span_seconds": null"#,
             r#"{"active": 1.250000000, "add": 0.000000000"#,
             r#""forks": 5"#,

@@ -136,6 +136,7 @@ impl State {
 fn show(pool: &Registry, ended: bool) -> String {
     let about = About {
         scheduler: pool.scheduler_name(),
+        policy: pool.policy_name(),
         machine: pool.machine(),
         options: pool.options(),
         threads: pool.threads(),

@@ -31,15 +31,15 @@ impl Handle {
         mut settings: Settings,
         mut spawn: impl SpawnThread,
     ) -> Result<Self, ThreadPoolBuildError> {
-        let Decided { scheduler, policy, options, sizes, machine, detected, threads, pin } =
-            decided;
+        let Decided { scheduler, built_in, policy, options, sizes, .. } = decided;
+        let Decided { machine, detected, threads, pin, .. } = decided;
         let wanted = stats::process::wanted()?;
         let clock = environment::PROCESS.clock()?;
         let claim = Claim::new(pin, &machine, detected, threads);
         let inherits_a_place = super::this_worker(None, |w| w.registry().is_pinned());
         let (kind, policy): (_, &dyn AnyPolicy) = match &policy {
             Some(policy) => (None, &**policy),
-            None => (Some(scheduler), &scheduler),
+            None => (Some(scheduler), &built_in),
         };
         let wait_policy = settings.wait_policy;
         let engine = Engine::new(kind, policy, machine, options, sizes, wait_policy, threads);

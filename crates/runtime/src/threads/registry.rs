@@ -106,7 +106,13 @@ impl Registry {
         self.engine.kind
     }
 
+    /// The name of what was asked for.
     pub(crate) fn scheduler_name(&self) -> &'static str {
+        self.scheduler().map_or(self.policy_name(), |kind| kind.name())
+    }
+
+    /// The name of what runs.
+    pub(crate) fn policy_name(&self) -> &'static str {
         self.engine.policy.name()
     }
 

@@ -50,9 +50,9 @@ impl<T: Copy> Leaves<T> {
         self.take_by(env, |queued| {
             let next = (0..queued.waiting.len()).min_by_key(|i| queued.waiting[*i].order)?;
             let bytes = queued.waiting[next].bytes;
-            let may_begin = queued.running == 0 || queued.running + bytes <= cache;
+            let may_begin = queued.running == 0 || queued.running.saturating_add(bytes) <= cache;
             may_begin.then(|| {
-                queued.running += bytes.max(1);
+                queued.running = queued.running.saturating_add(bytes.max(1));
                 next
             })
         })
@@ -95,7 +95,8 @@ impl<T: Copy> Leaves<T> {
 
     /// A stolen subtree of `bytes` begins here.
     pub(super) fn begin(&self, bytes: u64, env: &mut dyn Env) {
-        self.queued.with(env, |queued, _| queued.running += bytes.max(1));
+        let begin = |running: u64| running.saturating_add(bytes.max(1));
+        self.queued.with(env, |queued, _| queued.running = begin(queued.running));
     }
 
     /// A subtree of `bytes` that ran here has ended.

@@ -65,12 +65,12 @@ pub(super) fn deal(parts: &[Part], sockets: usize) -> Vec<u32> {
 
 /// By how much the socket with most to do exceeds the mean, as a share of it.
 fn excess(parts: &[Part], sockets: usize) -> f64 {
-    let mut loads = vec![0u64; sockets];
+    let mut loads = vec![0u128; sockets];
     for (part, socket) in parts.iter().zip(deal(parts, sockets)) {
-        loads[socket as usize] += part.soid;
+        loads[socket as usize] += u128::from(part.soid);
     }
     let most = loads.iter().copied().max().unwrap_or(0) as f64;
-    let mean = loads.iter().sum::<u64>() as f64 / sockets as f64;
+    let mean = loads.iter().sum::<u128>() as f64 / sockets as f64;
     if mean > 0.0 { most / mean - 1.0 } else { 0.0 }
 }
 

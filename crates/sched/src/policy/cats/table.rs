@@ -202,7 +202,8 @@ impl Table {
 
     /// A strand of the task has touched `bytes`.
     pub(super) fn touched(&mut self, slot: u32, bytes: u64) {
-        self.node_mut(slot).own += bytes;
+        let own = &mut self.node_mut(slot).own;
+        *own = own.saturating_add(bytes);
     }
 
     /// The task has ended, with all that it forked. `declared` is its size, where nothing counts.
@@ -213,7 +214,9 @@ impl Table {
         }
         node.soid = declared;
         let (parent, soid) = (node.parent, self.measure(slot));
-        self.node_mut(parent).below += soid;
+        // Programs may declare anything.
+        let below = &mut self.node_mut(parent).below;
+        *below = below.saturating_add(soid);
     }
 
     /// The task is inter-socket. Returns 1 if it was not marked so before, else 0.
@@ -224,7 +227,7 @@ impl Table {
     /// The SOID of a task that begins its second round, or has ended.
     pub(super) fn measure(&mut self, slot: u32) -> u64 {
         let node = self.node_mut(slot);
-        *node.soid.get_or_insert(node.own + node.below.max(node.below_most))
+        *node.soid.get_or_insert(node.own.saturating_add(node.below.max(node.below_most)))
     }
 
     /// The children of a task in serial order; as many as it had in any round.

@@ -230,6 +230,15 @@ fn regression_threads_of_the_second_socket_are_slow_to_start() {
 }
 
 #[test]
+fn declared_sizes_beyond_any_memory_are_summed_without_overflow() {
+    for kind in [Cats, CatsS] {
+        let mut engine = Engine::new(kind, Leaf { declares: Some(u64::MAX), ..DECLARED });
+        engine.rounds(3);
+        assert_eq!(engine.tiers().root, Bytes(u64::MAX));
+    }
+}
+
+#[test]
 fn without_counts_and_sizes_it_steals_plainly_and_says_so() {
     let mut engine = Engine::new(CatsS, Leaf { declares: None, ..DECLARED });
     engine.rounds(3);

@@ -76,7 +76,9 @@ impl<T: Handle> Homes<T> {
         }
         let found = stack.waiting.pop(env, |entries| {
             let claimed = stack.claimed.load(SeqCst);
-            let fits = |size: u64| claimed == 0 || claimed + size <= self.caches[look.socket].0;
+            let fits = |size: u64| {
+                claimed == 0 || claimed.saturating_add(size) <= self.caches[look.socket].0
+            };
             let may_begin = |ready: &Ready<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
                 None => {
