@@ -28,8 +28,10 @@ const PACKED: [&str; 16] = [
 ];
 
 /// The line of the workspace's manifest that names its members, and one for those that are packed.
-const MEMBERS: (&str, &str) =
-    (r#"members = ["crates/*", "kernels", "peers"]"#, r#"members = ["crates/*", "kernels"]"#);
+const MEMBERS: (&str, &str) = (
+    r#"members = ["crates/*", "fuzz", "kernels", "peers"]"#,
+    r#"members = ["crates/*", "kernels"]"#,
+);
 const DEFAULT: (&str, &str) =
     (r#"default-members = ["crates/cli"]"#, r#"default-members = ["kernels"]"#);
 

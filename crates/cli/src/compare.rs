@@ -59,7 +59,11 @@ impl CompareArgs {
         let plan = self.plan.at(shrink)?;
         self.output.write(|display, format| {
             let beside = self.beside.open(display)?;
-            let program = self.source.record(&source, display)?;
+            // The page shows the lines of the source.
+            let program = match beside.page {
+                Some(_) => self.source.record_lines(&source, display)?,
+                None => self.source.record(&source, display)?,
+            };
             let program = given(sizes, &program).give(program, display);
             concluded(&plan, &program, tries, beside, display, format)
         })
@@ -107,7 +111,7 @@ fn concluded(
     display: &dyn Progress,
     format: Format,
 ) -> Result<String, Failure> {
-    let results = plan.simulate(program, display)?;
+    let results = plan.simulate_kept(program, display)?;
     // CSV has no place for them.
     let conclusions = match format {
         Format::Csv if beside.page.is_none() => Vec::new(),
@@ -154,7 +158,15 @@ impl Beside<'_> {
         }
         let looks = plan.look(program, self.page.is_some(), progress)?;
         if let Some(page) = self.page {
-            page.write(&comparison_page(results, conclusions, &looks))?;
+            let mut misses = Vec::new();
+            for machine in &plan.machines {
+                let is_its = |c: &&Conclusion| c.machine == machine.name;
+                let best = conclusions.iter().find(is_its).map(|c| c.choice.best);
+                if let Some(scheduler) = best.or(plan.schedulers.first().copied()) {
+                    misses.push(plan.misses_on(machine, scheduler, program, progress)?);
+                }
+            }
+            page.write(&comparison_page(results, conclusions, &looks, &misses))?;
         }
         self.trace.map_or(Ok(()), |file| file.write(&trace(&looks)?))
     }

@@ -4,6 +4,7 @@
 //! docs/command-line.md has the table of exit codes. Every error is one line on stderr that begins
 //! with `befit: `.
 
+mod cache;
 mod calibrate;
 mod compare;
 mod doctor;
@@ -12,6 +13,7 @@ mod footprint;
 mod learn;
 mod manner;
 mod matrix;
+mod misses;
 mod options;
 mod output;
 mod progress;
@@ -29,6 +31,7 @@ use befit_machine::Machine;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
+    cache::CacheArgs,
     calibrate::CalibrateArgs,
     compare::{CompareArgs, SimArgs},
     doctor::DoctorArgs,
@@ -37,6 +40,7 @@ use crate::{
     learn::LearnArgs,
     manner::Manner,
     matrix::MatrixArgs,
+    misses::MissesArgs,
     output::print,
     record::RecordArgs,
     reproduce::ReproduceArgs,
@@ -82,6 +86,8 @@ enum Command {
     Calibrate(CalibrateArgs),
     /// Predict a program's times on this machine, measure them, and print both
     Verify(VerifyArgs),
+    /// Print which lines of a program's source, and which of its data, its misses come from
+    Misses(MissesArgs),
     /// Record a program into a file
     Record(RecordArgs),
     /// Simulate a recorded program
@@ -104,6 +110,8 @@ enum Command {
     Sizes(SizesArgs),
     /// Draw a machine's tree of caches
     Topo(TopoArgs),
+    /// List what befit keeps between its runs, with sizes, or clear it
+    Cache(CacheArgs),
     /// List the kernels, machines, schedulers and studies
     List,
     /// Look whether all is there that befit needs
@@ -166,6 +174,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
         Command::Record(args) => args.run(),
         Command::Sim(args) => args.run(),
         Command::Matrix(args) => args.run(),
+        Command::Misses(args) => args.run(),
         Command::Sweep(args) => args.run("sweep"),
         Command::Merge(args) => args.run("merge"),
         Command::Reproduce(args) => args.run(),
@@ -178,6 +187,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
                 .map(|file| format!("figures measured by befit calibrate: {}\n", file.display()));
             print(&(args.machine.draw() + &figures.unwrap_or_default()))
         }
+        Command::Cache(args) => args.run(),
         Command::List => print(&befit_report::names()),
         Command::Doctor(args) => args.run(),
         Command::Completions(args) => args.run(Cli::command()),

@@ -29,7 +29,7 @@ goes on where it was.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MatrixArgs {
-    /// Minutes instead of hours: fewer programs and machines, one size, smaller models, three seeds
+    /// Minutes instead of hours: fewer programs and machines, one size, smaller models, two seeds
     #[arg(long)]
     quick: bool,
     /// The programs, separated by commas: names, `designed` (those that our own policy was designed

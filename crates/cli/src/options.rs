@@ -18,7 +18,7 @@ pub(crate) struct PolicyArgs {
         long = "sched",
         value_name = "LIST",
         value_delimiter = ',',
-        default_value = "ws,pws,sb,sb-d"
+        default_value = "ws,pws,sb,cats-s,auto"
     )]
     pub(crate) schedulers: Vec<SchedulerKind>,
     #[command(flatten)]

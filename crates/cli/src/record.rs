@@ -83,6 +83,15 @@ impl SourceArgs {
         befit_lab::record(source, self.fresh, progress)
     }
 
+    /// The same, with the lines of the source that touch and take memory.
+    pub(crate) fn record_lines(
+        &self,
+        source: &Source,
+        progress: &Display,
+    ) -> Result<Program, befit_lab::LabError> {
+        befit_lab::record_spots(source, !self.no_work, self.fresh, progress)
+    }
+
     /// What was asked for, as a kernel's model if it is to be shrunk.
     pub(crate) fn source(&self, shrink: u32) -> Result<Source, Failure> {
         let source = match (&self.manifest_path, &self.kernel) {
@@ -116,6 +125,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "K", default_value = "1")]
     #[arg(value_parser = positive)]
     shrink: u32,
+    /// With the lines of the source that touch data, and that take memory, for `befit misses`: a
+    /// larger recording that takes longer
+    #[arg(long)]
+    lines: bool,
     /// The file to write; it appears whole or not at all
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -127,7 +140,11 @@ impl RecordArgs {
         // That the file cannot be written is said now, and not after the recording.
         drop(Destination::open(Some(&self.output))?);
         let display = Display::new();
-        let program = self.source.record(&source, &display)?;
+        let program = if self.lines {
+            self.source.record_lines(&source, &display)?
+        } else {
+            self.source.record(&source, &display)?
+        };
         drop(display);
         program
             .save(&self.output)

@@ -157,7 +157,7 @@ mod tests {
 
     fn defaults() -> NativePlan {
         NativePlan {
-            schedulers: schedulers(["ws", "pws", "sb", "sb-d"]),
+            schedulers: schedulers(["ws", "pws", "sb", "cats-s", "auto"]),
             repeats: 7.try_into().unwrap(),
             threads: None,
             machine: None,

@@ -40,9 +40,11 @@ mod doctor;
 mod drawer;
 mod error;
 mod given_sizes;
+mod kept;
 mod learn;
 mod look;
 mod matrix;
+mod misses;
 mod native;
 mod output;
 mod parallel;
@@ -67,21 +69,26 @@ pub use doctor::{Finding, State, doctor};
 pub use drawer::Drawer;
 pub use error::LabError;
 pub use given_sizes::GivenSizes;
+pub use kept::{Kept, KeptKind, KeptThing, MOST};
 pub use learn::learn;
 pub use look::{Look, Looked};
 pub use matrix::{
     BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,
     MeasuredCell, NEAR_BEST, NO_SLOWER, QUICK_MACHINES, Selection, Standing,
 };
+pub use misses::{CodeLine, DataBlock, MissesBy, ProgramMisses, Shares};
+#[doc(hidden)]
+pub use native::summary_of;
 pub use native::{
-    ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan, NativeResults,
-    NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary, check_threads,
+    AutoSummary, ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan,
+    NativeResults, NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,
+    check_threads,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};
 pub use recording::{
     CrateSource, KernelSource, Source, kernels, learning_n, names_file, record, record_all_lines,
-    record_uncalibrated, usual_shrink, verified_n,
+    record_spots, record_uncalibrated, usual_shrink, verified_n,
 };
 pub use sampling::Sampling;
 pub use seeds::{BUDGET, Seeds};

@@ -9,6 +9,7 @@ use befit_sim::{Bounds, Costs, Outcome, Settings};
 
 use crate::{
     Interval, LabError, Progress, Sampling, Seeds, Summary,
+    kept::Results,
     parallel::{self, threads},
     sampling::Samples,
     seeds,
@@ -66,7 +67,35 @@ impl SimulationPlan {
         program: &Program,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
-        self.simulate_on(threads(), program, progress)
+        self.simulate_on(threads(), program, true, None, progress)
+    }
+
+    /// As [`Self::simulate`], but a simulation of the same recording, machine and settings that
+    /// this very program has finished before is not made again, and those made now are kept. Small
+    /// programs are simulated each time.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`].
+    pub fn simulate_kept(
+        &self,
+        program: &Program,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Summary>, LabError> {
+        let results = Results::open(program, progress);
+        self.simulate_on(threads(), program, true, results.as_ref(), progress)
+    }
+
+    /// As [`Self::simulate`], for who does not read [`Summary::account`] and
+    /// [`Summary::contended`]: they are empty. Takes less time.
+    ///
+    /// # Errors
+    /// As [`Self::simulate`].
+    pub(crate) fn simulate_unaccounted(
+        &self,
+        program: &Program,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Summary>, LabError> {
+        self.simulate_on(threads(), program, false, None, progress)
     }
 
     pub(crate) fn costs_on(&self, machine: &Machine) -> Costs {
@@ -89,6 +118,8 @@ impl SimulationPlan {
         &self,
         threads: NonZeroUsize,
         program: &Program,
+        accounted: bool,
+        results: Option<&Results<'_>>,
         progress: &dyn Progress,
     ) -> Result<Vec<Summary>, LabError> {
         let machines = self.places(program)?;
@@ -97,11 +128,12 @@ impl SimulationPlan {
         let mut seeds = vec![self.seeds.first(); experiments];
         loop {
             let done: Vec<_> = outcomes.iter().map(|found| found.len() as u32).collect();
-            let simulations = self.simulations(&machines, &done, &seeds);
+            let mut simulations = self.simulations(&machines, &done, &seeds);
+            simulations.iter_mut().for_each(|(_, settings)| settings.accounted = accounted);
             if simulations.is_empty() {
                 break;
             }
-            let found = run(threads, program, progress, &simulations, |_, outcome| outcome)?;
+            let found = run_new(threads, program, progress, &simulations, results)?;
             let mut found = found.into_iter();
             for (all, (done, seeds)) in outcomes.iter_mut().zip(done.iter().zip(&seeds)) {
                 all.extend(found.by_ref().take((seeds - done) as usize));
@@ -112,7 +144,8 @@ impl SimulationPlan {
     }
 
     /// What `take` takes of each outcome, in the order of [`Self::simulate`], the seeds of one
-    /// experiment together: as many for each as [`Seeds::first`] says.
+    /// experiment together: as many for each as [`Seeds::first`] says. The outcomes have no
+    /// account.
     pub(crate) fn outcomes<R: Send>(
         &self,
         program: &Program,
@@ -122,8 +155,9 @@ impl SimulationPlan {
         let experiments = self.machines.len() * self.schedulers.len();
         let seeds = vec![self.seeds.first(); experiments];
         let machines = self.places(program)?;
-        let simulations = self.simulations(&machines, &vec![0; experiments], &seeds);
-        run(threads(), program, progress, &simulations, take)
+        let mut simulations = self.simulations(&machines, &vec![0; experiments], &seeds);
+        simulations.iter_mut().for_each(|(_, settings)| settings.accounted = false);
+        run(threads(), program, progress, &simulations, |(_, s), outcome| take(s, outcome))
     }
 
     fn places(&self, program: &Program) -> Result<Vec<Place<'_>>, LabError> {
@@ -218,13 +252,41 @@ fn against_first(outcomes: &[Vec<Outcome>]) -> Vec<Option<Interval>> {
     std::iter::once(None).chain(outcomes[1..].iter().map(pairs)).collect()
 }
 
+/// The outcomes of `simulations`: those among `results`, which get the others as they end.
+fn run_new(
+    threads: NonZeroUsize,
+    program: &Program,
+    progress: &dyn Progress,
+    simulations: &[Simulation<'_>],
+    results: Option<&Results<'_>>,
+) -> Result<Vec<Outcome>, LabError> {
+    let find = |(place, settings): &Simulation<'_>| {
+        results.and_then(|results| results.find(place.machine, settings, place.groups))
+    };
+    let found: Vec<_> = simulations.iter().map(find).collect();
+    let new = simulations.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let new: Vec<Simulation<'_>> = new.map(|(simulation, _)| simulation.clone()).collect();
+    let keep = |(place, settings): &Simulation<'_>, outcome: Outcome| {
+        if let Some(results) = results {
+            results.keep(place.machine, settings, place.groups, &outcome);
+        }
+        outcome
+    };
+    let ran = match new.is_empty() {
+        true => Vec::new(),
+        false => run(threads, program, progress, &new, keep)?,
+    };
+    let mut ran = ran.into_iter();
+    Ok(found.into_iter().filter_map(|found| found.or_else(|| ran.next())).collect())
+}
+
 /// What `take` takes of the outcome of each of `simulations`.
 fn run<R: Send>(
     threads: NonZeroUsize,
     program: &Program,
     progress: &dyn Progress,
     simulations: &[Simulation<'_>],
-    take: impl Fn(&Settings, Outcome) -> R + Sync,
+    take: impl Fn(&Simulation<'_>, Outcome) -> R + Sync,
 ) -> Result<Vec<R>, LabError> {
     let mut machines: Vec<_> =
         simulations.iter().map(|(place, _)| &place.machine.name[..]).collect();
@@ -245,7 +307,8 @@ fn run<R: Send>(
     // A touch costs about as much on every machine with as many levels to look into.
     let weight =
         |(place, _): &Simulation<'_>| all / place.one_in() * place.machine.levels().len() as u64;
-    let run = |(place, settings): &Simulation<'_>| {
+    let run = |simulation: &Simulation<'_>| {
+        let (place, settings) = simulation;
         let Place { machine, bounds, groups } = place;
         let sample = samples.get(*groups, settings.seed);
         let advance = |touches| progress.advance(touches);
@@ -254,7 +317,7 @@ fn run<R: Send>(
             let (Settings { scheduler, seed, .. }, machine) = (settings, &machine.name);
             LabError::Failed(format!("{scheduler} on {machine} with seed {seed}: {why}"))
         })?;
-        Ok::<_, LabError>(take(settings, outcome))
+        Ok::<_, LabError>(take(simulation, outcome))
     };
     let outcomes = parallel::map(simulations, threads, weight, run)?;
     progress.finished();
@@ -301,6 +364,18 @@ mod tests {
     }
 
     #[test]
+    fn without_an_account_all_else_is_the_same() {
+        let program = testing::program();
+        let with = plan(2).simulate(&program, &Silent).unwrap();
+        let mut without = plan(2).simulate_unaccounted(&program, &Silent).unwrap();
+        for (with, without) in with.iter().zip(&mut without) {
+            assert!(with.account.total().0 > 0 && without.account.total().0 == 0);
+            (without.account, without.contended) = (with.account, with.contended.clone());
+        }
+        assert_eq!(with, without);
+    }
+
+    #[test]
     fn progress_reaches_its_end() {
         #[derive(Default)]
         struct Count {
@@ -330,7 +405,7 @@ mod tests {
     fn the_number_of_threads_changes_nothing() {
         let on = |threads: usize| {
             let threads = NonZeroUsize::new(threads).unwrap();
-            enough(u64::MAX).simulate_on(threads, &testing::program(), &Silent).unwrap()
+            enough(u64::MAX).simulate_on(threads, &testing::program(), true, None, &Silent).unwrap()
         };
         let one = on(1);
         assert_eq!(one, on(3));

@@ -87,7 +87,19 @@ fn block(block: &[Summary], width: Width) -> String {
         let _ = writeln!(text, "\n{}", inner_misses(block, width));
     }
     let _ = writeln!(text, "\n{}", last_level_misses(block, width));
+    if let Some(share) = first.recorded {
+        let _ = writeln!(text, "\n{}", recorded(share));
+    }
     text
+}
+
+/// How much of the program the figures are of.
+pub(crate) fn recorded(share: f64) -> String {
+    format!(
+        "recorded: {} of the process's time; not the rest, before, after and beside its parallel \
+         regions",
+        percent(share)
+    )
 }
 
 /// The program's work, span and parallelism on this machine.

@@ -58,8 +58,8 @@ fn choice(of: &Conclusion) -> String {
     };
     let alike = match &others[..] {
         [] => String::new(),
-        [one] => format!(" {one} takes as long."),
-        all => format!(" {} take as long.", all.join(", ")),
+        [one] => format!(" As far as the seeds show, {one} takes as long."),
+        all => format!(" As far as the seeds show, {} take as long.", all.join(", ")),
     };
     format!("Use {}{gain}.{alike}", choice.best)
 }

@@ -17,9 +17,11 @@ mod comparison;
 mod conclusion;
 mod csv;
 mod footprint;
+mod kept;
 mod learned;
 mod lines;
 mod matrix;
+mod misses;
 mod native;
 mod page;
 mod reproduction;
@@ -30,9 +32,11 @@ mod width;
 
 pub use comparison::render;
 pub use footprint::{page as footprint_page, render as render_footprint};
+pub use kept::{cleared, kept};
 pub use learned::render as render_learned;
 pub use lines::{findings, names, recording};
 pub use matrix::{page as matrix_page, render as render_matrix};
+pub use misses::{callgrind, render as render_misses};
 pub use native::render as render_native;
 pub use page::{
     comparison::page as comparison_page, native::page as native_page, verify::page as verify_page,

@@ -55,6 +55,9 @@ fn tables(results: &NativeResults, width: Width) -> String {
         tiers(block, width),
         counters(block, &results.events, width),
     ];
+    for line in block.iter().filter_map(auto) {
+        let _ = writeln!(text, "\n{line}");
+    }
     for table in tables.into_iter().flatten() {
         let _ = writeln!(text, "\n{table}");
     }
@@ -92,6 +95,29 @@ fn time(block: &[NativeSummary], width: Width) -> String {
         if part == 0 || part == 4 { columns.add(title, cell) } else { columns.minor(title, cell) }
     }
     columns.table(width)
+}
+
+/// What `auto` is here, and why.
+fn auto(summary: &NativeSummary) -> Option<String> {
+    let auto = summary.auto.as_ref()?;
+    let threads = match summary.threads {
+        1 => "thread is".to_owned(),
+        n => format!("{n} threads are"),
+    };
+    let caches = match auto.last_level_caches {
+        0 => "no last-level cache".to_owned(),
+        1 => "one last-level cache".to_owned(),
+        n => format!("{n} last-level caches"),
+    };
+    let why = match (&*auto.policy, auto.last_level_caches) {
+        ("homes", _) => {
+            let did = &summary.total;
+            format!("; {} of its tasks have a size", sized(did))
+        }
+        (_, 2..) => ", but BEFIT_AUTO turns it off".to_owned(),
+        _ => String::new(),
+    };
+    Some(format!("auto is {}: its {threads} under {caches}{why}", auto.policy))
 }
 
 /// The titles of the columns of a breakdown.
@@ -146,10 +172,7 @@ fn counts(block: &[NativeSummary], width: Width) -> String {
     count("\nanchored", |w| w.anchored, false);
     // A share of those published and spawned.
     if block.iter().any(|s| s.total.sized.max > 0) {
-        columns.add("with a\nsize", |(.., did)| {
-            let given = did.published.median + did.spawned.median;
-            percent(if given == 0 { 0.0 } else { did.sized.median as f64 / given as f64 })
-        });
+        columns.add("with a\nsize", |(.., did)| sized(did));
     }
     // The levels at which anything was stolen.
     let steals = block.iter().flat_map(|s| &s.total.steals).filter(|(_, steals)| steals.max > 0);
@@ -166,6 +189,12 @@ fn counts(block: &[NativeSummary], width: Width) -> String {
         columns.add("looked\nin vain", |(.., did)| did.failed_steals.median.to_string());
     }
     columns.table(width)
+}
+
+/// The share of the tasks given to the scheduler that had a size.
+fn sized(did: &WorkerSummary) -> String {
+    let given = did.published.median + did.spawned.median;
+    percent(if given == 0 { 0.0 } else { did.sized.median as f64 / given as f64 })
 }
 
 /// Where tasks were anchored, a row for each cluster; `None` if nowhere.

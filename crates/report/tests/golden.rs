@@ -7,9 +7,9 @@ use std::{fs, path::Path, time::Duration};
 
 use befit_counters::{Event, Quantity};
 use befit_lab::{
-    Account, Cause, Change, Choice, ClusterSummary, Conclusion, CountsSummary, Interval,
-    LevelSummary, Loss, Measured, NativeResults, NativeSummary, Seconds, SizesFrom, Spread,
-    Suggestion, Summary, TiersSummary, WorkerSummary,
+    Account, AutoSummary, Cause, Change, Choice, ClusterSummary, Conclusion, CountsSummary,
+    Interval, LevelSummary, Loss, Measured, NativeResults, NativeSummary, Seconds, SizesFrom,
+    Spread, Suggestion, Summary, TiersSummary, WorkerSummary,
 };
 use befit_machine::{Cycles, Level, Lines};
 use befit_report::{Format, Width, render, render_native};
@@ -60,6 +60,7 @@ fn summary(machine: &str, levels: u8, scheduler: SchedulerKind, time: u64, l3: u
             .map(|p| (p, spread(if space_bounded && p != Some(Level(1)) { 200 } else { 0 })))
             .collect(),
         caches: Vec::new(),
+        recorded: None,
         sampled: None,
         runs: Vec::new(),
         account: Account::by(|part| Cycles(time * (20 - part as u64))),
@@ -171,6 +172,8 @@ fn native_summary(scheduler: SchedulerKind, microseconds: u64) -> NativeSummary 
         program: "rrm".to_owned(),
         command: "rrm --n 1000000".to_owned(),
         scheduler,
+        auto: (scheduler == SchedulerKind::Auto)
+            .then(|| AutoSummary { policy: "homes".to_owned(), last_level_caches: 2 }),
         machine: "host".to_owned(),
         threads: 2,
         pinned: true,
@@ -217,6 +220,7 @@ fn native_example() -> NativeResults {
             native_summary(SchedulerKind::Ws, 7_690),
             native_summary(SchedulerKind::Sb, 3_845),
             native_summary(SchedulerKind::CatsS, 5_000),
+            native_summary(SchedulerKind::Auto, 3_500),
         ],
         vec![Event {
             quantity: Quantity::PrivateMisses,
@@ -272,7 +276,7 @@ fn csv_has_the_fields_of_the_json_and_every_row_has_every_column() {
     is_rectangular(&text, 5);
     let text = render_native(&native_example(), Format::Csv).unwrap();
     hold_against("run.csv", &text);
-    is_rectangular(&text, 4);
+    is_rectangular(&text, 5);
 }
 
 #[test]

@@ -114,7 +114,8 @@ impl Simulator {
         let (machine, bounds) = &*bounded;
         let costs = Costs::of(&machine.prices).shrunk(one.shrink);
         let Configuration { scheduler, options, seed, .. } = *one;
-        let settings = Settings { options, costs, ..Settings::new(scheduler, seed) };
+        let settings =
+            Settings { options, costs, accounted: false, ..Settings::new(scheduler, seed) };
         let outcome = befit_sim::run_within(&program, None, machine, &settings, *bounds, &|_| ());
         Ok(column::figures(machine, &outcome.map_err(|error| error.to_string())?))
     }

@@ -78,14 +78,14 @@ fn a_file_gets_what_stdout_would_get() {
         ""
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), stdout);
-    assert_eq!(stdout.lines().count(), 5);
+    assert_eq!(stdout.lines().count(), 6);
 }
 
 #[test]
 fn the_table_names_the_program_the_machine_and_every_scheduler() {
     let (_folder, path) = recording();
     let text = printed(&befit(&["sim", &path, "--seeds", "1"]));
-    for word in ["walks --n 8", "xeon-7560", " ws ", " pws ", " sb ", " sb-d "] {
+    for word in ["walks --n 8", "xeon-7560", " ws ", " pws ", " sb ", " cats-s ", " auto "] {
         assert!(text.contains(word), "'{word}' is not in:\n{text}");
     }
     assert!(!text.contains('\x1b'));
@@ -142,7 +142,7 @@ fn the_tasks_of_the_arrays_have_the_overlap_that_the_kernel_gives_them() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["compare", "run", "record", "sim", "footprint", "topo"] {
+    for command in ["compare", "run", "record", "sim", "footprint", "topo", "cache"] {
         let text = printed(&befit(&[command, "--help"]));
         assert!(text.contains("Examples:"), "{command}: {text}");
         assert!(text.contains(&format!("befit {command}")), "{command}: {text}");

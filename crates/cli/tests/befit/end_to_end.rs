@@ -21,7 +21,7 @@ fn a_kernel_is_recorded_once_and_compared_with_equal_bytes_each_time() {
     let (_, results) = report(&first);
     assert_ends(&first, 0, &["recording rrm --n 40000"]);
 
-    assert_eq!(results.len(), 4);
+    assert_eq!(results.len(), 5);
     // Two arrays of 40,000 doubles: 10,000 lines, each missed at least once.
     assert!(results.iter().all(|r| r["misses"]["L3"]["min"].as_u64().unwrap() >= 10_000), "{text}");
     assert!(

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod commands;
+mod docs;
 mod end_to_end;
 mod errors;
 mod run;

@@ -23,7 +23,7 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
     let (report, results) = report(&befit(&words(line, &[MACHINE])));
     assert_eq!(report["schema"], "befit.run/2");
     let schedulers: Vec<_> = results.iter().map(|r| r["scheduler"].as_str().unwrap()).collect();
-    assert_eq!(schedulers, ["ws", "pws", "sb", "sb-d"]);
+    assert_eq!(schedulers, ["ws", "pws", "sb", "cats-s", "auto"]);
     assert_eq!(number(&results[0]["ratio"]), 1.0);
     for result in &results {
         assert_eq!((&result["program"], &result["measured"]), (&"rrm".into(), &"pools".into()));
@@ -41,12 +41,32 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
         assert!(number(&result["total"]["forks"]["median"]) > 0.0);
         assert!(number(&result["total"]["executed"]["median"]) > 0.0);
         let anchors = result["anchors"].as_array().unwrap();
-        let space_bounded = result["scheduler"].as_str().unwrap().starts_with("sb");
+        let space_bounded = result["scheduler"] == "sb";
         assert_eq!(anchors.iter().any(|at| at["level"] == "L3"), space_bounded, "{result}");
     }
     // Either the kernel counts, or it is said why not.
     let counted = results.iter().all(|r| r["counters"]["page_faults"]["median"].as_u64() > Some(0));
     assert!(counted || !report["not_counted"].as_array().unwrap().is_empty(), "{report}");
+}
+
+#[test]
+fn auto_says_what_it_takes_the_machine_for() {
+    let line = "run rrm --n 50000 --sched auto --repeats 1 --machine";
+    let two = "pack:2 l3:1(size=1MiB) core:1 pu:1";
+    for (machine, switch, said) in [
+        (two, "", "auto is homes: its 2 threads are under 2 last-level caches; "),
+        (
+            two,
+            "off",
+            "auto is ws: its 2 threads are under 2 last-level caches, but BEFIT_AUTO turns",
+        ),
+        (MACHINE, "", "auto is ws: its 2 threads are under one last-level cache"),
+    ] {
+        let more = [machine, "--threads", "2"];
+        let output = command(&words(line, &more)).env("BEFIT_AUTO", switch).output().unwrap();
+        let text = printed(&output);
+        assert!(text.contains(said), "'{said}' is not in:\n{text}");
+    }
 }
 
 #[test]

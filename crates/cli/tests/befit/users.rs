@@ -31,7 +31,7 @@ fn main() {
 }
 "#;
 
-const USES_RAYON: &str = r#"
+pub(crate) const USES_RAYON: &str = r#"
 use rayon::prelude::*;
 
 fn quicksort(v: &mut [u64]) {
@@ -57,7 +57,7 @@ fn main() {
 "#;
 
 /// A package's manifest.
-fn package(name: &str, dependencies: &str) -> String {
+pub(crate) fn package(name: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n\
          [dependencies]\n{dependencies}\n"
@@ -70,7 +70,7 @@ fn checkout() -> &'static Path {
 }
 
 /// Writes a user's files into `folder`, with the versions of dependencies that are there already.
-fn write(folder: &Path, files: &[(&str, &str)]) {
+pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
     let lock = fs::read_to_string(checkout().join("Cargo.lock")).unwrap();
     // rayon's own among them.
     assert!(lock.contains("name = \"rayon-core\""));
@@ -80,6 +80,9 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
         fs::write(path, text).unwrap();
     }
 }
+
+/// How many schedulers are compared where none are named.
+const SCHEDULERS: usize = 5;
 
 /// What `befit compare line…` says of the crate whose manifest is `manifest` in `folder`. The
 /// target folder is `target` and stays, so that befit is not built again for each run of a test.
@@ -110,11 +113,11 @@ fn a_users_own_crate_is_compared() {
         report(output).1.iter().map(|r| r["command"].as_str().unwrap().to_owned()).collect()
     };
     let output = run("-- 20000");
-    assert_eq!(commands(&output), ["sum 20000"; 4]);
+    assert_eq!(commands(&output), ["sum 20000"; SCHEDULERS]);
     // What the program prints is shown, but not among the results.
     assert_ends(&output, 0, &["the sum is 199990000"]);
-    assert_eq!(commands(&run("--bin sum -- 20000")), ["sum 20000"; 4]);
-    assert_eq!(commands(&run("--example add -- 30000")), ["add 30000"; 4]);
+    assert_eq!(commands(&run("--bin sum -- 20000")), ["sum 20000"; SCHEDULERS]);
+    assert_eq!(commands(&run("--example add -- 30000")), ["add 30000"; SCHEDULERS]);
     assert_ends(&run(""), 1, &["how many numbers"]);
     // Known before anything is built.
     let start = Instant::now();

@@ -16,7 +16,7 @@
 mod change;
 mod find;
 mod tried;
-mod writers;
+pub(crate) mod writers;
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +61,7 @@ pub struct Conclusion {
 /// Which scheduler to use.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Choice {
-    /// The first of the list that no other beats.
+    /// The one with the least time; but the first of the list where that takes as long.
     #[serde(serialize_with = "text")]
     pub best: SchedulerKind,
     /// Its running time over that of the first scheduler; `null` if that is the same or there is
@@ -200,8 +200,8 @@ impl Choice {
         let fastest = fastest.unwrap_or(&results[0]);
         let is_alike = |result: &&Summary| is_alike(result, fastest);
         let alike: Vec<_> = results.iter().filter(is_alike).map(|r| r.scheduler).collect();
-        let best = results.iter().find(is_alike).unwrap_or(fastest);
-        let is_first = best.scheduler == results[0].scheduler;
+        let is_first = is_alike(&&results[0]);
+        let best = if is_first { &results[0] } else { fastest };
         let ratio = best.time_against(&results[0]).filter(|_| !is_first);
         let whole = best.account.total().0.max(1) as f64;
         Self {

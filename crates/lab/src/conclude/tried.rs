@@ -151,7 +151,7 @@ impl<'a> Trials<'a> {
             let gain = self.gain_over(self.one_worker_a_core(), self.best)?;
             self.explains(losses, Cause::Oversubscription, self.best, gain);
         }
-        let sized = self.results.iter().filter(|result| is_sized(result.scheduler));
+        let sized = self.results.iter().filter(|result| self.is_sized(result.scheduler));
         let worst = sized.max_by_key(|result| result.time.median);
         let declares = |result: &&Summary| result.sizes == SizesFrom::Declared;
         if let Some(result) = worst.filter(declares).filter(|_| self.left() > MEASURING)
@@ -201,6 +201,17 @@ impl<'a> Trials<'a> {
     /// Confirming seeds that the best scheduler has not run with.
     fn missing(&self) -> u64 {
         CONFIRMING.end().saturating_sub(u64::from(self.best.seeds)).min(CONFIRMING.count() as u64)
+    }
+
+    /// What `kind` is on this machine: two that are the same need not both be tried.
+    fn is(&self, kind: SchedulerKind) -> SchedulerKind {
+        kind.on(self.machine, self.machine.workers().len())
+    }
+
+    /// Whether the policy places tasks by their sizes on this machine.
+    fn is_sized(&self, kind: SchedulerKind) -> bool {
+        use SchedulerKind::{Homes, Sb, SbD};
+        matches!(self.is(kind), Sb | SbD | Homes)
     }
 
     fn has_shared_cores(&self) -> bool {
@@ -357,18 +368,16 @@ impl<'a> Trials<'a> {
     }
 
     fn policies(&self) -> Vec<Candidate> {
-        let several = self.machine.cluster(ClusterId::ROOT).children.len() > 1;
-        let has = |kind: SchedulerKind| self.results.iter().any(|r| r.scheduler == kind);
-        let auto = if several { SchedulerKind::Homes } else { SchedulerKind::Ws };
-        let is_new =
-            |kind: &SchedulerKind| !(has(*kind) || *kind == auto && has(SchedulerKind::Auto));
-        let new = POLICIES.into_iter().filter(is_new);
+        let has = |kind: SchedulerKind| {
+            self.results.iter().any(|result| self.is(result.scheduler) == self.is(kind))
+        };
+        let new = POLICIES.into_iter().filter(|kind| !has(*kind));
         new.map(|kind| self.candidate(Change::Scheduler, kind)).collect()
     }
 
     /// Other dilations for the best of the policies that place by size.
     fn sigmas(&self) -> Vec<Candidate> {
-        let sized = self.results.iter().filter(|result| is_sized(result.scheduler));
+        let sized = self.results.iter().filter(|result| self.is_sized(result.scheduler));
         let Some(best) = sized.min_by_key(|result| result.time.median) else { return Vec::new() };
         let new = SIGMAS.into_iter().filter(|sigma| *sigma != self.plan.options.sigma);
         let with = |sigma| Candidate {
@@ -489,7 +498,8 @@ impl<'a> Trials<'a> {
         let machine = candidate.machine.as_ref().unwrap_or(self.machine);
         let costs = Costs::of(&machine.prices).shrunk(self.plan.shrink);
         let (scheduler, options) = (candidate.scheduler, candidate.options);
-        let settings = Settings { scheduler, options, seed, costs, prepared: false };
+        let settings =
+            Settings { options, costs, accounted: false, ..Settings::new(scheduler, seed) };
         let advance = |touches| self.progress.advance(touches);
         let bounds = Bounds::of(program, machine);
         let groups = self.plan.sampling.groups(program, machine)?;
@@ -500,9 +510,4 @@ impl<'a> Trials<'a> {
             LabError::Failed(format!("{scheduler} on {} with seed {seed}: {why}", machine.name))
         })
     }
-}
-
-/// Whether the policy places tasks by their sizes.
-fn is_sized(kind: SchedulerKind) -> bool {
-    matches!(kind, SchedulerKind::Sb | SchedulerKind::SbD)
 }

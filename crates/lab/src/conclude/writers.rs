@@ -14,14 +14,14 @@ const WORD: u64 = 4;
 
 /// Writers of one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Writers {
+pub(crate) struct Writers {
     /// The most tasks that may write it at the same time.
-    pub(super) at_once: u64,
+    pub(crate) at_once: u64,
 }
 
 impl Writers {
     /// Whether each of them may have a word of its own, in a line of so many bytes.
-    pub(super) fn may_be_false(self, line: u64) -> bool {
+    pub(crate) fn may_be_false(self, line: u64) -> bool {
         self.at_once <= line / WORD
     }
 }
@@ -53,7 +53,7 @@ impl Open {
 }
 
 /// The writers of each of `lines`. Expected time linear in the touches.
-pub(super) fn of(program: &Program, lines: &[u32]) -> HashMap<u32, Writers> {
+pub(crate) fn of(program: &Program, lines: &[u32]) -> HashMap<u32, Writers> {
     let wanted: std::collections::HashSet<u32> = lines.iter().copied().collect();
     let mut open = vec![(Open::default(), ScopeId(0))];
     for step in program.steps() {

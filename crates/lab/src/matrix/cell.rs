@@ -78,7 +78,7 @@ pub(super) fn group(
         ..plan.clone()
     };
     let without = fast.outcomes(program, progress, |_, outcome| outcome.time)?;
-    let summaries = plan.simulate(program, progress)?;
+    let summaries = plan.simulate_unaccounted(program, progress)?;
     let with = summaries.first().and_then(|ws| ws.runs.first()).map(|run| run.time);
     let (Some(with), Some(without)) = (with, without.first()) else {
         return Err(LabError::Failed(format!("nothing of {} was simulated", program.meta().name)));

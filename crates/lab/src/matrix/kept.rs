@@ -60,7 +60,7 @@ impl<'a> Kept<'a> {
 }
 
 /// A hash of all of a recording, as 32 digits.
-pub(super) fn content(program: &Program) -> String {
+pub(crate) fn content(program: &Program) -> String {
     struct Hash(Xxh3);
     impl Write for Hash {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -28,6 +28,7 @@ use befit_sched::{Options, SchedulerKind};
 use serde::Serialize;
 
 pub use cell::{Cell, MEMORY_BOUND, MeasuredCell};
+pub(crate) use kept::content;
 pub use machines::{MACHINES, QUICK_MACHINES};
 pub use programs::{DataSize, MatrixProgram};
 pub use standing::{NEAR_BEST, NO_SLOWER, Selection, Standing};
@@ -39,8 +40,9 @@ use crate::{
 
 /// The baseline, which every matrix has.
 pub const BASELINE: SchedulerKind = SchedulerKind::Ws;
-/// The seeds of each scheduler in the short matrix.
-const QUICK_SEEDS: NonZeroU32 = NonZeroU32::new(3).unwrap();
+/// The seeds of each scheduler in the short matrix: as few as make an interval, as it must end
+/// within ten minutes on two cores.
+const QUICK_SEEDS: NonZeroU32 = NonZeroU32::new(2).unwrap();
 /// The usual budget of a group of cells, in line touches, where the number of seeds is not given.
 const GROUP_BUDGET: u64 = 500_000_000;
 

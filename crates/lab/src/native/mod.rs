@@ -36,7 +36,11 @@ use serde::{Serialize, Serializer};
 pub use interrupt::Interrupt;
 pub use limit::check_threads;
 pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
-pub use summary::{ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary};
+#[doc(hidden)]
+pub use summary::summary_of;
+pub use summary::{
+    AutoSummary, ClusterSummary, CountsSummary, Measured, NativeSummary, TiersSummary,
+};
 
 use crate::{KernelSource, LabError, Progress, Seconds, Source, recording};
 

@@ -21,6 +21,11 @@ pub(super) struct Document {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub(super) struct Pool {
     pub(super) scheduler: String,
+    /// What the scheduler `auto` is there.
+    #[serde(default)]
+    pub(super) policy: String,
+    #[serde(default)]
+    pub(super) last_level_caches: u32,
     pub(super) machine: String,
     pub(super) threads: u32,
     pub(super) pinned: bool,
@@ -143,7 +148,8 @@ impl Worker {
     /// The sums over several workers.
     pub(super) fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let all: Vec<&Self> = all.into_iter().collect();
-        Self::join(&all, |counts| counts.iter().sum(), |times| times.into_iter().sum())
+        let sum = |counts: Vec<u64>| counts.into_iter().fold(0, u64::saturating_add);
+        Self::join(&all, sum, |times| times.into_iter().sum())
     }
 
     /// The spreads over several runs of one worker.

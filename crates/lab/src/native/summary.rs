@@ -2,7 +2,10 @@
 //!
 //! The structs here serialise themselves as an entry of `befit.run/2` (docs/json.md).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use befit_counters::Counts;
 use befit_sched::{SchedulerKind, Tiers};
@@ -10,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     child::NativeRun,
-    stats::{ClusterFigures, Worker, WorkerSummary},
+    stats::{ClusterFigures, Document, Worker, WorkerSummary},
 };
 use crate::{
     Seconds, Spread,
@@ -41,6 +44,9 @@ pub struct NativeSummary {
     /// The policy that was asked for.
     #[serde(serialize_with = "text")]
     pub scheduler: SchedulerKind,
+    /// What `auto` takes the machine for; of other schedulers nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoSummary>,
     /// Threads of its largest pool.
     pub threads: u32,
     /// Whether all its pools were pinned.
@@ -80,6 +86,16 @@ pub struct NativeSummary {
     pub counts: CountsSummary,
     /// Each worker; those of the same number in several pools are taken together.
     pub workers: Vec<WorkerSummary>,
+}
+
+/// What `auto` takes the machine for, in the largest pool of the first run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AutoSummary {
+    /// What it is there: `homes` or `ws`.
+    pub policy: String,
+    /// The number of last-level caches that the pool's threads are under. It is `homes` if there
+    /// are several and `BEFIT_AUTO` does not turn it off.
+    pub last_level_caches: u32,
 }
 
 /// Tasks anchored at one cluster, over the repeats.
@@ -161,6 +177,10 @@ impl NativeSummary {
             command: command.to_owned(),
             machine: pool.machine.clone(),
             scheduler,
+            auto: (pool.scheduler == SchedulerKind::Auto.name()).then(|| AutoSummary {
+                policy: pool.policy.clone(),
+                last_level_caches: pool.last_level_caches,
+            }),
             threads: pool.threads,
             pinned: runs.iter().flat_map(|run| &run.pools).all(|pool| pool.pinned),
             sigma: pool.sigma,
@@ -182,6 +202,24 @@ impl NativeSummary {
             workers: (0..count).map(worker).collect(),
         })
     }
+}
+
+/// The summary of one run that wrote `statistics`; `None` of no pools. For fuzzing.
+///
+/// # Errors
+/// Why they cannot be read.
+#[doc(hidden)]
+pub fn summary_of(statistics: &str) -> Result<Option<NativeSummary>, String> {
+    let document = Document::read(statistics)?;
+    let run = NativeRun {
+        process: Duration::ZERO,
+        pools: document.pools,
+        pools_left_out: document.pools_left_out,
+        counts: Counts::default(),
+        events: Vec::new(),
+        not_counted: Vec::new(),
+    };
+    Ok(NativeSummary::of("fuzzing", SchedulerKind::Ws, Measured::Pools, &[run]))
 }
 
 impl CountsSummary {
@@ -244,8 +282,8 @@ fn clusters(runs: &[NativeRun]) -> Vec<ClusterSummary> {
     let mut tasks: BTreeMap<ClusterFigures<()>, Vec<u64>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         for anchors in run.pools.iter().flat_map(|pool| &pool.anchors) {
-            tasks.entry(anchors.with(())).or_insert_with(|| vec![0; runs.len()])[at] +=
-                anchors.tasks;
+            let sums = tasks.entry(anchors.with(())).or_insert_with(|| vec![0; runs.len()]);
+            sums[at] = sums[at].saturating_add(anchors.tasks);
         }
     }
     tasks

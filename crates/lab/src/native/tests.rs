@@ -214,3 +214,26 @@ fn an_interrupt_ends_the_program_with_all_that_it_started() {
         thread::sleep(Duration::from_millis(5));
     }
 }
+
+#[test]
+fn statistics_of_absurd_figures_are_summed_without_overflow() {
+    let most = u64::MAX;
+    let seconds = r#"{"active": 1e19, "add": 1e19, "get": 0, "done": 0, "idle": 0}"#;
+    let worker = format!(
+        r#"{{"seconds": {seconds}, "forks": {most}, "published": {most}, "spawned": 0, "sized": 1,
+            "executed": 3, "anchored": 1, "steals": {{"L3": {most}}}, "failed_steals": 4,
+            "sleeps": 5}}"#
+    );
+    let pool = format!(
+        r#"{{"scheduler": "sb", "machine": "m", "threads": 2, "pinned": false, "sigma": 0.5,
+            "mu": 0.2, "span_seconds": 1e19, "workers": [{worker}, {worker}], "anchors": [
+            {{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 1, "tasks": {most}}},
+            {{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 1, "tasks": {most}}}
+            ]}}"#
+    );
+    let text =
+        format!(r#"{{"schema": "befit.stats/2", "pools_left_out": 0, "pools": [{pool}, {pool}]}}"#);
+    let summary = summary_of(&text).unwrap().unwrap();
+    assert_eq!(summary.total.forks.median, most);
+    assert_eq!(summary.clusters[0].tasks.median, most);
+}

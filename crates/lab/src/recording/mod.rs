@@ -162,7 +162,7 @@ struct RecordingJob {
 /// # Errors
 /// As [`Source::check`]; when the program cannot be built or run, or has nothing to record.
 pub fn record(source: &Source, fresh: bool, progress: &dyn Progress) -> Result<Program, LabError> {
-    record_filtered(source, RecordOptions::default().filter, true, fresh, progress)
+    record_with(source, RecordOptions::default(), true, fresh, progress)
 }
 
 /// As [`record`], without the work of the operations.
@@ -174,7 +174,7 @@ pub fn record_uncalibrated(
     fresh: bool,
     progress: &dyn Progress,
 ) -> Result<Program, LabError> {
-    record_filtered(source, RecordOptions::default().filter, false, fresh, progress)
+    record_with(source, RecordOptions::default(), false, fresh, progress)
 }
 
 /// As [`record_uncalibrated`], of accesses to all lines but the one touched last: for caches of few
@@ -187,12 +187,30 @@ pub fn record_all_lines(
     fresh: bool,
     progress: &dyn Progress,
 ) -> Result<Program, LabError> {
-    record_filtered(source, 1, false, fresh, progress)
+    let mut options = RecordOptions::default();
+    options.filter = 1;
+    record_with(source, options, false, fresh, progress)
 }
 
-fn record_filtered(
+/// As [`record`], or [`record_uncalibrated`], with the line of the source that makes each touch and
+/// each large block of memory. Longer recordings.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_spots(
     source: &Source,
-    filter: u8,
+    with_work: bool,
+    fresh: bool,
+    progress: &dyn Progress,
+) -> Result<Program, LabError> {
+    let mut options = RecordOptions::default();
+    options.spots = true;
+    record_with(source, options, with_work, fresh, progress)
+}
+
+fn record_with(
+    source: &Source,
+    mut options: RecordOptions,
     with_work: bool,
     fresh: bool,
     progress: &dyn Progress,
@@ -209,9 +227,7 @@ fn record_filtered(
         let work_build = with_work.then(|| scope.spawn(|| work::build(&job).run(&|_| {})));
         let binary = build(&job.build, progress)?;
         let name = job.kernel.clone().unwrap_or_else(|| command_line(&binary, &job.arguments));
-        let mut options = RecordOptions::default();
         options.quiet = !shown;
-        options.filter = filter;
         let key =
             key(&binary, &job, &options).map_err(|error| LabError::cannot_read(&binary, error))?;
         let folder = cache_folder(&binary);
@@ -365,10 +381,11 @@ pub(crate) fn command_line(binary: &Path, arguments: &[String]) -> String {
 }
 
 fn key(binary: &Path, job: &RecordingJob, options: &RecordOptions) -> io::Result<String> {
-    let (generation, filter) = (GENERATION.to_le_bytes(), [options.filter]);
+    let generation = GENERATION.to_le_bytes();
+    let recorder = [options.filter, options.spots.into()];
     let binary = fs::read(binary)?;
     let mut parts: Vec<&[u8]> =
-        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &filter, &binary];
+        vec![&generation, env!("CARGO_PKG_VERSION").as_bytes(), &recorder, &binary];
     parts.extend(job.folder.iter().map(|folder| folder.as_os_str().as_encoded_bytes()));
     let texts = job.threads.iter().chain(&job.inputs).chain(&job.arguments);
     parts.extend(texts.map(|text| text.as_bytes()));
@@ -395,6 +412,11 @@ fn chosen_folder() -> Option<PathBuf> {
 /// The folder of what is kept of recordings of several programs: that of befit's own kernels.
 pub(crate) fn kept_folder() -> Result<PathBuf, LabError> {
     chosen_folder().map_or_else(|| checkout("target/befit-record/cache"), Ok)
+}
+
+/// The same, for programs that are built in the folder `target`.
+pub(crate) fn kept_folder_in(target: &Path) -> PathBuf {
+    chosen_folder().unwrap_or_else(|| target.join("befit-record/cache"))
 }
 
 /// The folder of recordings: beside the instrumented build, so that `cargo clean` removes both.

@@ -9,7 +9,7 @@ use std::{
 use befit_program::Program;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::Progress;
+use crate::{Progress, kept};
 
 /// A hash of all that a recording depends on, as 32 digits. The length of each part goes in too, so
 /// that `ab`, `c` and `a`, `bc` differ.
@@ -38,6 +38,7 @@ pub(super) fn load(file: &Path, what: &str, progress: &dyn Progress) -> Option<P
     match Program::load(file) {
         Ok(program) => {
             progress.recorded_before(what, file);
+            kept::used(file);
             Some(program)
         }
         Err(error) => {
@@ -53,6 +54,8 @@ pub(super) fn keep(file: &Path, program: &Program, progress: &dyn Progress) {
     let saved = folder.and_then(|()| program.save(file).map_err(|e| e.to_string()));
     if let Err(why) = saved {
         progress.note(&format!("cannot keep the recording in {}: {why}", file.display()));
+    } else if let Some(folder) = file.parent() {
+        kept::bound(folder);
     }
 }
 

@@ -45,7 +45,12 @@ pub(super) fn add(
             return program;
         }
     };
-    let timed = Timed { strands: timed.strands, total: timed.total_ps, faults: timed.faults_total };
+    let timed = Timed {
+        strands: timed.strands,
+        total: timed.total_ps,
+        faults: timed.faults_total,
+        process: timed.process_ps,
+    };
     match fit(&program, &timed, host, host.prices.fault) {
         Ok(work) => program.with_work(work),
         Err(why) => {

@@ -101,6 +101,10 @@ pub struct Summary {
     /// The policy's use of each cache, in the order of the machine's clusters. Empty under policies
     /// that anchor nothing.
     pub caches: Vec<CacheUse>,
+    /// The share of the process's processor time that the recorded regions took where the program
+    /// was timed; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<f64>,
     /// What one line in K says of all; `None` where all lines were simulated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
@@ -111,6 +115,11 @@ pub struct Summary {
     /// for longest first.
     #[serde(skip)]
     pub contended: Vec<Contended>,
+}
+
+/// The share of the process's time that `program`'s recorded regions took.
+pub(crate) fn recorded(program: &Program) -> Option<f64> {
+    program.work_run().map(|run| run.recorded).filter(|share| *share > 0.0)
 }
 
 /// One seed's running time and misses of the last level.
@@ -225,6 +234,7 @@ impl Summary {
             failed_steals: count(|o| o.failed_steals)?,
             anchors: anchors(machine, outcomes)?,
             caches: CacheUse::of(machine, outcomes),
+            recorded: recorded(program),
             sampled: one_in.map(|one_in| Sampled::of(one_in, outcomes)),
             runs: outcomes.iter().map(Run::of).collect(),
             contended: first.contended.clone(),

@@ -71,7 +71,7 @@ impl From<Seconds> for f64 {
 
 impl Sum for Seconds {
     fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
-        Self(times.map(|time| time.0).sum())
+        Self(times.map(|time| time.0).fold(Duration::ZERO, Duration::saturating_add))
     }
 }
 
@@ -90,5 +90,11 @@ mod tests {
             assert_eq!(Spread::of(values.iter().copied()), Some(Spread { min, median, max }));
         }
         assert_eq!(Spread::<u64>::of([]), None);
+    }
+
+    #[test]
+    fn times_beyond_any_clock_are_summed_without_overflow() {
+        let most = Seconds(Duration::MAX);
+        assert_eq!([most, most].into_iter().sum::<Seconds>(), most);
     }
 }

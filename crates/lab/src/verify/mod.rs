@@ -255,6 +255,7 @@ fn simulate(
         options: options.options(),
         costs: Costs::of(&machine.prices),
         prepared: true,
+        accounted: false,
         ..Settings::new(scheduler, seed)
     };
     let outcome = befit_sim::run(program, machine, &settings, &|touches| progress.advance(touches));

@@ -1,21 +1,29 @@
 //! The page of a comparison: the tables' figures as plots, and what one run under each scheduler
 //! looked like.
 
-use befit_lab::{Conclusion, Look, Looked, Summary};
+use befit_lab::{Conclusion, Look, Looked, MissesBy, ProgramMisses, Shares, Summary};
 use befit_machine::{ClusterId, Level, Machine};
 use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
 use befit_sched::Breakdown;
 
-use super::{escape, heading, pair, paragraph};
-use crate::{Width, conclusion};
+use super::{escape, heading, pair, paragraph, table};
+use crate::{Width, conclusion, misses::at};
 
 /// Moments at which a time line and occupancies are shown.
 const MOMENTS: usize = 1000;
 /// Claims are shown of so many caches at most.
 const CACHES: usize = 32;
+/// Lines of the source are shown of so many at most.
+const PLACES: usize = 12;
 
-/// The page of `results`; `looks` has an entry for each machine, `conclusions` for some.
-pub fn page(results: &[Summary], conclusions: &[Conclusion], looks: &[Look]) -> Page {
+/// The page of `results`; `looks` has an entry for each machine, `conclusions` and `places` for
+/// some.
+pub fn page(
+    results: &[Summary],
+    conclusions: &[Conclusion],
+    looks: &[Look],
+    places: &[ProgramMisses],
+) -> Page {
     let title = results.first().map_or("a comparison", |first| &first.command).to_owned();
     let mut parts = Vec::new();
     let same = |a: &Summary, b: &Summary| a.command == b.command && a.machine == b.machine;
@@ -35,6 +43,8 @@ pub fn page(results: &[Summary], conclusions: &[Conclusion], looks: &[Look]) -> 
         }
         parts.extend(pair([times(block), shares(block)]));
         parts.extend(pair([misses(block), sources(block)]));
+        let places = places.iter().find(|misses| misses.machine == first.machine);
+        parts.extend(places.into_iter().flat_map(of_source));
         let look = looks.iter().find(|look| look.machine.name == first.machine);
         parts.extend(look.into_iter().flat_map(|look| of_runs(first, look)));
     }
@@ -87,6 +97,60 @@ fn sources(block: &[Summary]) -> Plot {
     });
     let title = "Lines beyond the last-level caches";
     Plot::new(title, PlotKind::Stacked, Axis::linear("scheduler"), "millions of lines", series)
+}
+
+/// The lines of the source with most misses.
+fn of_source(misses: &ProgramMisses) -> Vec<Part> {
+    let what = match misses.by {
+        MissesBy::Line => "lines of the source that touch",
+        MissesBy::Fork => "lines of the source at which tasks are forked",
+    };
+    let places: Vec<_> = misses.code.iter().take(PLACES).collect();
+    let name = |file: &Option<String>, line| at(file.as_deref(), line, "not known");
+    let series = |title: &str, of: fn(&Shares) -> u64| {
+        let points = places
+            .iter()
+            .map(|place| (name(&place.file, place.line), of(&place.shares) as f64 / 1e6));
+        Series::new(title, points)
+    };
+    let plot = Plot::new(
+        format!("{}: {what}", misses.scheduler),
+        PlotKind::Stacked,
+        Axis::linear("line"),
+        "millions of lines of cache",
+        [
+            series("from memory", |shares| shares.memory),
+            series("from other last-level caches", |shares| shares.other_caches),
+        ],
+    );
+    let columns =
+        ["", "function or bytes", "memory", "other caches", "other sockets", "to and fro"];
+    let columns = columns.into_iter().chain(["falsely shared"]);
+    let cells = |name: String, detail: String, shares: &Shares| {
+        let counts = [shares.memory, shares.other_caches, shares.other_sockets];
+        let counts = counts.into_iter().chain([shares.to_and_fro, shares.false_sharing]);
+        [name, detail].into_iter().chain(counts.map(|n| n.to_string())).collect::<Vec<_>>()
+    };
+    let code = places.iter().map(|place| {
+        let function = place.function.clone().unwrap_or_default();
+        cells(name(&place.file, place.line), function, &place.shares)
+    });
+    let data = misses.data.iter().take(PLACES).map(|block| {
+        let unknown = if block.kind == "stack" { "stacks" } else { "all other data" };
+        let name = at(block.file.as_deref(), block.line, unknown);
+        cells(format!("data of {name}"), block.bytes.0.to_string(), &block.shares)
+    });
+    let rows = code.chain(data).map(|row| ("", row));
+    vec![
+        heading("where misses come from"),
+        paragraph(
+            "One run under the recommended scheduler: lines of cache that workers took from \
+             outside of the last-level cache, by line of the source, and by the line that took the \
+             memory. `befit misses` shows all.",
+        ),
+        Part::Plot(plot),
+        Part::Html(table("the same in lines", columns, rows)),
+    ]
 }
 
 /// What single runs looked like.

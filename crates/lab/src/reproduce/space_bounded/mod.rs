@@ -106,7 +106,7 @@ impl Lab<'_> {
             shrink: SHRINK,
             sampling: Sampling::Off,
         };
-        plan.simulate(program, self.progress)
+        plan.simulate_unaccounted(program, self.progress)
     }
 
     /// The quick form simulates long programs once only: their spread is small.

@@ -1,0 +1,275 @@
+//! What befit keeps between its runs: recordings, results of simulations, instrumented builds. It
+//! is a cache: losing it costs time. Recordings and results have a bound, beyond which those that
+//! were used longest ago are removed.
+
+mod results;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use befit_machine::Bytes;
+
+pub(crate) use results::Results;
+
+use crate::{LabError, recording};
+
+/// Recordings and results together have no more, unless [`Kept::bound`] is told otherwise.
+pub const MOST: Bytes = Bytes(16 << 30);
+
+/// What is kept.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum KeptKind {
+    /// Recordings of programs.
+    Recordings,
+    /// What simulations have found, and cells of the matrix.
+    Results,
+    /// Programs that were built with instrumentation, or to be timed.
+    Builds,
+}
+
+impl KeptKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Recordings, Self::Results, Self::Builds];
+
+    /// Its name in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recordings => "recordings",
+            Self::Results => "results",
+            Self::Builds => "builds",
+        }
+    }
+}
+
+/// One thing that is kept: a file, or the folder of a build.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptThing {
+    /// What it is.
+    pub kind: KeptKind,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its size on disk.
+    pub size: Bytes,
+    /// When it was last written or found again.
+    pub used: SystemTime,
+}
+
+/// A folder of things that are kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    folder: PathBuf,
+}
+
+impl Kept {
+    /// The folder of befit's own kernels, or the one in the target folder `target` of a crate; in
+    /// any case the one that the variable `BEFIT_CACHE` names, if it names one.
+    ///
+    /// # Errors
+    /// Where befit's sources cannot be found, or `target` is no folder.
+    pub fn open(target: Option<&Path>) -> Result<Self, LabError> {
+        let folder = match target {
+            Some(target) if !target.is_dir() => {
+                let target = target.display();
+                return Err(LabError::Usage(format!(
+                    "{target}: no such folder; --target-dir names the target folder of a crate"
+                )));
+            }
+            Some(target) => recording::kept_folder_in(target),
+            None => recording::kept_folder()?,
+        };
+        Ok(Self { folder })
+    }
+
+    /// Where things are kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All that is kept, by kind, the largest first. Builds are told of where they stand beside.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn things(&self) -> Result<Vec<KeptThing>, LabError> {
+        let read = || -> io::Result<Vec<KeptThing>> {
+            let mut things = Vec::new();
+            for path in entries(&self.folder)? {
+                if path.extension().is_some_and(|end| end == "befit") {
+                    things.push(KeptThing::of(KeptKind::Recordings, path)?);
+                }
+            }
+            for folder in ["matrix", "results"] {
+                for path in entries(&self.folder.join(folder))? {
+                    things.push(KeptThing::of(KeptKind::Results, path)?);
+                }
+            }
+            let beside = self.folder.parent().filter(|folder| folder.ends_with("befit-record"));
+            if let Some(beside) = beside {
+                let builds = entries(beside)?.into_iter();
+                for path in builds.filter(|path| path.is_dir() && *path != self.folder) {
+                    things.push(KeptThing::of(KeptKind::Builds, path)?);
+                }
+            }
+            Ok(things)
+        };
+        let mut things = read().map_err(|why| LabError::cannot_read(&self.folder, why))?;
+        things.sort_by_key(|thing| (thing.kind, std::cmp::Reverse(thing.size)));
+        Ok(things)
+    }
+
+    /// Removes all of these kinds. Returns what was removed.
+    ///
+    /// # Errors
+    /// Where something cannot be read or removed.
+    pub fn clear(&self, kinds: &[KeptKind]) -> Result<Vec<KeptThing>, LabError> {
+        let things = self.things()?.into_iter();
+        let gone: Vec<_> = things.filter(|thing| kinds.contains(&thing.kind)).collect();
+        gone.iter().try_for_each(KeptThing::remove)?;
+        Ok(gone)
+    }
+
+    /// Removes recordings and results, those that were used longest ago first, until the rest has
+    /// `most` bytes. Returns what was removed.
+    ///
+    /// # Errors
+    /// Where something cannot be read or removed.
+    pub fn bound(&self, most: Bytes) -> Result<Vec<KeptThing>, LabError> {
+        let mut things = self.things()?;
+        things.retain(|thing| thing.kind != KeptKind::Builds);
+        things.sort_by_key(|thing| thing.used);
+        let mut size: u64 = things.iter().map(|thing| thing.size.0).sum();
+        let mut gone = Vec::new();
+        for thing in things {
+            if size <= most.0 {
+                break;
+            }
+            size -= thing.size.0;
+            gone.push(thing);
+        }
+        gone.iter().try_for_each(KeptThing::remove)?;
+        Ok(gone)
+    }
+}
+
+/// Keeps `folder` within [`MOST`], now that something was added. Never fails: that what is kept is
+/// too large stops nothing.
+pub(crate) fn bound(folder: &Path) {
+    let _ = Kept { folder: folder.to_owned() }.bound(MOST);
+}
+
+/// Notes that a file was used just now.
+pub(crate) fn used(file: &Path) {
+    // Where it cannot be noted, the file is removed earlier than others.
+    let _ = fs::File::options()
+        .append(true)
+        .open(file)
+        .and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// What is in a folder; nothing where there is none.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
+    }
+}
+
+/// Bytes of a file, or of all files in a folder. What disappears meanwhile has none.
+fn size(path: &Path) -> io::Result<u64> {
+    let found = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        found => found?,
+    };
+    if !found.is_dir() {
+        return Ok(found.len());
+    }
+    entries(path)?.iter().map(|path| size(path)).sum()
+}
+
+impl KeptThing {
+    fn of(kind: KeptKind, path: PathBuf) -> io::Result<Self> {
+        let used = path.metadata().and_then(|meta| meta.modified());
+        let size = Bytes(size(&path)?);
+        Ok(Self { kind, size, used: used.unwrap_or(SystemTime::UNIX_EPOCH), path })
+    }
+
+    fn remove(&self) -> Result<(), LabError> {
+        let removed = match self.kind {
+            KeptKind::Builds => fs::remove_dir_all(&self.path),
+            _ => fs::remove_file(&self.path),
+        };
+        match removed {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => {
+                Err(LabError::Failed(format!("cannot remove {}: {why}", self.path.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A folder with two recordings, a result and a build; the older things have lower numbers.
+    fn filled() -> (tempfile::TempDir, Kept) {
+        let target = tempfile::tempdir().unwrap();
+        let folder = target.path().join("befit-record/cache");
+        let write = |name: &str, bytes: usize, age: u64| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, vec![0; bytes]).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+        };
+        write("old.befit", 1000, 300);
+        write("results/1.json", 10, 200);
+        write("new.befit", 100, 100);
+        write("notes.txt", 7, 400);
+        write("../release/deps/kernel", 5000, 500);
+        (target, Kept { folder })
+    }
+
+    fn sizes(things: &[KeptThing]) -> Vec<(&'static str, u64)> {
+        things.iter().map(|thing| (thing.kind.name(), thing.size.0)).collect()
+    }
+
+    #[test]
+    fn all_that_is_kept_is_told_by_kind_the_largest_first() {
+        let (_target, kept) = filled();
+        let all = [("recordings", 1000), ("recordings", 100), ("results", 10), ("builds", 5000)];
+        assert_eq!(sizes(&kept.things().unwrap()), all);
+        let nothing = Kept { folder: kept.folder.join("not/there") };
+        assert_eq!(nothing.things().unwrap(), []);
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first_and_builds_stay() {
+        let (_target, kept) = filled();
+        assert_eq!(kept.bound(Bytes(1110)).unwrap(), []);
+        assert_eq!(sizes(&kept.bound(Bytes(1109)).unwrap()), [("recordings", 1000)]);
+        used(&kept.folder.join("results/1.json"));
+        assert_eq!(sizes(&kept.bound(Bytes(10)).unwrap()), [("recordings", 100)]);
+        assert_eq!(sizes(&kept.things().unwrap()), [("results", 10), ("builds", 5000)]);
+    }
+
+    #[test]
+    fn only_the_kinds_that_are_named_are_cleared() {
+        let (_target, kept) = filled();
+        let gone = kept.clear(&[KeptKind::Results, KeptKind::Builds]).unwrap();
+        assert_eq!(sizes(&gone), [("results", 10), ("builds", 5000)]);
+        assert_eq!(kept.things().unwrap().len(), 2);
+        assert!(kept.folder.join("notes.txt").exists());
+    }
+
+    #[test]
+    fn a_target_folder_that_is_not_there_is_named() {
+        let error = Kept::open(Some(Path::new("/no/such"))).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("/no/such"), "{error}");
+    }
+}
