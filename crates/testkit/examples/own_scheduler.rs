@@ -114,4 +114,5 @@ fn it_keeps_its_promises() {
     befit_testkit::in_small_engine(&SocketStacks, 0..100);
     befit_testkit::in_simulator(&SocketStacks, 0..20);
     befit_testkit::on_threads(&SocketStacks, 0..20);
+    befit_testkit::on_both_engines(&SocketStacks, 0..20);
 }

@@ -8,7 +8,9 @@
 //! - [`in_small_engine`] plays an engine in one thread, a strand of a random worker at a time. It
 //!   also asks for work in every way that the protocol knows;
 //! - [`in_simulator`] runs programs under the simulator, where every touch must be made once;
-//! - [`on_threads`] runs forks, scopes and spawned tasks on pools of real threads.
+//! - [`on_threads`] runs forks, scopes and spawned tasks on pools of real threads;
+//! - [`on_both_engines`] runs one series-parallel program, whose sizes lie, in the simulator and on
+//!   threads, and looks that each strand runs once, after what it waits for, and nothing is left.
 //!
 //! ```
 //! use befit_sched::SchedulerKind;
@@ -16,19 +18,25 @@
 //! befit_testkit::in_small_engine(&SchedulerKind::Pws, 0..5);
 //! befit_testkit::in_simulator(&SchedulerKind::Pws, 0..5);
 //! befit_testkit::on_threads(&SchedulerKind::Pws, 0..5);
+//! befit_testkit::on_both_engines(&SchedulerKind::Pws, 0..5);
 //! ```
 //!
-//! Cases are numbered: each range of seeds gives the same cases again, and a failure names its
-//! seed. `docs/your-own-scheduler.md` shows the way to a policy of your own.
+//! Cases are numbered: each range of seeds gives the same cases again. A failure prints its seed
+//! *n*, and `n..n + 1` plays it again. `docs/your-own-scheduler.md` shows the way to a policy of your own.
 
+mod series_parallel;
 mod simulated;
 mod small_engine;
 mod threads;
+mod watch;
 
 use befit_machine::Machine;
 use befit_sched::Options;
 
-pub use self::{simulated::in_simulator, small_engine::in_small_engine, threads::on_threads};
+pub use self::{
+    series_parallel::on_both_engines, simulated::in_simulator, small_engine::in_small_engine,
+    threads::on_threads,
+};
 
 /// One random case: a machine, options, and what else its seed gives.
 struct Case {

@@ -1,12 +1,15 @@
 //! The built-in policies keep their promises, and the kit sees a policy that breaks them.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, Handle, Options, Policy, Ready, Scheduler, SchedulerKind,
 };
-use befit_testkit::{in_simulator, in_small_engine, on_threads};
+use befit_testkit::{in_simulator, in_small_engine, on_both_engines, on_threads};
 
 #[test]
 fn every_policy_ends_every_computation_anchored_and_bounded() {
@@ -21,6 +24,18 @@ fn every_program_ends_with_every_touch_made() {
 #[test]
 fn every_task_runs_once_on_threads() {
     SchedulerKind::ALL.iter().for_each(|kind| on_threads(kind, 0..10));
+}
+
+/// The seeds of the programs that both engines run: `BEFIT_CONFORMANCE=1000..2000` says others.
+fn seeds() -> Range<u64> {
+    let Ok(text) = std::env::var("BEFIT_CONFORMANCE") else { return 0..15 };
+    let (from, to) = text.split_once("..").expect("BEFIT_CONFORMANCE is FROM..TO");
+    from.parse().expect("a number")..to.parse().expect("a number")
+}
+
+#[test]
+fn both_engines_run_each_strand_once_after_what_it_waits_for() {
+    SchedulerKind::ALL.iter().for_each(|kind| on_both_engines(kind, seeds()));
 }
 
 /// Work stealing, with a fault in the fifth task.
@@ -89,6 +104,18 @@ fn a_lost_task_leaves_the_simulator_stuck() {
 #[should_panic(expected = "a strand is handed out once")]
 fn a_task_that_is_handed_out_twice_is_seen() {
     in_small_engine(&Broken::AddsItTwice, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "more often than it was added")]
+fn a_task_that_is_handed_out_twice_is_seen_in_both_engines() {
+    on_both_engines(&Broken::AddsItTwice, 0..20);
+}
+
+#[test]
+#[should_panic(expected = "the program ends")]
+fn a_lost_task_is_missed_in_both_engines() {
+    on_both_engines(&Broken::LosesIt, 0..20);
 }
 
 #[test]

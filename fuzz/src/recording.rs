@@ -1,0 +1,82 @@
+//! Recordings: files as they are, and files whose checksums are right whatever they hold.
+
+// The tests of the format use the rest.
+#[allow(dead_code)]
+#[path = "../../crates/program/tests/common/forge.rs"]
+mod forge;
+
+use befit_program::{Program, StrandId, TaskId};
+use forge::{file, forge, sections, small};
+
+use crate::{simulation, within};
+
+/// As FORMAT.md promises, of a file of so many bytes.
+const TIMES: u64 = 4096;
+const CONSTANT: u64 = 4 << 20;
+
+/// Programs with more touches are not looked at: few bytes can say very many.
+const MOST_TOUCHES: u64 = 20_000;
+/// Nor those with more tasks.
+const MOST_TASKS: u32 = 2000;
+pub(crate) fn raw(input: &[u8]) {
+    look_at(input, input);
+}
+
+/// The file's bytes, whole.
+pub(crate) fn raw_seeds() -> Vec<Vec<u8>> {
+    vec![file(&small())]
+}
+
+/// `input` is a list of the sections of a file: the number of a tag, the length in two bytes, and
+/// what the section holds.
+pub(crate) fn forged(input: &[u8]) {
+    let tags: Vec<[u8; 4]> = sections(&file(&small())).iter().map(|section| section.0).collect();
+    let mut rest = input;
+    let mut made = Vec::new();
+    while let [tag, low, high, after @ ..] = rest {
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(after.len());
+        let (raw, next) = after.split_at(length);
+        if !raw.is_empty() {
+            made.push((tags[usize::from(*tag) % tags.len()], raw.to_vec()));
+        }
+        rest = next;
+    }
+    look_at(&forge(&made), input);
+}
+
+pub(crate) fn forged_seeds() -> Vec<Vec<u8>> {
+    let sections = sections(&file(&small()));
+    let listed = sections.iter().enumerate().flat_map(|(number, (_, raw))| {
+        let length = u16::try_from(raw.len()).expect("a small program").to_le_bytes();
+        [&[number as u8][..], &length, raw].concat()
+    });
+    vec![listed.collect()]
+}
+
+/// Reads the file, asks the program all that can be asked, writes and reads it again, and simulates
+/// it.
+fn look_at(file: &[u8], input: &[u8]) {
+    let read = || Program::read(file);
+    let Ok(program) = within(TIMES, CONSTANT, file, read) else { return };
+    let _ = (program.meta(), program.stats(), program.work_run(), program.atomics());
+    if program.total_touches() > MOST_TOUCHES || program.tasks() > MOST_TASKS {
+        return;
+    }
+    for task in (0..program.tasks()).map(TaskId) {
+        let site = program.site(task);
+        let place = program.sites()[site.0 as usize].place;
+        let _ = (program.parent(task), program.declared(task), program.captured(task));
+        let _ = (program.ops(task), program.source(site), program.place(place));
+    }
+    let mut touches = 0;
+    for strand in (0..program.strands()).map(StrandId) {
+        touches += program.touches(strand).count() as u64;
+        let _ = (program.work(strand), program.class(strand));
+    }
+    assert_eq!(touches, program.total_touches(), "as many touches as it says");
+    let mut again = Vec::new();
+    program.write(&mut again).expect("a program that was read can be written");
+    let same = Program::read(&again[..]).expect("and read again");
+    assert_eq!((same.stats(), same.tasks()), (program.stats(), program.tasks()));
+    simulation::simulate(&program, input);
+}
