@@ -4,11 +4,11 @@
 
 use std::env;
 
-const SOURCES: [&str; 8] =
-    ["address", "callbacks", "callers", "copy", "heap", "region", "spots", "stream"];
+const SOURCES: [&str; 9] =
+    ["address", "callbacks", "callers", "copy", "dependent", "heap", "region", "spots", "stream"];
 /// Of a build that is timed, not instrumented (`--cfg befit_work`).
 const WORK_SOURCES: [&str; 2] = ["stream", "work"];
-const HEADERS: [&str; 5] = ["address", "callers", "hot", "spots", "stream"];
+const HEADERS: [&str; 6] = ["address", "callers", "dependent", "hot", "spots", "stream"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -263,6 +263,15 @@ impl ProgramBuilder {
     /// [`touch`](Self::touch), one after another.
     pub fn touches(&mut self, touches: &[RawTouch]) {
         for touch in touches {
+            self.put(*touch);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, touch: RawTouch) {
+        if touch.dependent() {
+            self.encoder.dependent(touch.line());
+        } else {
             self.encoder.touch(touch.line(), touch.write(), touch.stack());
         }
     }
@@ -295,7 +304,8 @@ impl ProgramBuilder {
     pub fn touches_at(&mut self, touches: &[RawTouch], spots: &[SpotId]) {
         assert_eq!(touches.len(), spots.len(), "a spot for each touch");
         for (touch, spot) in touches.iter().zip(spots) {
-            self.touch_at(touch.line(), touch.write(), touch.stack(), *spot);
+            self.put(*touch);
+            self.spots.put(*spot);
         }
     }
 

@@ -91,10 +91,13 @@ pub struct Touch {
     /// The neighbour (next or previous) of a line touched shortly before: a prefetcher would have
     /// seen it coming.
     pub streaming: bool,
+    /// A load whose address came out of the line that was touched before: it cannot begin before
+    /// that line is there.
+    pub dependent: bool,
 }
 
 /// One touch as the recorder sees it, packed into a word: the line's number times 4, plus 2 for a
-/// stack line, plus 1 for a store.
+/// stack line, plus 1 for a store; bit 60 for a dependent load.
 ///
 /// The number is absolute (an address divided by 64) or, for the stack, how many lines below the
 /// stack's top it is.
@@ -109,10 +112,24 @@ impl RawTouch {
         Self(line << 2 | (stack as u64) << 1 | write as u64)
     }
 
+    /// A load from `line` whose address came out of the line that was touched before.
+    #[inline]
+    pub const fn dependent_on_last(line: u64) -> Self {
+        Self(line << 2 | Self::DEPENDENT)
+    }
+
+    const DEPENDENT: u64 = 1 << 60;
+
     /// The line's number.
     #[inline]
     pub const fn line(self) -> u64 {
-        self.0 >> 2
+        (self.0 & !Self::DEPENDENT) >> 2
+    }
+
+    /// True for a load whose address came out of the line that was touched before.
+    #[inline]
+    pub const fn dependent(self) -> bool {
+        self.0 & Self::DEPENDENT != 0
     }
 
     /// True for a store.

@@ -69,7 +69,8 @@ impl LineGroups {
     }
 }
 
-/// A touch of a sample: the line's new number and [`Touch`]'s three flags.
+/// A touch of a sample: the line's new number and three of [`Touch`]'s flags. The line that a
+/// dependent touch waits for is in another group mostly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeptTouch(u32);
 
@@ -89,6 +90,7 @@ impl KeptTouch {
             write: self.0 & 1 != 0,
             stack: self.0 & 2 != 0,
             streaming: self.0 & 4 != 0,
+            dependent: false,
         }
     }
 }
@@ -253,7 +255,7 @@ mod tests {
     use befit_machine::Bytes;
 
     use super::*;
-    use crate::{Meta, ProgramBuilder, ScopeId};
+    use crate::{Meta, ProgramBuilder, RawTouch, ScopeId};
 
     const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
@@ -266,7 +268,7 @@ mod tests {
             builder.fork(ScopeId(1), Default::default()).unwrap();
             for i in 0..300 {
                 builder.touch(5000 + task * 200 + i, i % 3 == 0, false);
-                builder.touch(random.u64(..9000), false, false);
+                builder.touches(&[RawTouch::dependent_on_last(random.u64(..9000))]);
                 builder.touch(random.u64(..100), true, true);
             }
             builder.end().unwrap();
@@ -293,7 +295,7 @@ mod tests {
                     let (group, place) = table[(line % modulus) as usize];
                     let found = kept[usize::from(group)].next().unwrap().touch();
                     let number = line / modulus * (modulus / count) + u32::from(place);
-                    assert_eq!(found, Touch { line: number, ..touch });
+                    assert_eq!(found, Touch { line: number, dependent: false, ..touch });
                     let sample = &samples[usize::from(group)];
                     assert!(number < if touch.stack { sample.stack_lines } else { sample.lines });
                     // A cache of 128 sets and, in the sample, one of as many times fewer.

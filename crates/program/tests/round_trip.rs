@@ -4,8 +4,8 @@ mod common;
 
 use befit_machine::Bytes;
 use befit_program::{
-    BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, ScopeId, Site, SiteId,
-    Source, SpotId, StrandId, TaskId, TreeError, Work, WorkRun,
+    BuildError, Class, ClassId, Declared, Meta, Op, Program, ProgramBuilder, RawTouch, ScopeId,
+    Site, SiteId, Source, SpotId, StrandId, TaskId, TreeError, Work, WorkRun,
 };
 use common::{all, build, events, file, meta, sections, small, task};
 use proptest::prelude::*;
@@ -260,6 +260,40 @@ fn version_4_stays_as_it_is() {
     let run = program.work_run().unwrap().clone();
     assert_eq!((program.has_spots(), run.recorded), (false, 0.0));
     assert_eq!(all(&program.with_work(WorkRun { recorded: 0.75, ..run })), all(&small()));
+}
+
+/// Version 5 is still read: a program of which no touch is known to depend on another.
+#[test]
+fn version_5_stays_as_it_is() {
+    let mut old = file(&small());
+    old[8] = 5;
+    assert_eq!(all(&Program::read(&old[..]).unwrap()), all(&small()));
+}
+
+/// The token of dependent touches stays what FORMAT.md says. A change here is a new version.
+#[test]
+fn dependent_touches_are_marked_and_stay_as_they_are() {
+    let mut builder = ProgramBuilder::new(meta());
+    for line in [1000, 1001, 1002] {
+        builder.touch(line, false, false);
+    }
+    // A far line, and the next one of the walk.
+    builder.touches(&[1100, 1003].map(RawTouch::dependent_on_last));
+    (1004..1040).for_each(|line| builder.touch(line, false, false));
+    let program = builder.finish().unwrap();
+    let expected = [238, 208, 254, 64, 32, 253, 224, 200, 253, 32, 32, 252, 1, 35];
+    let mut sections = sections(&file(&program));
+    let blob = sections.iter_mut().find(|(tag, _)| tag == b"BLOB").unwrap();
+    assert_eq!(blob.1, expected);
+    let marked = program.touches(StrandId(0)).map(|touch| touch.dependent);
+    assert_eq!((0..).zip(marked).filter(|mark| mark.1).map(|mark| mark.0).sum::<u32>(), 3 + 4);
+    // Behind a mark stands another token.
+    for bad in [253, 252] {
+        let blob = sections.iter_mut().find(|(tag, _)| tag == b"BLOB").unwrap();
+        blob.1[9] = bad;
+        let error = Program::read(&common::forge(&sections)[..]).unwrap_err().to_string();
+        assert!(error.contains("dependent touch without a token"), "{error}");
+    }
 }
 
 /// Two tasks that touch the same lines at different spots, of which one is unknown, and blocks.

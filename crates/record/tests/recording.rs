@@ -176,6 +176,21 @@ fn no_access_to_a_line_of_atomics_is_left_out() {
 }
 
 #[test]
+fn loads_whose_address_came_out_of_the_line_before_are_marked() {
+    // The first few loads by index are needed to find the rule.
+    for (name, marked) in [("pointers", 4900..=5000), ("indices", 3800..=4000)] {
+        let found = touches(&program(name), |t| t.dependent);
+        assert!(marked.contains(&found), "{name}: {found}");
+    }
+    // The first element of a line of places, or of pointers, waits for that line; and of one that
+    // the filter has lost meanwhile, which is at most once more.
+    for (name, most) in [("gather", 2 * 5000 / 16), ("boxes", 2 * 5000 / 8)] {
+        let found = touches(&program(name), |t| t.dependent);
+        assert!(found <= most + 5, "{name}: {found}");
+    }
+}
+
+#[test]
 fn what_lies_on_the_stack_is_marked_and_counted_from_its_top() {
     let program = program("stack");
     let on_stack = touches(&program, |t| t.stack && t.write);

@@ -4,9 +4,9 @@
 //! instructions is full. What misses in that window is in flight at the same time, as far as there
 //! are miss buffers, so the core waits once for all of it, and only for what the window's
 //! operations do not cover. This is the first-order model of T. S. Karkhanis and J. E. Smith, "A
-//! first-order superscalar processor model", ISCA 2004, section 4.3 (long-latency loads). Accesses
-//! are taken to be independent of one another: a recording does not say which address came out of
-//! which load.
+//! first-order superscalar processor model", ISCA 2004, section 4.3 (long-latency loads). A load
+//! whose address came out of the line before, as the recording says of walks along pointers, begins
+//! when that line is there; all others are independent of one another.
 //!
 //! A stream's lines are brought in ahead by prefetchers: one every latency / streams, as much as
 //! one latency before they are needed. So a core waits for the slower of the stream and its own
@@ -23,6 +23,8 @@ pub(crate) struct InFlight {
     misses: u32,
     /// The share of a latency after which the next line of a stream comes: 1 / lines in flight.
     stream: f64,
+    /// Hardware threads that share it.
+    sharers: u64,
     /// Lines that one stands for ([`crate::sampled`]).
     each: u64,
 }
@@ -35,6 +37,7 @@ impl InFlight {
             window: operations * unit,
             misses: (misses as u32).max(1),
             stream: 1.0 / streams.max(1.0),
+            sharers: 1,
             each,
         }
     }
@@ -44,9 +47,15 @@ impl InFlight {
         Self {
             window: self.window / u64::from(sharers),
             misses: (self.misses / sharers).max(1),
-            stream: (self.stream * f64::from(sharers)).min(1.0),
-            each: self.each,
+            sharers: self.sharers * u64::from(sharers),
+            ..self
         }
+    }
+
+    /// How long after the line before it the next one of a stream comes, where lines take `latency`
+    /// and nothing else is known.
+    pub(crate) fn a_stream(self, latency: Ticks) -> Ticks {
+        Ticks((latency.0 as f64 * self.stream) as u64)
     }
 }
 
@@ -91,6 +100,8 @@ pub(crate) struct Waits {
     pub(crate) waited: Reason,
     /// When the line that was streamed in last was there.
     streamed: Ticks,
+    /// When the line that was touched last is there; 0 where it was there at once.
+    there: Ticks,
 }
 
 impl Waits {
@@ -107,24 +118,29 @@ impl Waits {
         (self.until + behind).since(now.clock)
     }
 
-    /// The wait for a miss that begins at `now`, after [`Self::before`]: its line comes after
-    /// `latency`, for that `reason`. Nothing, while there is room for it.
+    /// The wait for a miss at `now`, after [`Self::before`]: its line comes after `latency`, for
+    /// that `reason`; if it is `dependent`, after `latency` from when the line before is there.
+    /// Nothing, while there is room for it.
     #[inline]
     pub(crate) fn miss(
         &mut self,
         flight: InFlight,
         now: Now,
         latency: Ticks,
+        dependent: bool,
         reason: Reason,
     ) -> Ticks {
+        let known = if dependent { self.there } else { Ticks::default() };
         if latency == Ticks::default() {
+            self.there = known;
             return latency;
         }
         let mut wait = Ticks::default();
         if self.open && self.room > 0 {
             self.room -= 1;
-            if now.clock + latency > self.until {
-                (self.until, self.reason) = (now.clock + latency, reason);
+            self.there = now.clock.max(known) + latency;
+            if self.there > self.until {
+                (self.until, self.reason) = (self.there, reason);
             }
         } else {
             if self.open {
@@ -132,10 +148,11 @@ impl Waits {
                 wait = self.until.since(now.clock);
                 self.waited = self.reason;
             }
+            self.there = (now.clock + wait).max(known) + latency;
             *self = Self {
                 open: true,
                 end: now.position + flight.window,
-                until: now.clock + wait + latency,
+                until: self.there,
                 room: flight.misses - 1,
                 covered: now.clock + wait + Ticks((flight.window as f64 * now.pace) as u64),
                 reason,
@@ -151,24 +168,27 @@ impl Waits {
     }
 
     /// The wait for the next line of a stream, which comes after `latency` where nothing saw it
-    /// coming, and no sooner than `bus`, when memory has it on its way, for that `reason`.
+    /// coming, `each` after the one before, and no sooner than `bus`, when memory has it on its way,
+    /// for that `reason`.
     #[inline]
     pub(crate) fn stream(
         &mut self,
         flight: InFlight,
         now: Ticks,
         latency: Ticks,
+        each: Ticks,
         bus: Ticks,
         reason: Reason,
     ) -> Ticks {
         if latency == Ticks::default() {
             return latency;
         }
-        let each = Ticks((latency.0 as f64 * flight.stream) as u64);
+        let each = Ticks((each.0 * flight.sharers).min(latency.max(each).0));
         // Of the lines that this one stands for, each came in its own time; only the last must.
         let ahead = Ticks(now.0.saturating_sub(latency.0 / flight.each) + each.0 / flight.each);
         let without = (self.streamed + each).max(ahead);
         self.streamed = without.max(bus);
+        self.there = self.streamed;
         self.waited = Reason { wires: self.streamed.since(without.max(now)), ..reason };
         self.streamed.since(now)
     }
@@ -214,7 +234,7 @@ mod tests {
             at = position;
             let mut now = Now { clock, position, pace: 1.0 };
             now.clock += waits.before(now);
-            clock = now.clock + waits.miss(flight, now, Ticks(latency), MEMORY);
+            clock = now.clock + waits.miss(flight, now, Ticks(latency), false, MEMORY);
         }
         (clock + waits.all(flight, clock)).0
     }
@@ -244,14 +264,39 @@ mod tests {
     }
 
     #[test]
+    fn a_miss_whose_address_is_still_to_come_begins_when_it_is_there() {
+        let flight = InFlight::new(1000, 8.0, 1.0, 1, 1);
+        // Misses of 100 ticks, a tick apart, and hits; whether each depends on the one before.
+        for (loads, expected) in [
+            (&[(100, false), (100, false), (100, false)][..], 102),
+            (&[(100, false), (100, true), (100, true)], 300),
+            // Two chains in one window overlap.
+            (&[(100, false), (100, true), (100, false), (100, true)], 202),
+            // A hit hands on what it waits for; another one is there at once.
+            (&[(100, false), (0, true), (100, true)], 200),
+            (&[(100, false), (0, false), (100, true)], 102),
+        ] {
+            let (mut waits, mut clock) = (Waits::default(), Ticks::default());
+            for (at, &(latency, dependent)) in (0..).zip(loads) {
+                clock = clock.max(Ticks(at));
+                let now = Now { clock, position: at, pace: 1.0 };
+                clock += waits.before(now);
+                clock += waits.miss(flight, now, Ticks(latency), dependent, MEMORY);
+            }
+            assert_eq!((clock + waits.all(flight, clock)).0, expected, "{loads:?}");
+        }
+    }
+
+    #[test]
     fn a_stream_takes_the_longer_of_its_lines_and_the_operations() {
         let flight = InFlight::new(10, 8.0, 4.0, 1, 1);
         // A line every 25 ticks at most; the first are ahead by one latency.
         for (operations, lines, expected) in [(10, 1000, 25_000), (40, 1000, 40_000)] {
             let (mut waits, mut clock) = (Waits::default(), Ticks(1_000));
+            let each = flight.a_stream(Ticks(100));
             for _ in 0..lines {
                 clock += Ticks(operations);
-                clock += waits.stream(flight, clock, Ticks(100), Ticks::default(), MEMORY);
+                clock += waits.stream(flight, clock, Ticks(100), each, Ticks::default(), MEMORY);
             }
             let taken = clock.0 - 1_000;
             assert!(taken.abs_diff(expected) <= 100, "{operations}: {taken}");

@@ -5,8 +5,8 @@
 //! judged by its first and its last period.
 
 use super::code::{
-    self, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT, recent_slot,
-    recent_step, slot, step,
+    self, DEPENDENT, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
+    recent_slot, recent_step, slot, step,
 };
 use super::{KEPT, Slots};
 use crate::lines::Spans;
@@ -93,6 +93,9 @@ impl Checker<'_> {
         while let Some(code) = self.cursor.byte() {
             if code == REPEAT {
                 self.repeat(touches)?;
+            } else if code == DEPENDENT {
+                let code = self.cursor.byte().filter(|code| ![REPEAT, DEPENDENT].contains(code));
+                self.literal(code.ok_or("a mark of a dependent touch without a token")?)?;
             } else {
                 self.literal(code)?;
             }

@@ -17,6 +17,8 @@ pub(super) const STACK: u8 = 250;
 /// The last p tokens again, until k touches are made.
 pub(super) const REPEAT: u8 = 252;
 
+/// Marks the touch of the token behind it as dependent.
+pub(super) const DEPENDENT: u8 = 253;
 /// A recent slot's line or a neighbour.
 pub(super) const RECENTLY: u8 = 254;
 

@@ -1,7 +1,8 @@
 //! From blobs to touches.
 
 use super::code::{
-    self, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot, recent_step, slot, step,
+    self, DEPENDENT, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, recent_slot, recent_step,
+    slot, step,
 };
 use super::{KEPT, Slots};
 use crate::Touch;
@@ -21,7 +22,8 @@ struct Lane {
 /// Lanes laid out for a short period.
 const WIDTH: usize = 16;
 
-const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
+const NO_TOUCH: Touch =
+    Touch { line: 0, write: false, stack: false, streaming: false, dependent: false };
 
 /// The touches of one strand, in order. [`Touches::next_batch`] is the fast way to have them.
 ///
@@ -115,6 +117,10 @@ impl<'a> Touches<'a> {
                 let Some(code) = self.cursor.byte() else { break };
                 if code == REPEAT {
                     self.begin_repeat();
+                } else if code == DEPENDENT {
+                    let code = self.cursor.byte().unwrap_or(STACK);
+                    out[done] = Touch { dependent: true, ..self.literal(code) };
+                    done += 1;
                 } else {
                     out[done] = self.literal(code);
                     done += 1;
@@ -184,14 +190,14 @@ impl<'a> Touches<'a> {
         self.slots.enter(u64::from(line));
         self.history.put_far(self.at, code, number);
         self.at += 1;
-        Touch { line, write: code & 1 != 0, stack: false, streaming: false }
+        Touch { line, write: code & 1 != 0, ..NO_TOUCH }
     }
 
     fn stack(&mut self, code: u8, number: u64) -> Touch {
         self.slots.enter(number | ON_STACK);
         self.history.put_far(self.at, code, number);
         self.at += 1;
-        Touch { line: number as u32, write: code & 1 != 0, stack: true, streaming: false }
+        Touch { line: number as u32, write: code & 1 != 0, stack: true, ..NO_TOUCH }
     }
 
     fn begin_repeat(&mut self) {
@@ -277,6 +283,7 @@ fn touch(line: u64, code: u8, step: u64) -> Touch {
         write: code & 1 != 0,
         stack: line & ON_STACK != 0,
         streaming: step != 0,
+        dependent: false,
     }
 }
 

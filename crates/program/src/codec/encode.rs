@@ -2,8 +2,8 @@
 
 use super::Slots;
 use super::code::{
-    FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK, STEPPED_LIMIT,
-    recent_slot, recent_step, slot, step,
+    DEPENDENT, FAR, FAR1, FAR2, FAR3, HISTORY, History, NEAR_END, RECENTLY, REPEAT, STACK,
+    STEPPED_LIMIT, recent_slot, recent_step, slot, step,
 };
 use crate::lines::{LINE_LIMIT, PAGE_LINES, PageSet};
 use crate::varint::{self, zigzag};
@@ -111,6 +111,23 @@ impl Encoder {
         self.irregular(line, key, write);
     }
 
+    /// Adds a load from `line` whose address came out of the line that was touched before.
+    pub(crate) fn dependent(&mut self, line: u64) {
+        // The marks would not come again with the tokens, so none is expected to.
+        self.flush();
+        self.note_bad(line);
+        self.out.push(DEPENDENT);
+        let (code, number) = self.find(line, false);
+        put(&mut self.out, code, number);
+        self.apply(code, number, line);
+    }
+
+    fn note_bad(&mut self, line: u64) {
+        if line >= LINE_LIMIT {
+            self.bad = Some(line);
+        }
+    }
+
     /// Notes a page when a stream may have just entered it, and the deepest stack line.
     #[inline]
     fn note_near(&mut self, key: u64) {
@@ -122,9 +139,7 @@ impl Encoder {
 
     #[inline(never)]
     fn irregular(&mut self, line: u64, key: u64, write: bool) {
-        if line >= LINE_LIMIT {
-            self.bad = Some(line);
-        }
+        self.note_bad(line);
         if self.period != 0 {
             let (code, number) = (
                 self.history.code(self.at - self.period),

@@ -14,7 +14,7 @@ use std::{io, path::PathBuf};
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
 /// The version that is written.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The version without spots, which is read, too.
 const WITHOUT_SPOTS: u32 = 4;
 /// The version without lines of atomics, which is read, too.

@@ -84,7 +84,7 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x05\0\0\0".to_vec();
+    let mut file = b"\x89BEFIT\r\n\x06\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.

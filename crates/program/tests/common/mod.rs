@@ -33,6 +33,9 @@ pub(crate) enum Event {
         line: u64,
         write: bool,
     },
+    Dependent {
+        line: u64,
+    },
     Work(u64, u64, u64),
 }
 
@@ -44,6 +47,7 @@ pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
             }
         ),
         (0..1u64 << 58, any::<bool>()).prop_map(|(line, write)| Event::Touch { line, write }),
+        (0..1u64 << 58).prop_map(|line| Event::Dependent { line }),
         prop_oneof![(0..1000u64, 0..1000u64, 0..1000u64), any::<(u64, u64, u64)>()]
             .prop_map(|(loads, stores, blocks)| Event::Work(loads, stores, blocks)),
     ];
@@ -114,6 +118,9 @@ impl Recorder {
                 &Event::Touch { line, write } => {
                     self.builder.touches(&[RawTouch::new(line, write, false)])
                 }
+                &Event::Dependent { line } => {
+                    self.builder.touches(&[RawTouch::dependent_on_last(line)])
+                }
                 &Event::Work(loads, stores, blocks) => self.builder.work(loads, stores, blocks),
             }
         }
@@ -183,8 +190,9 @@ pub(crate) fn all(program: &Program) -> String {
         let class = program.classes()[program.class(strand).0 as usize];
         let (begin, end) = (program.place(class.begin.place()), program.place(class.end.place()));
         all += &format!("{:?} {class:?} {begin} {end} ", program.work(strand));
-        for Touch { line, write, stack, streaming } in program.touches(strand) {
-            all += &format!("{line}{}{}{} ", u8::from(write), u8::from(stack), u8::from(streaming));
+        for Touch { line, write, stack, streaming, dependent } in program.touches(strand) {
+            let flags = [write, stack, streaming, dependent].map(u8::from);
+            all += &format!("{line}{flags:?} ");
         }
     }
     all + &format!(

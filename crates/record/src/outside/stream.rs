@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub(super) const VERSION: u8 = 6;
+pub(super) const VERSION: u8 = 7;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 
@@ -42,7 +42,7 @@ const SPOT_MASK: u64 = 0xffff;
 
 /// A touch that has a spot, without it, and the spot's number.
 pub(super) fn apart(RawTouch(word): RawTouch) -> (RawTouch, u64) {
-    (RawTouch(word & ((1 << SPOT_SHIFT) - 1)), word >> SPOT_SHIFT & SPOT_MASK)
+    (RawTouch(word & !(SPOT_MASK << SPOT_SHIFT)), word >> SPOT_SHIFT & SPOT_MASK)
 }
 
 /// So many bytes are asked of the pipe at once.

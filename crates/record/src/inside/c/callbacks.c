@@ -2,6 +2,7 @@
  * behind it. The names are LLVM's: of its sanitizer-coverage pass, and of its memprof pass for
  * what that leaves out. */
 #include "address.h"
+#include "dependent.h"
 #include "hot.h"
 #include "stream.h"
 
@@ -46,6 +47,7 @@ void befit_filter_reset(void) {
     filter.written = 0;
     filter.next = 0;
     filter.depth = befit_filter_depth();
+    befit_dependent_reset();
 }
 
 /* The place of `line`, or FILTER_MOST. */
@@ -81,22 +83,26 @@ static inline void close_window(uintptr_t base) {
         close_at(window_of(base + LINE - 1), base);
 }
 
-/* The touch was made by the code that returns to `from`, or 0 where that is not asked for. */
-static void put_touch(uintptr_t line, int write, uintptr_t from) {
+/* The line whose first real address is `window` is touched by the code that returns to `from`, at
+ * `address`, or at 0 if that cannot have come out of the line before. */
+static void put_touch(uintptr_t line, uintptr_t window, uintptr_t address, int write,
+                      uintptr_t from) {
     uintptr_t normal = line << LINE_BITS;
     uint64_t stack = is_stack(normal);
+    int dependent = !stack && befit_dependent(line, window, write ? 0 : address, from);
     /* A stack line is counted downward from the region's first frame. */
     uint64_t number = stack ? (STACK_SPACE >> LINE_BITS) - 1 - line : line;
     uint64_t spot = UNLIKELY(befit_with_spots) ? befit_spot(from) : 0;
     befit_put(number << TOUCH_LINE_SHIFT | (stack ? TOUCH_STACK : 0) | (write ? TOUCH_WRITE : 0) |
-              spot << TOUCH_SPOT_SHIFT);
+              spot << TOUCH_SPOT_SHIFT | (dependent ? TOUCH_DEPENDENT : 0));
 }
 
-/* One line is accessed; `window` is its first real address. Returns whether the filter holds it
- * now. */
-static inline int touch_line(uintptr_t line, uintptr_t window, int write, uintptr_t from) {
+/* One line is accessed; `window` is its first real address, `address` what was asked for, 0 if
+ * that began in another line. Returns whether the filter holds it now. */
+static inline int touch_line(uintptr_t line, uintptr_t window, uintptr_t address, int write,
+                             uintptr_t from) {
     if (is_atomic(line)) {
-        put_touch(line, write, from);
+        put_touch(line, window, address, write, from);
         return 0;
     }
     unsigned place = find(line);
@@ -108,10 +114,10 @@ static inline int touch_line(uintptr_t line, uintptr_t window, int write, uintpt
         filter.line[place] = line;
         filter.window[place] = window;
         filter.written = (filter.written & ~(1u << place)) | (unsigned)write << place;
-        put_touch(line, write, from);
+        put_touch(line, window, address, write, from);
     } else if (write && !(filter.written >> place & 1)) {
         filter.written |= 1u << place;
-        put_touch(line, 1, from);
+        put_touch(line, window, 0, 1, from);
     }
     return 1;
 }
@@ -136,13 +142,13 @@ void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
     uintptr_t normal = normal_address(address);
     uintptr_t window = address - normal % LINE;
     uintptr_t first = normal >> LINE_BITS, last = (normal + bytes - 1) >> LINE_BITS;
-    int held = touch_line(first, window, write, from);
+    int held = touch_line(first, window, address, write, from);
     if (LIKELY(first == last)) {
         if (LIKELY(held))
             (write ? hot->store_window : hot->load_window)[window_of(address)] = window;
     } else {
         for (uintptr_t line = first + 1; line <= last; line++)
-            touch_line(line, window + ((line - first) << LINE_BITS), write, from);
+            touch_line(line, window + ((line - first) << LINE_BITS), 0, write, from);
     }
 }
 

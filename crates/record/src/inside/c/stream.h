@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 6u
+#define STREAM_VERSION 7u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -20,6 +20,8 @@
 #define TOUCH_LINE_SHIFT 2
 /* Lines end below this bit. */
 #define TOUCH_SPOT_SHIFT 44
+/* A load whose address came out of the line of the touch before. */
+#define TOUCH_DEPENDENT ((uint64_t)1 << 60)
 
 /* An event: bit 63 set, its kind in bits 56-62, its argument below. */
 #define EVENT ((uint64_t)1 << 63)

@@ -150,7 +150,7 @@ fn events_in_the_wrong_place_are_errors_that_say_where() {
         (&[END][..], "an end without a task at word 6"),
         (&[touch(1, true, false)], "a touch outside a region"),
         (&[event(stream::SITE, 1025 << 16), 0], "a name that is too long at word 6"),
-        (&[event(stream::SITE, 1025 << 32)], "too many callers at word 6"),
+        (&[event(stream::SITE, 1025 << 32), 0], "too many callers at word 6"),
         (&[event(stream::SITE, 0), 256 << 32], "a closure with a large index at word 6"),
         (&[fork(99 << 42 | 1)], "a fork at an unknown site at word 6"),
         (&[event(stream::REGION, 0)], "an event of a work run at word 6"),
