@@ -112,6 +112,19 @@ pub(crate) fn read(buffer: &[u8]) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
 }
 
+/// Nanoseconds a line, of those read and those written, of a stream that is copied from one half of
+/// the buffer to the other.
+pub(crate) fn copy(buffer: &mut [u8]) -> f64 {
+    let half = buffer.len() / LINE / 2 * LINE;
+    let start = Instant::now();
+    let (from, to) = buffer.split_at_mut(half);
+    for (from, to) in from.chunks_exact(LINE).zip(to.chunks_exact_mut(LINE)) {
+        to[0] = from[0].wrapping_add(1);
+    }
+    black_box(&to[0]);
+    start.elapsed().as_secs_f64() * 1e9 / (buffer.len() / LINE) as f64
+}
+
 /// Nanoseconds a line of a stream that is read and written.
 pub(crate) fn update(buffer: &mut [u8]) -> f64 {
     let zero = black_box(0);

@@ -84,6 +84,7 @@ mod tests {
             capacity: figure(claimed as f64),
             latency: figure(latency),
             read: figure(1.0),
+            copy: figure(1.0),
         };
         let any = figure(1.0);
         Calibration {
@@ -95,6 +96,7 @@ mod tests {
             memory: figure(100.0),
             memory_huge: any,
             read: any,
+            copy: any,
             update: any,
             bandwidth: vec![(1, figure(30.0)), (2, figure(60.0))],
             bandwidth_update: figure(50.0),

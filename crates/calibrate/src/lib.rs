@@ -53,8 +53,10 @@ pub struct LevelFound {
     pub capacity: Figure,
     /// Nanoseconds from load to use.
     pub latency: Figure,
-    /// Nanoseconds a line of a stream that hits here.
+    /// Nanoseconds a line of a stream that is read and hits here.
     pub read: Figure,
+    /// Nanoseconds a line, of those read and those written, of a copy that hits here.
+    pub copy: Figure,
 }
 
 /// What was found. Times are in nanoseconds.
@@ -79,6 +81,8 @@ pub struct Calibration {
     pub read: Figure,
     /// A line of a stream that one core reads and writes.
     pub update: Figure,
+    /// A line, of those read and those written, of a copy that one core makes.
+    pub copy: Figure,
     /// Bytes a nanosecond that streams read together, by number of threads.
     pub bandwidth: Vec<(usize, Figure)>,
     /// The same, read and written; both directions are counted.
@@ -146,9 +150,9 @@ impl Calibration {
             .unwrap_or(self.bandwidth_update)
     }
 
-    /// Lines in flight of a stream.
+    /// Lines in flight of the streams that a copy reads and writes: most programs do both.
     pub fn streams(&self) -> f64 {
-        (self.memory.median / self.read.median).max(1.0)
+        (self.memory.median / self.copy.median).max(1.0)
     }
 }
 

@@ -31,8 +31,9 @@ pub(crate) struct Rounds {
     seed: u64,
     samples: BTreeMap<&'static str, Vec<f64>>,
     chases: Vec<Vec<f64>>,
-    /// Streams from each level.
+    /// Streams from each level: read, and copied.
     reads: Vec<Vec<f64>>,
+    copies: Vec<Vec<f64>>,
     bandwidth: BTreeMap<usize, Vec<f64>>,
 }
 
@@ -62,6 +63,7 @@ impl Rounds {
             huge: chase::buffer(most, true)?,
             chases: vec![Vec::new(); sizes.len()],
             reads: vec![Vec::new(); caches.len()],
+            copies: vec![Vec::new(); caches.len()],
             pool: prices::pool()?,
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
@@ -127,12 +129,19 @@ impl Rounds {
         self.note("gather", chase::independent(&self.ordinary, 4 * MISSES, seed + 17));
         let window = self.window(seed + 19);
         self.note("window", window);
+        let mut inner = 0;
         for (at, cache) in self.caches.iter().enumerate() {
-            let set = &self.ordinary[..(cache.size.0 as usize / 4).min(self.ordinary.len())];
+            // Strangers may leave little of a shared cache: no more than the next level needs.
+            let bytes = (cache.size.0 / 4).min(if inner == 0 { u64::MAX } else { 4 * inner });
+            inner = cache.size.0;
+            let set = &mut self.ordinary[..bytes as usize];
             let passes = (MISSES as usize * chase::LINE / set.len()).max(1);
-            chase::read(set);
-            let time: f64 = (0..passes).map(|_| chase::read(set)).sum();
-            self.reads[at].push(time / passes as f64);
+            let mut mean = |stream: &dyn Fn(&mut [u8]) -> f64| {
+                stream(set);
+                (0..passes).map(|_| stream(set)).sum::<f64>() / passes as f64
+            };
+            self.reads[at].push(mean(&|set| chase::read(set)));
+            self.copies[at].push(mean(&chase::copy));
         }
         self.streams();
         self.note("lock", prices::lock());
@@ -174,8 +183,10 @@ impl Rounds {
         let part = self.ordinary.len().min(64 << 20);
         let from = self.seed as usize % (self.ordinary.len() / part) * part;
         let read = chase::read(&self.ordinary[from..from + part]);
+        let copy = chase::copy(&mut self.ordinary[from..from + part]);
         let update = chase::update(&mut self.ordinary[from..from + part]);
         self.note("read", read);
+        self.note("copy", copy);
         self.note("update", update);
         let all = self.cpus.len().max(1);
         let under = self.machine.cluster(self.machine.last_level(WorkerId(0))).worker_count();
@@ -297,6 +308,7 @@ impl Rounds {
             memory_huge: missed(figure("memory_huge")),
             read: figure("read"),
             update: figure("update"),
+            copy: figure("copy"),
             bandwidth: self.bandwidth.iter().map(|(n, s)| (*n, Figure::of(s))).collect(),
             bandwidth_update: figure("bandwidth_update"),
             link_update: try_figure("link_update"),
@@ -343,6 +355,7 @@ impl Rounds {
                     capacity: spread(capacity, &|f| f.0),
                     latency: spread(latency, &|f| f.1),
                     read: Figure::of(&self.reads[at]),
+                    copy: Figure::of(&self.copies[at]),
                 }
             })
             .collect()

@@ -17,12 +17,14 @@ impl Calibration {
             all.push((format!("L{} latency", level.level), level.latency));
             all.push((format!("L{} capacity", level.level), level.capacity));
             all.push((format!("L{} stream, a line read", level.level), level.read));
+            all.push((format!("L{} stream, a line copied", level.level), level.copy));
         }
         all.extend([
             ("memory latency".to_owned(), self.memory),
             ("memory latency, huge pages".to_owned(), self.memory_huge),
             ("stream, a line read".to_owned(), self.read),
             ("stream, a line updated".to_owned(), self.update),
+            ("stream, a line copied".to_owned(), self.copy),
             ("gather, a load".to_owned(), self.gather),
             ("window".to_owned(), self.window),
         ]);
@@ -198,9 +200,17 @@ impl Calibration {
             let found = self.levels.iter().find(|l| l.level == cache.level.0)?;
             let set = (cache.line.0 * u64::from(cache.ways.max(1))).max(1);
             let size = ((found.capacity.median as u64) / set).max(1) * set;
-            let link = if at == ClusterId::ROOT { self.link(*child) } else { String::new() };
+            let mut more = String::new();
+            // Hits in the innermost cache cost nothing beside the operations.
+            if !machine.cluster(*child).children.is_empty() {
+                more += &format!(" stream={:.2}", (found.copy.median * mhz / 1e3).max(0.01));
+            }
+            if at == ClusterId::ROOT {
+                more += &self.transfer();
+                more += &self.link(*child);
+            }
             words.push(format!(
-                "l{}:{}(size={size} line={} ways={} latency={:.0}{link})",
+                "l{}:{}(size={size} line={} ways={} latency={:.0}{more})",
                 cache.level.0,
                 cluster.children.len(),
                 cache.line.0,
@@ -209,6 +219,12 @@ impl Calibration {
             ));
             at = *child;
         }
+    }
+
+    /// How long a line takes from another core under the same last-level cache.
+    fn transfer(&self) -> String {
+        let cycles = |figure: Figure| figure.median * self.mhz_all.median / 1e3;
+        self.near_modified.map_or_else(String::new, |f| format!(" transfer={:.0}", cycles(f)))
     }
 
     /// The attributes of the link of the last-level cache at `cluster`: what all threads under it

@@ -102,6 +102,8 @@ pub(crate) fn cache(level: Level, size: Bytes, line: Option<Bytes>, ways: Option
         replacement: Replacement::default(),
         inclusion: Inclusion::default(),
         latency: latency(level),
+        transfer: None,
+        stream: None,
         link: None,
     }
 }

@@ -58,6 +58,12 @@ pub struct Cache {
     pub inclusion: Inclusion,
     /// From the load's issue to its data when it hits here.
     pub latency: Cycles,
+    /// From a load's issue to its data when another cache below this one has the line and must hand
+    /// it over. `None` where it is not known: as [`latency`](Self::latency).
+    pub transfer: Option<Cycles>,
+    /// Cycles from one line of a stream to the next, when they hit here. `None` where it is not
+    /// known: latency / [`Memory::streams`].
+    pub stream: Option<f64>,
     /// Of a last-level cache: its wire to the fabric. `None` where it never binds, or is not known.
     pub link: Option<Link>,
 }

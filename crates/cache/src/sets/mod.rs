@@ -257,6 +257,8 @@ mod tests {
             inclusion: Inclusion::NonInclusive,
             link: None,
             latency: Cycles(1),
+            transfer: None,
+            stream: None,
         }
     }
 

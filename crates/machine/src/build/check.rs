@@ -99,6 +99,8 @@ pub(super) fn cache(cache: &Cache, above: Option<&Cache>) -> Result<(), String> 
         "only a last-level cache has a link".into()
     } else if cache.link.is_some_and(|link| !positive(link.read) || !positive(link.write)) {
         "link and link-write must be above 0 bytes per cycle".into()
+    } else if cache.stream.is_some_and(|stream| !positive(stream)) {
+        "stream must be above 0 cycles".into()
     } else if let Some(above) = above.filter(|above| level >= above.level) {
         format!("stands under {}: levels must fall towards the cores", above.level)
     } else if let Some(above) = above.filter(|above| size > above.size) {

@@ -109,6 +109,7 @@ fn take(host: &mut Machine, measured: &Machine) {
         let of_level = claimed.iter().zip(&found).find(|(claimed, _)| claimed.level == cache.level);
         let Some((claimed, found)) = of_level else { continue };
         cache.latency = found.latency;
+        (cache.transfer, cache.stream) = (found.transfer, found.stream);
         if parent == ClusterId::ROOT {
             cache.link = found.link;
         }

@@ -15,6 +15,10 @@ const MACHINE: &str = "mhz, latency, remote, far, clean, controllers, bandwidth,
                        instructions, issue, inlined, pending, spawn, job, call, lock, steal, far-steal, \
                        poll, wake, fault";
 
+/// The attributes of a cache.
+const CACHE: &str =
+    "size, line, ways, latency, transfer, stream, link, link-write, inclusion, replacement";
+
 /// Applies an attribute of the machine.
 pub(super) fn machine(a: &Attribute, spec: &mut MachineSpec) -> Result<(), MachineError> {
     let memory = &mut spec.memory;
@@ -71,6 +75,8 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
         "ways" if a.value == "full" => cache.ways = 0,
         "ways" => cache.ways = number(a)?,
         "latency" => cache.latency = Cycles(number(a)?),
+        "transfer" => cache.transfer = Some(Cycles(number(a)?)),
+        "stream" => cache.stream = Some(number(a)?),
         "inclusion" => {
             cache.inclusion = match a.value {
                 "inclusive" => Inclusion::Inclusive,
@@ -98,7 +104,7 @@ pub(super) fn cache(a: &Attribute, cache: &mut Cache) -> Result<(), MachineError
             cache.link = Some(Link { write, read: cache.link.map_or(write, |link| link.read) });
         }
         _ => {
-            return other(a, "size, line, ways, latency, link, link-write, inclusion, replacement");
+            return other(a, CACHE);
         }
     }
     Ok(())

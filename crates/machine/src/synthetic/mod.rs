@@ -7,7 +7,7 @@
 //!
 //! | object | attributes |
 //! |---|---|
-//! | cache (`l1` … `l9`, `l1d`, `L3Cache`, …) | `size=` `line=` `ways=` (or `full`) `latency=` (cycles) `link=` `link-write=` (bytes per cycle, of a last-level cache) `inclusion=` (`inclusive`, `noninclusive`, `exclusive`) `replacement=` (`lru`, `plru`, `random`) |
+//! | cache (`l1` … `l9`, `l1d`, `L3Cache`, …) | `size=` `line=` `ways=` (or `full`) `latency=` `transfer=` `stream=` (cycles) `link=` `link-write=` (bytes per cycle, of a last-level cache) `inclusion=` (`inclusive`, `noninclusive`, `exclusive`) `replacement=` (`lru`, `plru`, `random`) |
 //! | `core` | `speed=` (percent) |
 //! | the machine, as a leading `( … )` | `mhz=` `latency=` `remote=` `far=` (cycles) `clean=` (`memory` or `cache`) `controllers=` `bandwidth=` (bytes per cycle of one controller) `fabric=` `package-link=` (bytes per cycle) `parallelism=` `streams=` `window=` (operations) `placement=` (`interleaved`, `firsttouch`, or the number of controllers that pages are bound to) `operation=` (cycles), or `instructions=` (an operation) and `issue=` (instructions a cycle); the [prices](crate::Prices) `inlined=` `pending=` `spawn=` `job=` `call=` `lock=` `steal=` `far-steal=` `poll=` `wake=` `fault=` (cycles) |
 //!

@@ -116,7 +116,8 @@ fn every_attribute_reads_back() {
         "(mhz=3000 latency=300 remote=400 far=500 clean=memory controllers=3 bandwidth=12.5
           fabric=99.5 package-link=0.1 parallelism=8 streams=20.5 window=64 placement=firsttouch
           operation=0.7 inlined=1 pending=2 spawn=10 job=11 call=3 lock=4 steal=5 far-steal=6 poll=7 wake=8 fault=9)
-         pack:2 l3:3(size=96KiB line=128 ways=6 latency=11 link=20 link-write=10.5
+         pack:2 l3:3(size=96KiB line=128 ways=6 latency=11 transfer=30 stream=2.5 link=20
+                     link-write=10.5
                      inclusion=exclusive replacement=plru)
          core:2(speed=80) l1:2(size=8KiB ways=full line=128 replacement=random) pu:2",
     ));
@@ -133,6 +134,7 @@ fn wires_and_prices_have_defaults_and_limits() {
     for (text, what) in [
         ("l2:1 l1:1(link=4) pu:1", "only a last-level cache has a link"),
         ("l2:1(link=0) pu:1", "link and link-write must be above 0"),
+        ("l2:1(stream=0) pu:1", "stream must be above 0 cycles"),
         ("(fabric=-1) pu:1", "fabric must be above 0"),
         ("(package-link=nan) pu:1", "package-link must be above 0"),
         ("(call=-1) pu:1", "must not be negative"),

@@ -114,6 +114,12 @@ fn attributes(cache: &Cache) -> String {
         ways => write!(text, "{ways}"),
     };
     let _ = write!(text, " latency={}", cache.latency.0);
+    if let Some(transfer) = cache.transfer {
+        let _ = write!(text, " transfer={}", transfer.0);
+    }
+    if let Some(stream) = cache.stream {
+        let _ = write!(text, " stream={stream}");
+    }
     if let Some(link) = cache.link {
         let _ = write!(text, " link={} link-write={}", link.read, link.write);
     }
