@@ -14,8 +14,8 @@ pub(crate) struct Prices {
     pub(crate) steals: Steals,
     /// Of the machine's clock.
     mhz: u32,
-    /// Per lock: when its last holder gave it back.
-    free_at: Vec<Ticks>,
+    /// Per lock: when its last holder gave it back, and who that was.
+    locks: Vec<(Ticks, Option<WorkerId>)>,
     /// Per worker: its last-level cluster, for telling near from far victims.
     socket: Vec<u32>,
     /// Per worker: what it had done when the policy asked last.
@@ -39,11 +39,20 @@ impl Prices {
             costs,
             steals: Steals::default(),
             mhz: machine.mhz.max(1),
-            free_at: Vec::new(),
+            locks: Vec::new(),
             socket: (0..workers as u32).map(|w| machine.last_level(WorkerId(w)).0).collect(),
             asked: vec![WorkerCounts::default(); workers],
             traced: None,
         }
+    }
+
+    fn are_near(&self, one: WorkerId, other: WorkerId) -> bool {
+        self.socket[one.index()] == self.socket[other.index()]
+    }
+
+    /// Cycles that a line takes from one worker to another.
+    fn handover(&self, one: WorkerId, other: WorkerId) -> u64 {
+        if self.are_near(one, other) { self.costs.near_steal } else { self.costs.far_steal }
     }
 }
 
@@ -65,28 +74,32 @@ impl Env for SimEnv<'_> {
         self.random.u32(..bound)
     }
 
-    /// Waits until the last holder, in virtual time, has given the lock back.
+    /// Waits until the last holder, in virtual time, has given the lock back, and for its line to
+    /// come from there.
     fn acquire(&mut self, lock: LockId) {
         let i = lock.0 as usize;
-        if self.prices.free_at.len() <= i {
-            self.prices.free_at.resize(i + 1, Ticks::default());
+        if self.prices.locks.len() <= i {
+            self.prices.locks.resize(i + 1, Default::default());
         }
-        let held = self.prices.free_at[i].since(*self.now);
+        let (free_at, holder) = self.prices.locks[i];
+        let held = free_at.since(*self.now);
+        let way = holder.filter(|holder| *holder != self.worker);
+        let way = way.map_or(0, |holder| self.prices.handover(self.worker, holder));
         *self.locks += held;
-        *self.now += held + Ticks::cycles(self.prices.costs.lock);
+        *self.now += held + Ticks::cycles(self.prices.costs.lock + way);
     }
 
     fn release(&mut self, lock: LockId) {
-        self.prices.free_at[lock.0 as usize] = *self.now;
+        self.prices.locks[lock.0 as usize] = (*self.now, Some(self.worker));
     }
 
     fn steal(&mut self, victim: WorkerId, found: bool) {
         if let (Some(traced), true) = (&mut self.prices.traced, found) {
             traced.push(Steal { thief: self.worker, victim, at: self.now.whole() });
         }
-        let Prices { costs, steals, socket, .. } = &mut *self.prices;
-        let near = socket[self.worker.index()] == socket[victim.index()];
-        *self.now += Ticks::cycles(if near { costs.near_steal } else { costs.far_steal });
+        *self.now += Ticks::cycles(self.prices.handover(self.worker, victim));
+        let near = self.prices.are_near(self.worker, victim);
+        let steals = &mut self.prices.steals;
         match (found, near) {
             (false, _) => steals.failed += 1,
             (true, true) => steals.near += 1,

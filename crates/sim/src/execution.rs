@@ -23,7 +23,8 @@ const NEAR: usize = 6;
 /// Operations are counted in fractions of this, so that what lies between two touches adds up to
 /// the strand's.
 pub(crate) const OPERATION: u64 = 1 << 16;
-const NO_TOUCH: Touch = Touch { line: 0, write: false, stack: false, streaming: false };
+const NO_TOUCH: Touch =
+    Touch { line: 0, write: false, stack: false, streaming: false, dependent: false };
 
 /// The time of a strand's operations at so many cycles each, rounded as [`Execution::run`] does;
 /// the longest that there is where it would be longer.
@@ -212,7 +213,8 @@ fn wait_for(
     hardware.charge(worker, before, waits.waited);
     now.clock += before;
     let clock = now.clock;
-    let Line { passed, latency, part, taken } = hardware.touch(worker, plan, touch, clock);
+    let line = hardware.touch(worker, plan, touch, clock);
+    let Line { passed, latency, stream, fault, part, taken } = line;
     let wires = passed.since(clock);
     let reason = Reason { part, line: plan.line(), wires };
     let wait = if let Some(taken) = taken {
@@ -220,10 +222,13 @@ fn wait_for(
         waits.waited = Reason { part: Part::Handovers, ..reason };
         before.max(taken.since(clock))
     } else if touch.streaming {
-        waits.stream(flight, clock, latency, passed, reason)
+        waits.stream(flight, clock, latency, stream, passed, reason)
+    } else if touch.stack && latency + wires == Ticks::default() {
+        Ticks::default()
     } else {
-        waits.miss(flight, now, latency + wires, reason)
+        waits.miss(flight, now, latency + wires, touch.dependent, reason)
     };
     hardware.charge(worker, wait, waits.waited);
-    clock + wait
+    hardware.charge(worker, fault, Reason { part: Part::Faults, ..Reason::default() });
+    clock + wait + fault
 }

@@ -31,6 +31,10 @@ pub(crate) struct Hardware {
     /// Per cluster: the time that a hit there costs beyond a hit in the innermost cache, which the
     /// pipeline hides; for the root, a miss everywhere.
     pub(crate) reach: Vec<Ticks>,
+    /// Per cluster: the same where another cache below it hands the line over.
+    transfer: Vec<Ticks>,
+    /// Per cluster: the time from one line of a stream to the next, when they come from there.
+    pub(crate) streams: Vec<Ticks>,
     /// The same for a line in another last-level cache, of the same package and of another.
     remote: Ticks,
     far: Ticks,
@@ -77,11 +81,16 @@ pub(crate) struct Hardware {
 }
 
 /// One touch's way through the caches.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     /// When the wires have passed it on.
     pub(crate) passed: Ticks,
     /// How long it takes from then on.
     pub(crate) latency: Ticks,
+    /// How long after the line before it comes, as one of a stream.
+    pub(crate) stream: Ticks,
+    /// What the first touch of its page takes, during which the core does nothing else.
+    pub(crate) fault: Ticks,
     /// Where it came from, or why that is far.
     pub(crate) part: Part,
     /// It is taken from others for an atomic read-modify-write: when the worker has it.
@@ -121,6 +130,13 @@ impl Hardware {
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
+        let flight = InFlight::new(
+            u64::from(machine.memory.window) * each,
+            machine.memory.parallelism,
+            machine.memory.streams(),
+            OPERATION,
+            each,
+        );
         let core = |w: &Worker| (w.core, 100.0 / f64::from(w.speed.max(1)));
         let cores: Vec<_> = machine.workers().iter().map(core).collect();
         let faults = program.work_run().map_or(0.0, |run| run.faults_per_page);
@@ -131,6 +147,20 @@ impl Hardware {
             memory: Memory::new(machine, line, lines, each)?,
             reach: (0..machine.clusters().len() as u32)
                 .map(|c| beyond(latency(machine, ClusterId(c))))
+                .collect(),
+            transfer: machine
+                .clusters()
+                .iter()
+                .map(|c| beyond(c.cache.map_or(0, |c| c.transfer.unwrap_or(c.latency).0)))
+                .collect(),
+            streams: machine
+                .clusters()
+                .iter()
+                .map(|c| match (c.cache.and_then(|cache| cache.stream), c.cache) {
+                    (Some(stream), _) => Ticks::fractional(stream * each as f64),
+                    (None, Some(cache)) => flight.a_stream(beyond(cache.latency.0)),
+                    (None, None) => flight.a_stream(beyond(machine.memory.latency.0)),
+                })
                 .collect(),
             remote: beyond(machine.memory.remote_latency.0),
             far: beyond(machine.memory.far_latency.0),
@@ -147,13 +177,7 @@ impl Hardware {
                 None => Atomics::new(program, machine, coarser),
                 Some(_) => Atomics::default(),
             },
-            flight: InFlight::new(
-                u64::from(machine.memory.window) * each,
-                machine.memory.parallelism,
-                machine.memory.streams(),
-                OPERATION,
-                each,
-            ),
+            flight,
             waits: vec![Default::default(); workers as usize],
             cycles_per_operation: work::cycles_per_operation(program, machine),
             shared_lines,
@@ -335,7 +359,7 @@ impl Hardware {
         match self.atomics.common(worker, line) {
             Some((ClusterId::ROOT, other)) if self.memory.are_far(worker, other) => self.far,
             Some((ClusterId::ROOT, _)) => self.remote,
-            Some((cluster, _)) => self.reach[cluster.index()],
+            Some((cluster, _)) => self.transfer[cluster.index()],
             None => latency,
         }
     }
@@ -367,29 +391,33 @@ impl Hardware {
         if self.booking.is_some() {
             self.book(worker, touch, &access, part);
         }
+        let (root, no) = (ClusterId::ROOT.index(), Ticks::default());
+        let nothing = Line { passed: now, latency: no, stream: no, fault: no, part, taken: None };
+        let from_memory = Line { latency: self.reach[root], stream: self.streams[root], ..nothing };
         let found = match access.found {
-            Found::Own(cluster) | Found::Sibling(cluster) => {
-                let latency = self.reach[cluster.index()];
-                Line { passed: now, latency, part, taken: None }
+            Found::Own(cluster) => {
+                let stream = self.streams[cluster.index()];
+                Line { latency: self.reach[cluster.index()], stream, ..nothing }
+            }
+            Found::Sibling(cluster) => {
+                let stream = self.streams[cluster.index()];
+                Line { latency: self.transfer[cluster.index()], stream, ..nothing }
             }
             Found::Remote { from, modified } if modified || !self.clean_from_memory => {
                 let far = self.memory.is_far(worker, from);
                 self.far_lines += u64::from(far);
                 let latency = if far { self.far } else { self.remote };
                 let passed = self.memory.supply(worker, from, now);
-                Line { passed, latency, part, taken: None }
+                Line { passed, latency, stream: self.flight.a_stream(latency), ..nothing }
             }
             Found::Remote { .. } => {
                 self.clean_lines += 1;
                 let passed = self.memory.read(worker, line, now);
-                Line { passed, latency: self.reach[ClusterId::ROOT.index()], part, taken: None }
+                Line { passed, ..from_memory }
             }
             Found::Memory => {
                 let passed = self.memory.read(worker, line, now);
-                let (latency, fault) =
-                    (self.reach[ClusterId::ROOT.index()], self.first_touch(line));
-                let part = if fault > latency { Part::Faults } else { part };
-                Line { passed, latency: latency + fault, part, taken: None }
+                Line { passed, fault: self.first_touch(line), ..from_memory }
             }
         };
         if !self.atomics.has(line) {

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
-pub const GENERATION: u32 = 2;
+pub const GENERATION: u32 = 3;
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
@@ -207,6 +207,8 @@ struct Serial<'a> {
     hardware: Hardware,
     cores: [Core; PACES.len()],
     position: u64,
+    /// Whether the line that was touched last, or one that it depends on, was a miss.
+    missed: bool,
 }
 
 #[derive(Debug)]
@@ -224,7 +226,7 @@ impl<'a> Serial<'a> {
             waits: Waits::default(),
             memory: hardware.memory.clone(),
         };
-        Ok(Self { program, cores: std::array::from_fn(core), hardware, position: 0 })
+        Ok(Self { program, cores: std::array::from_fn(core), hardware, position: 0, missed: false })
     }
 
     /// The strand's accesses to the caches, without their waits.
@@ -247,16 +249,18 @@ impl<'a> Serial<'a> {
             std::array::from_fn(|k| Ticks((stride as f64 * pace(k)) as u64));
         for touch in self.program.touches(strand) {
             let (line, access) = access(hardware, touch);
-            let (latency, from_memory) = match access.found {
-                Found::Own(cluster) | Found::Sibling(cluster) => {
-                    (hardware.reach[cluster.index()], false)
-                }
-                _ => (hardware.reach[ClusterId::ROOT.index()], true),
+            let (from, from_memory) = match access.found {
+                Found::Own(cluster) | Found::Sibling(cluster) => (cluster.index(), false),
+                _ => (ClusterId::ROOT.index(), true),
             };
+            let (latency, stream) = (hardware.reach[from], hardware.streams[from]);
             self.position += stride;
+            let misses = latency != Ticks::default() || access.written_back != 0;
+            let dependent = touch.dependent && self.missed;
+            self.missed = misses || dependent || touch.stack && self.missed;
             for (k, core) in self.cores.iter_mut().enumerate() {
                 core.clock += steps[k];
-                if latency == Ticks::default() && access.written_back == 0 {
+                if !misses {
                     continue;
                 }
                 let mut now = Now { clock: core.clock, position: self.position, pace: pace(k) };
@@ -269,9 +273,10 @@ impl<'a> Serial<'a> {
                     if from_memory { core.memory.read(worker, line, now.clock) } else { now.clock };
                 let reason = Reason { part: Part::Memory, line, wires: Ticks::default() };
                 core.clock += if touch.streaming {
-                    core.waits.stream(hardware.flight, now.clock, latency, bus, reason)
+                    core.waits.stream(hardware.flight, now.clock, latency, stream, bus, reason)
                 } else {
-                    core.waits.miss(hardware.flight, now, latency + bus.since(now.clock), reason)
+                    let latency = latency + bus.since(now.clock);
+                    core.waits.miss(hardware.flight, now, latency, dependent, reason)
                 };
             }
         }

@@ -1,5 +1,5 @@
 use befit_machine::{Cycles, Placement};
-use befit_program::{Program, ScopeId};
+use befit_program::{Program, RawTouch, ScopeId};
 use befit_sched::SchedulerKind;
 
 use super::{TWO_SOCKETS, forks, machine, program, reader, simulate, task};
@@ -37,6 +37,41 @@ fn hardware_threads_share_their_cores_issue_slots() {
     let one = cycles(&program, "core:2 l1:1(size=32768) pu:1");
     let two = cycles(&program, "core:2 l1:1(size=32768) pu:2");
     assert!((one / two - 1.0).abs() < 0.02, "{one} {two}");
+}
+
+#[test]
+fn a_load_waits_for_the_line_that_its_address_is_in() {
+    let walk = |touch: fn(u64) -> RawTouch| {
+        program(|b| (0..1000).for_each(|i| b.touches(&[touch((i * 7919) % 100_000)])))
+    };
+    let machine = machine("(latency=200 parallelism=8 window=64) core:1 l1:1(size=32KiB) pu:1");
+    let settings = Settings { costs: FREE, ..Settings::new(SchedulerKind::Ws, 1) };
+    let latency = 200 - machine.clusters()[1].cache.unwrap().latency.0;
+    let latencies = |program| {
+        let time = run(&program, &machine, &settings, &|_| {}).unwrap().time.0;
+        time as f64 / latency as f64
+    };
+    // Lines also take their turn on memory's wire.
+    let (one_by_one, together) = (
+        latencies(walk(RawTouch::dependent_on_last)),
+        latencies(walk(|line| RawTouch::new(line, false, false))),
+    );
+    assert!((one_by_one / 1000.0 - 1.0).abs() < 0.01, "{one_by_one}");
+    assert!((together / 125.0 - 1.0).abs() < 0.05, "{together}");
+}
+
+#[test]
+fn a_stream_from_a_cache_comes_as_fast_as_that_cache_gives() {
+    let passes =
+        |count: u64| program(|b| (0..count * 512).for_each(|i| b.touch(i % 512, false, false)));
+    let time = |text: &str| {
+        let told = format!("(streams=10 latency=200) core:1 l2:1({text}) l1:1(size=4KiB) pu:1");
+        let time = |count| cycles(&passes(count), &told);
+        (time(11) - time(1)) / (10.0 * 512.0)
+    };
+    // Without a figure: a tenth of what an L2 hit takes longer than an L1 hit.
+    let (told, not) = (time("size=1MiB latency=44 stream=7"), time("size=1MiB latency=44"));
+    assert!((told - 7.0).abs() < 0.05 && (not - 4.0).abs() < 0.05, "{told} {not}");
 }
 
 #[test]
