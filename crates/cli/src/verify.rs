@@ -121,6 +121,13 @@ impl VerifyArgs {
         page.map_or(Ok(()), |page| page.write(&verify_page(&verified)))?;
         drop(display);
         self.output.open()?.write(&render_verified(&verified, self.output.format())?)?;
+        if interrupt.is_raised() {
+            return Err(befit_lab::LabError::Interrupted.into());
+        }
+        if let [.., why] = &verified.failed[..] {
+            let count = verified.failed.len();
+            return Err(Failure::other(format!("programs without results: {count}; {why}")));
+        }
         if self.check && !verified.holds() {
             let (within, far, all) = (verified.within, verified.far, verified.results.len());
             return Err(Failure::other(format!(

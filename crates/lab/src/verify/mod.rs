@@ -96,12 +96,13 @@ struct Prediction {
 }
 
 impl VerifyPlan {
-    /// Verifies all programs: builds, records, simulates and runs each in turn. `interrupt` ends
-    /// what it has started.
+    /// Verifies all programs: builds, records, simulates and runs each in turn, and notes what was
+    /// found as soon as it is. `interrupt` ends what it has started; results that are there by then
+    /// are returned. A program that fails is among [`Verified::failed`] if another one does not.
     ///
     /// # Errors
-    /// When the machine has fewer workers than there are to be threads; when a program cannot be
-    /// built, recorded, simulated or run; [`LabError::Interrupted`].
+    /// When the machine has fewer workers than there are to be threads; when every program fails to
+    /// be built, recorded, simulated or run; [`LabError::Interrupted`] before the first result.
     pub fn run(
         &self,
         interrupt: &Interrupt,
@@ -114,14 +115,37 @@ impl VerifyPlan {
             self.machine.clone().with_workers(threads.get())?;
         }
         let contradicted = unless_raised(interrupt, Ok(self.contradicted(progress)))?;
-        let mut results = Vec::new();
+        let (mut results, mut done, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for program in &self.programs {
-            results.extend(self.verify(program, interrupt, progress)?);
+            match self.verify(program, interrupt, progress) {
+                Ok(found) => {
+                    found.iter().for_each(|result| progress.note(&result.line()));
+                    results.extend(found);
+                    done.push(program);
+                }
+                Err(LabError::Interrupted) if !results.is_empty() => break,
+                Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+                Err(error) if self.programs.len() == 1 => return Err(error),
+                Err(error) => {
+                    progress.note(&error.to_string());
+                    failed.push(error);
+                }
+            }
+        }
+        if results.is_empty()
+            && let Some(error) = failed.pop()
+        {
+            return Err(error);
         }
         let mut verified = Verified::new(VerifyMachine::of(&self.machine, &self.asked), results);
         verified.contradicted = contradicted;
-        if verified.results.iter().any(|result| result.verdict != Verdict::Good) {
-            verified.suspect = self.suspect(&verified.results, interrupt, progress)?;
+        verified.failed = failed.iter().map(ToString::to_string).collect();
+        let are_good = verified.results.iter().all(|result| result.verdict == Verdict::Good);
+        if !are_good && !interrupt.is_raised() {
+            verified.suspect = match self.suspect(&done, &verified.results, interrupt, progress) {
+                Err(LabError::Interrupted) => None,
+                suspect => suspect?,
+            };
         }
         Ok(verified)
     }
@@ -212,6 +236,7 @@ impl VerifyPlan {
     /// of threads and under the first scheduler.
     fn suspect(
         &self,
+        done: &[&VerifyProgram],
         results: &[VerifyResult],
         interrupt: &Interrupt,
         progress: &dyn Progress,
@@ -222,7 +247,7 @@ impl VerifyPlan {
         };
         let each = self.threads.len() * self.schedulers.len();
         let mut programs = Vec::new();
-        for (program, results) in self.programs.iter().zip(results.chunks(each)) {
+        for (program, results) in done.iter().zip(results.chunks(each)) {
             // It was recorded before: this reads it. Recordings of all programs at once may not fit
             // in memory.
             let recording = program.recording(false, &crate::Silent);

@@ -27,6 +27,8 @@ pub struct Verified {
     pub within: usize,
     /// How many are outside of 0.67 to 1.5.
     pub far: usize,
+    /// Why programs have no results, those that failed.
+    pub failed: Vec<String>,
     /// The figures of the machine that a look at this one contradicts; `None` if there was none.
     pub contradicted: Option<Vec<Contradiction>>,
     /// The figure of the machine that may be wrong, where one explains what is out of range.
@@ -171,6 +173,16 @@ impl VerifyResult {
         }
     }
 
+    /// The result in a line, for people.
+    pub(super) fn line(&self) -> String {
+        let Self { command, threads, scheduler, predicted, measured, ratio, .. } = self;
+        let measured = measured.median;
+        format!(
+            "{command}, threads: {threads}, {scheduler}: predicted {predicted:.4} ms, measured \
+             {measured:.4} ms, ratio {ratio:.2}"
+        )
+    }
+
     /// True if the speed-up is predicted to within 15 %.
     pub fn speed_up_holds(&self) -> bool {
         let ratio = self.predicted_speed_up / self.measured_speed_up;
@@ -199,7 +211,8 @@ impl Verified {
         let count = |verdict| results.iter().filter(|result| result.verdict == verdict).count();
         let (within, far) = (count(Verdict::Good), count(Verdict::Far));
         let befit = env!("CARGO_PKG_VERSION");
-        Self { machine, befit, results, within, far, contradicted: None, suspect: None }
+        let failed = Vec::new();
+        Self { machine, befit, results, within, far, failed, contradicted: None, suspect: None }
     }
 
     /// True if nine tenths of the predictions are within 0.8 to 1.25, and none is outside of 0.67
