@@ -168,6 +168,17 @@ fn atomic_read_modify_writes_are_recorded() {
 }
 
 #[test]
+fn a_counter_on_the_stack_is_shared_as_long_as_it_lives() {
+    let program = program("counters");
+    // One line for each, or for several whose frame did not return in between.
+    let lines = program.atomics().len();
+    assert!((1..=300).contains(&lines), "{lines} lines");
+    let written = touches(&program, |t| t.write && program.atomics().contains(&t.line) && !t.stack);
+    assert!((5000..12_000).contains(&written), "{written} changes");
+    assert!(touches(&program, |t| t.stack) > 1000);
+}
+
+#[test]
 fn no_access_to_a_line_of_atomics_is_left_out() {
     let program = program("atomics");
     let first = program.atomics()[0];

@@ -22,7 +22,7 @@ const KEPT: usize = 64 * 1024;
 
 /// The flags that make LLVM call the recorder, and switch `befit` to the forms of `join`, `scope`
 /// and `spawn` that are recorded. All of them are stable in rustc.
-const FLAGS: [&str; 15] = [
+const FLAGS: [&str; 16] = [
     // Both passes run when all else is optimised. The second is there for what the first does not
     // see: atomic read-modify-writes, and copies and fills, which the code generator would expand
     // in place where it knows their length.
@@ -36,6 +36,7 @@ const FLAGS: [&str; 15] = [
     "-Cllvm-args=-memprof-instrument-reads=false",
     "-Cllvm-args=-memprof-instrument-writes=false",
     "-Cllvm-args=-memprof-instrument-atomics=true",
+    "-Cllvm-args=-memprof-instrument-stack=true",
     // An access is one element, and a loop's iteration at least one block: counts mean the same for
     // every loop.
     "-Cno-vectorize-loops",

@@ -11,6 +11,7 @@
 #define HEAP_SPACE ((uintptr_t)0x100000000000)
 #define FOREIGN_SPACE ((uintptr_t)0x200000000000) /* mmap, libraries, thread-locals */
 #define CALLER_SPACE ((uintptr_t)0x300000000000) /* frames older than the region: data of main */
+#define SHARED_SPACE ((uintptr_t)0x340000000000) /* lines of the stack that tasks share */
 #define STACK_SPACE ((uintptr_t)0x400000000000) /* frames of the region, below this address */
 #define STACK_FLOOR ((uintptr_t)0x380000000000)
 

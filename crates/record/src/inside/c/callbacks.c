@@ -31,6 +31,41 @@ static struct filter filter;
 static uintptr_t atomics[ATOMICS];
 static int any_atomics;
 
+/* Lines on the stack with such a word: tasks that are forked below it share it, as a lock or a
+ * counter that closures capture by reference. Each has a number of its own, among those of shared
+ * data, until its frame has returned. */
+#define SHARED 32
+static struct {
+    uintptr_t window; /* its first real address */
+    uintptr_t line, number;
+} shared[SHARED];
+static unsigned shared_count;
+static uintptr_t shared_ever;
+
+/* The normal address of what lies at `normal` on the stack, if tasks share it. */
+static __attribute__((noinline)) uintptr_t of_shared(uintptr_t normal) {
+    for (unsigned i = 0; i < shared_count; i++)
+        if (shared[i].line == normal >> LINE_BITS)
+            return shared[i].number << LINE_BITS | normal % LINE;
+    return normal;
+}
+
+void befit_stack_left(uintptr_t frame) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < shared_count; i++)
+        if (shared[i].window + LINE > frame)
+            shared[kept++] = shared[i];
+    shared_count = kept;
+}
+
+/* The normal address as the recording has it. */
+static inline uintptr_t recorded_address(uintptr_t address) {
+    uintptr_t normal = normal_address(address);
+    if (UNLIKELY(shared_count != 0) && is_stack(normal))
+        return of_shared(normal);
+    return normal;
+}
+
 static inline int is_atomic(uintptr_t line) {
     return UNLIKELY(any_atomics) && atomics[line % ATOMICS] == line;
 }
@@ -122,8 +157,8 @@ static inline int touch_line(uintptr_t line, uintptr_t window, uintptr_t address
     return 1;
 }
 
-/* From now on the line's accesses are all touches. */
-static __attribute__((noinline)) void add_atomic(uintptr_t line) {
+/* The filter no longer holds the line. */
+static void forget(uintptr_t line) {
     unsigned place = find(line);
     if (place != FILTER_MOST) {
         close_window(filter.window[place]);
@@ -131,6 +166,23 @@ static __attribute__((noinline)) void add_atomic(uintptr_t line) {
         filter.line[place] = NO_LINE;
         filter.window[place] = 0;
     }
+}
+
+/* From now on tasks share what lies at `address`, on the stack. */
+static __attribute__((noinline)) void share(uintptr_t address, uintptr_t normal) {
+    if (shared_count == SHARED)
+        return;
+    forget(normal >> LINE_BITS);
+    shared[shared_count].window = address - normal % LINE;
+    shared[shared_count].line = normal >> LINE_BITS;
+    shared[shared_count].number = (SHARED_SPACE >> LINE_BITS) + shared_ever;
+    shared_count++;
+    shared_ever++;
+}
+
+/* From now on the line's accesses are all touches. */
+static __attribute__((noinline)) void add_atomic(uintptr_t line) {
+    forget(line);
     atomics[line % ATOMICS] = line;
     any_atomics = 1;
     befit_put_event(ATOMIC, 0);
@@ -139,7 +191,7 @@ static __attribute__((noinline)) void add_atomic(uintptr_t line) {
 
 void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from) {
     struct hot *hot = &befit_hot;
-    uintptr_t normal = normal_address(address);
+    uintptr_t normal = recorded_address(address);
     uintptr_t window = address - normal % LINE;
     uintptr_t first = normal >> LINE_BITS, last = (normal + bytes - 1) >> LINE_BITS;
     int held = touch_line(first, window, address, write, from);
@@ -189,9 +241,13 @@ void __memprof_store(const void *address) {
     if (befit_hot.active) {
         befit_hot.loads++;
         befit_hot.stores++;
-        uintptr_t normal = normal_address((uintptr_t)address);
+        uintptr_t normal = recorded_address((uintptr_t)address);
+        if (is_stack(normal)) {
+            share((uintptr_t)address, normal);
+            normal = recorded_address((uintptr_t)address);
+        }
         uintptr_t line = normal >> LINE_BITS;
-        /* What is on the stack counts as the worker's own. */
+        /* More of them than there is room for count as the worker's own. */
         if (!is_stack(normal) && atomics[line % ATOMICS] != line)
             add_atomic(line);
         befit_touch((uintptr_t)address, 1, 1, FROM);

@@ -43,4 +43,7 @@ void befit_touch(uintptr_t address, size_t bytes, int write, uintptr_t from);
 /* Forgets all: a strand begins. */
 void befit_filter_reset(void);
 
+/* What lies on the stack below `frame` is gone. */
+void befit_stack_left(uintptr_t frame);
+
 #endif

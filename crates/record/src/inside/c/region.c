@@ -152,6 +152,7 @@ void befit_record_end(void) {
     if (state != RECORDED)
         return;
     end_strand();
+    befit_stack_left((uintptr_t)__builtin_frame_address(0));
     befit_put_event(END, 0);
 }
 
@@ -159,6 +160,7 @@ void befit_record_sync(uint32_t scope) {
     if (state != RECORDED)
         return;
     end_strand();
+    befit_stack_left((uintptr_t)__builtin_frame_address(0));
     befit_put_event(SYNC, scope);
 }
 
