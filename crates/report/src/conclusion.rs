@@ -199,6 +199,9 @@ fn name(change: &Change) -> String {
         Change::Sizes => "declaring sizes as measured".to_owned(),
         Change::OneWorkerACore => "one worker a core".to_owned(),
         Change::Sockets { sockets } => format!("--sockets {sockets}"),
+        Change::OwnLines { lines: 1 } => {
+            "a copy for each worker of the line that goes to and fro".to_owned()
+        }
         Change::OwnLines { lines } => {
             let lines = count(*lines as f64);
             format!("a copy for each worker of the {lines} lines that go to and fro")
