@@ -82,7 +82,6 @@ fn conclude(program: &Program, machine: &Machine) -> Conclusion {
         println!("{} {:?} {:?}", result.scheduler, result.time.median, result.ratio);
     }
     let conclusion = all.remove(0);
-    println!("{conclusion:#?}");
     conclusion
 }
 
@@ -195,7 +194,8 @@ fn a_wrong_size() {
 
 #[test]
 fn no_difference() {
-    let program = program(|b| tree(b, 0, 1024, &|b, _| b.work(20_000, 0, 0)));
+    // Long tasks: locks that come from the other socket are 2 % of short ones under sb.
+    let program = program(|b| tree(b, 0, 1024, &|b, _| b.work(200_000, 0, 0)));
     let conclusion = conclude(&program, &machine(SOCKETS));
     assert!(conclusion.choice.no_difference && conclusion.losses.is_empty());
     assert!(conclusion.suggestions.is_empty());
