@@ -110,6 +110,12 @@ pub struct Capabilities {
     /// The sizes of tasks matter to the policy. Otherwise an engine may leave unknown what takes
     /// time to find out.
     pub uses_sizes: bool,
+    /// A worker that asks for anything gets, of what was added for it, the newest; it gets nothing
+    /// else while there is any. Others get the oldest of it. So an engine may keep what a worker
+    /// adds, and give it the newest back without asking, if it adds all that it keeps, the oldest
+    /// first, before the worker adds more, and of it the oldest before another worker is told that
+    /// nothing is ready.
+    pub own_newest_first: bool,
 }
 
 impl Default for Capabilities {
@@ -123,6 +129,7 @@ impl Default for Capabilities {
             follows_tasks: true,
             sees_forks: false,
             uses_sizes: true,
+            own_newest_first: false,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! how workers wait.
 
 mod claim;
+mod deque;
 mod engine;
 mod fork;
 mod handle;

@@ -11,7 +11,7 @@ pub(crate) use loom::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
     thread::{Thread, current, park, yield_now},
 };
@@ -20,7 +20,7 @@ pub(crate) use std::{
     hint::spin_loop,
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, fence},
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
     thread::{Thread, current, park, yield_now},
 };

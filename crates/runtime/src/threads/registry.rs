@@ -17,7 +17,11 @@ use befit_machine::Machine;
 use befit_sched::{Options, SchedulerKind, TaskInfo, Tiers};
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, claim::Claim, worker::Mailbox};
+use super::{
+    Worker,
+    claim::Claim,
+    worker::{Mailbox, Outbox},
+};
 use crate::{
     Work,
     api::{Handlers, ThreadHandler},
@@ -25,7 +29,7 @@ use crate::{
     threads::{
         engine::{
             About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
-            ThreadEnv,
+            SpawnedRef, ThreadEnv,
         },
         latch::{Latch, ThreadLatch},
         primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
@@ -49,6 +53,8 @@ pub(crate) struct Registry {
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
+    /// What each thread has spawned and the policy has not seen.
+    pub(super) outboxes: Box<[Arc<Outbox>]>,
     /// What was [spawned](crate::spawn_fifo()) to be run in order.
     pub(super) fifos: Fifos,
     pub(super) seed: u64,
@@ -88,6 +94,7 @@ impl Registry {
             waiting: AtomicUsize::new(0),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
+            outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
             fifos: Fifos::new(threads),
             seed,
             claim,
@@ -248,6 +255,21 @@ impl Registry {
             match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
                 Some(worker) => worker.spawn(job, task(Some(worker))),
                 None => self.inject(job, task(None), self.next_outside()),
+            }
+        });
+    }
+
+    /// As [`Self::give`], of a job that can remember its task.
+    #[inline]
+    pub(crate) fn give_spawned(
+        self: &Arc<Self>,
+        job: SpawnedRef,
+        task: impl FnOnce(Option<&Worker>) -> TaskInfo,
+    ) {
+        Worker::with_current(|worker| {
+            match worker.filter(|worker| Arc::ptr_eq(worker.registry(), self)) {
+                Some(worker) => worker.spawn_task(job, || task(Some(worker))),
+                None => self.inject(job.job(), task(None), self.next_outside()),
             }
         });
     }

@@ -83,6 +83,7 @@ impl<T: Handle> WorkStealing<T> {
                 finds: Finds::Everything,
                 follows_tasks: false,
                 uses_sizes: false,
+                own_newest_first: true,
                 ..Capabilities::default()
             },
             tiers: None,

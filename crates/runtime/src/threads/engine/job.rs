@@ -1,8 +1,9 @@
 //! Jobs: pieces of work whose type has been forgotten, so that policies can pass them about.
 
-use std::{any::type_name, ptr::NonNull};
+use std::{any::type_name, cell::Cell, mem::MaybeUninit, ptr::NonNull};
 
 use befit_machine::Bytes;
+use befit_sched::TaskInfo;
 
 use super::lineage::{Ancestor, Birthplace, Lineage};
 use crate::Work;
@@ -159,6 +160,67 @@ impl JobRef {
         // SAFETY: not executed, so it is still there (promised to `new`).
         let header = unsafe { self.header.as_ref() };
         Ancestor::new(self.header.as_ptr()) == ancestor || header.birthplace.is_below(ancestor)
+    }
+}
+
+/// What every spawned job begins with.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct SpawnedHeader {
+    pub(crate) job: JobHeader,
+    /// Where the job itself must remember its task: see `worker/outbox.rs`.
+    task: Cell<MaybeUninit<TaskInfo>>,
+}
+
+impl SpawnedHeader {
+    pub(crate) fn new(table: &'static JobTable) -> Self {
+        Self { job: JobHeader::new(table), task: Cell::new(MaybeUninit::uninit()) }
+    }
+}
+
+/// A [`JobRef`] for a job that begins with a [`SpawnedHeader`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpawnedRef(NonNull<SpawnedHeader>);
+
+impl SpawnedRef {
+    /// # Safety
+    /// As for [`JobRef::new`].
+    pub(crate) unsafe fn new(header: NonNull<SpawnedHeader>) -> Self {
+        Self(header)
+    }
+
+    /// Of what [`Self::header`] returned.
+    pub(crate) fn of(header: NonNull<SpawnedHeader>) -> Self {
+        Self(header)
+    }
+
+    pub(crate) fn header(self) -> NonNull<SpawnedHeader> {
+        self.0
+    }
+
+    pub(crate) fn job(self) -> JobRef {
+        // SAFETY: promised to `new`; a spawned header begins with the job's.
+        unsafe { JobRef::new(self.0.cast()) }
+    }
+
+    /// Lets the job remember its task.
+    ///
+    /// # Safety
+    /// The job has not been given away.
+    pub(crate) unsafe fn set_task(self, task: TaskInfo) {
+        // SAFETY: not given away, so it is there, and this thread's.
+        unsafe { self.0.as_ref() }.task.set(MaybeUninit::new(task));
+    }
+
+    /// The task that the job remembers.
+    ///
+    /// # Safety
+    /// It was set, and the job has not been executed.
+    pub(crate) unsafe fn task(self) -> TaskInfo {
+        // SAFETY: not executed, so it is still there.
+        let task = unsafe { self.0.as_ref() }.task.get();
+        // SAFETY: it was set.
+        unsafe { task.assume_init() }
     }
 }
 

@@ -23,7 +23,9 @@ use crossbeam_utils::CachePadded;
 
 pub(crate) use self::{
     env::{Random, ThreadEnv},
-    job::{About, Closure, JobHeader, JobRef, JobTable, NoUnwind, Sizes},
+    job::{
+        About, Closure, JobHeader, JobRef, JobTable, NoUnwind, Sizes, SpawnedHeader, SpawnedRef,
+    },
     lineage::{Ancestor, Lineage, LineageRef},
     meter::Meter,
 };
@@ -66,6 +68,8 @@ pub(crate) struct Engine {
     pub(super) sizes: Option<Arc<SizeTable>>,
     /// Of a spawned task more must be known than who spawned it: its number, or its size.
     pub(super) looks_at_spawned: bool,
+    /// Workers may keep what they spawn: see `worker/outbox.rs`.
+    pub(crate) keeps_spawned: bool,
     wait_policy: WaitPolicy,
     pub(super) threads: usize,
     /// How many threads of the pool stand under each cluster; only the root's number if the policy
@@ -109,6 +113,11 @@ impl Engine {
             capabilities,
             policy,
             options,
+            keeps_spawned: capabilities.own_newest_first
+                && !capabilities.may_refuse
+                && !capabilities.follows_tasks
+                && !capabilities.sees_forks
+                && !capabilities.uses_sizes,
             looks_at_spawned: capabilities.sees_forks || sizes.is_some(),
             sizes,
             wait_policy,
@@ -183,6 +192,11 @@ impl Engine {
         }
         let cluster = self.policy.add(w, Ready { job, task, stage: Stage::Start }, env);
         self.notify(w, cluster);
+    }
+
+    /// `w` made `ready` ready some time ago, and notified of it.
+    pub(crate) fn add_unnotified(&self, w: WorkerId, ready: Ready<JobRef>, env: &mut dyn Env) {
+        self.policy.add(w, ready, env);
     }
 
     /// What `w` runs next. A worker that is [narrowed](Self::narrowed) to descendants gives as

@@ -2,6 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p befit --release --lib loom`. Here, those of a latch and of
 //! a mailbox.
 
+mod deque;
 mod fork;
 mod scope;
 mod sleep;

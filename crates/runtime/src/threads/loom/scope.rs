@@ -56,8 +56,7 @@ impl Scope {
 fn a_scope_is_over_once_all_credits_are_returned_and_sees_what_its_tasks_wrote() {
     ::loom::model(|| {
         let scope = Scope::new();
-        scope.credits.add_one();
-        scope.credits.add_one();
+        scope.credits.add(2);
         let first = Arc::clone(&scope);
         // Runs two tasks. It holds the first one's credit, and gives it to the task that the second
         // spawns, which another worker runs.

@@ -6,6 +6,10 @@
 //! line around. So a worker *holds* the credit of a task that has ended, and gives it to the next
 //! task that it spawns into the same scope. Both are ordinary writes to its own memory.
 //!
+//! A worker that has none to give, as one that spawns all tasks and runs few, *draws* several at
+//! once from the scope, twice as many each time, and holds those that it does not need yet. To the
+//! scope they are the same as those of tasks that have ended.
+//!
 //! A credit that is held keeps the scope waiting. So a worker
 //! [returns](Base::return_credits) all that it holds
 //! - before it runs anything that does not belong to the scope,
@@ -42,10 +46,10 @@ impl Credits {
         self.0.load(Relaxed)
     }
 
-    /// One more. The caller is a part of the scope itself, so it is not over; no order is
+    /// So many more. The caller is a part of the scope itself, so it is not over; no order is
     /// needed.
-    pub(in crate::threads) fn add_one(&self) {
-        self.0.fetch_add(1, Relaxed);
+    pub(in crate::threads) fn add(&self, count: usize) {
+        self.0.fetch_add(count, Relaxed);
     }
 
     /// So many have ended. Returns whether they were the last; then all that any of them did comes
@@ -62,11 +66,21 @@ pub(crate) struct HeldCredits {
     /// The scope, which stays as long as the count is not 0; and the lineage of its tasks.
     scope: Cell<*const Base>,
     lineage: Cell<*const Lineage>,
+    /// How many were last drawn, of that scope.
+    drawn: Cell<usize>,
 }
+
+/// At most so many credits are drawn at once.
+const MOST_DRAWN: usize = 64;
 
 impl HeldCredits {
     pub(crate) const fn none() -> Self {
-        Self { count: Cell::new(0), scope: Cell::new(ptr::null()), lineage: Cell::new(ptr::null()) }
+        Self {
+            count: Cell::new(0),
+            scope: Cell::new(ptr::null()),
+            lineage: Cell::new(ptr::null()),
+            drawn: Cell::new(0),
+        }
     }
 
     /// True if all held credits belong to the scope at `lineage`.
@@ -81,9 +95,30 @@ impl HeldCredits {
     pub(super) fn put(&self, scope: &Base) -> usize {
         let count = self.count.get() + 1;
         self.count.set(count);
-        self.scope.set(scope);
-        self.lineage.set(scope.lineage().as_ptr());
+        self.belong_to(scope);
         count
+    }
+
+    #[inline]
+    fn belong_to(&self, scope: &Base) {
+        if !ptr::eq(self.scope.replace(scope), scope) {
+            self.drawn.set(0);
+        }
+        self.lineage.set(scope.lineage().as_ptr());
+    }
+
+    /// While nothing is held: how many credits of `scope` to draw, for a new task and to be held.
+    pub(super) fn draw(&self, scope: &Base) -> usize {
+        self.belong_to(scope);
+        let count = (2 * self.drawn.get()).clamp(1, MOST_DRAWN);
+        self.drawn.set(count);
+        self.count.set(count - 1);
+        count
+    }
+
+    /// The held credits, if they are of `scope`; then nothing is held any more.
+    pub(super) fn take_of(&self, scope: &Base) -> usize {
+        if self.is_for(scope.lineage().as_ptr()) { self.count.replace(0) } else { 0 }
     }
 
     /// Gives a held credit of `scope` to a new task; returns whether there was one.

@@ -15,12 +15,12 @@ use std::{
 use befit_machine::Bytes;
 use befit_sched::TaskInfo;
 
-use super::Base;
+use super::{Base, block};
 use crate::{
     BroadcastContext, Work,
     api::Kind,
     threads::{
-        engine::{About, Closure, JobHeader, JobRef, JobTable},
+        engine::{About, Closure, JobHeader, JobRef, JobTable, SpawnedHeader, SpawnedRef},
         primitive::{Mutex, lock},
         registry::Registry,
         worker::Worker,
@@ -46,9 +46,10 @@ where
     S: Kind,
     F: FnOnce(&S) + Send,
 {
-    // SAFETY: promised by the caller; the job is given away below.
-    let job = unsafe { task(scope, work) };
-    scope.base().give(job, size.map(|bytes| Bytes(bytes as u64)));
+    // SAFETY: the scope stays until all its tasks have ended, this one included, which is counted
+    // below before it is given away; what the work borrows lives as long.
+    let job = unsafe { ScopeJob::into_job(work, NonNull::from(scope)) };
+    scope.base().spawn(job, size.map(|bytes| Bytes(bytes as u64)));
 }
 
 /// As [`spawn_into`], behind what the calling thread has put into `fifos` before.
@@ -64,8 +65,8 @@ where
     let task = unsafe { task(scope, work) };
     // SAFETY: the queues are part of the scope, which stays until all its tasks have ended; each
     // ticket runs one.
-    let ticket = unsafe { fifos.push(&scope.base().registry, task) };
-    scope.base().give(ticket, None);
+    let ticket = unsafe { fifos.push(&scope.base().registry, task.job()) };
+    scope.base().give_ticket(ticket);
 }
 
 /// Spawns `work` on every thread of the scope's pool.
@@ -84,7 +85,7 @@ where
         // SAFETY: promised by the caller; given to a thread below.
         let job =
             unsafe { task(scope, move |scope: &S| with_context(|context| work(scope, context))) };
-        registry.post(thread, job);
+        registry.post(thread, job.job());
     }
 }
 
@@ -94,7 +95,7 @@ where
 /// What `work` borrows lives until the scope has ended. The scope is being waited for by
 /// [`super::run`], and it is open: the caller is its body, or one of its tasks. The job must be
 /// given to a policy or a thread.
-unsafe fn task<S, F>(scope: &S, work: F) -> JobRef
+unsafe fn task<S, F>(scope: &S, work: F) -> SpawnedRef
 where
     S: Kind,
     F: FnOnce(&S) + Send,
@@ -107,7 +108,7 @@ where
 
 #[repr(C)]
 struct ScopeJob<S, F> {
-    header: JobHeader,
+    header: SpawnedHeader,
     scope: NonNull<S>,
     work: F,
 }
@@ -119,31 +120,35 @@ impl<S: Kind, F: FnOnce(&S) + Send> ScopeJob<S, F> {
     /// Puts `work` on the heap.
     ///
     /// # Safety
-    /// `scope` has counted the task, and stays until it has ended, as does what `work` borrows.
-    unsafe fn into_job(work: F, scope: NonNull<S>) -> JobRef {
-        let job = Box::new(Self { header: JobHeader::new(Self::TABLE), scope, work });
+    /// `scope` counts the task before it is given away, and stays until it has ended, as does what
+    /// `work` borrows.
+    unsafe fn into_job(work: F, scope: NonNull<S>) -> SpawnedRef {
+        let header = SpawnedHeader::new(Self::TABLE);
         // SAFETY: the scope stays (promised by the caller).
         let lineage = unsafe { scope.as_ref() }.base().lineage();
         // SAFETY: it lives as long as the scope.
-        unsafe { job.header.birthplace.set(lineage.as_ptr()) };
-        let header = NonNull::from(Box::leak(job)).cast();
+        unsafe { header.job.birthplace.set(lineage.as_ptr()) };
+        let header = block::put_in(Self { header, scope, work }).cast();
         // SAFETY: on the heap until executed; the closure is `Send`, the scope `Sync`; the pointer
         // is to the whole job; the table is its own.
-        unsafe { JobRef::new(header) }
+        unsafe { SpawnedRef::new(header) }
     }
 
     /// See [`JobTable::about`]. What the task declares is known where it is spawned.
     unsafe fn about(job: NonNull<JobHeader>) -> About {
-        // SAFETY: leaked by `into_job`, and not executed.
+        // SAFETY: put there by `into_job`, and not executed.
         let job = unsafe { job.cast::<Self>().as_ref() };
         About { closure: Some(Closure::of(&job.work)), ..About::NOTHING }
     }
 
     /// See [`JobRef::execute`].
     unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
-        // SAFETY: leaked by `into_job`, and executed once.
-        let job = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
-        let Self { scope, work, .. } = *job;
+        let job = job.cast::<Self>();
+        // SAFETY: put there by `into_job`, and executed once.
+        let Self { scope, work, .. } = unsafe { job.read() };
+        // SAFETY: as above; it has been moved out. Before the work runs: what that spawns can lie
+        // there.
+        unsafe { block::release(job) };
         let base = {
             // SAFETY: the scope stays until this task has ended, below.
             let scope = unsafe { scope.as_ref() };
@@ -167,9 +172,9 @@ impl Registry {
     {
         let declared = About::work(&work).declared;
         let job = DetachedJob::into_job(work, Arc::clone(self));
-        self.give(job, |worker| {
+        self.give_spawned(job, |worker| {
             // SAFETY: it is given away only when this has returned.
-            let (size, strand) = unsafe { self.spawned_sizes(worker, job, declared) };
+            let (size, strand) = unsafe { self.spawned_sizes(worker, job.job(), declared) };
             // A root, even if spawned by a task: it may go on when that task, and its claim on a
             // cache, has ended.
             TaskInfo::root(size, strand)
@@ -184,7 +189,7 @@ impl Registry {
         let job = DetachedJob::into_job(work, Arc::clone(self));
         // SAFETY: the queues are part of the registry, which the thread that runs the ticket keeps;
         // each ticket runs one.
-        let ticket = unsafe { self.fifos.push(self, job) };
+        let ticket = unsafe { self.fifos.push(self, job.job()) };
         self.give(ticket, |_| TaskInfo::root(None, None));
     }
 
@@ -197,14 +202,14 @@ impl Registry {
         for thread in 0..self.threads() {
             let work = Arc::clone(&work);
             let call = move || with_context(|context| work(context));
-            self.post(thread, DetachedJob::into_job(call, Arc::clone(self)));
+            self.post(thread, DetachedJob::into_job(call, Arc::clone(self)).job());
         }
     }
 }
 
 #[repr(C)]
 struct DetachedJob<W> {
-    header: JobHeader,
+    header: SpawnedHeader,
     registry: Arc<Registry>,
     work: W,
 }
@@ -214,26 +219,28 @@ impl<W: Work<Output = ()> + Send + 'static> DetachedJob<W> {
         &JobTable { execute: Self::execute, about: Self::about, on_stack: false };
 
     /// Puts `work` on the heap; from now on it keeps the pool running.
-    fn into_job(work: W, registry: Arc<Registry>) -> JobRef {
+    fn into_job(work: W, registry: Arc<Registry>) -> SpawnedRef {
         registry.keep();
-        let job = Box::new(Self { header: JobHeader::new(Self::TABLE), registry, work });
-        let header = NonNull::from(Box::leak(job)).cast();
+        let header = SpawnedHeader::new(Self::TABLE);
+        let header = block::put_in(Self { header, registry, work }).cast();
         // SAFETY: on the heap until executed; the closure is `Send`; the pointer is to the whole
         // job; the table is its own.
-        unsafe { JobRef::new(header) }
+        unsafe { SpawnedRef::new(header) }
     }
 
     /// See [`JobTable::about`].
     unsafe fn about(job: NonNull<JobHeader>) -> About {
-        // SAFETY: leaked by `into_job`, and not executed.
+        // SAFETY: put there by `into_job`, and not executed.
         About::work(&unsafe { job.cast::<Self>().as_ref() }.work)
     }
 
     /// See [`JobRef::execute`].
     unsafe fn execute(job: NonNull<JobHeader>, ended: &dyn Fn()) {
-        // SAFETY: leaked by `into_job`, and executed once.
-        let job = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
-        let Self { registry, work, .. } = *job;
+        let job = job.cast::<Self>();
+        // SAFETY: put there by `into_job`, and executed once.
+        let Self { registry, work, .. } = unsafe { job.read() };
+        // SAFETY: as above; it has been moved out.
+        unsafe { block::release(job) };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.run())) {
             registry.detached_panic(panic);
         }

@@ -1,5 +1,6 @@
 //! Scopes and spawned tasks: how scopes count their tasks, keep the first panic, and wait.
 
+mod block;
 mod credits;
 mod jobs;
 
@@ -13,14 +14,14 @@ use std::{
 use befit_machine::Bytes;
 use befit_sched::TaskInfo;
 
-pub(super) use self::credits::Credits;
+pub(super) use self::{block::Blocks, credits::Credits};
 pub(crate) use self::{
     credits::HeldCredits,
     jobs::{Fifos, spawn_broadcast_into, spawn_fifo_into, spawn_into},
 };
 use super::{
     current_or_global,
-    engine::{Ancestor, JobRef, Lineage, LineageRef, NoUnwind},
+    engine::{Ancestor, JobRef, Lineage, LineageRef, NoUnwind, SpawnedRef},
     latch::{Latch, ThreadLatch},
     primitive::{AtomicU32, Mutex, lock},
     registry::Registry,
@@ -66,16 +67,42 @@ impl Base {
         self.credits.get()
     }
 
-    /// Gives a counted task to the policy.
-    fn give(&self, job: JobRef, size: Option<Bytes>) {
-        self.registry.give(job, |worker| {
-            if self.registry.engine.looks_at_spawned || size.is_some() {
-                // SAFETY: it is given away only when this has returned.
-                unsafe { self.looked_at(worker, job, size) }
-            } else {
-                self.parent_of_spawned(worker).child(0, None, None)
-            }
+    /// Counts a task, and gives it to the policy or to the worker's outbox. The caller is of the
+    /// scope: its body, or in one of its tasks.
+    // One function for all tasks, and once the look at which worker this is.
+    #[inline(never)]
+    fn spawn(&self, job: SpawnedRef, size: Option<Bytes>) {
+        self.registry.give_spawned(job, |worker| {
+            self.count_on(worker);
+            // SAFETY: it is given away only when this has returned.
+            unsafe { self.spawned_task(worker, job.job(), size) }
         });
+    }
+
+    /// Gives the ticket of a counted task to the policy.
+    fn give_ticket(&self, ticket: JobRef) {
+        // SAFETY: it is given away only when this has returned.
+        let task = |worker: Option<&Worker>| unsafe { self.spawned_task(worker, ticket, None) };
+        self.registry.give(ticket, task);
+    }
+
+    /// The task that `job` is, which is spawned on `worker`, or outside the pool.
+    ///
+    /// # Safety
+    /// No other thread has the job before this returns.
+    #[inline]
+    unsafe fn spawned_task(
+        &self,
+        worker: Option<&Worker>,
+        job: JobRef,
+        size: Option<Bytes>,
+    ) -> TaskInfo {
+        if self.registry.engine.looks_at_spawned || size.is_some() {
+            // SAFETY: promised by the caller.
+            unsafe { self.looked_at(worker, job, size) }
+        } else {
+            self.parent_of_spawned(worker).child(0, None, None)
+        }
     }
 
     /// What spawns a task on `worker`, or outside the pool.
@@ -83,8 +110,7 @@ impl Base {
         worker.map_or(&self.parent, Worker::task)
     }
 
-    /// The task that `job` is, which is spawned on `worker`, or outside the pool: its number where
-    /// the policy wants to see every one, and its size.
+    /// As [`Self::spawned_task`]: its number where the policy wants to see every one, and its size.
     ///
     /// # Safety
     /// No other thread has the job before this returns.
@@ -115,11 +141,21 @@ impl Base {
 
     /// One more task. The caller is of the scope: its body, or in one of its tasks.
     fn begin_task(&self) {
-        let had_one = Worker::with_current(|worker| {
-            worker.is_some_and(|worker| worker.held_credits().use_one(self))
+        Worker::with_current(|worker| {
+            self.count_on(worker.filter(|worker| Arc::ptr_eq(worker.registry(), &self.registry)));
         });
-        if !had_one {
-            self.credits.add_one();
+    }
+
+    /// As [`Self::begin_task`]; the caller is `worker`, if it is one of the tasks' pool.
+    #[inline]
+    fn count_on(&self, worker: Option<&Worker>) {
+        match worker.map(Worker::held_credits) {
+            Some(held_credits) if held_credits.use_one(self) => {}
+            Some(held_credits) if held_credits.is_empty() => {
+                self.credits.add(held_credits.draw(self));
+            }
+            // It holds another scope's: this one's would have no place.
+            Some(_) | None => self.credits.add(1),
         }
     }
 
@@ -262,9 +298,11 @@ unsafe fn run<S: Kind, R>(
     let no_unwind = NoUnwind;
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     let result = result.map_err(|panic| base.keep_panic(panic));
-    // SAFETY: the scope is live, and this is the body's end; its caller is a thread of the pool, or
-    // waits for it.
-    unsafe { Base::end(NonNull::from(base), 1) };
+    // What is left of what the body drew, if it ran on a worker.
+    let held = Worker::with_current(|worker| worker.map_or(0, |w| w.held_credits().take_of(base)));
+    // SAFETY: the scope is live, and this is the body's end, with credits that are held no more;
+    // its caller is a thread of the pool, or waits for it.
+    unsafe { Base::end(NonNull::from(base), 1 + held) };
     base.wait();
     no_unwind.over();
     let panic = lock(&base.panic).take();

@@ -98,10 +98,16 @@ impl Sleep {
         under: impl Fn() -> U,
         would_take: Option<&dyn Fn(usize) -> bool>,
     ) {
-        fence(SeqCst);
-        if self.idle.load(Relaxed) > 0 {
+        if self.must_notify() {
             self.notify_idle(notification, under, would_take);
         }
+    }
+
+    /// Whether a worker is idle, so that [`Self::notify`] would do more than this.
+    #[inline(always)]
+    pub(crate) fn must_notify(&self) -> bool {
+        fence(SeqCst);
+        self.idle.load(Relaxed) > 0
     }
 
     #[cold]

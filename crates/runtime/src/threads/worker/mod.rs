@@ -6,6 +6,7 @@
 //! sleeps when there is nothing. `mail` runs jobs that bypass the policy.
 
 mod mail;
+mod outbox;
 mod publish;
 mod run;
 mod sizes;
@@ -23,8 +24,8 @@ use befit_sched::{
     forks::{Batch, ForkThresholds},
 };
 
-pub(crate) use self::mail::Mailbox;
 use self::run::Entry;
+pub(crate) use self::{mail::Mailbox, outbox::Outbox};
 use super::registry::Registry;
 use crate::{
     stats::Counters,
@@ -34,7 +35,7 @@ use crate::{
             ForkList, InlinedRegions, StealRequests, stack_pointer, steal_requests_of_this_thread,
         },
         latch::Latch,
-        scope::HeldCredits,
+        scope::{Blocks, HeldCredits},
         sizer::Sizer,
         sleep::Parker,
     },
@@ -80,6 +81,12 @@ pub(crate) struct Worker {
     lineage: Cell<*const Lineage>,
     /// Credits of tasks that have ended, of one scope.
     held_credits: HeldCredits,
+    /// Memory for what it spawns.
+    blocks: Blocks,
+    /// What this worker has spawned and the policy has not seen.
+    outbox: Arc<Outbox>,
+    /// Spawned tasks go to the outbox.
+    keeps_spawned: bool,
     /// Whether a handler of start or exit runs.
     handler: Cell<Option<Handler>>,
     /// Value of the engine's alarm that this worker has heeded.
@@ -120,6 +127,9 @@ impl Worker {
             entry: Cell::new(ptr::null()),
             lineage: Cell::new(ptr::null()),
             held_credits: HeldCredits::none(),
+            blocks: Blocks::none(),
+            outbox: Arc::clone(&registry.outboxes[thread]),
+            keeps_spawned: engine.keeps_spawned && !registry.counters[thread].times.are_measured(),
             handler: Cell::new(None),
             alarm: Cell::new(0),
             thread,
@@ -191,6 +201,10 @@ impl Worker {
     /// pool's jobs.
     pub(super) fn is_adopted_and_free(&self) -> bool {
         self.adopted && self.is_at_base()
+    }
+
+    pub(super) fn blocks(&self) -> &Blocks {
+        &self.blocks
     }
 
     pub(crate) fn forks(&self) -> &ForkList {

@@ -8,7 +8,7 @@ use super::{Handler, Worker};
 use crate::{
     stats::Phase,
     threads::{
-        engine::{JobRef, NoUnwind},
+        engine::{JobRef, NoUnwind, SpawnedRef},
         fork::{PendingFork, StealRequests},
         latch::Latch,
     },
@@ -94,11 +94,26 @@ impl Worker {
         true
     }
 
-    /// Gives a job to the policy. The running strand must be suspended.
+    /// Gives a job to the policy, after what was spawned before. The running strand must be
+    /// suspended.
     #[inline(always)]
     pub(super) fn add(&self, job: JobRef, task: TaskInfo) {
+        self.empty_outbox();
         self.counters().times.enter(Phase::Add);
         self.engine().add(self.id, job, task, &mut self.env());
+    }
+
+    /// A task was spawned: keeps it, or gives it to the policy.
+    #[inline(always)]
+    pub(crate) fn spawn_task(&self, job: SpawnedRef, task: impl FnOnce() -> TaskInfo) {
+        if self.keeps_spawned && self.handler.get() != Some(Handler::Exit) {
+            self.counters().spawned.bump();
+            // SAFETY: it is put into the outbox below.
+            unsafe { job.set_task(task()) };
+            self.put_out(job);
+        } else {
+            self.spawn(job.job(), task());
+        }
     }
 
     /// Gives a spawned job to the policy.

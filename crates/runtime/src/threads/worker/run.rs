@@ -138,7 +138,48 @@ impl Worker {
 
     /// Runs what the policy gave to this worker.
     pub(super) fn execute(&self, ready: &Ready<JobRef>) {
+        self.execute_all(ready, || None);
+    }
+
+    /// Runs `first`, and then what `next` returns until that is nothing: jobs of the same anchor.
+    // A job's surroundings are made once for all of them.
+    #[inline(always)]
+    pub(super) fn execute_all(
+        &self,
+        first: &Ready<JobRef>,
+        mut next: impl FnMut() -> Option<Ready<JobRef>>,
+    ) {
         let no_unwind = NoUnwind;
+        let (outer, outer_task) = (self.entry.get(), self.task.get());
+        let outer_lineage = self.lineage.get();
+        let shared = self.handler.get().is_none() && self.engine().is_shared(first.task.anchor);
+        let outer_forks = self.forks.begin_inner();
+        let interrupted = self.inlined_regions.interrupt(self.requests());
+        let unshared = (!shared).then(|| self.inlined_regions.unshared(self.requests()));
+        self.execute_within(first, shared, outer, outer_task);
+        while let Some(ready) = next() {
+            self.execute_within(&ready, shared, outer, outer_task);
+        }
+        self.forks.end_inner(outer_forks);
+        self.lineage.set(outer_lineage);
+        self.entry.set(outer);
+        self.task.set(outer_task);
+        drop(unshared);
+        self.inlined_regions.go_on(&interrupted);
+        self.requests().set_requested(self.may_share());
+        no_unwind.over();
+    }
+
+    /// Runs one job inside entry `outer`, whose running task is `outer_task`. Entry, task and
+    /// lineage are left to be set anew.
+    #[inline(always)]
+    fn execute_within(
+        &self,
+        ready: &Ready<JobRef>,
+        shared: bool,
+        outer: *const Entry,
+        outer_task: *const Running<'static>,
+    ) {
         // A job that bypasses the policy (see `mail`) is a continuation from its start.
         if ready.stage == Stage::Start {
             self.counters().executed.bump();
@@ -146,21 +187,25 @@ impl Worker {
         if ready.task.maximal {
             self.counters().anchored_at(ready.task.anchor);
         }
-        let outer = self.entry.get();
-        let entry = self.new_entry(ready.task, ready.stage);
-        self.entry.set(&entry);
-        let running = self.inner_task(&entry.task);
-        let running = self.enter(&running);
+        let entry = Entry {
+            task: ready.task,
+            stage: Cell::new(ready.stage),
+            open: Cell::new(true),
+            freed: Cell::new(false),
+            shared,
+            outer,
+        };
+        self.entry.set(&raw const entry);
+        let running =
+            Running { task: &entry.task, first_fork: self.forks.len(), outer: outer_task };
+        self.task.set((&raw const running).cast());
         // SAFETY: the job is executed below, and the lineage is used until then.
         let lineage = unsafe { ready.job.lineage() };
         if !self.held_credits.is_for(lineage.parent()) {
             self.return_credits();
         }
-        let outer_lineage = self.lineage.replace(&raw const lineage);
-        let outer_forks = self.forks.begin_inner();
-        let interrupted = self.inlined_regions.interrupt(self.requests());
-        self.requests().set_requested(entry.shared);
-        let unshared = (!entry.shared).then(|| self.inlined_regions.unshared(self.requests()));
+        self.lineage.set(&raw const lineage);
+        self.requests().set_requested(shared);
         let ended = || {
             if self.watched {
                 self.report_suspension();
@@ -173,17 +218,9 @@ impl Worker {
             }
         };
         self.counters().times.begin();
-        // SAFETY: the policy returns each job once, and this is a thread of the pool that it was
-        // given to.
+        // SAFETY: the policy returns each job once, as an outbox does, and this is a thread of the
+        // pool that it was given to.
         unsafe { ready.job.execute(&ended) };
-        self.forks.end_inner(outer_forks);
-        self.lineage.set(outer_lineage);
-        self.entry.set(outer);
-        drop(running);
-        drop(unshared);
-        self.inlined_regions.go_on(&interrupted);
-        self.requests().set_requested(self.may_share());
-        no_unwind.over();
     }
 
     /// See `scope/credits.rs`.

@@ -59,7 +59,12 @@ impl Worker {
     pub(super) fn work_until(&self, latch: &Latch, awaited: Option<Ancestor>) {
         let awaited = self.engine().narrowed(awaited, self.is_deep());
         while !latch.probe() {
-            if let Some(ready) = self.mail_after_own(awaited) {
+            // Without a look at the mail: what is found without stealing comes before.
+            if awaited.is_none()
+                && let Some(first) = self.take_back()
+            {
+                self.execute_own(&first, latch);
+            } else if let Some(ready) = self.mail_after_own(awaited) {
                 self.execute(&ready);
             } else if let Some(ready) = self.get(awaited) {
                 self.execute(&ready);
@@ -108,6 +113,12 @@ impl Worker {
 
     #[inline]
     pub(super) fn get(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        if self.keeps_spawned { self.get_with_outboxes(awaited) } else { self.ask(awaited) }
+    }
+
+    /// Asks the policy.
+    #[inline]
+    pub(super) fn ask(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
         self.timed(|| self.engine().get(self.id, self.within(), awaited, &mut self.env()))
     }
 
@@ -119,7 +130,8 @@ impl Worker {
 
     /// As [`Self::get`], of what is found without stealing.
     pub(super) fn get_own(&self) -> Option<Ready<JobRef>> {
-        self.timed(|| self.engine().get_own(self.id, self.within(), &mut self.env()))
+        let ask = || self.engine().get_own(self.id, self.within(), &mut self.env());
+        self.take_back().or_else(|| self.timed(ask))
     }
 
     // Always, and without a look at the result where nothing is measured: else that is copied.
@@ -175,6 +187,7 @@ impl Worker {
     pub(crate) fn has_own_work(&self) -> bool {
         self.forks.has_private()
             || self.registry.mailboxes[self.thread].has_mail()
+            || self.outbox.len() > 0
             || self.engine().policy.has_own(self.id)
     }
 }

@@ -22,6 +22,20 @@ fn what_a_worker_has_of_its_own_is_found_without_stealing() {
 }
 
 #[test]
+fn who_says_so_gives_a_worker_its_own_newest_first_whatever_others_have() {
+    for kind in SchedulerKind::ALL {
+        let mut policy = Play::of(kind);
+        if !policy.policy.capabilities().own_newest_first {
+            continue;
+        }
+        for (worker, job) in [(0, 1), (1, 2), (0, 3), (1, 4)] {
+            policy.add(worker, job, None);
+        }
+        assert_eq!([0, 0, 0].map(|w| policy.job(w)), [Some(3), Some(1), Some(2)], "{kind}");
+    }
+}
+
+#[test]
 fn a_thief_finds_work_wherever_it_is() {
     for nearness in [1, 10] {
         let options = Options { nearness, ..Options::default() };

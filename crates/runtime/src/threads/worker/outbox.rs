@@ -1,0 +1,142 @@
+//! Spawned tasks that the policy has not seen: each worker keeps those that it spawns in an
+//! *outbox*, where that makes no difference to the policy
+//! ([`Capabilities::own_newest_first`](befit_sched::Capabilities::own_newest_first)).
+//!
+//! The outbox is a [`Deque`]. Its worker takes the newest out and runs it; no lock is taken and the
+//! policy is not called. Tasks go from it to the policy, the oldest first, as if the worker had
+//! added them only now:
+//! - before the worker adds anything else (see [`Worker::add`]), so the policy has all in the order
+//!   in which it came;
+//! - when another worker has got nothing from the policy: that worker adds a batch from each
+//!   outbox, in its worker's name, and asks again. So the policy decides what is stolen from whom,
+//!   and the thieves take the locks of queues that their owners do not touch meanwhile;
+//! - before a worker asks for descendants of what it waits for: only the policy can look for them.
+//!
+//! A task in an outbox is notified of when it is put in, as one that is added. A worker that moves
+//! tasks hides them for a moment from others that look. So it notifies once more, unless it has
+//! itself been given the only one that it moved.
+
+use befit_machine::ClusterId;
+use befit_sched::{Ready, Stage};
+
+use super::Worker;
+use crate::threads::{
+    deque::Deque,
+    engine::{Ancestor, JobRef, SpawnedHeader, SpawnedRef},
+    latch::Latch,
+};
+
+/// Spawned tasks that the policy has not seen.
+pub(crate) type Outbox = Deque<SpawnedHeader>;
+
+/// At most so many tasks of one outbox are moved to the policy at once, so that two workers find
+/// something for some time, and the owner keeps what is newest.
+const BATCH: usize = 32;
+
+impl Worker {
+    /// Puts a spawned task into the outbox.
+    #[inline(always)]
+    pub(super) fn put_out(&self, job: SpawnedRef) {
+        // SAFETY: this worker's own, on its thread.
+        unsafe { self.outbox.push(job.header()) };
+        if self.engine().sleep.must_notify() {
+            self.notify_of_outbox();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notify_of_outbox(&self) {
+        self.engine().notify(self.id, ClusterId::ROOT);
+    }
+
+    /// The newest task of the outbox.
+    #[inline(always)]
+    pub(super) fn take_back(&self) -> Option<Ready<JobRef>> {
+        // SAFETY: this worker's own, on its thread.
+        let header = unsafe { self.outbox.pop() }?;
+        Some(Self::ready(SpawnedRef::of(header)))
+    }
+
+    /// Runs `first`, and then the outbox until it is empty or `latch` is set.
+    pub(super) fn execute_own(&self, first: &Ready<JobRef>, latch: &Latch) {
+        self.execute_all(first, || if latch.probe() { None } else { self.take_back() });
+    }
+
+    /// What was taken out of an outbox.
+    #[inline(always)]
+    fn ready(job: SpawnedRef) -> Ready<JobRef> {
+        // SAFETY: taken out, so it was put in with its task, and has not been executed.
+        let task = unsafe { job.task() };
+        Ready { job: job.job(), task, stage: Stage::Start }
+    }
+
+    /// Moves all tasks of this worker's outbox to the policy.
+    #[inline]
+    pub(super) fn empty_outbox(&self) {
+        if self.keeps_spawned && self.outbox.len() > 0 {
+            self.move_own();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn move_own(&self) {
+        if self.move_from(self.thread, usize::MAX).is_some() {
+            self.engine().pass_on(self.id, ClusterId::ROOT);
+        }
+    }
+
+    /// As [`Worker::get`], where outboxes are used.
+    pub(super) fn get_with_outboxes(&self, awaited: Option<Ancestor>) -> Option<Ready<JobRef>> {
+        if awaited.is_some() {
+            self.empty_outbox();
+            if self.move_from_others(usize::MAX).is_some() {
+                self.engine().pass_on(self.id, ClusterId::ROOT);
+            }
+            return self.ask(awaited);
+        }
+        if let Some(ready) = self.take_back().or_else(|| self.ask(None)) {
+            return Some(ready);
+        }
+        let moved = self.move_from_others(BATCH)?;
+        let ready = self.ask(None);
+        let is_only = ready.as_ref().is_some_and(|ready| moved == Moved::Only(ready.job));
+        if !is_only {
+            self.engine().pass_on(self.id, ClusterId::ROOT);
+        }
+        ready
+    }
+
+    /// Moves tasks of other workers' outboxes to the policy, from each half of them, and at most
+    /// `most`, or all.
+    #[cold]
+    fn move_from_others(&self, most: usize) -> Option<Moved> {
+        let threads = self.registry.threads();
+        let others = (self.thread + 1..threads).chain(0..self.thread);
+        others.filter_map(|thread| self.move_from(thread, most)).reduce(|_, _| Moved::Several)
+    }
+
+    /// As [`Self::move_from_others`], of one outbox.
+    fn move_from(&self, thread: usize, most: usize) -> Option<Moved> {
+        let outbox = &self.registry.outboxes[thread];
+        let size = outbox.len();
+        let count = if most == usize::MAX { size } else { size.div_ceil(2).min(most) };
+        let owner = self.engine().worker(thread);
+        let mut moved = None;
+        for _ in 0..count {
+            let Some(header) = outbox.take_old() else { break };
+            let ready = Self::ready(SpawnedRef::of(header));
+            moved = Some(if moved.is_none() { Moved::Only(ready.job) } else { Moved::Several });
+            self.engine().add_unnotified(owner, ready, &mut self.env());
+        }
+        moved
+    }
+}
+
+/// What was moved from outboxes to the policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Moved {
+    Only(JobRef),
+    Several,
+}
