@@ -82,6 +82,7 @@ fn conclude(program: &Program, machine: &Machine) -> Conclusion {
         println!("{} {:?} {:?}", result.scheduler, result.time.median, result.ratio);
     }
     let conclusion = all.remove(0);
+    println!("{conclusion:#?}");
     conclusion
 }
 
