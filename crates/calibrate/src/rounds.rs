@@ -134,7 +134,8 @@ impl Rounds {
             // Strangers may leave little of a shared cache: no more than the next level needs.
             let bytes = (cache.size.0 / 4).min(if inner == 0 { u64::MAX } else { 4 * inner });
             inner = cache.size.0;
-            let set = &mut self.ordinary[..bytes as usize];
+            let whole = self.ordinary.len();
+            let set = &mut self.ordinary[..(bytes as usize).min(whole)];
             let passes = (MISSES as usize * chase::LINE / set.len()).max(1);
             let mut mean = |stream: &dyn Fn(&mut [u8]) -> f64| {
                 stream(set);

@@ -134,7 +134,7 @@ impl Calibration {
     /// The attributes of the whole machine. Prices are in cycles.
     fn attributes(&self) -> Vec<String> {
         let mhz = self.mhz_all.median;
-        let cycles = |ns: f64| ns * mhz / 1e3;
+        let cycles = |ns: f64| self.cycles(ns);
         let controllers = f64::from(self.claimed.memory.controllers.max(1));
         let mut words = vec![
             format!("mhz={mhz:.0}"),
@@ -178,7 +178,6 @@ impl Calibration {
     /// The tree in words, if all its parts are equal.
     fn tree(&self) -> Option<String> {
         let machine: &Machine = &self.claimed;
-        let mhz = self.mhz_all.median;
         let (mut words, mut at) = (Vec::new(), ClusterId::ROOT);
         loop {
             let cluster = machine.cluster(at);
@@ -203,7 +202,7 @@ impl Calibration {
             let mut more = String::new();
             // Hits in the innermost cache cost nothing beside the operations.
             if !machine.cluster(*child).children.is_empty() {
-                more += &format!(" stream={:.2}", (found.copy.median * mhz / 1e3).max(0.01));
+                more += &format!(" stream={:.2}", self.cycles(found.copy.median).max(0.01));
             }
             if at == ClusterId::ROOT {
                 more += &self.transfer();
@@ -215,7 +214,7 @@ impl Calibration {
                 cluster.children.len(),
                 cache.line.0,
                 if cache.ways == 0 { "full".to_owned() } else { cache.ways.to_string() },
-                found.latency.median * mhz / 1e3,
+                self.cycles(found.latency.median),
             ));
             at = *child;
         }
@@ -223,8 +222,13 @@ impl Calibration {
 
     /// How long a line takes from another core under the same last-level cache.
     fn transfer(&self) -> String {
-        let cycles = |figure: Figure| figure.median * self.mhz_all.median / 1e3;
-        self.near_modified.map_or_else(String::new, |f| format!(" transfer={:.0}", cycles(f)))
+        let attribute = |f: Figure| format!(" transfer={:.0}", self.cycles(f.median));
+        self.near_modified.map_or_else(String::new, attribute)
+    }
+
+    /// So many nanoseconds in cycles of the clock with all cores busy.
+    fn cycles(&self, ns: f64) -> f64 {
+        ns * self.mhz_all.median / 1e3
     }
 
     /// The attributes of the link of the last-level cache at `cluster`: what all threads under it

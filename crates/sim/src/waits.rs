@@ -168,8 +168,8 @@ impl Waits {
     }
 
     /// The wait for the next line of a stream, which comes after `latency` where nothing saw it
-    /// coming, `each` after the one before, and no sooner than `bus`, when memory has it on its way,
-    /// for that `reason`.
+    /// coming, `each` after the one before, and no sooner than `bus`, when memory has it on its
+    /// way, for that `reason`.
     #[inline]
     pub(crate) fn stream(
         &mut self,
