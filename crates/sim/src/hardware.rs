@@ -35,7 +35,7 @@ pub(crate) struct Hardware {
     transfer: Vec<Ticks>,
     /// Per cluster: the time from one line of a stream to the next, when they come from there.
     pub(crate) streams: Vec<Ticks>,
-    /// The same for a line in another last-level cache, of the same package and of another.
+    /// As `reach`, for a line in another last-level cache, of the same package and of another.
     remote: Ticks,
     far: Ticks,
     /// Whether clean lines that another last-level cache holds come from memory all the same.
@@ -130,6 +130,8 @@ impl Hardware {
         let innermost = machine.clusters().iter().filter(|c| c.children.is_empty());
         let hidden = innermost.filter_map(|c| c.cache).map(|c| c.latency.0).min().unwrap_or(0);
         let beyond = |latency: u64| Ticks::cycles(latency.saturating_sub(hidden) * each);
+        let clusters = (0..machine.clusters().len() as u32).map(ClusterId);
+        let reach: Vec<_> = clusters.map(|c| beyond(latency(machine, c))).collect();
         let flight = InFlight::new(
             u64::from(machine.memory.window) * each,
             machine.memory.parallelism,
@@ -145,9 +147,6 @@ impl Hardware {
         Ok(Self {
             caches: sampled::caches(sample, machine, lines, seed)?,
             memory: Memory::new(machine, line, lines, each)?,
-            reach: (0..machine.clusters().len() as u32)
-                .map(|c| beyond(latency(machine, ClusterId(c))))
-                .collect(),
             transfer: machine
                 .clusters()
                 .iter()
@@ -156,12 +155,13 @@ impl Hardware {
             streams: machine
                 .clusters()
                 .iter()
-                .map(|c| match (c.cache.and_then(|cache| cache.stream), c.cache) {
-                    (Some(stream), _) => Ticks::fractional(stream * each as f64),
-                    (None, Some(cache)) => flight.a_stream(beyond(cache.latency.0)),
-                    (None, None) => flight.a_stream(beyond(machine.memory.latency.0)),
+                .zip(&reach)
+                .map(|(c, reach)| match c.cache.and_then(|cache| cache.stream) {
+                    Some(stream) => Ticks::fractional(stream * each as f64),
+                    None => flight.a_stream(*reach),
                 })
                 .collect(),
+            reach,
             remote: beyond(machine.memory.remote_latency.0),
             far: beyond(machine.memory.far_latency.0),
             clean_from_memory: machine.memory.clean == CleanSource::Memory,
