@@ -22,7 +22,8 @@
 //! ```
 //!
 //! Cases are numbered: each range of seeds gives the same cases again. A failure prints its seed
-//! *n*, and `n..n + 1` plays it again. `docs/your-own-scheduler.md` shows the way to a policy of your own.
+//! *n*, and `n..n + 1` plays it again. `docs/your-own-scheduler.md` shows the way to a policy
+//! of your own.
 
 mod series_parallel;
 mod simulated;

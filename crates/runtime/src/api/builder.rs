@@ -141,8 +141,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// The scheduler; [`SchedulerKind::Ws`] by default, and [`SchedulerKind::Auto`] with the feature
-    /// `rayon-variables`.
+    /// The scheduler; [`SchedulerKind::Ws`] by default, and [`SchedulerKind::Auto`] with the
+    /// feature `rayon-variables`.
     pub fn scheduler(mut self, scheduler: SchedulerKind) -> Self {
         self.settings.scheduler = Some(scheduler);
         self

@@ -4,8 +4,8 @@
 //! forks in a list that only it uses; a fork that nobody needs never leaves it. *Above*: [`engine`]
 //! gives the forks that others need to the scheduling policy of `befit-sched`, the same object that
 //! the simulator drives. [`worker`] is one thread, [`registry`] what a pool's threads share,
-//! [`handle`] how they start and end, [`scope`] what lives on the heap, [`deque`] what spawned tasks
-//! wait in; [`latch`] and [`sleep`] are how workers wait.
+//! [`handle`] how they start and end, [`scope`] what lives on the heap, [`deque`] what spawned
+//! tasks wait in; [`latch`] and [`sleep`] are how workers wait.
 
 mod claim;
 mod deque;
