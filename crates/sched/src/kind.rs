@@ -149,7 +149,7 @@ impl Policy for SchedulerKind {
             Pdf => Box::new(policy::DepthFirst::new()),
             Central => Box::new(policy::Central::new()),
             Batch => Box::new(policy::Batch::new(machine)),
-            Homes | Auto => policy::Homes::build(self.name(), machine, options),
+            Homes | Auto => policy::Homes::build(self.name(), machine),
         }
     }
 

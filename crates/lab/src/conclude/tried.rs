@@ -375,10 +375,11 @@ impl<'a> Trials<'a> {
         new.map(|kind| self.candidate(Change::Scheduler, kind)).collect()
     }
 
-    /// Other dilations for the best of the policies that place by size.
+    /// Other dilations for the best of the policies that have one.
     fn sigmas(&self) -> Vec<Candidate> {
-        let sized = self.results.iter().filter(|result| self.is_sized(result.scheduler));
-        let Some(best) = sized.min_by_key(|result| result.time.median) else { return Vec::new() };
+        let has_sigma = |kind| matches!(kind, SchedulerKind::Sb | SchedulerKind::SbD);
+        let bounded = self.results.iter().filter(|result| has_sigma(result.scheduler));
+        let Some(best) = bounded.min_by_key(|result| result.time.median) else { return Vec::new() };
         let new = SIGMAS.into_iter().filter(|sigma| *sigma != self.plan.options.sigma);
         let with = |sigma| Candidate {
             options: Options { sigma, ..self.plan.options },

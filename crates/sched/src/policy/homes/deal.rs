@@ -25,7 +25,7 @@ impl<T: Handle> Homes<T> {
                 self.row.at(self.row.middle(parent), Kind::Kept)
             }
             Kind::Together => {
-                let fits = task.size <= self.befits[self.socket(parent)];
+                let fits = task.size <= self.caches[self.socket(parent)];
                 let kind = if fits { Kind::Claims } else { Kind::Together };
                 return self.part(parent, task).with(kind);
             }
@@ -56,7 +56,7 @@ impl<T: Handle> Homes<T> {
             return None;
         }
         let within = |w: u32| self.sockets.of(WorkerId(w)) == socket;
-        if size <= self.befits[socket] {
+        if size <= self.caches[socket] {
             Some(Kind::Claims)
         } else if within(self.row.first(home)) && within(self.row.last(home))
             || !self.row.is_wide(home)

@@ -66,7 +66,8 @@ impl<T: Handle> Homes<T> {
         })
     }
 
-    /// Takes from its socket's stack the task that lies next to the last one begun there. One that
+    /// Takes from its socket's stack the task that is next of kin to the last one begun there: the
+    /// one under the smallest part of the tree of homes that holds both. One that
     /// claims must fit beside those that run, or the wait for that must have cost as much as the
     /// misses.
     fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
@@ -86,9 +87,11 @@ impl<T: Handle> Homes<T> {
                 }
             };
             let last = stack.last.load(Relaxed);
-            let distance = |ready: &Ready<T>| home_of(ready).map_or(0, |home| home.distance(last));
+            let apart = |ready: &Ready<T>| {
+                home_of(ready).map_or(0, |home| self.row.apart(home.place(), last))
+            };
             let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
-            entries.remove(next.min_by_key(|at| distance(&entries[*at]))?)
+            entries.remove(next.min_by_key(|at| apart(&entries[*at]))?)
         });
         if found.is_none() {
             self.crew.refuses();

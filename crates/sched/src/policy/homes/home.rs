@@ -67,11 +67,6 @@ impl Home {
         Self { from, to: at(shares.end).clamp(from + 1, self.to), ..self }
     }
 
-    /// How far it lies from `place` in the row.
-    pub(super) fn distance(self, place: u32) -> u32 {
-        place.abs_diff(self.from).min(place.abs_diff(self.to))
-    }
-
     /// Its middle, as a place in the row.
     pub(super) fn place(self) -> u32 {
         self.from + (self.to - self.from) / 2
@@ -126,6 +121,14 @@ impl Row {
     /// The one in whose place its middle lies.
     pub(super) fn middle(&self, home: Home) -> u32 {
         self.worker(home.from + (home.to - 1 - home.from) / 2)
+    }
+
+    /// How far apart two places are in the tree of halves of the row: they are under the same
+    /// part as long as their digits agree, as binary fractions of it.
+    pub(super) fn apart(&self, one: u32, other: u32) -> u32 {
+        let whole = u64::from(*self.bounds.last().expect("a row begins at 0")).max(1);
+        let digits = |place: u32| ((u64::from(place) << 31) / whole) as u32;
+        digits(one) ^ digits(other)
     }
 
     /// How many homes of this width the places of `workers` have room for.
@@ -186,6 +189,17 @@ mod tests {
         // The half that reaches over the border is divided down to an eighth of a worker.
         assert!(row.is_wide(eighth.part(1..2, 2)));
         assert!(!row.is_wide(eighth.part(10..11, 16)));
+    }
+
+    #[test]
+    fn the_sibling_in_the_tree_is_nearer_than_the_neighbour_in_the_row() {
+        // 96 workers: no border between halves lies at a power of two of places.
+        let row = Row::new((0..96).map(|_| 1.0));
+        let quarter = |i: u64| row.of(0..96, Kind::Dealt).part(i..i + 1, 4).place();
+        let apart = |one, other| row.apart(quarter(one), quarter(other));
+        assert!(apart(1, 0) < apart(1, 2));
+        assert!(apart(2, 3) < apart(2, 1));
+        assert_eq!(apart(2, 2), 0);
     }
 
     #[test]

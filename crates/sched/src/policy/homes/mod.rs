@@ -16,15 +16,16 @@
 //!    2012, and `cats-s`).
 //! 3. **What does not fit is run together.** If the data dealt to a socket (the workers under one
 //!    last-level cache) are more than its cache holds, its workers go through them together: a task
-//!    of at most σM *claims* its size of the cache until it ends, and begins only if that fits
+//!    that fits its cache *claims* its size of the cache until it ends, and begins only if that fits
 //!    beside the claims that run; its children are dealt out to the whole socket. So a socket has
 //!    several subtrees at a time as far as they fit, and not one for each worker (space-bounded:
 //!    Simhadri et al., TOPC 2016; the tied tasks of Shiina & Taura, *Improving cache utilization of
 //!    nested parallel programs by almost deterministic work stealing*, TPDS 33(12), 2022). What is
 //!    dealt to every socket comes before: nothing is kept together until each has its part.
-//! 4. **The nearest next.** A socket takes the claim that lies next to the one it began last. Each
-//!    round so begins with what the last one touched last, and goes the other way (`cats-s`'s
-//!    zigzag, without counting rounds).
+//! 4. **The next of kin next.** A socket takes the claim that has the lowest common ancestor with
+//!    the one that it began last. So it ends a part of the tree before it begins another, and each
+//!    round begins with what the last one touched last, and goes the other way (`cats-s`'s zigzag,
+//!    without counting rounds).
 //! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
 //! 6. **From afar at the price of the data.** A worker takes from another socket when it has waited
 //!    as long as it takes to move the task's data there and back ([`find`]). So nobody waits for
@@ -61,8 +62,8 @@ use self::{
 };
 use super::{WorkStealing, bitier::Sockets, queue::Queue};
 use crate::{
-    Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Options, Ready, Scheduler, Stage,
-    Strand, TaskInfo, Thresholds,
+    Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, Strand,
+    TaskInfo,
 };
 
 /// A worker's weight grows with so high a power of its share of the last-level cache. Misses fall
@@ -90,8 +91,6 @@ pub(crate) struct Homes<T> {
     row: Row,
     /// Per socket: its cache.
     caches: Vec<Bytes>,
-    /// Per socket: σ of it.
-    befits: Vec<Bytes>,
     /// The largest cache that belongs to a single worker.
     private: Bytes,
     /// What it takes to bring a byte into a cache.
@@ -112,11 +111,7 @@ struct Stack<T> {
 
 impl<T: Handle> Homes<T> {
     /// `homes`; on a machine with one last-level cache, `ws` under that name.
-    pub(crate) fn build(
-        name: &'static str,
-        machine: &Machine,
-        options: Options,
-    ) -> Box<dyn Scheduler<T>> {
+    pub(crate) fn build(name: &'static str, machine: &Machine) -> Box<dyn Scheduler<T>> {
         let sockets = Sockets::new(machine);
         let shared = machine.cluster(machine.last_level(WorkerId(0))).cache;
         let (2.., Some(shared)) = (sockets.count(), shared) else {
@@ -152,7 +147,6 @@ impl<T: Handle> Homes<T> {
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
             upper: Queue::new(LockId(2 * workers + 2 * count)),
             row,
-            befits: caches.iter().map(|cache| Thresholds::share(*cache, options.sigma)).collect(),
             caches,
             private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
             nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
