@@ -9,6 +9,9 @@ use crate::{Width, columns::percent};
 /// So many causes are told of each scheduler.
 const CAUSES: usize = 3;
 
+/// Seeds that leave a wider interval than this much more or less do not show two times as equal.
+const CLOSE: f64 = 0.02;
+
 /// Paragraphs are no wider.
 const WIDTH: usize = 100;
 
@@ -46,20 +49,33 @@ fn choice(of: &Conclusion) -> String {
     let choice = &of.choice;
     let others = choice.alike.iter().filter(|kind| **kind != choice.best);
     let others: Vec<_> = others.map(|kind| kind.name()).collect();
+    let points = choice.alike_within.map(|half| format!("{:.1}", 100.0 * half));
+    let too_wide = choice.alike_within.is_some_and(|half| half > CLOSE);
     if choice.no_difference {
-        return match &others[..] {
-            [] => format!("Only {} was simulated.", choice.best),
-            _ => "No difference: all schedulers take as long.".to_owned(),
+        return match (&others[..], points) {
+            ([], _) => format!("Only {} was simulated.", choice.best),
+            (_, Some(points)) if too_wide => format!(
+                "Not known: the seeds differ by more than the schedulers do (±{points} points). \
+                 More seeds may tell (--seeds)."
+            ),
+            (_, Some(points)) => {
+                format!("No difference: all schedulers take as long (±{points} points).")
+            }
+            (_, None) => "No difference: all schedulers take as long.".to_owned(),
         };
     }
     let gain = match choice.ratio {
         Some(ratio) => format!(": {} than with the first scheduler", less(ratio)),
         None => ": no other takes less time".to_owned(),
     };
-    let alike = match &others[..] {
-        [] => String::new(),
-        [one] => format!(" As far as the seeds show, {one} takes as long."),
-        all => format!(" As far as the seeds show, {} take as long.", all.join(", ")),
+    let alike = match (&others[..], points) {
+        ([], _) => String::new(),
+        (all, Some(points)) if too_wide => format!(
+            " Whether it is faster than {} is not known (±{points} points): more seeds may tell.",
+            all.join(", ")
+        ),
+        ([one], _) => format!(" As far as the seeds show, {one} takes as long."),
+        (all, _) => format!(" As far as the seeds show, {} take as long.", all.join(", ")),
     };
     format!("Use {}{gain}.{alike}", choice.best)
 }
@@ -109,8 +125,8 @@ fn cause(loss: &Loss) -> String {
     let share = percent(loss.share);
     match loss.cause {
         Cause::IdleCaches => format!(
-            "{share} idle, as all work is bound to other workers' caches or fits in none ({} of \
-             {} last-level caches have tasks of their own)",
+            "{share} idle, as the scheduler keeps what is ready for the workers under other caches \
+             ({} of {} last-level caches have tasks of their own)",
             count("caches_used"),
             count("caches")
         ),
@@ -155,7 +171,9 @@ fn cause(loss: &Loss) -> String {
         Cause::Strides => {
             format!("{share} waiting for lines at a constant distance, of which little is used")
         }
-        Cause::Bandwidth => format!("{share} waiting for busy wires (bandwidth)"),
+        Cause::Bandwidth => {
+            format!("{share} waiting for lines that others on the same way delay (bandwidth)")
+        }
         Cause::Memory => format!("{share} waiting for lines from memory (latency)"),
         Cause::OtherCaches => format!("{share} waiting for lines from other last-level caches"),
         Cause::Caches => format!("{share} waiting for lines from caches of the same socket"),
@@ -226,4 +244,43 @@ fn untried(cause: Cause) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use befit_lab::Choice;
+    use befit_sched::SchedulerKind::{Pws, Ws};
+
+    use super::*;
+
+    /// What is said where `alike` take as long as ws, to so many points.
+    fn said(alike: &[befit_sched::SchedulerKind], alike_within: Option<f64>) -> String {
+        choice(&Conclusion {
+            command: "walk".to_owned(),
+            machine: "one".to_owned(),
+            choice: Choice {
+                best: Ws,
+                ratio: None,
+                alike: alike.to_vec(),
+                no_difference: true,
+                alike_within,
+                cycles: 100,
+                work: 0.5,
+            },
+            losses: Vec::new(),
+            suggestions: Vec::new(),
+            in_vain: Vec::new(),
+            simulations: 0,
+            budget: 0,
+        })
+    }
+
+    #[test]
+    fn too_few_seeds_are_not_taken_for_no_difference() {
+        let same = said(&[Ws, Pws], Some(0.011));
+        assert_eq!(same, "No difference: all schedulers take as long (±1.1 points).");
+        let wide = said(&[Ws, Pws], Some(0.27));
+        assert!(wide.starts_with("Not known:") && wide.contains("±27.0"), "{wide}");
+        assert_eq!(said(&[Ws], None), "Only ws was simulated.");
+    }
 }

@@ -114,6 +114,7 @@ fn conclusions() -> Vec<Conclusion> {
             ratio: Some(ratio),
             alike: vec![best],
             no_difference: false,
+            alike_within: None,
             cycles: 101_000_000,
             work: 0.4,
         },

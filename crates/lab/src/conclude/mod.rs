@@ -73,6 +73,10 @@ pub struct Choice {
     pub alike: Vec<SchedulerKind>,
     /// Whether all of them do.
     pub no_difference: bool,
+    /// Their times over the best one's: the largest distance from a mean to an end of its 95 %
+    /// interval. Where it is large, the seeds are too few to tell them apart. `null` if the best
+    /// is alone or there is but one seed.
+    pub alike_within: Option<f64>,
     /// The median of its running times, in cycles.
     pub cycles: u64,
     /// The share of workers × time in which the best runs the program's own operations.
@@ -200,6 +204,9 @@ impl Choice {
         let fastest = fastest.unwrap_or(&results[0]);
         let is_alike = |result: &&Summary| is_alike(result, fastest);
         let alike: Vec<_> = results.iter().filter(is_alike).map(|r| r.scheduler).collect();
+        let others = results.iter().filter(|result| result.scheduler != fastest.scheduler);
+        let ratios = others.filter(is_alike).filter_map(|result| result.time_against(fastest));
+        let alike_within = ratios.map(Interval::half).max_by(f64::total_cmp);
         let is_first = is_alike(&&results[0]);
         let best = if is_first { &results[0] } else { fastest };
         let ratio = best.time_against(&results[0]).filter(|_| !is_first);
@@ -209,6 +216,7 @@ impl Choice {
             ratio,
             no_difference: alike.len() == results.len(),
             alike,
+            alike_within,
             cycles: best.time.median.0,
             work: best.account.get(befit_sim::Part::Work).0 as f64 / whole,
         }
