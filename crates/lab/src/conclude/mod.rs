@@ -48,7 +48,7 @@ pub struct Conclusion {
     pub choice: Choice,
     /// Where time goes, largest share first.
     pub losses: Vec<Loss>,
-    /// Changes that were simulated and gain, what gains most first.
+    /// Changes that were simulated and gain, in the order of the seed that chose them.
     pub suggestions: Vec<Suggestion>,
     /// Changes that were simulated and gain nothing for certain.
     pub in_vain: Vec<Change>,

@@ -139,7 +139,7 @@ impl<'a> Trials<'a> {
         self.budget
     }
 
-    /// The changes that gain, what gains most first, and those that do not.
+    /// The changes that gain, the most promising first, and those that do not.
     pub(super) fn found(&mut self) -> (Vec<Suggestion>, Vec<Change>) {
         (std::mem::take(&mut self.suggestions), std::mem::take(&mut self.in_vain))
     }
@@ -413,6 +413,8 @@ impl<'a> Trials<'a> {
         if chosen.is_empty() {
             return Ok(());
         }
+        // The order stays that of the choosing seed: by what the others say, chance would favour the
+        // first, and it would gain less than said.
         let bases = self.base()?;
         let (candidates, _): (Vec<_>, Vec<_>) = chosen.into_iter().unzip();
         let all = self.simulate(&candidates, CONFIRMING)?;
@@ -428,7 +430,6 @@ impl<'a> Trials<'a> {
                 None => self.in_vain.push(candidate.change),
             }
         }
-        self.suggestions.sort_by(|a, b| a.ratio.estimate.total_cmp(&b.ratio.estimate));
         Ok(())
     }
 
