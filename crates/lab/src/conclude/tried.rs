@@ -343,11 +343,14 @@ impl<'a> Trials<'a> {
         let Some(share) = of_best.map(|loss| loss.share).filter(|share| *share >= WORTH) else {
             return Ok(());
         };
+        if self.left() == 0 {
+            return Ok(()); // a longer grain would be made for nothing
+        }
         let mut gains = Vec::new();
         for candidate in self.coarser() {
             gains.push(self.gain_over(candidate, self.best)?);
         }
-        if gains.iter().all(|gain| *gain < share / 2.0) && self.budget > 0 {
+        if gains.iter().all(|gain| *gain < share / 2.0) {
             for loss in losses.iter_mut().filter(|f| f.cause == Cause::GrainTooSmall) {
                 loss.cause = Cause::InputTooSmall;
             }
