@@ -1,25 +1,29 @@
 """A sweep on Dask workers that run as Slurm jobs: `pip install dask-jobqueue`, then start this on
-the login node, in a folder with rrm.befit that all nodes see. It may be stopped and started
-again."""
+the login node, in a folder with grid.toml and rrm.befit that all nodes see. Each job is one worker
+with a thread a core, which share one copy of the recording. It may be stopped and started again."""
+
+import argparse
+import tomllib
+from pathlib import Path
 
 import befit
 from dask.distributed import Client
 from dask_jobqueue import SLURMCluster
 
 if __name__ == "__main__":
-    cluster = SLURMCluster(cores=16, processes=16, memory="32GB", walltime="04:00:00")
-    cluster.scale(jobs=10)
-    with Client(cluster) as client:
-        client.wait_for_workers(16)
-        report = befit.sweep(
-            {
-                "program": "rrm.befit",
-                "machine": ["xeon-7560", "epyc-9654"],
-                "scheduler": ["ws", "sb"],
-                "sigma": [0.25, 0.5],
-                "seed": range(1, 6),
-            },
-            client.get_executor(),
-            workers=160,
-        )
-    print(report)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=10)
+    parser.add_argument("--cores", type=int, default=16, help="of each job")
+    parser.add_argument("--memory", default="32GB", help="of each job")
+    parser.add_argument("--walltime", default="04:00:00", help="of each job")
+    chosen = parser.parse_args()
+    grid = tomllib.loads(Path("grid.toml").read_text())
+    with (
+        SLURMCluster(
+            cores=chosen.cores, processes=1, memory=chosen.memory, walltime=chosen.walltime
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        cluster.scale(jobs=chosen.jobs)
+        client.wait_for_workers(1)
+        print(befit.sweep(grid, client.get_executor(), workers=chosen.jobs * chosen.cores))

@@ -8,12 +8,13 @@ use std::{
 
 /// The packages of the kernels, of the library with its recorder, of its rayon-core, of what draws
 /// pages and of what runs sweeps, with all that they need of ours.
-const PACKED: [&str; 16] = [
+const PACKED: [&str; 17] = [
     "Cargo.lock",
     "crates/cache",
     "crates/calibrate",
     "crates/catalog",
     "crates/counters",
+    "crates/features",
     "crates/lab",
     "crates/machine",
     "crates/page",
@@ -29,7 +30,7 @@ const PACKED: [&str; 16] = [
 
 /// The line of the workspace's manifest that names its members, and one for those that are packed.
 const MEMBERS: (&str, &str) = (
-    r#"members = ["crates/*", "fuzz", "kernels", "peers"]"#,
+    r#"members = ["crates/*", "fuzz", "kernels", "peers", "python"]"#,
     r#"members = ["crates/*", "kernels"]"#,
 );
 const DEFAULT: (&str, &str) =

@@ -2,11 +2,31 @@
 
 import os
 from collections.abc import Sequence
+from typing import final
+
+__all__ = [
+    "BefitError",
+    "Machine",
+    "Outcome",
+    "Recording",
+    "Sweep",
+    "VERSION",
+    "compare_json",
+    "kernels",
+    "machines",
+    "merge",
+    "record",
+    "run_batch",
+    "schedulers",
+    "simulate",
+    "sizes_json",
+]
 
 VERSION: str
 
 class BefitError(Exception): ...
 
+@final
 class Machine:
     def __new__(
         cls,
@@ -32,6 +52,7 @@ class Machine:
     def draw(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
+@final
 class Recording:
     def __new__(cls, path: str | os.PathLike[str], *, sizes: str | None = None) -> Recording: ...
     def save(self, path: str | os.PathLike[str]) -> None: ...
@@ -51,6 +72,7 @@ class Recording:
     def calibrated(self) -> bool: ...
     def _repr_html_(self) -> str: ...
 
+@final
 class Outcome:
     @property
     def figures(self) -> dict[str, int | None]: ...
@@ -74,6 +96,7 @@ class Outcome:
     def worker_cycles(self) -> list[list[int]]: ...
     def _repr_html_(self) -> str: ...
 
+@final
 class Sweep:
     def __new__(
         cls, grid: str, out: str | os.PathLike[str], resume: bool, shard: str | None
@@ -100,7 +123,7 @@ def record(
     package: str | None = None,
     bin: str | None = None,
     example: str | None = None,
-    arguments: Sequence[str] = (),
+    arguments: Sequence[str] = ...,
     sizes: str | None = None,
     fresh: bool = False,
     calibrate: bool = True,
@@ -130,7 +153,6 @@ def machines() -> list[tuple[str, str]]: ...
 def schedulers() -> list[tuple[str, str]]: ...
 def kernels() -> list[tuple[str, str]]: ...
 def run_batch(
-    batch: bytes, folder: str | os.PathLike[str] | None = None
+    batch: bytes, folder: str | os.PathLike[str] | None = None, threads: int = 1
 ) -> tuple[bytes, float, str | None]: ...
-def merge(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> int:
-    ...
+def merge(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> int: ...

@@ -4,18 +4,20 @@ import json
 import multiprocessing
 import os
 import time
+import tomllib
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from befit import _worker
 from befit._befit import BefitError, Machine, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Axes = Mapping[str, Any]
 
@@ -44,8 +46,10 @@ class SweepReport:
     seconds: float
     #: Seconds that the simulations took, all workers together.
     simulation_seconds: float
-    #: The number of workers.
+    #: How many simulations ran at a time: workers × threads of each.
     workers: int
+    #: How many batches were given out.
+    batches: int
     #: How often a recording was sent.
     recordings_sent: int
 
@@ -54,31 +58,36 @@ class SweepReport:
         """The share of the workers' time that was simulation, from 0 to 1."""
         return self.simulation_seconds / max(self.seconds * self.workers, 1e-9)
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """The whole table, a row a simulation."""
+        import pandas as pd
+
         return pd.read_parquet(self.out)
 
 
 def sweep(
-    grid: Axes | Iterable[Axes],
+    grid: Axes | Iterable[Axes] | str | os.PathLike[str],
     executor: Executor | None = None,
     out: str | os.PathLike[str] = "results.parquet",
     resume: bool = True,
     *,
     shard: str | None = None,
     workers: int | None = None,
+    threads: int = 1,
 ) -> SweepReport:
     """Simulates every configuration of `grid` and writes the table `out`, one row each.
 
     `grid` maps the names of columns to a value or to values of which every combination is
-    simulated, or is a list of such mappings. `program` is the path of a recording or a kernel with
+    simulated, or is a list of such mappings, or the path of a TOML file with either. `program` is the path of a recording or a kernel with
     its arguments (`"rrm --n 1000000"`); `machine` and `scheduler` are names; `seed`, `sizes`,
     `shrink`, `bandwidth`, `sockets`, `cores` and the schedulers' options may be left out.
 
     `executor` is any `concurrent.futures.Executor` whose workers have befit: a process pool, which
     is the default, with `workers` processes; `dask.distributed.Client(...).get_executor()`;
     `mpi4py.futures.MPIPoolExecutor()`. `workers` is how many batches it runs at a time, where it
-    does not tell.
+    does not tell. Each of them runs on `threads` threads of its worker, which share one copy of
+    the recording: give it where a worker has several cores and takes one batch at a time, as a
+    process of MPI does.
 
     The table is the same, byte by byte, whatever the engine, the number of its workers and the
     order in which they finish. Until it is complete, what is done stands in the folder `OUT.sweep`:
@@ -92,16 +101,24 @@ def sweep(
     since an earlier sweep into `out`; `BefitError` when a file cannot be written, or the engine is
     broken: what is done is then kept.
     """
+    for name, number in (("workers", workers), ("threads", threads)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name}: at least one")
+    if isinstance(grid, str | os.PathLike):
+        table = tomllib.loads(Path(grid).read_text())
+        grid = table.get("grid", table)
     work = Sweep(json.dumps(_plain(grid)), Path(out), resume, shard)
     try:
-        return _run(work, executor, Path(out), workers)
+        return _run(work, executor, Path(out), workers, threads)
     finally:
         work.close()
 
 
-def _run(work: Sweep, executor: Executor | None, out: Path, workers: int | None) -> SweepReport:
+def _run(
+    work: Sweep, executor: Executor | None, out: Path, workers: int | None, threads: int
+) -> SweepReport:
     simulations, before = len(work), work.done()
-    engine = _Engine(work, executor, workers)
+    engine = _Engine(work, executor, workers, threads)
     begin = time.perf_counter()
     try:
         engine.run()
@@ -117,7 +134,8 @@ def _run(work: Sweep, executor: Executor | None, out: Path, workers: int | None)
         failed=failed,
         seconds=seconds,
         simulation_seconds=engine.seconds,
-        workers=engine.workers,
+        workers=engine.workers * threads,
+        batches=engine.batches,
         recordings_sent=engine.sent,
     )
 
@@ -125,8 +143,11 @@ def _run(work: Sweep, executor: Executor | None, out: Path, workers: int | None)
 class _Engine:
     """Gives batches to an executor until nothing is pending."""
 
-    def __init__(self, work: Sweep, executor: Executor | None, workers: int | None) -> None:
+    def __init__(
+        self, work: Sweep, executor: Executor | None, workers: int | None, threads: int
+    ) -> None:
         self.work = work
+        self.threads = threads
         self.pending = deque(work.pending())
         # Simulations that were under way when a worker was lost: each runs alone.
         self.suspects: deque[int] = deque()
@@ -137,6 +158,7 @@ class _Engine:
         self.landed: SimpleQueue[Future[Any]] = SimpleQueue()
         self.seconds = 0.0
         self.simulated = 0
+        self.batches = 0
         self.sent = 0
         self.scattered: dict[str, Any] = {}
         # Batches under way that carry a recording.
@@ -200,19 +222,21 @@ class _Engine:
         """How many simulations take as long as a batch is meant to, and no more than leaves work
         for all workers until the end."""
         if self.simulated == 0:
-            return 1
-        each = self.seconds / self.simulated
+            return self.threads
+        each = self.seconds / self.simulated / self.threads
         share = len(self.pending) // (AHEAD * self.workers)
-        return max(1, min(int(BATCH / max(each, 1e-6)), share))
+        return max(self.threads, min(int(BATCH / max(each, 1e-6)), share))
 
     def submit(self, numbers: list[int], *recording: Any) -> None:
         try:
-            future = self.executor.submit(_worker.run, self.work.batch(numbers), *recording)
+            batch = self.work.batch(numbers)
+            future = self.executor.submit(_worker.run, batch, self.threads, *recording)
         except BrokenExecutor as error:
             self.alone = False  # nothing ran
             self.broken(numbers, error)
             return
         self.flying[future] = numbers
+        self.batches += 1
         if recording:
             self.carrying.add(future)
         future.add_done_callback(self.landed.put)

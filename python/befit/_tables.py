@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from befit import _befit
 from befit._befit import Machine, Recording
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def compare(
@@ -17,7 +18,7 @@ def compare(
     *,
     seeds: int | None = None,
     **options: float | str,
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Simulates `recording` on each machine under each scheduler, on all cores.
 
     A row is one machine and scheduler; its columns are those of `befit compare --format csv`
@@ -29,6 +30,9 @@ def compare(
     Raises `ValueError` for a machine, scheduler or option that does not exist, and `BefitError`
     when a simulation fails.
     """
+    # Not above: a worker of a sweep needs no tables, and waits a second for the import.
+    import pandas as pd
+
     if isinstance(machines, str | Machine):
         machines = [machines]
     text = _befit.compare_json(recording, list(machines), list(schedulers), seeds, **options)

@@ -25,12 +25,13 @@ def folder() -> Path:
 
 
 def run(
-    batch: bytes, hash: str | None = None, data: bytes | None = None
+    batch: bytes, threads: int = 1, hash: str | None = None, data: bytes | None = None
 ) -> tuple[bytes, float, str | None]:
-    """Simulates a batch; `data` is the recording of this hash, where the client has sent it."""
+    """Simulates a batch on so many threads; `data` is the recording of this hash, where the client
+    has sent it."""
     if hash is not None and data is not None:
         keep(hash, data)
-    return _befit.run_batch(batch, folder())
+    return _befit.run_batch(batch, folder(), threads)
 
 
 def keep(hash: str, data: bytes) -> None:

@@ -98,6 +98,7 @@ impl PyMachine {
 
 /// What may stand where a machine is needed: a machine, or its name.
 #[derive(FromPyObject)]
+#[expect(clippy::large_enum_variant, reason = "an argument, a few at a time")]
 pub(crate) enum MachineArg {
     Machine(PyMachine),
     Spec(String),

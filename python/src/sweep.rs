@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
@@ -94,16 +95,18 @@ impl PySweep {
     }
 }
 
-/// Simulates a batch: its result as bytes, the seconds that simulation took, and the hash of a
-/// recording that is missing here.
+/// Simulates a batch on so many threads: its result as bytes, the seconds that simulation took, all
+/// threads together, and the hash of a recording that is missing here.
 #[pyfunction]
-#[pyo3(signature = (batch, folder=None))]
+#[pyo3(signature = (batch, folder=None, threads=1))]
 pub(crate) fn run_batch<'py>(
     py: Python<'py>,
     batch: &[u8],
     folder: Option<PathBuf>,
+    threads: usize,
 ) -> PyResult<(Bound<'py, PyBytes>, f64, Option<String>)> {
-    let result = detached(py, || befit_sweep::run_batch(batch, folder.as_deref()));
+    let threads = NonZeroUsize::new(threads).ok_or_else(|| value("threads: at least one"))?;
+    let result = detached(py, || befit_sweep::run_batch(batch, folder.as_deref(), threads));
     let result = result.map_err(other)?;
     Ok((PyBytes::new(py, &result.to_bytes()), result.seconds, result.missing))
 }

@@ -52,6 +52,7 @@ def test_every_engine_order_and_number_of_workers_gives_the_same_bytes(file: str
         Client(cluster) as client,
     ):
         befit.sweep(grid(file), client.get_executor(), out="dask.parquet")
+    befit.sweep(grid(file), workers=1, threads=3, out="three.parquet")
     reversed_grid = [
         {name: list(reversed(v)) if isinstance(v, list) else v for name, v in grid(file).items()}
     ]
@@ -60,7 +61,7 @@ def test_every_engine_order_and_number_of_workers_gives_the_same_bytes(file: str
         befit.sweep(grid(file), out=f"{shard[0]}.parquet", shard=shard)
     assert befit.merge(["2.parquet", "1.parquet"], "merged.parquet") == 40
     whole = Path("own.parquet").read_bytes()
-    for name in ("threads", "dask", "reversed", "merged"):
+    for name in ("threads", "dask", "three", "reversed", "merged"):
         assert Path(f"{name}.parquet").read_bytes() == whole, name
 
 

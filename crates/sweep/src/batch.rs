@@ -1,7 +1,10 @@
 //! What goes to a worker, and what comes back: JSON, which any engine can carry.
 
 use std::{
+    num::NonZeroUsize,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
     time::Instant,
 };
 
@@ -35,7 +38,7 @@ pub(crate) struct Job {
 pub struct BatchResult {
     /// Per simulation, its row, and its figures or why there are none.
     pub(crate) done: Vec<(usize, Result<Figures, String>)>,
-    /// Seconds that the simulations took.
+    /// Seconds that the simulations took, all threads together.
     pub seconds: f64,
     /// The hash of a recording that the worker needs first; then nothing was simulated.
     pub missing: Option<String>,
@@ -52,13 +55,17 @@ impl BatchResult {
 /// The process's own: a worker gets many batches of one recording.
 pub(crate) static SIMULATOR: Simulator = Simulator::new();
 
-/// Simulates `batch`, which [`crate::Sweep::batch`] made, on the calling thread. A recording is
-/// read from its path; where this is another machine's, from `folder`, as `HASH.befit`; else the
-/// result says that it is missing.
+/// Simulates `batch`, which [`crate::Sweep::batch`] made, on so many threads, which share what they
+/// read. A recording is read from its path; where this is another machine's, from `folder`, as
+/// `HASH.befit`; else the result says that it is missing.
 ///
 /// # Errors
 /// In one line: the batch is none, or comes from another version of befit.
-pub fn run_batch(batch: &[u8], folder: Option<&Path>) -> Result<BatchResult, String> {
+pub fn run_batch(
+    batch: &[u8],
+    folder: Option<&Path>,
+    threads: NonZeroUsize,
+) -> Result<BatchResult, String> {
     let batch: Batch =
         serde_json::from_slice(batch).map_err(|error| format!("this is no batch: {error}"))?;
     if batch.version != VERSION {
@@ -77,11 +84,27 @@ pub fn run_batch(batch: &[u8], folder: Option<&Path>) -> Result<BatchResult, Str
         };
         jobs.push((job.index, one, path, &recording.hash));
     }
-    let begin = Instant::now();
-    for (index, one, path, hash) in jobs {
-        result.done.push((index, SIMULATOR.simulate(&one, &path, hash)));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let begin = Instant::now();
+        let mut done = Vec::new();
+        while let Some((index, one, path, hash)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*index, SIMULATOR.simulate(one, path, hash)));
+        }
+        (done, begin.elapsed().as_secs_f64())
+    };
+    let parts = match threads.get().min(jobs.len()) {
+        0 | 1 => vec![work()],
+        threads => thread::scope(|scope| {
+            let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            // A simulation that panics is a failure in the result, so every thread comes back.
+            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        }),
+    };
+    for (done, seconds) in parts {
+        result.done.extend(done);
+        result.seconds += seconds;
     }
-    result.seconds = begin.elapsed().as_secs_f64();
     Ok(result)
 }
 

@@ -44,7 +44,7 @@ impl Sweep {
 fn simulate(sweep: &Mutex<&mut Sweep>, at: usize) -> Result<(), LabError> {
     let batch = locked(sweep).batch(&[at]);
     for last in [false, true] {
-        let result = run_batch(&batch, None).map_err(LabError::Failed)?;
+        let result = run_batch(&batch, None, NonZeroUsize::MIN).map_err(LabError::Failed)?;
         if let Some(hash) = result.missing {
             return Err(LabError::Failed(format!("the recording {hash} is gone")));
         }

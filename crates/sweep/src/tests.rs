@@ -14,6 +14,8 @@ use serde_json::json;
 
 use crate::{Grid, Resume, Shard, Sweep, merge, run_batch};
 
+const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
 /// Writes a recording of two tasks that touch so many lines each.
 fn record(path: &Path, lines: u64) {
     let meta = Meta { name: "two halves".into(), line_size: Bytes(64), filter: 2 };
@@ -60,7 +62,7 @@ impl Place {
     /// The bytes of the table of a sweep in one go.
     fn table(&self, seeds: &str, shard: Option<&str>, out: &str) -> Vec<u8> {
         let mut sweep = self.open(seeds, shard, out).unwrap();
-        sweep.run(NonZeroUsize::new(2).unwrap()).unwrap();
+        sweep.run(THREADS).unwrap();
         assert!(sweep.failed().is_empty());
         sweep.finish().unwrap();
         fs::read(self.path(out)).unwrap()
@@ -98,7 +100,7 @@ fn a_sweep_that_was_stopped_in_a_line_goes_on_and_loses_nothing() {
     let whole = place.table("1..5", None, "whole.parquet");
     let mut sweep = place.open("1..5", None, "out.parquet").unwrap();
     let first: Vec<usize> = sweep.pending().take(7).collect();
-    let result = run_batch(&sweep.batch(&first), None).unwrap();
+    let result = run_batch(&sweep.batch(&first), None, THREADS).unwrap();
     assert_eq!(sweep.append(&result.to_bytes()).unwrap(), []);
     // The same again, as from a worker that was believed lost.
     sweep.append(&result.to_bytes()).unwrap();
@@ -133,7 +135,7 @@ fn a_recording_that_has_changed_is_told_in_one_line() {
     assert!(error.is_usage() && text.contains("halves.befit has changed"), "{text}");
     assert_eq!(text.lines().count(), 1);
     // A worker that reads it sees it, too.
-    let result = run_batch(&batch, None).unwrap();
+    let result = run_batch(&batch, None, THREADS).unwrap();
     let text = String::from_utf8(result.to_bytes()).unwrap();
     assert!(text.contains("has changed since the sweep began"), "{text}");
 }
@@ -164,9 +166,9 @@ fn a_recording_that_cannot_be_read_is_asked_for_and_then_taken_from_the_folder()
     let elsewhere = place.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     fs::rename(path, elsewhere.join("kept")).unwrap();
-    assert_eq!(run_batch(&batch, Some(&elsewhere)).unwrap().missing, Some(hash.clone()));
+    assert_eq!(run_batch(&batch, Some(&elsewhere), THREADS).unwrap().missing, Some(hash.clone()));
     fs::rename(elsewhere.join("kept"), elsewhere.join(format!("{hash}.befit"))).unwrap();
-    let result = run_batch(&batch, Some(&elsewhere)).unwrap();
+    let result = run_batch(&batch, Some(&elsewhere), THREADS).unwrap();
     assert_eq!((result.missing, result.done.len()), (None, 2));
     assert!(result.done.iter().all(|(_, figures)| figures.is_ok()));
 }

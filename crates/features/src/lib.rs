@@ -1,0 +1,1 @@
+//! Empty: what matters is in Cargo.toml.
