@@ -36,6 +36,8 @@ pub enum SchedulerKind {
     Central,
     /// Batches of tasks, cut in two when they grow too long.
     Batch,
+    /// Each task bound to a worker when it is forked.
+    Static,
     /// Every task is dealt a home among the workers, and finds it again next time.
     Homes,
     /// `homes` on machines with several last-level caches, `ws` on others.
@@ -45,7 +47,7 @@ pub enum SchedulerKind {
 use SchedulerKind::*;
 
 /// Each policy with its name and one line about it, in the order of the enumeration.
-const KINDS: [(SchedulerKind, &str, &str); 15] = [
+const KINDS: [(SchedulerKind, &str, &str); 16] = [
     (Ws, "ws", "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)"),
     (
         Pws,
@@ -90,6 +92,7 @@ const KINDS: [(SchedulerKind, &str, &str); 15] = [
         "what becomes ready together stays together, and moves in batches \
          (Debattista et al. 2002)",
     ),
+    (Static, "static", "each task is bound to a worker when it is forked, and nobody steals"),
     (
         Homes,
         "homes",
@@ -101,8 +104,10 @@ const KINDS: [(SchedulerKind, &str, &str); 15] = [
 
 impl SchedulerKind {
     /// Every policy.
-    pub const ALL: [Self; 15] =
-        [Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch, Homes, Auto];
+    pub const ALL: [Self; 16] = [
+        Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch, Static, Homes,
+        Auto,
+    ];
 
     /// Whether it minds which workers share a cache. What does not has nothing from threads that
     /// stay on their CPUs.
@@ -149,6 +154,7 @@ impl Policy for SchedulerKind {
             Pdf => Box::new(policy::DepthFirst::new()),
             Central => Box::new(policy::Central::new()),
             Batch => Box::new(policy::Batch::new(machine)),
+            Static => Box::new(policy::Bound::new(machine)),
             Homes | Auto => policy::Homes::build(self.name(), machine),
         }
     }

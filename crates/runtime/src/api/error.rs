@@ -50,8 +50,8 @@ impl fmt::Display for ThreadPoolBuildError {
             Self::WaitPolicy(scheduler) => {
                 write!(
                     f,
-                    "WaitPolicy::Descendants works with the schedulers \
-                     ws, pws, cilk-a, cats, cats-s, pdf and central, not with {scheduler}"
+                    "WaitPolicy::Descendants works with the schedulers ws, pws, cilk-a, cats, \
+                     cats-s, pdf, central, static, homes and auto, not with {scheduler}"
                 )
             }
             Self::Environment { variable, what } => write!(f, "{variable}: {what}"),

@@ -2,6 +2,7 @@
 
 mod batch;
 mod bitier;
+mod bound;
 mod cats;
 mod central;
 mod depth_first;
@@ -16,6 +17,7 @@ mod tests;
 
 pub(crate) use batch::Batch;
 pub(crate) use bitier::ByDepth;
+pub(crate) use bound::Bound;
 pub(crate) use cats::Cats;
 pub(crate) use central::Central;
 pub(crate) use depth_first::DepthFirst;

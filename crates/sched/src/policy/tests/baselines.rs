@@ -58,3 +58,28 @@ fn a_batch_that_grows_too_long_gives_its_older_half_to_a_worker_without_one() {
     let next = batch.job(2).unwrap();
     assert!([1, 6].contains(&next), "{next}");
 }
+
+#[test]
+fn static_cuts_the_serial_order_and_nobody_steals() {
+    let mut bound = Play::of(SchedulerKind::Static);
+    bound.add(0, 0, None);
+    let root = bound.get(0).unwrap().task;
+    let halves = |parent: &TaskInfo| {
+        [0, 1].map(|index| parent.child(index, None, None).beside(TaskInfo::UNKNOWN))
+    };
+    let [left, right] = halves(&root);
+    bound.start(0, 1, left);
+    bound.start(0, 2, right);
+    // The right half is the third worker's, and no other's.
+    assert_eq!([1, 3].map(|w| bound.job(w)), [None, None]);
+    let right = bound.get(2).unwrap();
+    assert_eq!(right.job, 2);
+    halves(&right.task)
+        .into_iter()
+        .zip([3, 4])
+        .for_each(|(half, job)| _ = bound.start(2, job, half));
+    assert_eq!([3, 2, 0].map(|w| bound.job(w)), [Some(4), Some(3), Some(1)]);
+    // Spawned tasks take turns, whoever asks first.
+    fork(&mut bound, &root, &[(0, 5), (1, 6), (4, 7)]);
+    assert_eq!([2, 1, 0, 0].map(|w| bound.job(w)), [None, Some(6), Some(7), Some(5)]);
+}

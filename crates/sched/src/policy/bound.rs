@@ -1,0 +1,126 @@
+//! `static`: each task is bound to a worker when it is forked, and nobody steals.
+//!
+//! The baseline that dynamic schedulers are held against, as OpenMP's `schedule(static)` for loops:
+//! the serial (depth-first) order of the program is cut into as many pieces as there are workers,
+//! before anything has run. It costs next to nothing, puts the same task on the same worker each
+//! time, and has no answer where the pieces take unequally long.
+//!
+//! The root has all workers. The halves of a `join` get half of their parent's each; the spawned
+//! tasks of a scope, whose number is not known before the sync, get one worker each, in turn. A
+//! task of one worker keeps all that it forks.
+//!
+//! Deviation: a worker that waits for certain tasks, or that is told that nothing moves, may take
+//! them from any queue. A thread runs them on top of what it waits in.
+
+use std::{
+    fmt::Debug,
+    ops::Range,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+use befit_machine::{ClusterId, Machine, WorkerId};
+use crossbeam_utils::CachePadded;
+
+use super::queue::{Queue, others};
+use crate::{
+    Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, TaskInfo,
+};
+
+/// A queue for each worker, which no other takes from.
+#[derive(Debug)]
+pub(crate) struct Bound<T> {
+    queues: Vec<CachePadded<Queue<T>>>,
+    leaves: Vec<ClusterId>,
+    /// Only the first so many take part.
+    present: AtomicU32,
+}
+
+impl<T: Handle> Bound<T> {
+    pub(crate) fn new(machine: &Machine) -> Self {
+        let workers = machine.workers();
+        let queue = |id| CachePadded::new(Queue::new(LockId(id)));
+        Self {
+            queues: (0..workers.len() as u32).map(queue).collect(),
+            leaves: workers.iter().map(|worker| worker.leaf).collect(),
+            present: AtomicU32::new(workers.len() as u32),
+        }
+    }
+
+    /// The workers of a task, as its mark says; all of them for one that has none yet.
+    fn workers(&self, task: &TaskInfo) -> Range<u32> {
+        match (task.mark as u32, (task.mark >> 32) as u32) {
+            (_, 0) => 0..self.present.load(Relaxed),
+            (from, to) => from..to,
+        }
+    }
+
+    /// Those of a task that was just forked and has its parent's mark.
+    fn part(&self, task: &TaskInfo) -> Range<u32> {
+        let all = self.workers(task);
+        let count = all.end - all.start;
+        if task.depth == 0 || count == 1 {
+            return all;
+        }
+        if task.twin().is_none() {
+            let worker = all.start + task.index % count;
+            return worker..worker + 1;
+        }
+        let middle = all.start + count / 2;
+        if task.index == 0 { all.start..middle } else { middle..all.end }
+    }
+
+    fn of(&self, task: &TaskInfo) -> &Queue<T> {
+        &self.queues[self.workers(task).start as usize]
+    }
+}
+
+impl<T: Handle> Scheduler<T> for Bound<T> {
+    fn name(&self) -> &'static str {
+        "static"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            finds: Finds::Everything,
+            follows_tasks: false,
+            sees_forks: true,
+            ..Capabilities::default()
+        }
+    }
+
+    fn has_threads(&self, workers: u32) {
+        self.present.store(workers.clamp(1, self.queues.len() as u32), Relaxed);
+    }
+
+    fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
+        let own = self.workers(parent);
+        if own.end - own.start > 1 { ForkOrder::ParentFirst } else { ForkOrder::ChildFirst }
+    }
+
+    fn add(&self, _: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        if ready.stage == Stage::Start {
+            let part = self.part(&ready.task);
+            ready.task.mark = u64::from(part.start) | u64::from(part.end) << 32;
+        }
+        let leaf = self.leaves[self.workers(&ready.task).start as usize];
+        self.of(&ready.task).push_new(ready, env);
+        leaf
+    }
+
+    fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        let own = &self.queues[w.index()];
+        let found = match ask.accepts {
+            None => own.pop_new(env),
+            Some(accepts) => own.take_new(accepts, env),
+        };
+        if found.is_some() || ask.own_only || (ask.accepts.is_none() && !ask.stalled) {
+            return found;
+        }
+        others(0..self.queues.len(), w.index(), env)
+            .find_map(|victim| self.queues[victim].pop_old(ask.accepts, env))
+    }
+
+    fn has_own(&self, w: WorkerId) -> bool {
+        !self.queues[w.index()].seems_empty()
+    }
+}
