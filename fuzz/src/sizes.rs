@@ -1,6 +1,6 @@
 //! The file of learned sizes.
 
-use befit_sched::sizes::{SizeTable, WORDS};
+use befit_sched::sizes::{SizeTable, Words};
 
 use crate::within;
 
@@ -13,7 +13,7 @@ pub(crate) fn run(input: &[u8]) {
     for site in table.sites() {
         for word in [0, 1, u64::MAX] {
             let Some(found) = table.site(site.key) else { continue };
-            let _ = table.predict(found, 3, &[word; WORDS]);
+            let _ = table.predict(found, &Words::own(&[word; 16]));
         }
     }
     let written = table.to_string();
@@ -22,7 +22,7 @@ pub(crate) fn run(input: &[u8]) {
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    let text = "befit.sizes/1
+    let text = "befit.sizes/2
 # a comment
 recorded merge-sort --n 1000
 picoseconds 412.5

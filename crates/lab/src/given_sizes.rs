@@ -112,14 +112,11 @@ fn measured(program: Program, progress: &dyn Progress) -> Program {
 
 /// By the rule that threads go by, too: [`known`].
 fn learned(program: Program, from: SizesFrom, table: &SizeTable) -> Program {
-    let depths = learn::depths(&program);
-    let sites: Vec<_> = learn::keys(&program).into_iter().map(|key| table.site(key?)).collect();
+    let mut teller = learn::Teller::new(&program, table);
     program.with_sizes(from, |program, task| {
-        let Declared { size, strand } = program.declared(task);
-        let (size, strand) = known(size, strand, || {
-            let site = sites[program.site(task).0 as usize]?;
-            table.predict(site, depths[task.0 as usize], &program.captured(task))
-        });
+        let declared = program.declared(task);
+        let found = teller.tell(program, task, declared);
+        let (size, strand) = known(declared.size, declared.strand, || found);
         Declared { size, strand }
     })
 }
@@ -158,7 +155,7 @@ mod tests {
             let size = (lines <= declaring).then_some(Bytes(1));
             let declared = Declared { size, strand: None };
             let words = [lines, 7, 0, 0, 0, 0, 0, 0];
-            builder.fork_from(ScopeId(1), declared, site, &words).unwrap();
+            builder.fork_from(ScopeId(1), declared, site, (0..).zip(words)).unwrap();
             (0..lines).for_each(|line| builder.touch(100 * lines + line, false, false));
             let inner = ScopeId(1 + lines as u32);
             builder.fork(inner, Declared::default()).unwrap();
@@ -212,7 +209,7 @@ mod tests {
         let file = folder.path().join("bad.sizes");
         let find = || GivenSizes::find(&format!("learned={}", file.display())).unwrap_err();
         assert!(find().contains("bad.sizes"), "{}", find());
-        std::fs::write(&file, "befit.sizes/1\nsight 5\n").unwrap();
+        std::fs::write(&file, "befit.sizes/2\nsight 5\n").unwrap();
         assert!(find().contains("bad.sizes: line 2"), "{}", find());
         for text in ["guessed", "measured=5", "none=", ""] {
             let error = GivenSizes::find(text).unwrap_err();

@@ -143,7 +143,7 @@ impl ProgramBuilder {
     /// When a task that is no ancestor of the child has already waited for `scope`, or numbers run
     /// out.
     pub fn fork(&mut self, scope: ScopeId, declared: Declared) -> Result<TaskId, BuildError> {
-        self.fork_from(scope, declared, SiteId(0), &[0; 8])
+        self.fork_from(scope, declared, SiteId(0), [])
     }
 
     /// The number of the place with this name, for [`fork_at`](Self::fork_at). A name of more than
@@ -185,11 +185,11 @@ impl ProgramBuilder {
         place: PlaceId,
     ) -> Result<TaskId, BuildError> {
         let site = self.site(Site { place, ..Site::default() })?;
-        self.fork_from(scope, declared, site, &[0; 8])
+        self.fork_from(scope, declared, site, [])
     }
 
-    /// As [`fork`](Self::fork), at `site`, of a child whose closure has captured `words`; 0 stands
-    /// for what is absent.
+    /// As [`fork`](Self::fork), at `site`, of a child whose closure has captured `words`, each with
+    /// its number; 0 stands for what is absent.
     ///
     /// # Errors
     /// As [`fork`](Self::fork).
@@ -201,7 +201,7 @@ impl ProgramBuilder {
         scope: ScopeId,
         declared: Declared,
         site: SiteId,
-        words: &[u64; 8],
+        words: impl IntoIterator<Item = (u16, u64)>,
     ) -> Result<TaskId, BuildError> {
         let place = self.sites.table[site.0 as usize].place;
         self.end_strand(End::Fork(place))?;
@@ -209,7 +209,12 @@ impl ProgramBuilder {
         self.open.push(place);
         let declared =
             self.declared.intern(declared).ok_or(BuildError::TooMany("declared sizes"))?;
-        let origin = self.origins.intern(&Origin { declared, site, words: *words });
+        let mut words: Vec<_> = words.into_iter().filter(|(_, word)| *word != 0).collect();
+        if !words.is_sorted_by(|a, b| a.0 < b.0) {
+            words.sort_by_key(|(number, _)| *number);
+            words.dedup_by_key(|(number, _)| *number);
+        }
+        let origin = self.origins.intern(&Origin { declared, site, words });
         let origin = origin.ok_or(BuildError::TooMany("captured words"))?;
         let scope = self.scope(scope)?;
         Ok(self.tree.fork(scope, origin)?)

@@ -126,10 +126,10 @@ impl Program {
         self.sources[site.0 as usize].as_ref()
     }
 
-    /// The first words of a task's closure, as plain numbers; 0 where there is none, or it was an
-    /// address. A variable that was captured by reference counts, if it was of a function of the
-    /// recorded region. Constant time.
-    pub fn captured(&self, task: TaskId) -> [u64; 8] {
+    /// What a task's closure captures, as plain numbers: words of the closure, and behind its
+    /// references, with their numbers, ascending. Words that are 0, and addresses, are left out.
+    /// What a number stands for is the recorder's (befit_sched's `Word`). O(words).
+    pub fn captured(&self, task: TaskId) -> Vec<(u16, u64)> {
         if task == TaskId(0) { Words::default() } else { self.origins.words(self.origin(task)) }
     }
 

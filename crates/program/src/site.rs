@@ -2,9 +2,9 @@
 //!
 //! A *site* is the type name of a task's closure, the closure's size and its index within the fork,
 //! because `join(a, b)` in one function gives both closures the same name. All three are the same
-//! in an instrumented build and in a plain one. The *captured words* are the first words of the
-//! closure as plain numbers: the length of a slice, the bounds of a range. Together they tell how
-//! large a task is before it runs.
+//! in an instrumented build and in a plain one. The *captured words* are words of the closure, and
+//! behind its references, as plain numbers: the length of a slice, the bounds of a range. Together
+//! they tell how large a task is before it runs.
 
 use std::collections::HashMap;
 
@@ -57,19 +57,17 @@ impl Source {
     }
 }
 
-/// How many words of a closure are recorded.
-pub(crate) const WORDS: usize = 8;
-
-/// The captured words of a task; those that are absent are 0.
-pub(crate) type Words = [u64; WORDS];
+/// The captured words of a task with their numbers, ascending; those that are absent are 0. What a
+/// number stands for is the recorder's.
+pub(crate) type Words = Vec<(u16, u64)>;
 
 /// What is known of tasks where they are forked, each different combination once: what they
 /// declare, their site, and their captured words. 16 bytes each, and the words that are not 0.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     rows: Vec<Row>,
-    /// The words of all rows, one after another: a bit for each word that is not 0, then these as
-    /// varints. Nothing where all are 0.
+    /// The words of all rows, one after another, as [`pack`] writes them; nothing where there are
+    /// none.
     words: Vec<u8>,
 }
 
@@ -83,7 +81,7 @@ struct Row {
 }
 
 /// What is known of a task where it is forked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Origin {
     /// An index into the table of declared sizes.
     pub(crate) declared: u32,
@@ -109,14 +107,14 @@ impl Origins {
         let packed = &self.words[begin as usize..self.rows[origin as usize].end as usize];
         // They were packed by `push`.
         if packed.is_empty() {
-            [0; WORDS]
+            Words::new()
         } else {
             unpack(&mut Cursor::new(packed)).unwrap_or_default()
         }
     }
 
     pub(crate) fn push(&mut self, Origin { declared, site, words }: &Origin) {
-        if words.iter().any(|&word| word != 0) {
+        if !words.is_empty() {
             pack(&mut self.words, words);
         }
         self.rows.push(Row { end: self.words.len() as u64, declared: *declared, site: *site });
@@ -133,21 +131,38 @@ impl Origins {
     }
 }
 
-/// A byte with a bit for each word that is not 0, the lowest for the first; then these as varints.
-pub(crate) fn pack(out: &mut Vec<u8>, words: &Words) {
-    let set = words.iter().rev().fold(0u8, |bits, &word| bits << 1 | u8::from(word != 0));
-    out.push(set);
-    words.iter().filter(|&&word| word != 0).for_each(|&word| varint::put(out, word));
+/// How many there are; then for each how far its number is from the one before, less 1 (its number
+/// for the first), and the word. All as varints.
+pub(crate) fn pack(out: &mut Vec<u8>, words: &[(u16, u64)]) {
+    varint::put(out, words.len() as u64);
+    let mut next = 0;
+    for &(number, word) in words {
+        varint::put(out, u64::from(number) - next);
+        varint::put(out, word);
+        next = u64::from(number) + 1;
+    }
 }
 
-/// The inverse of [`pack`]; none where it is cut off, or a word that should not be 0 is.
+/// The inverse of [`pack`]; none where it is cut off, a word is 0, or a number is too large.
 pub(crate) fn unpack(cursor: &mut Cursor) -> Option<Words> {
+    let count = cursor.varint()?;
+    let mut words = Words::new();
+    let mut next = 0u64;
+    for _ in 0..count {
+        let number = u16::try_from(next.checked_add(cursor.varint()?)?).ok()?;
+        words.push((number, cursor.varint().filter(|&word| word != 0)?));
+        next = u64::from(number) + 1;
+    }
+    Some(words)
+}
+
+/// As [`unpack`], of a file that has words 0 to 7 only: a byte with a bit for each that is not 0,
+/// the lowest for the first; then these as varints.
+pub(crate) fn unpack_eight(cursor: &mut Cursor) -> Option<Words> {
     let set = cursor.byte()?;
-    let mut words = [0; WORDS];
-    for (bit, word) in words.iter_mut().enumerate() {
-        if set >> bit & 1 != 0 {
-            *word = cursor.varint().filter(|&word| word != 0)?;
-        }
+    let mut words = Words::new();
+    for bit in (0..8).filter(|bit| set >> bit & 1 != 0) {
+        words.push((bit, cursor.varint().filter(|&word| word != 0)?));
     }
     Some(words)
 }
@@ -177,17 +192,17 @@ impl OriginTable {
             self.origins.push(origin);
             next
         };
-        self.last = Some((*origin, index));
+        self.last = Some((origin.clone(), index));
         Some(index)
     }
 }
 
 fn hash(Origin { declared, site, words }: &Origin) -> u64 {
-    let mut bytes = [0; 8 * (WORDS + 1)];
-    let (chunks, _) = bytes.as_chunks_mut::<8>();
-    let head = u64::from(*declared) << 32 | u64::from(site.0);
-    for (chunk, word) in chunks.iter_mut().zip([head].iter().chain(words)) {
-        *chunk = word.to_le_bytes();
+    let mut bytes = Vec::with_capacity(8 + 10 * words.len());
+    bytes.extend((u64::from(*declared) << 32 | u64::from(site.0)).to_le_bytes());
+    for (number, word) in words {
+        bytes.extend(number.to_le_bytes());
+        bytes.extend(word.to_le_bytes());
     }
     xxh3_64(&bytes)
 }
@@ -199,11 +214,13 @@ mod tests {
     use super::*;
 
     fn origins() -> impl Strategy<Value = Origin> {
-        let word = prop_oneof![Just(0), 0..4u64, any::<u64>()];
-        (0..3u32, 0..3u32, prop::array::uniform8(word)).prop_map(|(declared, site, words)| Origin {
+        let number = prop_oneof![0..4u16, any::<u16>()];
+        let word = prop_oneof![1..4u64, 1..=u64::MAX];
+        let words = prop::collection::btree_map(number, word, 0..9);
+        (0..3u32, 0..3u32, words).prop_map(|(declared, site, words)| Origin {
             declared,
             site: SiteId(site),
-            words,
+            words: words.into_iter().collect(),
         })
     }
 
@@ -213,7 +230,7 @@ mod tests {
             let mut table = OriginTable::default();
             let indices: Vec<u32> = given.iter().map(|it| table.intern(it).unwrap()).collect();
             for (origin, &index) in given.iter().zip(&indices) {
-                prop_assert_eq!(table.origins.get(index), *origin);
+                prop_assert_eq!(&table.origins.get(index), origin);
                 let first = given.iter().position(|other| other == origin).unwrap();
                 prop_assert_eq!(indices[first], index);
             }

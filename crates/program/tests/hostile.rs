@@ -42,8 +42,8 @@ fn bytes_after_the_end_are_an_error() {
 fn another_file_or_another_version_says_what_to_do() {
     refused(b"\x7fELF, or whatever else", "not a recorded program");
     let mut newer = file(&small());
-    newer[8] = 7;
-    ["version 7", "reads versions 1 to 6"].iter().for_each(|why| refused(&newer, why));
+    newer[8] = 8;
+    ["version 8", "reads versions 1 to 7"].iter().for_each(|why| refused(&newer, why));
 }
 
 #[test]
@@ -158,7 +158,8 @@ fn sections_that_lie_are_refused() {
         (b"ORIG", &[9, 0, 0], "declared size that there is not"),
         (b"ORIG", &[0, 9, 0], "a site that there is not"),
         (b"ORIG", &[0, 0, 1], "captured words are cut off"),
-        (b"ORIG", &[0, 0, 1, 0], "or 0"),
+        (b"ORIG", &[0, 0, 1, 0, 0], "or 0"),
+        (b"ORIG", &[0, 0, 1, 0xff, 0xff, 7, 1], "or have no number"),
         (b"CLAS", &[9, 0, 0], "unknown kind"),
         (b"CLAS", &[0, 0, 9], "place that there is not"),
         (b"COST", &[0, 0, 0, 9], "class that there is not"),

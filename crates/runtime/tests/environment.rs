@@ -338,7 +338,7 @@ fn a_file_of_sizes_that_cannot_be_read_is_one_line_and_no_error() {
     for (text, said) in [
         (Some(&b"some text"[..]), "line 1: "),
         (Some(cut_off), ""),
-        (Some(b"befit.sizes/1\nsite 7"), "line 2: "),
+        (Some(b"befit.sizes/2\nsite 7"), "line 2: "),
         (Some(&zeros), "longer than"),
         (Some(b"\xff\xfe"), "UTF-8"),
         (None, "No such file"),

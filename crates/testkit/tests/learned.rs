@@ -15,7 +15,7 @@ use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
 use befit_sched::{
     CountSource,
-    sizes::{Factor, Law, Site, SiteKey, SizeTable, Term},
+    sizes::{Factor, Law, Site, SiteKey, SizeTable, Term, Word},
 };
 use befit_sim::{Outcome, Settings};
 
@@ -57,7 +57,7 @@ static TABLE: LazyLock<SizeTable> = LazyLock::new(|| {
     pool.install(|| sum(&vec![1; 2 * LEAF]));
     ASKED.store(false, Relaxed);
     let mut table = SizeTable::default();
-    let length = Factor { word: 1, minus: None, quarters: 4 };
+    let length = Factor { word: Word::own(1).unwrap(), minus: None, quarters: 4 };
     let bytes = Law::Words(vec![Term { coefficient: 8.0, factors: [Some(length), None] }]);
     for key in std::mem::take(&mut *PLACES.lock().unwrap()) {
         let (size, strand, work) = (bytes.clone(), bytes.clone(), bytes.clone());

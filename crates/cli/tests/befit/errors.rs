@@ -17,7 +17,7 @@ fn spoil(folder: &Path) {
         ("cut.befit", &whole[..whole.len() / 2]),
         ("flipped.befit", &flipped),
         ("text.befit", b"not a recording"),
-        ("bad.sizes", b"befit.sizes/1\nsite 12\n"),
+        ("bad.sizes", b"befit.sizes/2\nsite 12\n"),
         ("broken.xml", b"<topology><object type=\"Machine\">"),
     ] {
         fs::write(folder.join(name), content).unwrap();

@@ -5,7 +5,8 @@
 //! captured words: a sum of powers and products of words with coefficients that are not negative.
 //! Of all such sums it chooses the one that predicts best what it was not fitted to: every second
 //! task, the largest tasks from the others, and the largest recording from the others. Where no
-//! sum does better than the depth of the recursion, the table holds the sizes by depth.
+//! sum does better, a task's size is a share of its parent's, or the table holds the sizes by depth
+//! of the recursion.
 //!
 //! One recording shows what varies within it. What is the same for all of its tasks (the length of
 //! a row, say) can only be guessed; two recordings of inputs of different sizes show that too.
@@ -22,7 +23,7 @@ use befit_program::{Program, SiteId, Source, StrandId};
 use befit_sched::sizes::{Depth, Law, Site, SiteKey, SizeTable};
 
 use self::samples::{Sample, Samples, SiteSamples};
-pub(crate) use self::samples::{depths, keys};
+pub(crate) use self::samples::{Teller, keys};
 use crate::Progress;
 
 /// What is learned of a task: which of a sample's figures it is, from where on errors are relative,
@@ -42,6 +43,8 @@ const WORK: Quantity = Quantity { figure: 2, floor: 64.0, usual: 4.0 };
 const CHOSEN_FROM: usize = 256;
 /// How much better a law by depth must predict: it does not hold for other inputs.
 const BY_DEPTH: f64 = 0.5;
+/// The same of a share of the parent's size, than a law of words, and by depth, than a share.
+const SHARE: f64 = 0.15;
 /// Most characters of a type's name in a table.
 const SHOWN: usize = 160;
 /// Tasks below it are not listed by depth.
@@ -71,7 +74,8 @@ pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
             break;
         }
     }
-    table.with_picoseconds(picoseconds(&programs))
+    let memory = programs.last().map(|program| samples::memory(program));
+    table.with_picoseconds(picoseconds(&programs)).with_memory(memory)
 }
 
 /// How long an operation took, in the mean over the recordings that were timed.
@@ -176,19 +180,52 @@ fn quartiles(stratum: &[Sample], figure: usize) -> [f64; 3] {
 
 fn law(rows: &[&Sample], weights: &[f64], depths: &[Depth], quantity: Quantity) -> Law {
     let Quantity { figure, floor, usual } = quantity;
-    let by_depth = |row: &Sample| {
-        let depth = depths[(row.depth as usize).min(depths.len() - 1)];
-        [depth.size.0, depth.strand.0, depth.work][figure] as f64
+    let error = |predict: &dyn Fn(&Sample) -> f64| {
+        let errors = rows.iter().zip(weights).map(|(row, weight)| {
+            let (measured, predicted) = (row.figures[figure], predict(row));
+            weight * (predicted - measured).abs() / measured.max(predicted).max(floor)
+        });
+        errors.sum::<f64>() / weights.iter().sum::<f64>()
     };
-    let errors = rows.iter().zip(weights).map(|(row, weight)| {
-        let measured = row.figures[figure];
-        weight * (by_depth(row) - measured).abs() / measured.max(by_depth(row)).max(floor)
+    let of_depths = error(&|row| {
+        let depth = depths[(row.task.depth as usize).min(depths.len() - 1)];
+        [depth.size.0, depth.strand.0, depth.work][figure] as f64
     });
-    let of_depths = errors.sum::<f64>() / weights.iter().sum::<f64>();
-    match select::of_words(rows, weights, figure, floor, usual) {
-        Some(found) if found.score <= of_depths + BY_DEPTH => found.law,
+    let share = if figure == SIZE.figure { share(rows, weights) } else { None };
+    let of_share = share.map_or(f64::INFINITY, |share| error(&|row| share * parent(row)));
+    match (select::of_words(rows, weights, figure, floor, usual), share) {
+        (Some(found), _)
+            if found.score <= of_depths + BY_DEPTH && found.score <= of_share + SHARE =>
+        {
+            found.law
+        }
+        (_, Some(share)) if of_share <= of_depths + SHARE => Law::Share(share),
         _ => Law::ByDepth,
     }
+}
+
+/// The size of the task that forks this one.
+fn parent(row: &Sample) -> f64 {
+    row.task.parent.map_or(0.0, |(size, _)| size.0 as f64)
+}
+
+/// The median share of their parents' sizes that tasks have; none if too few have a parent.
+fn share(rows: &[&Sample], weights: &[f64]) -> Option<f64> {
+    let mut shares = Vec::new();
+    for (row, weight) in rows.iter().zip(weights).filter(|(row, _)| parent(row) > 0.0) {
+        shares.push(((row.figures[SIZE.figure] / parent(row)).min(1.0), weight));
+    }
+    if 2 * shares.len() < rows.len() {
+        return None;
+    }
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = shares.iter().map(|(_, weight)| *weight).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let median = shares.iter().find(|(_, weight)| {
+        sum += *weight;
+        sum >= half
+    });
+    median.map(|(share, _)| (share * 1e3).round() / 1e3)
 }
 
 /// The median and the 90th percentile of the relative error of the size. Each recording and depth
@@ -198,7 +235,7 @@ fn errors(site: &Site, depths: &[Depth], samples: &SiteSamples) -> [f64; 2] {
     let mut errors = Vec::new();
     for (_, _, _, stratum) in samples.strata() {
         errors.extend(stratum.iter().map(|sample| {
-            let found = site.predict(sample.depth, &sample.words);
+            let found = site.predict(&sample.task, None);
             let predicted = found.map_or(0.0, |found| found.size.0 as f64);
             let measured = sample.figures[SIZE.figure];
             let error = (predicted - measured).abs() / measured.max(SIZE.floor);

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use befit_program::{Footprint, Op, Program, Site, TaskId};
-use befit_sched::sizes::{SiteKey, Words};
+use befit_machine::Bytes;
+use befit_program::{Declared, Footprint, Op, Program, Site, TaskId};
+use befit_sched::sizes::{Predicted, SiteIndex, SiteKey, SizeTable, Word, Words};
 
 /// One recorded task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// What it captured.
-    pub(crate) words: Words,
-    /// Its depth, as [`befit_sched::sizes::Depth`] counts.
-    pub(crate) depth: u32,
+    /// What it captured, its depth, and the measured size of the task that forks it, if that has a
+    /// site.
+    pub(crate) task: Words,
     /// Which recording it is of.
     pub(crate) recording: u32,
     /// Its size, its largest strand, and its work, in bytes and operations.
@@ -31,10 +31,10 @@ struct Stratum {
 
 impl Stratum {
     /// Keeps every `stride`-th sample; when they get too many, every second one of those.
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: impl FnOnce() -> Sample) {
         self.stride = self.stride.max(1);
         if self.seen.is_multiple_of(self.stride) {
-            self.kept.push(sample);
+            self.kept.push(sample());
         }
         self.seen += 1;
         if self.kept.len() > KEPT {
@@ -58,9 +58,9 @@ pub(crate) struct SiteSamples {
 }
 
 impl SiteSamples {
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, recording: u32, depth: u32, sample: impl FnOnce() -> Sample) {
         self.tasks += 1;
-        self.strata.entry((sample.recording, sample.depth)).or_default().add(sample);
+        self.strata.entry((recording, depth)).or_default().add(sample);
     }
 
     /// Whether more than one task of a recording, or different words of one a recording, tell how
@@ -71,8 +71,10 @@ impl SiteSamples {
             self.strata.keys().map(|(recording, _)| *recording).collect();
         recordings.dedup();
         let mut samples = self.strata.values().flat_map(|stratum| &stratum.kept);
-        let first = samples.next().map(|sample| sample.words);
-        self.tasks > recordings.len() as u64 || samples.any(|sample| Some(sample.words) != first)
+        let first = samples.next().map(|sample| &sample.task);
+        let differs =
+            |sample: &Sample| first.is_some_and(|first| !first.iter().eq(sample.task.iter()));
+        self.tasks > recordings.len() as u64 || samples.any(differs)
     }
 
     /// The samples of each recording and depth, and how many tasks each stands for.
@@ -92,16 +94,74 @@ pub(crate) fn add(samples: &mut Samples, number: u32, program: &Program, footpri
     let depths = depths(program);
     let work = work(program);
     let line = program.meta().line_size.0;
+    let bytes = |lines: u64| (lines * line) as f64;
     for task in (0..program.tasks()).map(TaskId) {
-        let Some(site) = keys[program.site(task).0 as usize] else { continue };
+        let has_site = |task: TaskId| keys[program.site(task).0 as usize];
+        let Some(site) = has_site(task) else { continue };
         let (place, footprint) = (task.0 as usize, footprints[task.0 as usize]);
-        let bytes = |lines: u64| (lines * line) as f64;
-        samples.entry(site).or_default().add(Sample {
-            words: program.captured(task),
-            depth: depths[place],
-            recording: number,
-            figures: [bytes(footprint.task.0), bytes(footprint.strand.0), work[place] as f64],
+        let parent = program.parent(task).filter(|parent| has_site(*parent).is_some());
+        let sample = || {
+            let mut words = words(program, task);
+            words.depth = depths[place];
+            words.parent = parent.map(|parent| {
+                let size = Bytes(footprints[parent.0 as usize].task.0 * line);
+                (size, depths[parent.0 as usize])
+            });
+            let figures = [bytes(footprint.task.0), bytes(footprint.strand.0), work[place] as f64];
+            Sample { task: words, recording: number, figures }
+        };
+        samples.entry(site).or_default().add(number, depths[place], sample);
+    }
+}
+
+/// What a task captured.
+fn words(program: &Program, task: TaskId) -> Words {
+    let captured = program.captured(task).into_iter();
+    captured.filter_map(|(number, value)| Some((Word::of_number(number)?, value))).collect()
+}
+
+/// How much memory a program used, as far as a recording knows: the pages that it touched.
+pub(crate) fn memory(program: &Program) -> Bytes {
+    Bytes(u64::from(program.lines()) * program.meta().line_size.0)
+}
+
+/// Tells the sizes of a program's tasks as engines do: what a task declares or, of one that
+/// declares none, what a table knows, each given the size of the task around it.
+pub(crate) struct Teller<'a> {
+    table: &'a SizeTable,
+    sites: Vec<Option<SiteIndex>>,
+    depths: Vec<u32>,
+    memory: Bytes,
+    /// Of each task, the nearest one of known size that it is in, or is itself; with its depth.
+    known: Vec<Option<(Bytes, u32)>>,
+}
+
+impl<'a> Teller<'a> {
+    /// That has told nothing.
+    pub(crate) fn new(program: &Program, table: &'a SizeTable) -> Self {
+        let sites = keys(program).into_iter().map(|key| table.site(key?)).collect();
+        let known = vec![None; program.tasks() as usize];
+        Self { table, sites, depths: depths(program), memory: memory(program), known }
+    }
+
+    /// What the table knows of a task. Tasks are told in order, each once; a task of which a size
+    /// is `declared` has that for those that it forks.
+    pub(crate) fn tell(
+        &mut self,
+        program: &Program,
+        task: TaskId,
+        declared: Declared,
+    ) -> Option<Predicted> {
+        let (place, depth) = (task.0 as usize, self.depths[task.0 as usize]);
+        let parent = program.parent(task).and_then(|parent| self.known[parent.0 as usize]);
+        let found = self.sites[program.site(task).0 as usize].and_then(|site| {
+            let mut words = words(program, task);
+            (words.depth, words.parent, words.memory) = (depth, parent, Some(self.memory));
+            self.table.predict(site, &words)
         });
+        let size = declared.size.or(found.map(|found| found.size));
+        self.known[place] = size.map(|size| (size, depth)).or(parent);
+        found
     }
 }
 

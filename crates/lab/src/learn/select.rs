@@ -23,7 +23,11 @@ const FAR: f64 = 0.25;
 /// needs a large one.
 const DIGIT: f64 = 0.0003;
 const FAR_DIGIT: f64 = 0.002;
-const DIGITS: f64 = 5.0;
+const DIGITS: f64 = 3.0;
+/// The same for a constant, which stands for any number of elements.
+const DIGITS_OF_CONSTANT: f64 = 10.0;
+/// Of so many columns, those that alone come nearest, sums are made.
+const ADDED: usize = 80;
 
 /// A law with how far it is off.
 #[derive(Clone, Debug)]
@@ -61,8 +65,8 @@ pub(crate) fn of_words(
     floor: f64,
     usual: f64,
 ) -> Option<Found> {
-    let columns = columns(rows);
     let measured: Vec<f64> = rows.iter().map(|row| row.figures[figure]).collect();
+    let columns = columns(rows, &measured);
     let target = Target { measured, floor };
     let folds = folds(rows, weights, &target.measured);
     let weights = weights.to_vec();
@@ -76,10 +80,11 @@ impl Choice<'_> {
     fn best(&self) -> Option<Found> {
         let mut beam = vec![(f64::INFINITY, Vec::new())];
         let mut best: Sum = (self.score(&[CONSTANT]), vec![CONSTANT]);
+        let added = self.added();
         while best.0 > GOOD && beam.first().is_some_and(|(_, sum)| sum.len() + 1 < TERMS) {
             let mut next: Vec<Sum> = Vec::new();
             for (_, sum) in &beam {
-                for more in (0..self.columns.len()).filter(|more| *more != CONSTANT) {
+                for &more in &added {
                     if sum.contains(&more) {
                         continue;
                     }
@@ -104,6 +109,23 @@ impl Choice<'_> {
             Term { coefficient, factors: form.factors }
         });
         Some(Found { law: Law::Words(terms.collect()), score })
+    }
+
+    /// The columns that sums are made of.
+    fn added(&self) -> Vec<usize> {
+        let all = (0..self.columns.len()).filter(|column| *column != CONSTANT);
+        if self.columns.len() <= ADDED {
+            return all.collect();
+        }
+        let alone = |column: usize| {
+            [vec![column], vec![column, CONSTANT]].into_iter().fold(f64::INFINITY, |least, sum| {
+                let found = self.fit(&sum, &self.weights, TRIED);
+                found.map_or(least, |c| least.min(self.error(&sum, &c, &self.weights)))
+            })
+        };
+        let mut all: Vec<(f64, usize)> = all.map(|column| (alone(column), column)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        all.into_iter().take(ADDED).map(|(_, column)| column).collect()
     }
 
     fn fit(&self, sum: &[usize], weights: &[f64], rounds: usize) -> Option<[f64; TERMS]> {
@@ -131,8 +153,8 @@ impl Choice<'_> {
         let cost = |form: &Form| {
             let coefficient = coefficient / form.largest;
             let digits = (coefficient.log2() - self.usual).abs().min(64.0);
-            // A constant stands for any number of elements.
-            let free = if form.factors[0].is_none() { 2.0 * DIGITS } else { DIGITS };
+            let is_constant = form.factors[0].is_none();
+            let free = if is_constant { DIGITS_OF_CONSTANT } else { DIGITS };
             form.cost + DIGIT * digits + FAR_DIGIT * (digits - free).max(0.0)
         };
         let forms = self.columns[number].forms.iter().map(|form| (*form, cost(form)));

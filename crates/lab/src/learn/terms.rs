@@ -1,8 +1,8 @@
 //! The terms that a law may have: powers, differences and products of captured words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use befit_sched::sizes::{Factor, Term, WORDS};
+use befit_sched::sizes::{Factor, Term, Word};
 
 use super::samples::Sample;
 
@@ -13,6 +13,8 @@ const EXPONENTS: [(u8, f64); 8] =
 /// How unlikely a difference is, and a product.
 const DIFFERENCE: f64 = 0.001;
 const PRODUCT: f64 = 0.002;
+/// How unlikely each reference makes a word.
+const FOLLOWED: f64 = 0.0005;
 /// A difference is one if it is not negative in so many rows.
 const ORDERED: f64 = 0.95;
 /// Terms whose values differ by a factor alone, to so many parts, are one column.
@@ -37,22 +39,41 @@ pub(crate) struct Column {
     pub(crate) forms: Vec<Form>,
 }
 
-/// All terms that rows of a site may follow. The constant's column is the first.
-pub(crate) fn columns(rows: &[&Sample]) -> Vec<Column> {
+/// So many words are tried that stand behind references and vary, and so many that do not: those
+/// that go along with the figure best, and those with the fewest references. Words of the closure
+/// itself are all tried.
+const VARYING: usize = 12;
+const FIXED: usize = 10;
+/// A word behind a reference is data, not a length, if it is 0 in more of the rows.
+const ABSENT: f64 = 0.5;
+/// Most differences that are multiplied.
+const MULTIPLIED: usize = 24;
+
+/// A word that is tried, with its values.
+struct Tried {
+    word: Word,
+    values: Vec<u64>,
+    varies: bool,
+}
+
+/// All terms that rows of a site may follow, of which `measured` is the figure. The constant's
+/// column is the first.
+pub(crate) fn columns(rows: &[&Sample], measured: &[f64]) -> Vec<Column> {
+    let tried = tried(rows, measured);
     let mut columns = Columns { rows, columns: Vec::new(), known: HashMap::new() };
     columns.add([None, None], 0.0);
-    let used = used(rows);
-    for &place in &used {
+    for tried in &tried {
         for (quarters, cost) in EXPONENTS {
-            columns.add([Some(word(place, quarters)), None], cost);
+            columns.add([Some(word(tried.word, quarters)), None], cost + far(tried.word));
         }
     }
-    let mut linear: Vec<_> = used.iter().map(|place| (word(*place, 4), 0.0)).collect();
-    linear.extend(differences(rows, &used).into_iter().map(|factor| (factor, DIFFERENCE)));
+    let mut linear: Vec<_> = tried.iter().map(|it| (word(it.word, 4), far(it.word))).collect();
+    let differences = differences(&tried);
+    for (factor, cost) in &differences {
+        columns.add([Some(*factor), None], *cost);
+    }
+    linear.extend(differences.into_iter().take(MULTIPLIED));
     for (number, (first, cost)) in linear.iter().enumerate() {
-        if first.minus.is_some() {
-            columns.add([Some(*first), None], *cost);
-        }
         for (second, more) in &linear[..number] {
             columns.add([Some(*second), Some(*first)], cost + more + PRODUCT);
         }
@@ -60,33 +81,72 @@ pub(crate) fn columns(rows: &[&Sample]) -> Vec<Column> {
     columns.columns
 }
 
-fn word(word: usize, quarters: u8) -> Factor {
-    Factor { word: word as u8, minus: None, quarters }
+/// How unlikely a word is for the references that lead to it.
+fn far(word: Word) -> f64 {
+    FOLLOWED * f64::from(word.references())
 }
 
-/// The words that are ever more than 1, each different one once.
-fn used(rows: &[&Sample]) -> Vec<usize> {
-    let mut used: Vec<usize> = Vec::new();
-    for place in 0..WORDS {
-        let is_number = rows.iter().any(|row| row.words[place] > 1);
-        let same = |other: &usize| rows.iter().all(|row| row.words[place] == row.words[*other]);
-        if is_number && !used.iter().any(same) {
-            used.push(place);
+fn word(word: Word, quarters: u8) -> Factor {
+    Factor { word, minus: None, quarters }
+}
+
+/// The words that are ever more than 1, each different one once, and not too many.
+fn tried(rows: &[&Sample], measured: &[f64]) -> Vec<Tried> {
+    let mut words: Vec<Word> = rows.iter().flat_map(|row| row.task.iter()).map(|it| it.0).collect();
+    words.sort_unstable();
+    words.dedup();
+    let mut known = HashSet::new();
+    let tried = words.into_iter().filter_map(|word| {
+        let values: Vec<u64> = rows.iter().map(|row| row.task.get(word)).collect();
+        let absent = values.iter().filter(|value| **value == 0).count();
+        let is_data = word.references() > 0 && absent as f64 > ABSENT * rows.len() as f64;
+        if is_data || values.iter().all(|value| *value <= 1) || !known.insert(values.clone()) {
+            return None;
         }
-    }
-    used
+        let varies = values.iter().any(|value| *value != values[0]);
+        Some(Tried { word, values, varies })
+    });
+    let (mut own, behind): (Vec<_>, Vec<_>) = tried.partition(|it| it.word.references() == 0);
+    let (mut varying, mut fixed): (Vec<_>, Vec<_>) = behind.into_iter().partition(|it| it.varies);
+    varying.sort_by_cached_key(|it| {
+        let along = along(&it.values, measured) - far(it.word);
+        std::cmp::Reverse((along * 1e9) as i64)
+    });
+    varying.truncate(VARYING);
+    fixed.truncate(FIXED);
+    own.extend(varying);
+    own.extend(fixed);
+    own
 }
 
-/// The differences of two words that both vary.
-fn differences(rows: &[&Sample], used: &[usize]) -> Vec<Factor> {
-    let varies = |place: usize| rows.iter().any(|row| row.words[place] != rows[0].words[place]);
-    let varying: Vec<usize> = used.iter().copied().filter(|place| varies(*place)).collect();
+/// How well the values go along with the figures: the square of their correlation, of ranks that
+/// logarithms stand for.
+fn along(values: &[u64], measured: &[f64]) -> f64 {
+    let points = || {
+        let x = values.iter().map(|value| (*value as f64 + 1.0).ln());
+        x.zip(measured.iter().map(|figure| (figure + 1.0).ln()))
+    };
+    let n = values.len() as f64;
+    let (x, y) = points().fold((0.0, 0.0), |sum, (x, y)| (sum.0 + x / n, sum.1 + y / n));
+    let (xx, xy, yy) = points().fold((0.0, 0.0, 0.0), |sum, (a, b)| {
+        let (a, b) = (a - x, b - y);
+        (sum.0 + a * a, sum.1 + a * b, sum.2 + b * b)
+    });
+    if xx * yy > 0.0 { xy * xy / (xx * yy) } else { 0.0 }
+}
+
+/// The differences of two words that both vary and stand side by side: in the closure, or behind
+/// one reference.
+fn differences(tried: &[Tried]) -> Vec<(Factor, f64)> {
     let mut differences = Vec::new();
-    for &a in &varying {
-        for &b in varying.iter().filter(|b| **b != a) {
-            let ordered = rows.iter().filter(|row| row.words[a] >= row.words[b]).count();
-            if ordered as f64 >= ORDERED * rows.len() as f64 {
-                differences.push(Factor { minus: Some(b as u8), ..word(a, 4) });
+    let varying = || tried.iter().filter(|it| it.varies);
+    for a in varying() {
+        let beside = |b: &&Tried| b.word != a.word && b.word.reference() == a.word.reference();
+        for b in varying().filter(beside) {
+            let ordered = a.values.iter().zip(&b.values).filter(|(a, b)| a >= b).count();
+            if ordered as f64 >= ORDERED * a.values.len() as f64 {
+                let factor = Factor { minus: Some(b.word), ..word(a.word, 4) };
+                differences.push((factor, DIFFERENCE + far(a.word)));
             }
         }
     }
@@ -103,7 +163,7 @@ struct Columns<'a> {
 impl Columns<'_> {
     fn add(&mut self, factors: [Option<Factor>; Term::MOST_FACTORS], cost: f64) {
         let term = Term { coefficient: 1.0, factors };
-        let mut values: Vec<f64> = self.rows.iter().map(|row| term.of(&row.words)).collect();
+        let mut values: Vec<f64> = self.rows.iter().filter_map(|row| term.of(&row.task)).collect();
         let largest = values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 {
             return;
@@ -121,19 +181,21 @@ impl Columns<'_> {
 
 #[cfg(test)]
 mod tests {
+    use befit_sched::sizes::Words;
+
     use super::*;
 
     #[test]
     fn terms_that_no_row_tells_apart_are_one_column() {
         let sample = |length: u64| Sample {
-            words: [length, 3 * length, 256, 0, 0, 0, 0, 0],
-            depth: 0,
+            task: Words::own(&[length, 3 * length, 256]),
             recording: 0,
             figures: [0.0; 3],
         };
         let samples: Vec<_> = (1..20).map(sample).collect();
         let rows: Vec<_> = samples.iter().collect();
-        let columns = columns(&rows);
+        let columns = columns(&rows, &[0.0; 19]);
+        let word = |place, quarters| word(Word::own(place).unwrap(), quarters);
         let constant = columns[0].forms.iter().map(|form| form.factors);
         assert!(constant.clone().any(|factors| factors == [None, None]));
         assert!(constant.clone().any(|factors| factors == [Some(word(2, 8)), None]));
@@ -141,7 +203,7 @@ mod tests {
             column.forms.iter().any(|form| form.factors == [Some(word(0, 4)), None])
         });
         let linear: Vec<_> = linear.unwrap().forms.iter().map(|form| form.factors).collect();
-        let difference = Factor { minus: Some(0), ..word(1, 4) };
+        let difference = Factor { minus: Word::own(0), ..word(1, 4) };
         for form in [
             [Some(word(1, 4)), None],
             [Some(difference), None],

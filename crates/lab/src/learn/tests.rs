@@ -7,6 +7,9 @@ use befit_sched::sizes::{Basis, SiteKey, SizeTable, Words};
 use super::learn;
 use crate::Silent;
 
+/// The words that tasks of a test capture.
+type Captured = [u64; 8];
+
 /// Two tasks are forked at each of these sites, one for each half.
 const NAME: &str = "sort::{{closure}}";
 
@@ -14,11 +17,11 @@ struct Recorder {
     builder: ProgramBuilder,
     sites: [SiteId; 2],
     scopes: u32,
-    captured: fn(u64, u64) -> Words,
+    captured: fn(u64, u64) -> Captured,
 }
 
 impl Recorder {
-    fn new(captured: fn(u64, u64) -> Words) -> Self {
+    fn new(captured: fn(u64, u64) -> Captured) -> Self {
         let meta = Meta { name: "sort".into(), line_size: Bytes(64), filter: 8 };
         let mut builder = ProgramBuilder::new(meta);
         let place = builder.place(NAME).unwrap();
@@ -41,7 +44,7 @@ impl Recorder {
             [(self.sites[0], first, half), (self.sites[1], first + half, lines - half)]
         {
             let words = (self.captured)(first, lines);
-            self.builder.fork_from(scope, Declared::default(), site, &words).unwrap();
+            self.builder.fork_from(scope, Declared::default(), site, (0..).zip(words)).unwrap();
             self.halve(first, lines, leaf, table);
             self.builder.end().unwrap();
         }
@@ -61,7 +64,7 @@ impl Recorder {
         let scope = ScopeId(self.scopes);
         for site in self.sites {
             let words = (self.captured)(0, lines / 2);
-            self.builder.fork_from(scope, Declared::default(), site, &words).unwrap();
+            self.builder.fork_from(scope, Declared::default(), site, (0..).zip(words)).unwrap();
             self.halve_idly(lines / 2, idle, leaf);
             self.builder.end().unwrap();
         }
@@ -73,16 +76,22 @@ impl Recorder {
     }
 }
 
-fn program(lines: u64, table: u64, captured: fn(u64, u64) -> Words) -> Program {
+fn program(lines: u64, table: u64, captured: fn(u64, u64) -> Captured) -> Program {
     let mut recorder = Recorder::new(captured);
     recorder.halve(0, lines, 10, table);
     recorder.finish()
 }
 
 /// What `table` tells of a task of the second site.
-fn size(table: &SizeTable, depth: u32, words: Words) -> (u64, Basis) {
+fn size(table: &SizeTable, depth: u32, words: Captured) -> (u64, Basis) {
+    let mut task = Words::own(&words);
+    task.depth = depth;
+    of(table, &task)
+}
+
+fn of(table: &SizeTable, task: &Words) -> (u64, Basis) {
     let site = table.site(SiteKey::of(NAME, 24, 1)).unwrap();
-    let found = table.predict(site, depth, &words).unwrap();
+    let found = table.predict(site, task).unwrap();
     (found.size.0, found.basis)
 }
 
@@ -140,9 +149,13 @@ fn two_recordings_show_what_one_cannot() {
 }
 
 #[test]
-fn without_words_the_depth_tells() {
+fn without_words_a_share_of_the_parent_s_size_tells() {
     let program = program(1024, 0, |_, _| [0; 8]);
     let table = learn(&[&program], &Silent);
+    let mut task = Words::default();
+    (task.depth, task.parent) = (3, Some((Bytes(80_000), 2)));
+    assert_eq!(of(&table, &task), (40_000, Basis::Parent));
+    // Where no parent's size is known, the depth tells.
     let found = [1, 2, 3].map(|depth| size(&table, depth, [0; 8]));
     assert_eq!(found, [512, 256, 128].map(|lines| (64 * lines, Basis::Depth)));
 }

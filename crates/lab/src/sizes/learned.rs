@@ -1,7 +1,7 @@
 //! Learned sizes beside what the tasks of a recording touch.
 
 use befit_machine::{Bytes, Machine};
-use befit_program::{Program, SiteId, TaskId};
+use befit_program::{Declared, Program, SiteId, TaskId};
 use befit_sched::{Thresholds, sizes::SizeTable};
 use serde::Serialize;
 
@@ -100,18 +100,18 @@ impl LearnedSizes {
         let caches = largest_caches(machine).into_iter().map(|(_, size)| size);
         let thresholds = Thresholds::new(caches, sigma);
         let keys = learn::keys(program);
-        let depths = learn::depths(program);
+        let mut teller = learn::Teller::new(program, table);
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); keys.len()];
         let mut largest = vec![Bytes(0); keys.len()];
         let mut unknown = vec![0; keys.len()];
         for task in (0..program.tasks()).map(TaskId) {
             let site = program.site(task).0 as usize;
-            let Some(key) = keys[site] else { continue };
+            let found = teller.tell(program, task, Declared::default());
+            if keys[site].is_none() {
+                continue;
+            }
             let measured = Bytes(footprints[task.0 as usize].task.0 * line.0);
             largest[site] = largest[site].max(measured);
-            let words = program.captured(task);
-            let found =
-                table.site(key).and_then(|at| table.predict(at, depths[task.0 as usize], &words));
             let Some(found) = found else {
                 unknown[site] += 1;
                 continue;

@@ -14,7 +14,9 @@ use std::{io, path::PathBuf};
 /// file for text.
 const MAGIC: [u8; 8] = *b"\x89BEFIT\r\n";
 /// The version that is written.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
+/// The last one whose origins have eight words, none behind references.
+const WITH_EIGHT_WORDS: u32 = 6;
 /// The version without spots, which is read, too.
 const WITHOUT_SPOTS: u32 = 4;
 /// The version without lines of atomics, which is read, too.

@@ -9,8 +9,8 @@ use befit_machine::Bytes;
 use super::check::{check_blobs, check_spots};
 use super::chunk::ChunkReader;
 use super::{
-    MAGIC, ReadError, Section, VERSION, WITHOUT_ATOMICS, WITHOUT_PLACES, WITHOUT_SITES,
-    WITHOUT_SPOTS,
+    MAGIC, ReadError, Section, VERSION, WITH_EIGHT_WORDS, WITHOUT_ATOMICS, WITHOUT_PLACES,
+    WITHOUT_SITES, WITHOUT_SPOTS,
 };
 use crate::class::PLACE_LIMIT;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
@@ -267,7 +267,11 @@ impl Loading {
         let declared = index(cursor, self.declared.len(), what)?;
         let what = "an origin names a site that there is not";
         let site = SiteId(index(cursor, self.sites.len(), what)?);
-        let words = site::unpack(cursor).ok_or("captured words are cut off, or 0")?;
+        let words = match self.version {
+            ..=WITH_EIGHT_WORDS => site::unpack_eight(cursor),
+            _ => site::unpack(cursor),
+        };
+        let words = words.ok_or("captured words are cut off, or 0, or have no number")?;
         self.origins.push(&Origin { declared, site, words });
         Ok(())
     }

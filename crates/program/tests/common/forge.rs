@@ -30,7 +30,7 @@ pub(crate) fn small() -> Program {
             builder.source(site, Source { file, line: 300, function });
         }
         let words = [0, 0, child, 0, 40, 0, 0, 0];
-        builder.fork_from(ScopeId(1), declared, site, &words).unwrap();
+        builder.fork_from(ScopeId(1), declared, site, (0..).zip(words)).unwrap();
         (0..40).for_each(|i| builder.touch(1000 + child * 100 + i, child == 1, child == 2));
         builder.touch(1 << 40, true, false);
         builder.work(40, 1, 2);
@@ -84,7 +84,7 @@ pub(crate) fn packed(raw: &[u8]) -> Vec<u8> {
 
 /// A file whose checksums are right, whatever its sections hold.
 pub(crate) fn forge(sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"\x89BEFIT\r\n\x06\0\0\0".to_vec();
+    let mut file = b"\x89BEFIT\r\n\x07\0\0\0".to_vec();
     for (number, (tag, raw)) in sections.iter().enumerate() {
         let mut stored = packed(raw);
         // Padding to the least that is accepted.

@@ -143,7 +143,7 @@ impl Recorder {
         }
         let word = u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 65).min(63);
         let words = [0, word, 0, 0, u64::from(n % 5), 0, 0, word];
-        self.builder.fork_from(scope, declared, site, &words).unwrap();
+        self.builder.fork_from(scope, declared, site, (0..).zip(words)).unwrap();
         run(self);
         self.builder.end().unwrap();
     }

@@ -16,6 +16,7 @@ mod c {
         #[cfg(not(befit_work))]
         pub(super) safe fn befit_record_resume();
         pub(super) safe fn befit_record_scope() -> u32;
+        pub(super) fn befit_record_captured(words: *const u64, count: usize);
         pub(super) fn befit_record_fork(scope: u32, task: *const Task);
         pub(super) safe fn befit_record_stack_top() -> usize;
         pub(super) safe fn befit_record_end();
@@ -37,7 +38,6 @@ pub(super) struct Task {
     length: usize,
     bytes: u32,
     index: u32,
-    words: [u64; super::WORDS],
 }
 
 impl Task {
@@ -52,7 +52,6 @@ impl Task {
             length: origin.place.len(),
             bytes: u32::try_from(origin.bytes).unwrap_or(u32::MAX),
             index: origin.index.into(),
-            words: origin.words,
         }
     }
 }
@@ -76,6 +75,12 @@ fn pause() -> bool {
 #[inline(always)]
 pub(super) fn stack_top() -> usize {
     c::befit_record_stack_top()
+}
+
+/// See [`super::captured`].
+pub(super) fn captured(words: &[u64]) {
+    // SAFETY: the function reads so many words, and keeps a copy.
+    unsafe { c::befit_record_captured(words.as_ptr(), words.len()) }
 }
 
 /// Ends a pause.

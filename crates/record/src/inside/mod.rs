@@ -38,17 +38,14 @@ pub struct Origin {
     pub bytes: usize,
     /// Which closure of its fork it is.
     pub index: u8,
-    /// The first words of its closure, as plain numbers; 0 for those that are absent.
-    pub words: [u64; WORDS],
 }
 
-/// How many words of a closure are recorded.
-pub const WORDS: usize = 8;
+/// How many captured words of a task are recorded at most.
+pub const MOST_CAPTURED: usize = 128;
 
 impl Origin {
     /// A task of the library's own, of which nothing is known.
-    pub const NOTHING: Self =
-        Self { size: None, strand: None, place: "", bytes: 0, index: 0, words: [0; WORDS] };
+    pub const NOTHING: Self = Self { size: None, strand: None, place: "", bytes: 0, index: 0 };
 }
 
 /// True if this thread is inside a region.
@@ -62,6 +59,17 @@ pub fn in_region() -> bool {
 #[inline(always)]
 pub fn stack_top() -> usize {
     hooks::stack_top()
+}
+
+/// What the next task that is forked has captured: numbers below 2^40, each with the word's number
+/// above them ([`captured_word`]). At most [`MOST_CAPTURED`] count.
+pub fn captured(words: &[u64]) {
+    hooks::captured(words);
+}
+
+/// Word `number`, which is `value`.
+pub const fn captured_word(number: u16, value: u64) -> u64 {
+    (number as u64) << 40 | value & ((1 << 40) - 1)
 }
 
 /// Records `f` as a child of the root task, which waits for it. A panic of `f` goes on after the

@@ -173,12 +173,13 @@ fn fork(
         follows.then(|| stream.word()).transpose()
     };
     let (size, strand) = (word_if(40)?.map(Bytes), word_if(41)?.map(Bytes));
-    let mut words = [0; 8];
-    for (word, bit) in words.iter_mut().zip(32..) {
-        *word = word_if(bit)?.unwrap_or(0);
+    let mut words = Vec::new();
+    for _ in 0..argument >> 32 & 0xff {
+        let word = stream.word()?;
+        words.push(((word >> 40) as u16, word & ((1 << 40) - 1)));
     }
     let scope = ScopeId(argument as u32);
-    Ok(builder.fork_from(scope, Declared { size, strand }, site, &words))
+    Ok(builder.fork_from(scope, Declared { size, strand }, site, words))
 }
 
 /// What a stream tells of a site.

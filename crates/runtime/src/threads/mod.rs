@@ -15,6 +15,7 @@ mod handle;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom;
+mod memory;
 mod primitive;
 mod registry;
 mod scope;

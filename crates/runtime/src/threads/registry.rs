@@ -233,7 +233,7 @@ impl Registry {
             let about = About { declared, ..unsafe { job.about() } };
             sizes = match worker {
                 // SAFETY: as above: nobody has run the closure.
-                Some(worker) => unsafe { worker.sizes(&about, 0, 0) },
+                Some(worker) => unsafe { worker.sizes(&about, 0, 0, worker.running()) },
                 // SAFETY: as above.
                 None => unsafe { self.engine.sizes_from_outside(&about) },
             };

@@ -5,10 +5,14 @@
 
 use std::{array, cell::Cell, ptr, sync::Arc};
 
-use befit_sched::sizes::{SiteIndex, SiteKey, SizeTable, known};
+use befit_machine::Bytes;
+use befit_sched::sizes::{SiteIndex, SiteKey, SizeTable, TaskView, Word, known};
 
-use super::engine::{About, Closure, Engine, Sizes};
-use crate::captured::captured;
+use super::{
+    engine::{About, Closure, Engine, Sizes},
+    memory::MemoryInUse,
+};
+use crate::captured::Captured;
 
 /// Sites that are kept. Two that meet in one slot are each looked up again, which costs time only.
 const SLOTS: usize = 64;
@@ -18,6 +22,43 @@ const SLOTS: usize = 64;
 pub(crate) struct Sizer {
     table: Arc<SizeTable>,
     found: Box<[Cell<Found>; SLOTS]>,
+    memory: MemoryInUse,
+}
+
+/// Where a task is forked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ForkedAt {
+    /// Which of its fork it is.
+    pub(crate) index: u32,
+    /// See [`TaskView::depth`].
+    pub(crate) depth: u32,
+    /// See [`TaskView::parent`].
+    pub(crate) parent: Option<(Bytes, u32)>,
+}
+
+/// A task whose size is asked.
+struct Asked<'a, N> {
+    captured: Captured<N>,
+    at: ForkedAt,
+    memory: &'a MemoryInUse,
+}
+
+impl<N: Fn(usize) -> bool> TaskView for Asked<'_, N> {
+    fn word(&self, word: Word) -> Option<u64> {
+        self.captured.word(word)
+    }
+
+    fn depth(&self) -> u32 {
+        self.at.depth
+    }
+
+    fn parent(&self) -> Option<(Bytes, u32)> {
+        self.at.parent
+    }
+
+    fn memory(&self) -> Option<Bytes> {
+        self.memory.get()
+    }
 }
 
 /// What was found of the `index`-th closures, of one type, of their forks.
@@ -35,27 +76,27 @@ impl Sizer {
     /// That has looked nothing up.
     pub(crate) fn new(table: Arc<SizeTable>) -> Self {
         let none = Found { name: "", bytes: 0, index: 0, site: None };
-        Self { table, found: Box::new(array::from_fn(|_| Cell::new(none))) }
+        let found = Box::new(array::from_fn(|_| Cell::new(none)));
+        Self { table, found, memory: MemoryInUse::default() }
     }
 
-    /// What the `index`-th task of a fork goes by (see [`known`]), with `depth` forks around it.
+    /// What a task goes by (see [`known`]) that is forked at `at`.
     ///
     /// # Safety
-    /// As for [`captured`], of the closure that `about` names.
+    /// As for [`Captured::new`], of the closure that `about` names, until this returns.
     pub(crate) unsafe fn sizes(
         &self,
         about: &About,
-        index: u32,
-        depth: u32,
-        on_stack: impl Fn(usize) -> bool,
+        at: ForkedAt,
+        is_near: impl Fn(usize) -> bool,
     ) -> Sizes {
         let (size, strand) = about.declared;
         known(size, strand, || {
-            let closure = about.closure?;
-            let site = self.site(closure, index)?;
+            let Closure { at: closure, bytes, .. } = about.closure?;
+            let site = self.site(about.closure?, at.index)?;
             // SAFETY: promised by the caller.
-            let words = unsafe { captured(closure.at, closure.bytes, on_stack) };
-            self.table.predict(site, depth, &words)
+            let captured = unsafe { Captured::new(closure, bytes, is_near) };
+            self.table.predict(site, &Asked { captured, at, memory: &self.memory })
         })
     }
 
@@ -79,7 +120,8 @@ impl Engine {
     /// As there.
     pub(super) unsafe fn sizes_from_outside(&self, about: &About) -> Sizes {
         let Some(table) = &self.sizes else { return about.declared };
-        // SAFETY: promised by the caller; no word is followed.
-        unsafe { Sizer::new(Arc::clone(table)).sizes(about, 0, 0, |_| false) }
+        let at = ForkedAt { index: 0, depth: 0, parent: None };
+        // SAFETY: promised by the caller; nothing is near.
+        unsafe { Sizer::new(Arc::clone(table)).sizes(about, at, |_| false) }
     }
 }

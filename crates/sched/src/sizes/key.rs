@@ -1,11 +1,4 @@
-//! What tells where a task was forked, and what it captured.
-
-/// How many of a closure's words count.
-pub const WORDS: usize = 8;
-
-/// The first words that a task's closure captures. A word that is absent, or looks like an address,
-/// is 0.
-pub type Words = [u64; WORDS];
+//! What tells where a task was forked.
 
 /// Names the site of a task: where in the program's source it was forked. The same in each build of
 /// the same source by the same compiler.

@@ -1,14 +1,14 @@
 //! Formulas of captured words.
 
-use super::Words;
+use super::{TaskView, Word};
 
 /// A captured word, or the difference of two, to some power.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Factor {
-    /// The word's place, below [`WORDS`](super::WORDS).
-    pub word: u8,
-    /// The place of the word that is taken off it, if any; never below 0.
-    pub minus: Option<u8>,
+    /// The word.
+    pub word: Word,
+    /// The word that is taken off it, if any; never below 0.
+    pub minus: Option<Word>,
     /// The exponent, in quarters; 1 to [`Factor::MOST_QUARTERS`].
     pub quarters: u8,
 }
@@ -17,17 +17,18 @@ impl Factor {
     /// The largest exponent, in quarters.
     pub const MOST_QUARTERS: u8 = 16;
 
-    /// Its value. The same on all machines: square roots and products are exactly rounded.
-    pub fn of(self, words: &Words) -> f64 {
-        let word = |place: u8| words.get(usize::from(place)).copied().unwrap_or(0);
-        let value = word(self.word).saturating_sub(self.minus.map_or(0, word)) as f64;
+    /// Its value; none where a word cannot be read. The same on all machines: square roots and
+    /// products are exactly rounded.
+    pub fn of(self, task: &impl TaskView) -> Option<f64> {
+        let minus = self.minus.map_or(Some(0), |word| task.word(word))?;
+        let value = task.word(self.word)?.saturating_sub(minus) as f64;
         let whole = (0..self.quarters / 4).fold(1.0, |product, _| product * value);
-        match self.quarters % 4 {
+        Some(match self.quarters % 4 {
             0 => whole,
             1 => whole * value.sqrt().sqrt(),
             2 => whole * value.sqrt(),
             _ => whole * value.sqrt() * value.sqrt().sqrt(),
-        }
+        })
     }
 }
 
@@ -51,10 +52,10 @@ impl Term {
         Self { coefficient: value, factors: [None; Self::MOST_FACTORS] }
     }
 
-    /// Its value.
-    pub fn of(&self, words: &Words) -> f64 {
-        let factors = self.factors.iter().flatten();
-        factors.fold(self.coefficient, |product, factor| product * factor.of(words))
+    /// Its value; none where a word cannot be read.
+    pub fn of(&self, task: &impl TaskView) -> Option<f64> {
+        let mut factors = self.factors.iter().flatten();
+        factors.try_fold(self.coefficient, |product, factor| Some(product * factor.of(task)?))
     }
 }
 
@@ -63,6 +64,9 @@ impl Term {
 pub enum Law {
     /// The sum of up to [`Law::MOST_TERMS`] terms.
     Words(Vec<Term>),
+    /// This share of the size of the task that forks it. Of a size only. Where the parent's size is
+    /// not known it is by depth.
+    Share(f64),
     /// The median of the recorded tasks at the same depth: [`Depth`](super::Depth).
     ByDepth,
 }
@@ -78,11 +82,16 @@ impl Law {
         Self::Words(vec![Term::constant(value)])
     }
 
-    /// Its value, rounded; none by depth. No allocation, O(terms).
-    pub fn of(&self, words: &Words) -> Option<u64> {
+    /// What a sum of terms says, rounded; none for other laws, and where a word cannot be read. No
+    /// allocation, O(terms).
+    pub fn of(&self, task: &impl TaskView) -> Option<u64> {
         let Self::Words(terms) = self else { return None };
-        let sum: f64 = terms.iter().map(|term| term.of(words)).sum();
-        // A conversion of what is infinite or no number saturates, or gives 0.
-        Some((sum.round() as u64).min(Self::MOST))
+        let sum = terms.iter().try_fold(0.0, |sum, term| Some(sum + term.of(task)?))?;
+        Some(Self::whole(sum))
+    }
+
+    /// A quantity as a whole number: what is infinite or no number saturates, or gives 0.
+    pub(super) fn whole(value: f64) -> u64 {
+        (value.round() as u64).min(Self::MOST)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, hash_map::Entry};
 
 use befit_machine::Bytes;
 
-use super::{Law, SiteKey, SizeTableError, Words, text};
+use super::{Law, SiteKey, SizeTableError, TaskView, text};
 
 /// Names a site of one table: its place in [`SizeTable::sites`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,24 +70,34 @@ impl Site {
         }
     }
 
-    /// The sizes of a task of this site at `depth`, whose closure captures `words`. None where the
-    /// site knows neither a formula nor depths.
+    /// The sizes of a task of this site. None where the site knows neither a formula nor depths, or
+    /// a word cannot be read. `recorded` is how much memory the recorded program used: what rests
+    /// on the depth alone grows with that.
     ///
     /// Where the size has a formula but the strand or the work has none, they are those of the
     /// depth whose tasks had the size nearest to it, as the depth itself would be another one in
     /// another input. O(terms + depths), no allocation.
-    pub fn predict(&self, depth: u32, words: &Words) -> Option<Predicted> {
-        let last = self.depths.len().checked_sub(1);
-        let (size, basis, row) = match (self.size.of(words), last) {
-            (Some(size), _) => (size, Basis::Words, self.nearest(size)),
-            (None, Some(last)) => {
-                let row = self.depths[last.min(depth as usize)];
+    pub fn predict(&self, task: &impl TaskView, recorded: Option<Bytes>) -> Option<Predicted> {
+        let (size, basis, row) = match &self.size {
+            Law::Words(_) => {
+                let size = self.size.of(task)?;
+                (size, Basis::Words, self.nearest(size))
+            }
+            Law::Share(share) if let Some((parent, at)) = task.parent() => {
+                let levels = task.depth().saturating_sub(at).max(1);
+                let size = Law::whole(parent.0 as f64 * share.powi(levels.min(64) as i32));
+                let size = size.max(LEAST.min(parent.0));
+                (size, Basis::Parent, self.nearest(size))
+            }
+            Law::Share(_) | Law::ByDepth => {
+                let last = self.depths.len().checked_sub(1)?;
+                let row = self.depths[last.min(task.depth() as usize)];
+                let row = row.times(growth(task.memory(), recorded));
                 (row.size.0, Basis::Depth, Some(row))
             }
-            (None, None) => return None,
         };
-        let strand = self.strand.of(words).or(row.map(|row| row.strand.0));
-        let work = self.work.of(words).or(row.map(|row| row.work));
+        let strand = self.strand.of(task).or(row.map(|row| row.strand.0));
+        let work = self.work.of(task).or(row.map(|row| row.work));
         Some(Predicted {
             size: Bytes(size),
             strand: Bytes(strand.map_or(size, |strand| strand.min(size))),
@@ -102,12 +112,42 @@ impl Site {
     }
 }
 
+impl Depth {
+    /// The same of a program that uses `factor` times as much memory.
+    fn times(self, factor: f64) -> Self {
+        let times = |n: u64| Law::whole(n as f64 * factor);
+        Self {
+            size: Bytes(times(self.size.0)),
+            strand: Bytes(times(self.strand.0)),
+            work: times(self.work),
+            ..self
+        }
+    }
+}
+
+/// What touches anything touches as many bytes: a cache line.
+const LEAST: u64 = 64;
+
+/// Recorded programs that used less memory tell nothing by it: others have as much of their own,
+/// for code and stacks.
+const TELLS: Bytes = Bytes(1 << 20);
+
+/// How many times as much memory the program uses as the recorded one.
+fn growth(now: Option<Bytes>, recorded: Option<Bytes>) -> f64 {
+    match (now, recorded) {
+        (Some(now), Some(recorded)) if recorded >= TELLS => now.0 as f64 / recorded.0 as f64,
+        _ => 1.0,
+    }
+}
+
 /// What a prediction rests on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
     /// The captured words: it holds for other inputs.
     Words,
-    /// The depth of the recursion: it holds for the recorded input, and for others up to a scale.
+    /// The size of the task that forks it.
+    Parent,
+    /// The depth of the recursion, and the program's memory.
     Depth,
 }
 
@@ -124,30 +164,13 @@ pub struct Predicted {
     pub basis: Basis,
 }
 
-impl Predicted {
-    /// The same for an input `factor` times as large, where the size rests on the depth; what rests
-    /// on words follows the input by itself.
-    #[must_use]
-    pub fn scaled(self, factor: f64) -> Self {
-        if self.basis == Basis::Words {
-            return self;
-        }
-        let times = |n: u64| ((n as f64 * factor).round() as u64).min(Law::MOST);
-        Self {
-            size: Bytes(times(self.size.0)),
-            strand: Bytes(times(self.strand.0)),
-            work: times(self.work),
-            ..self
-        }
-    }
-}
-
 /// The learned sizes of a program's tasks, by site. Its text form, which [`Display`](std::fmt)
 /// writes and [`FromStr`](std::str::FromStr) reads, is described in docs/sizes.md.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SizeTable {
     pub(super) recorded: Vec<String>,
     pub(super) picoseconds: Option<f64>,
+    pub(super) memory: Option<Bytes>,
     pub(super) sites: Vec<Site>,
     pub(super) index: HashMap<SiteKey, SiteIndex>,
 }
@@ -166,6 +189,13 @@ impl SizeTable {
     #[must_use]
     pub fn with_picoseconds(mut self, picoseconds: Option<f64>) -> Self {
         self.picoseconds = picoseconds.filter(|ps| text::PICOSECONDS.contains(ps));
+        self
+    }
+
+    /// Sets how much memory the largest recorded run used.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Option<Bytes>) -> Self {
+        self.memory = memory.filter(|memory| memory.0 <= Law::MOST);
         self
     }
 
@@ -212,8 +242,8 @@ impl SizeTable {
     }
 
     /// As [`Site::predict`], of one of [`Self::sites`].
-    pub fn predict(&self, site: SiteIndex, depth: u32, words: &Words) -> Option<Predicted> {
-        self.sites.get(site.0 as usize)?.predict(depth, words)
+    pub fn predict(&self, site: SiteIndex, task: &impl TaskView) -> Option<Predicted> {
+        self.sites.get(site.0 as usize)?.predict(task, self.memory)
     }
 }
 

@@ -3,7 +3,7 @@ use proptest::{collection::vec, option, prelude::*};
 
 use super::*;
 
-const WORKED: &str = "befit.sizes/1
+const WORKED: &str = "befit.sizes/2
 # a comment
 recorded merge-sort --n 1000
 picoseconds 412.5
@@ -26,8 +26,12 @@ fn read(text: &str) -> SizeTable {
 }
 
 /// What `table` tells of the tasks of its first site.
-fn predict(table: &SizeTable, depth: u32, words: &Words) -> Predicted {
-    table.predict(table.site(SiteKey(255)).unwrap(), depth, words).unwrap()
+fn predict(table: &SizeTable, depth: u32, words: &[u64]) -> Predicted {
+    of(table, &Words { depth, ..Words::own(words) })
+}
+
+fn of(table: &SizeTable, task: &Words) -> Predicted {
+    table.predict(table.site(SiteKey(255)).unwrap(), task).unwrap()
 }
 
 #[test]
@@ -42,29 +46,58 @@ fn a_task_s_size_follows_its_captured_words() {
     let found = predict(&table, 9, &[2, 0, 16, 7, 0, 0, 0, 0]);
     assert_eq!((found.size, found.strand, found.work), (Bytes(64), Bytes(64), 42_000));
     assert_eq!(table.site(SiteKey(254)), None);
-    assert_eq!(table.predict(SiteIndex(1), 0, &[0; WORDS]), None);
+    assert_eq!(table.predict(SiteIndex(1), &Words::default()), None);
 }
 
 #[test]
-fn where_no_words_tell_the_depth_does_up_to_a_scale() {
+fn where_no_words_tell_the_depth_does() {
     let table = read(&WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", "size by depth"));
-    let size = |depth| predict(&table, depth, &[0; WORDS]);
+    let size = |depth| predict(&table, depth, &[]);
     assert_eq!([0, 1, 50].map(|depth| size(depth).size), [16_000, 8000, 8000].map(Bytes));
-    assert_eq!((size(0).basis, size(0).scaled(4.0).size), (Basis::Depth, Bytes(64_000)));
-    assert_eq!(size(0).scaled(f64::INFINITY).size, Bytes(Law::MOST));
-    assert_eq!(size(0).scaled(f64::NAN).size, Bytes(0));
+    assert_eq!(size(0).basis, Basis::Depth);
+}
+
+#[test]
+fn sizes_by_depth_grow_with_the_memory_of_the_program() {
+    let text = WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", "size by depth");
+    let at = |recorded: &str, now| {
+        let table = read(&text.replace("picoseconds", &format!("memory {recorded}\npicoseconds")));
+        let found = of(&table, &Words { memory: now, ..Words::default() });
+        (found.size.0, found.strand.0, found.work)
+    };
+    assert_eq!(at("2097152", Some(Bytes(8 << 20))), (64_000, 4096, 360_000));
+    assert_eq!(at("2097152", Some(Bytes(u64::MAX))).0, 140_737_488_355_328_000);
+    assert_eq!(at("2097152", None).0, 16_000);
+    // A recording of a small program says nothing.
+    assert_eq!(at("20971", Some(Bytes(8 << 20))).0, 16_000);
+}
+
+#[test]
+fn a_size_may_be_a_share_of_the_parent_s() {
+    let law = "size 0.25 of the parent";
+    let table = read(&WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", law));
+    let within = |depth, parent| of(&table, &Words { depth, parent, ..Words::default() });
+    let found = within(3, Some((Bytes(40_000), 2)));
+    assert_eq!((found.size, found.work, found.basis), (Bytes(10_000), 42_000, Basis::Parent));
+    // Two forks further down, and spawned by it.
+    assert_eq!(within(4, Some((Bytes(40_000), 2))).size, Bytes(2500));
+    assert_eq!(within(0, Some((Bytes(40_000), 2))).size, Bytes(10_000));
+    // No less than a cache line.
+    assert_eq!(within(40, Some((Bytes(40_000), 2))).size, Bytes(64));
+    let found = within(1, None);
+    assert_eq!((found.size, found.basis), (Bytes(8000), Basis::Depth));
 }
 
 #[test]
 fn huge_words_make_the_largest_size_and_no_overflow() {
     let table = read(&WORKED.replace("16 w1", "1000000000000000000 w1^4 w1^4"));
-    let found = predict(&table, 0, &[u64::MAX; WORDS]);
+    let found = predict(&table, 0, &[u64::MAX; 16]);
     assert_eq!(found.size, Bytes(Law::MOST));
 }
 
 #[test]
 fn a_declared_size_goes_before_a_learned_one() {
-    let learned = || Some(predict(&read(WORKED), 0, &[0; WORDS]));
+    let learned = || Some(predict(&read(WORKED), 0, &[]));
     let bytes = |n| Some(Bytes(n));
     assert_eq!(known(bytes(5), None, || unreachable!()), (bytes(5), None));
     assert_eq!(known(None, None, learned), (bytes(64), bytes(64)));
@@ -75,13 +108,17 @@ fn a_declared_size_goes_before_a_learned_one() {
 #[test]
 fn a_mistake_is_told_with_its_line() {
     for (from, to, line, message) in [
-        ("befit.sizes/1", "befit.sizes/2", 1, "should be `befit.sizes/1`, is `befit.sizes/2`; "),
-        ("befit.sizes/1", "\u{7f}ELF", 1, "should be `befit.sizes/1`, is something else; "),
+        ("befit.sizes/2", "befit.sizes/3", 1, "should be `befit.sizes/2`, is `befit.sizes/3`; "),
+        ("befit.sizes/2", "\u{7f}ELF", 1, "should be `befit.sizes/2`, is something else; "),
         ("recorded", "recordet", 3, "`recordet` is no word of this format"),
         ("412.5", "-1", 4, "`-1` is no number from 0.001 to 1000000000"),
         ("412.5", "inf", 4, "`inf` is no number"),
         ("00000000000000ff", "+0000000000000ff", 6, "a site is named by 16 hexadecimal digits"),
-        ("0.5 w0", "0.5 w8", 9, "`w8` is no captured word `w0` to `w7`, nor"),
+        ("0.5 w0", "0.5 w16", 9, "`w16` is no captured word `w0` to `w15`, nor"),
+        ("0.5 w0", "0.5 w0.16", 9, "`w0.16` is no captured word"),
+        ("0.5 w0", "0.5 of the parent", 9, "`of` is no captured word"),
+        ("work by depth", "work 0.5 of the parent", 6, "only a size is a share"),
+        ("work by depth", "work 2 of the parent", 11, "`2` is no number from 0 to 1"),
         ("0.5 w0", "0.5 w0 w1", 9, "a term has at most 2 factors"),
         ("^0.5", "^0.3", 9, "an exponent is a multiple of 0.25 up to 4, not `0.3`"),
         ("^0.5", "^5", 9, "an exponent is"),
@@ -121,7 +158,7 @@ fn texts_without_bounds_are_refused() {
     assert_eq!(error.to_string(), "longer than 1048576 bytes");
     let site = |number: usize| format!("site {number:016x}\nsize 1\nstrand 1\nwork 1\n");
     let sites: String = (0..=SizeTable::MOST_SITES).map(site).collect();
-    let error = format!("befit.sizes/1\n{sites}end 4097\n").parse::<SizeTable>().unwrap_err();
+    let error = format!("befit.sizes/2\n{sites}end 4097\n").parse::<SizeTable>().unwrap_err();
     assert_eq!(error.what, "more than 4096 sites");
     let depths: String = (0..=Site::MOST_DEPTHS)
         .map(|n| format!("depth {n} tasks 1 size 1 spread 0 strand 1 work 1\n"))
@@ -160,7 +197,7 @@ fn a_site_s_key_is_made_of_name_size_and_index() {
 }
 
 fn factors() -> impl Strategy<Value = Factor> {
-    let place = 0..WORDS as u8;
+    let place = (0..Word::COUNT).prop_map(|number| Word::of_number(number).unwrap());
     (place.clone(), option::of(place), 1..=Factor::MOST_QUARTERS)
         .prop_map(|(word, minus, quarters)| Factor { word, minus, quarters })
 }
@@ -191,9 +228,10 @@ fn depths() -> impl Strategy<Value = Depth> {
 
 fn sites() -> impl Strategy<Value = Site> {
     let law = || laws(true);
+    let size = prop_oneof![3 => law(), 1 => (0.0..=1.0).prop_map(Law::Share)];
     (
         (any::<u64>(), ".*", ".*", any::<u64>()),
-        (law(), law(), law(), vec(depths(), 1..5)),
+        (size, law(), law(), vec(depths(), 1..5)),
         option::of([0.0..9.0, 0.0..9.0]),
     )
         .prop_map(|((key, name, source, tasks), (size, strand, work, depths), error)| {
@@ -207,9 +245,11 @@ proptest! {
     fn a_table_that_is_written_and_read_is_the_same(
         recorded in vec(".*", 0..3),
         picoseconds in option::of(0.001..1e9),
+        memory in option::of(0..=Law::MOST),
         sites in vec(sites(), 0..6),
     ) {
-        let mut table = SizeTable::new(recorded).with_picoseconds(picoseconds);
+        let table = SizeTable::new(recorded).with_picoseconds(picoseconds);
+        let mut table = table.with_memory(memory.map(Bytes));
         for site in sites {
             let _ = table.push(site); // refused where its key is taken
         }
@@ -227,7 +267,7 @@ proptest! {
             line.insert_str(at, &text);
         }
         if let Ok(table) = lines.join("\n").parse::<SizeTable>() {
-            let _ = table.predict(SiteIndex(0), 0, &[u64::MAX; WORDS]);
+            let _ = table.predict(SiteIndex(0), &Words::own(&[u64::MAX; 16]));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The text form of a table: `befit.sizes/1`.
+//! The text form of a table: `befit.sizes/2`.
 //!
 //! A line is a word and what it says; lines that are empty or begin with `#` say nothing. A `site`
 //! line begins a site, to which the lines behind it belong.
@@ -7,12 +7,12 @@ use std::{fmt, fs::File, io::Read, ops::RangeInclusive, path::Path, str::FromStr
 
 use befit_machine::Bytes;
 
-use super::{Depth, Factor, Law, Site, SiteKey, SizeTable, Term, WORDS};
+use super::{Depth, Factor, Law, Site, SiteKey, SizeTable, Term, Word};
 
 /// What the first line begins with, in all versions.
 const FORMAT: &str = "befit.sizes/";
 /// The first line.
-const VERSION: &str = "befit.sizes/1";
+const VERSION: &str = "befit.sizes/2";
 /// Most bytes of a text.
 const LONGEST: usize = 1 << 20;
 /// Errors and spreads, as shares.
@@ -134,6 +134,7 @@ fn first_line(line: &str) -> Result<(), String> {
 fn head(table: &mut SizeTable, word: &str, rest: &str) -> Result<(), String> {
     match word {
         "recorded" => table.recorded.push(line_of(rest)?),
+        "memory" => table.memory = Some(Bytes(whole(rest, Law::MOST)?)),
         "picoseconds" => table.picoseconds = Some(figure(rest, PICOSECONDS)?),
         _ => return Err(format!("`{}` is no word of this format", start(word))),
     }
@@ -207,10 +208,13 @@ fn end(table: &SizeTable, rest: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `by depth`, or a sum: `64 + 16 w1 + 8 w0 (w3-w2)^0.5`.
+/// `by depth`, `0.5 of the parent`, or a sum: `64 + 16 w1 + 8 w0.2 (w3-w2)^0.5`.
 fn law(text: &str) -> Result<Law, String> {
     if text == "by depth" {
         return Ok(Law::ByDepth);
+    }
+    if let Some(share) = text.strip_suffix(" of the parent") {
+        return Ok(Law::Share(figure(share, 0.0..=1.0)?));
     }
     let terms: Vec<_> = text.split(" + ").map(term).collect::<Result<_, _>>()?;
     Ok(Law::Words(terms))
@@ -234,22 +238,17 @@ fn term(text: &str) -> Result<Term, String> {
 fn factor(text: &str) -> Result<Factor, String> {
     let wrong = || {
         format!(
-            "`{}` is no captured word `w0` to `w{}`, nor a power or a difference \
-        of such",
+            "`{}` is no captured word `w0` to `w{}`, nor one behind such (`w0.1`), nor a \
+             power or a difference of such",
             start(text),
-            WORDS - 1
+            Word::WIDTH - 1
         )
     };
     let (base, exponent) = text.split_once('^').unwrap_or((text, "1"));
-    let place = |text: &str| {
-        let place = text.strip_prefix('w')?;
-        let is_digit = place.len() == 1 && place.as_bytes()[0].is_ascii_digit();
-        place.parse().ok().filter(|place| is_digit && usize::from(*place) < WORDS)
-    };
     let inside = base.strip_prefix('(').and_then(|base| base.strip_suffix(')'));
     let (word, minus) = match inside.and_then(|base| base.split_once('-')) {
-        Some((word, minus)) => (place(word), Some(place(minus).ok_or_else(wrong)?)),
-        None => (place(base), None),
+        Some((word, minus)) => (Word::parse(word), Some(Word::parse(minus).ok_or_else(wrong)?)),
+        None => (Word::parse(base), None),
     };
     let quarters = exponent.parse::<f64>().map_or(0.0, |exponent| 4.0 * exponent);
     let most = f64::from(Factor::MOST_QUARTERS);
@@ -305,6 +304,10 @@ pub(super) fn check(site: &Site) -> Result<(), String> {
     if site.depths.is_empty() && laws.contains(&&Law::ByDepth) {
         return Err("a law is by depth, but there are no lines `depth`".to_owned());
     }
+    let shares = |law: &Law| matches!(law, Law::Share(_));
+    if shares(&site.strand) || shares(&site.work) || shares(&site.size) && site.depths.is_empty() {
+        return Err("only a size is a share of the parent's, and has lines `depth`".to_owned());
+    }
     if site.depths.len() > Site::MOST_DEPTHS {
         return Err(format!("more than {} depths", Site::MOST_DEPTHS));
     }
@@ -325,6 +328,9 @@ impl fmt::Display for SizeTable {
         }
         if let Some(picoseconds) = self.picoseconds {
             writeln!(f, "picoseconds {picoseconds}")?;
+        }
+        if let Some(Bytes(memory)) = self.memory {
+            writeln!(f, "memory {memory}")?;
         }
         for site in &self.sites {
             write!(f, "\n{site}")?;
@@ -359,7 +365,11 @@ impl fmt::Display for Site {
 
 impl fmt::Display for Law {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Words(terms) = self else { return f.write_str("by depth") };
+        let terms = match self {
+            Self::Words(terms) => terms,
+            Self::Share(share) => return write!(f, "{share} of the parent"),
+            Self::ByDepth => return f.write_str("by depth"),
+        };
         for (number, term) in terms.iter().enumerate() {
             let plus = if number == 0 { "" } else { " + " };
             write!(f, "{plus}{}", term.coefficient)?;
@@ -372,8 +382,8 @@ impl fmt::Display for Law {
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.minus {
-            Some(minus) => write!(f, "(w{}-w{minus})", self.word)?,
-            None => write!(f, "w{}", self.word)?,
+            Some(minus) => write!(f, "({}-{minus})", self.word)?,
+            None => write!(f, "{}", self.word)?,
         }
         match self.quarters {
             4 => Ok(()),

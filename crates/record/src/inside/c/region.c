@@ -129,13 +129,24 @@ static uint64_t site_of(const struct task *task) {
     return home;
 }
 
+/* What the next task to fork has captured. One thread is recorded at a time. */
+static uint64_t captured[CAPTURED];
+static uint32_t captured_count;
+
+void befit_record_captured(const uint64_t *words, size_t count) {
+    if (state != RECORDED)
+        return;
+    captured_count = count < CAPTURED ? (uint32_t)count : CAPTURED;
+    for (uint32_t i = 0; i < captured_count; i++)
+        captured[i] = words[i];
+}
+
 void befit_record_fork(uint32_t scope, const struct task *task) {
     if (state != RECORDED)
         return;
     end_strand();
     uint64_t argument = scope | site_of(task) << FORK_SITE_SHIFT;
-    for (unsigned i = 0; i < CAPTURED; i++)
-        argument |= (uint64_t)(task->words[i] != 0) << (FORK_WORDS_SHIFT + i);
+    argument |= (uint64_t)captured_count << FORK_WORDS_SHIFT;
     argument |= (task->size != UNDECLARED ? FORK_SIZE : 0) |
                 (task->strand != UNDECLARED ? FORK_STRAND : 0);
     befit_put_event(FORK, argument);
@@ -143,9 +154,9 @@ void befit_record_fork(uint32_t scope, const struct task *task) {
         befit_put(task->size);
     if (argument & FORK_STRAND)
         befit_put(task->strand);
-    for (unsigned i = 0; i < CAPTURED; i++)
-        if (task->words[i] != 0)
-            befit_put(task->words[i]);
+    for (uint32_t i = 0; i < captured_count; i++)
+        befit_put(captured[i]);
+    captured_count = 0;
 }
 
 void befit_record_end(void) {

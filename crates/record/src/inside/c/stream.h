@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 7u
+#define STREAM_VERSION 8u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u
@@ -37,7 +37,7 @@ enum event {
 enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 
 /* The argument of FORK. */
-#define FORK_WORDS_SHIFT 32 /* a bit for each captured word that follows */
+#define FORK_WORDS_SHIFT 32 /* how many captured words follow */
 #define FORK_SIZE ((uint64_t)1 << 40)
 #define FORK_STRAND ((uint64_t)1 << 41)
 #define FORK_SITE_SHIFT 42
@@ -50,7 +50,7 @@ enum failure { TOO_MANY_FOREIGN_PAGES = 1 };
 /* In the argument of HELLO: touches have spots. */
 #define HELLO_SPOTS ((uint64_t)1 << 24)
 
-#define CAPTURED 8
+#define CAPTURED 128
 #define UNDECLARED UINT64_MAX
 
 /* What is known of a task where it is forked; in Rust `hooks::Task`. */
@@ -60,7 +60,6 @@ struct task {
     size_t length;            /* of the name */
     uint32_t bytes;           /* the closure's size */
     uint32_t index;           /* which closure of the fork it is */
-    uint64_t words[CAPTURED]; /* the closure's first words; 0: absent */
 };
 
 /* Where a touch word or an event goes. Both keep errno. */

@@ -45,8 +45,8 @@ fn good() -> Vec<u64> {
     let parts: [&[u64]; 8] = [
         &hello(),
         &[fork(1)],
-        // Its second and its last word follow, too.
-        &[fork(2) | SIZED | 0b1000_0010 << 32, 4096, 64, 7, 99],
+        // Words 1 and 300 follow, too.
+        &[fork(2) | SIZED | 2 << 32, 4096, 64, 1 << 40 | 7, 300 << 40 | 99],
         &touches,
         &work(5, 4, 3),
         &[END, sync(2)],
@@ -101,8 +101,8 @@ fn a_good_stream_becomes_its_program() {
     let Site { place, bytes, index } = program.sites()[site.0 as usize];
     assert_eq!((program.place(place), bytes, index), ("a::place", 24, 1));
     assert_eq!(program.source(site).unwrap().line, 0x1234);
-    assert_eq!(program.captured(TaskId(2)), [0, 7, 0, 0, 0, 0, 0, 99]);
-    assert_eq!((program.site(TaskId(1)), program.captured(TaskId(1))), (site, [0; 8]));
+    assert_eq!(program.captured(TaskId(2)), [(1, 7), (300, 99)]);
+    assert_eq!((program.site(TaskId(1)), program.captured(TaskId(1))), (site, vec![]));
     let work = program.work(StrandId(0));
     assert_eq!((work.loads, work.stores, work.blocks, work.touches), (5, 4, 3, 3));
 }

@@ -176,7 +176,7 @@ unsafe fn execute<W: Work>(job: NonNull<JobHeader>, ended: &dyn Fn()) {
             // (In the models there is none.)
             if let Some(worker) = worker {
                 worker.begins_fork_of(requests);
-                worker.inlined_regions().begin_at(frame.pending.depth + 1);
+                worker.begin_at(frame.pending.depth + 1);
             }
         });
         // SAFETY: a job is executed once, and its owner waits for it, so nobody else takes the

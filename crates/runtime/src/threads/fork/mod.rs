@@ -272,8 +272,9 @@ where
 fn child<W: Work>(worker: &Worker, parent: &TaskInfo, index: u32, work: &W) -> (TaskInfo, bool) {
     let about = About::work(work);
     let (size, strand) = if worker.looks_at_forks() {
+        let depth = worker.inlined_regions().depth() + 1;
         // SAFETY: the closure is here.
-        unsafe { worker.sizes(&about, index, worker.inlined_regions().depth() + 1) }
+        unsafe { worker.sizes(&about, index, depth, worker.running()) }
     } else {
         about.declared
     };

@@ -16,10 +16,10 @@ use std::{
 use befit_machine::{Bytes, ClusterId, WorkerId};
 use befit_sched::{
     Ask, Capabilities, Env, ForkOrder, Handle, Policy, Ready, Scheduler, Strand, TaskInfo, Tiers,
-    sizes::{Factor, Law, Site, SiteKey, Term},
+    sizes::{Factor, Law, Site, SiteKey, Term, Word},
 };
 
-use crate::{captured::captured, threads::testing::*, *};
+use crate::{captured::Captured, threads::testing::*, *};
 
 /// Learns sizes as a program runs: of each closure that it is shown, that the size is some captured
 /// word times eight bytes.
@@ -34,9 +34,11 @@ impl Learner {
         // Nobody else runs meanwhile, so what looks like an address near by is a variable.
         let near = |address: usize| address.abs_diff((&raw const key).addr()) < 1 << 12;
         // SAFETY: the closure is there, and so is what lies around this thread's stack pointer.
-        let words = unsafe { captured(at, size_of::<F>(), near) };
-        let Some(word) = words.iter().position(|word| *word == elements as u64) else { return };
-        let factor = Factor { word: word as u8, minus: None, quarters: 4 };
+        let captured = unsafe { Captured::new(at, size_of::<F>(), near) };
+        let mut words = (0..Word::COUNT).filter_map(Word::of_number);
+        let is_found = |word: &Word| captured.word(*word) == Some(elements as u64);
+        let Some(word) = words.find(is_found) else { return };
+        let factor = Factor { word, minus: None, quarters: 4 };
         let mut site = Site::new(key, "");
         site.size = Law::Words(vec![Term { coefficient: 8.0, factors: [Some(factor), None] }]);
         (site.strand, site.work) = (site.size.clone(), site.size.clone());

@@ -227,20 +227,31 @@ impl Worker {
 
     /// The task that is running. Only while user code runs.
     pub(crate) fn task(&self) -> &TaskInfo {
+        self.running().task
+    }
+
+    /// As [`Self::task`], with where it runs.
+    pub(crate) fn running(&self) -> &Running<'_> {
         // SAFETY: set while user code runs, and what is set stays on the stack for as long as it
         // is.
-        unsafe { &*self.task.get() }.task
+        unsafe { &*self.task.get() }
+    }
+
+    /// The running job is a half of a fork, at `depth`.
+    pub(crate) fn begin_at(&self, depth: u32) {
+        self.inlined_regions.begin_at(depth);
+        self.running().depth.set(depth);
     }
 
     /// The task that made the pending fork at index `at` of the list.
-    fn task_of_fork(&self, at: usize) -> &TaskInfo {
+    fn task_of_fork(&self, at: usize) -> &Running<'_> {
         let mut running = self.task.get();
         loop {
             // SAFETY: forks are made while a task runs; the tasks that are running in one another
             // are all on this stack.
             let node = unsafe { &*running };
             if node.first_fork <= at {
-                return node.task;
+                return node;
             }
             running = node.outer;
         }
@@ -248,7 +259,8 @@ impl Worker {
 
     /// `task`, ready to be [entered](Self::enter).
     pub(crate) fn inner_task<'t>(&self, task: &'t TaskInfo) -> Running<'t> {
-        Running { task, first_fork: self.forks.len(), outer: self.task.get() }
+        let depth = Cell::new(self.inlined_regions.depth());
+        Running { task, depth, first_fork: self.forks.len(), outer: self.task.get() }
     }
 
     pub(crate) fn counters(&self) -> &Counters {
@@ -300,6 +312,8 @@ pub(super) enum Handler {
 #[derive(Debug)]
 pub(crate) struct Running<'t> {
     task: &'t TaskInfo,
+    /// How many forks enclose it, counted from the nearest spawned task or root.
+    depth: Cell<u32>,
     /// Pending forks from this index on are this task's, up to those of the next inner one.
     first_fork: usize,
     /// The task that it runs in.

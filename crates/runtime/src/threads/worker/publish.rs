@@ -81,10 +81,11 @@ impl Worker {
         // SAFETY: it is in the list and was not published before, so it is live and its work is
         // there.
         let (about, depth) = unsafe { PendingFork::about(fork) };
+        let parent = self.task_of_fork(at);
         // SAFETY: as above; nobody else has it before it is published, below.
-        let (size, strand) = unsafe { self.sizes(&about, 1, depth) };
+        let (size, strand) = unsafe { self.sizes(&about, 1, depth, parent) };
         self.counters().sized.add(u64::from(size.is_some()));
-        let task = self.task_of_fork(at).child(1, size, strand);
+        let task = parent.task.child(1, size, strand);
         let latch = Latch::new(self.parker());
         // SAFETY: live until its owner, this worker, saw the latch set (promised to `push_fork`);
         // `publish_next` returns each fork once; parker and requests are this worker's; the lineage

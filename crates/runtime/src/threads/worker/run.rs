@@ -196,8 +196,12 @@ impl Worker {
             outer,
         };
         self.entry.set(&raw const entry);
-        let running =
-            Running { task: &entry.task, first_fork: self.forks.len(), outer: outer_task };
+        let running = Running {
+            task: &entry.task,
+            depth: Cell::new(0),
+            first_fork: self.forks.len(),
+            outer: outer_task,
+        };
         self.task.set((&raw const running).cast());
         // SAFETY: the job is executed below, and the lineage is used until then.
         let lineage = unsafe { ready.job.lineage() };

@@ -2,26 +2,34 @@
 
 use befit_sched::{TaskInfo, forks};
 
-use super::Worker;
+use super::{Running, Worker};
 use crate::threads::{
     engine::{About, Sizes},
     fork::stack_pointer,
+    sizer::ForkedAt,
 };
 
 impl Worker {
-    /// The sizes that a task goes by that is forked here, the `index`-th of its fork: what it
-    /// declares, else what the pool's table knows; none if it has its parent's. `depth` forks
-    /// enclose it, counted from the nearest spawned task or root.
+    /// The sizes that a task goes by that is forked here, the `index`-th of its fork, by the task
+    /// `within`: what it declares, else what the pool's table knows; none if it has its parent's.
+    /// `depth` forks enclose it, counted from the nearest spawned task or root.
     ///
     /// # Safety
     /// The closure that `about` names is where it says, and stays so until this returns.
     #[inline]
-    pub(crate) unsafe fn sizes(&self, about: &About, index: u32, depth: u32) -> Sizes {
-        match &self.sizer {
-            // SAFETY: the closure is there, and so are stacks in use.
-            Some(sizer) => unsafe { sizer.sizes(about, index, depth, |a| self.is_variable(a)) },
-            None => about.declared,
-        }
+    pub(crate) unsafe fn sizes(
+        &self,
+        about: &About,
+        index: u32,
+        depth: u32,
+        within: &Running<'_>,
+    ) -> Sizes {
+        let Some(sizer) = &self.sizer else { return about.declared };
+        let size = within.task.size;
+        let parent = (size != TaskInfo::UNKNOWN).then(|| (size, within.depth.get()));
+        let at = ForkedAt { index, depth, parent };
+        // SAFETY: the closure is there, and so are stacks in use.
+        unsafe { sizer.sizes(about, at, |address| self.is_variable(address)) }
     }
 
     /// Whether the eight bytes at `address` lie where a variable of the program's can lie that the
