@@ -5,7 +5,7 @@
 //! before anything has run. It costs next to nothing, puts the same task on the same worker each
 //! time, and has no answer where the pieces take unequally long.
 //!
-//! The root has all workers. The halves of a `join` get half of their parent's each; the spawned
+//! A root has all workers, and whichever asks first runs it. The halves of a `join` get half of their parent's each; the spawned
 //! tasks of a scope, whose number is not known before the sync, get one worker each, in turn. A
 //! task of one worker keeps all that it forks.
 //!
@@ -30,6 +30,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Bound<T> {
     queues: Vec<CachePadded<Queue<T>>>,
+    /// What begins a computation.
+    roots: Queue<T>,
     leaves: Vec<ClusterId>,
     /// Only the first so many take part.
     present: AtomicU32,
@@ -41,6 +43,7 @@ impl<T: Handle> Bound<T> {
         let queue = |id| CachePadded::new(Queue::new(LockId(id)));
         Self {
             queues: (0..workers.len() as u32).map(queue).collect(),
+            roots: Queue::new(LockId(workers.len() as u32)),
             leaves: workers.iter().map(|worker| worker.leaf).collect(),
             present: AtomicU32::new(workers.len() as u32),
         }
@@ -101,6 +104,10 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
         if ready.stage == Stage::Start {
             let part = self.part(&ready.task);
             ready.task.mark = u64::from(part.start) | u64::from(part.end) << 32;
+            if ready.task.depth == 0 {
+                self.roots.push_new(ready, env);
+                return ClusterId::ROOT;
+            }
         }
         let leaf = self.leaves[self.workers(&ready.task).start as usize];
         self.of(&ready.task).push_new(ready, env);
@@ -113,6 +120,7 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
             None => own.pop_new(env),
             Some(accepts) => own.take_new(accepts, env),
         };
+        let found = found.or_else(|| self.roots.pop_old(ask.accepts, env));
         if found.is_some() || ask.own_only || (ask.accepts.is_none() && !ask.stalled) {
             return found;
         }
@@ -121,6 +129,6 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
-        !self.queues[w.index()].seems_empty()
+        !self.queues[w.index()].seems_empty() || !self.roots.seems_empty()
     }
 }

@@ -4,7 +4,10 @@
 mod parker;
 mod search;
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::{
+    Arc,
+    atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst},
+};
 
 use befit_machine::ClusterId;
 use crossbeam_utils::CachePadded;
@@ -19,7 +22,8 @@ use crate::threads::primitive::{AtomicUsize, fence};
 /// The sleep of one pool's threads.
 #[derive(Debug)]
 pub(crate) struct Sleep {
-    parkers: Box<[CachePadded<Parker>]>,
+    /// Latches point to them. So not in a `Box`: to move one claims that nothing does.
+    parkers: Arc<[CachePadded<Parker>]>,
     /// The number of workers that are idle: at 0 a notifier has nothing to do.
     idle: CachePadded<AtomicUsize>,
     /// The event counter: counts the notifications that found a worker idle, and the mail. An idle
