@@ -45,6 +45,8 @@ fn main() {
         .extra_warnings(true)
         // Neither may make a call of memcpy out of memcpy's own loop, nor take malloc's result for
         // what the standard says it is.
+        // As gcc 14 has it.
+        .flag("-Werror=implicit-function-declaration")
         .flag("-fno-builtin")
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         // Thread-locals without a call: the recorder is always part of the executable.

@@ -6,7 +6,7 @@ use pyo3::{
     exceptions::{PyException, PyValueError},
 };
 
-create_exception!(_befit, BefitError, PyException, "Something went wrong on the way.");
+create_exception!(befit, BefitError, PyException, "Something went wrong on the way.");
 
 pub(crate) fn lab(error: LabError) -> PyErr {
     if error.is_usage() {

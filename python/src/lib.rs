@@ -8,6 +8,7 @@ mod outcome;
 mod plan;
 mod recording;
 mod sweep;
+mod told;
 
 use pyo3::prelude::*;
 

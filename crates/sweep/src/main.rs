@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use befit_lab::{LabError, Silent};
+use befit_lab::{LabError, Progress};
 use befit_sweep::{Grid, Resume, Shard, Sweep, merge};
 use clap::{Args, Parser, Subcommand};
 
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
 fn sweep(args: &SweepArgs) -> Result<(), Box<dyn Error>> {
     let grid = Grid::load(&args.grid)?;
     let resume = if args.fresh { Resume::Anew } else { Resume::GoOn };
-    let mut sweep = Sweep::open(grid, args.shard, &args.output, resume, &Silent)?;
+    let mut sweep = Sweep::open(grid, args.shard, &args.output, resume, &Told)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     sweep.run(args.threads.unwrap_or(cores))?;
     let (all, failed) = (sweep.configurations().len(), sweep.failed().len());
@@ -107,6 +107,19 @@ fn sweep(args: &SweepArgs) -> Result<(), Box<dyn Error>> {
     });
     sweep.finish()?;
     first.map_or(Ok(()), |first| Err(first.into()))
+}
+
+/// Passes on what failures say while a kernel is recorded.
+struct Told;
+
+impl Progress for Told {
+    fn build_failed(&self, said: &str) {
+        let _ = io::stderr().write_all(said.as_bytes());
+    }
+
+    fn said(&self, text: &str) {
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
 }
 
 fn print(text: &str) -> ExitCode {

@@ -4,6 +4,7 @@
 #include "address.h"
 #include "dependent.h"
 #include "hot.h"
+#include "spots.h"
 #include "stream.h"
 
 __thread struct hot befit_hot;
