@@ -43,10 +43,10 @@ fn main() {
         .opt_level(3)
         .warnings(true)
         .extra_warnings(true)
-        // Neither may make a call of memcpy out of memcpy's own loop, nor take malloc's result for
-        // what the standard says it is.
         // As gcc 14 has it.
         .flag("-Werror=implicit-function-declaration")
+        // Neither may make a call of memcpy out of memcpy's own loop, nor take malloc's result for
+        // what the standard says it is.
         .flag("-fno-builtin")
         .flag_if_supported("-fno-tree-loop-distribute-patterns")
         // Thread-locals without a call: the recorder is always part of the executable.
