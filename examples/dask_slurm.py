@@ -3,8 +3,6 @@ the login node, in a folder with grid.toml and rrm.befit that all nodes see. Eac
 with a thread a core, which share one copy of the recording. It may be stopped and started again."""
 
 import argparse
-import tomllib
-from pathlib import Path
 
 import befit
 from dask.distributed import Client
@@ -17,7 +15,6 @@ if __name__ == "__main__":
     parser.add_argument("--memory", default="32GB", help="of each job")
     parser.add_argument("--walltime", default="04:00:00", help="of each job")
     chosen = parser.parse_args()
-    grid = tomllib.loads(Path("grid.toml").read_text())
     with (
         SLURMCluster(
             cores=chosen.cores, processes=1, memory=chosen.memory, walltime=chosen.walltime
@@ -26,4 +23,4 @@ if __name__ == "__main__":
     ):
         cluster.scale(jobs=chosen.jobs)
         client.wait_for_workers(1)
-        print(befit.sweep(grid, client.get_executor(), workers=chosen.jobs * chosen.cores))
+        print(befit.sweep("grid.toml", client.get_executor(), workers=chosen.jobs * chosen.cores))

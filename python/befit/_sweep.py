@@ -104,10 +104,12 @@ def sweep(
     for name, number in (("workers", workers), ("threads", threads)):
         if number is not None and number < 1:
             raise ValueError(f"{name}: at least one")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"{executor!r} is no executor")
     if isinstance(grid, str | os.PathLike):
         table = tomllib.loads(Path(grid).read_text())
         grid = table.get("grid", table)
-    work = Sweep(json.dumps(_plain(grid)), Path(out), resume, shard)
+    work = Sweep(json.dumps(_plain(grid), allow_nan=False), Path(out), resume, shard)
     try:
         return _run(work, executor, Path(out), workers, threads)
     finally:

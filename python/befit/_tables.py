@@ -35,6 +35,8 @@ def compare(
 
     if isinstance(machines, str | Machine):
         machines = [machines]
+    if not machines or not schedulers:
+        raise ValueError("a comparison needs a machine and a scheduler")
     text = _befit.compare_json(recording, list(machines), list(schedulers), seeds, **options)
     results: list[dict[str, Any]] = json.loads(text)
     # A machine has dozens of caches, each of which would be ten columns.

@@ -27,12 +27,15 @@ def grid(simulations: int) -> dict[str, Any]:
 
 
 def run(engine: str, simulations: int, executor: Executor | None) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF)
     report = befit.sweep(grid(simulations), executor, out=f"{engine}.parquet", workers=2)
+    after = resource.getrusage(resource.RUSAGE_SELF)
     each = report.simulation_seconds / report.simulated
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    client = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(
         f"{engine:9} {report.simulated} simulations of {1000 * each:5.1f} ms in "
-        f"{report.seconds:6.2f} s: share {100 * report.share:.1f} %, client {memory:.0f} MiB",
+        f"{report.seconds:6.2f} s: share {100 * report.share:.1f} %; {report.batches} batches, "
+        f"client {1000 * client / report.batches:.1f} ms a batch, {after.ru_maxrss >> 10} MiB",
         flush=True,
     )
 

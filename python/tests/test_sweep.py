@@ -204,6 +204,7 @@ befit.sweep({ {**grid(file), "seed": list(range(1, 11))} !r})
         ({"seed": []}, "an axis is empty"),
         ({"program": "none.befit"}, "none.befit"),
         ({"program": "rrm --m 5"}, "--n N"),
+        ({"sigma": float("nan")}, "JSON"),
         ({"sockets": 9}, "1 to 4 sockets"),
     ],
 )
@@ -212,6 +213,26 @@ def test_a_grid_that_cannot_be_is_a_value_error(
 ) -> None:
     with pytest.raises(ValueError, match=part):
         befit.sweep({**grid(file), "machine": "xeon-7560", **change})
+    assert not Path("results.parquet.sweep").exists()
+
+
+def test_what_is_no_executor_and_a_table_of_others_are_told(file: str) -> None:
+    with pytest.raises(TypeError, match="no executor"):
+        befit.sweep(grid(file), "dask")  # type: ignore[arg-type]
+    pd.DataFrame({"a": [1]}).to_parquet("results.parquet")
+    with pytest.raises(ValueError, match="no sweep of befit wrote"):
+        befit.sweep(grid(file))
+    assert not Path("results.parquet.sweep").exists()
+
+
+def test_a_grid_in_a_file_is_the_same(file: str) -> None:
+    Path("grid.toml").write_text(
+        f"program = '{file}'\nmachine = ['xeon-7560', 'opteron-8380']\n"
+        "scheduler = ['ws', 'sb']\nsigma = [0.25, 0.5]\nseed = '1..5'\n"
+    )
+    befit.sweep("grid.toml", out="file.parquet")
+    befit.sweep(grid(file), out="own.parquet")
+    assert Path("file.parquet").read_bytes() == Path("own.parquet").read_bytes()
 
 
 def test_a_worker_of_another_version_is_told(file: str) -> None:

@@ -56,22 +56,39 @@ impl Sweep {
     /// [`LabError::Usage`], when an earlier sweep into the same table was one with other
     /// recordings, machines, or another befit, or has simulations that this one lacks.
     pub fn open(
-        mut grid: Grid,
+        grid: Grid,
         shard: Option<Shard>,
         output: &Path,
         resume: Resume,
         progress: &dyn Progress,
     ) -> Result<Self, LabError> {
         let folder = folder_of(output);
+        let new = fs::create_dir(&folder).is_ok(); // and not another process's
+        let opened = Self::open_in(&folder, grid, shard, output, resume, progress);
+        if opened.is_err() && new {
+            // What was refused leaves nothing behind.
+            let _ = fs::remove_dir_all(&folder);
+        }
+        opened
+    }
+
+    fn open_in(
+        folder: &Path,
+        mut grid: Grid,
+        shard: Option<Shard>,
+        output: &Path,
+        resume: Resume,
+        progress: &dyn Progress,
+    ) -> Result<Self, LabError> {
         if resume == Resume::Anew && folder.exists() {
-            fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
+            fs::remove_dir_all(folder).map_err(|error| cannot("remove", folder, &error))?;
         }
         // That the table cannot be written is said now, and not after the simulations.
         drop(OutputFile::create(output).map_err(|error| cannot("write", output, &error))?);
         for one in grid.configurations() {
             one.machine()?;
         }
-        fs::create_dir_all(&folder).map_err(|error| cannot("write", &folder, &error))?;
+        fs::create_dir_all(folder).map_err(|error| cannot("write", folder, &error))?;
         let kept = folder.join("manifest.json");
         let table = resume == Resume::GoOn && !kept.exists() && output.exists();
         let table = table.then(|| table::open(output)).transpose()?;
@@ -80,7 +97,7 @@ impl Sweep {
             None => read_manifest(&kept)?,
         };
         let known = earlier.as_ref().map(Manifest::hashes).unwrap_or_default();
-        let recordings = programs::find(grid.configurations(), &known, &folder, progress)?;
+        let recordings = programs::find(grid.configurations(), &known, folder, progress)?;
         let manifest = Manifest::of(&grid, shard, &recordings)?;
         if let Some(why) = earlier.and_then(|earlier| earlier.conflict(&manifest)) {
             let output = output.display();
@@ -106,7 +123,7 @@ impl Sweep {
             failed: BTreeMap::new(),
             meter: Meter::new(0),
             output: output.to_owned(),
-            folder,
+            folder: folder.to_owned(),
         };
         sweep.meter = Meter::new(sweep.pending().map(|at| sweep.recording(at).touches).sum());
         Ok(sweep)

@@ -157,7 +157,8 @@ pub(crate) fn open(path: &Path) -> Result<Table, LabError> {
     let pair = pairs.into_iter().flatten().find(|pair| pair.key == KEY);
     let text = pair.and_then(|pair| pair.value.as_deref());
     let text = text.ok_or_else(|| failed(&"no sweep of befit wrote this table"))?;
-    let manifest = serde_json::from_str(text).map_err(|error| failed(&error))?;
+    let manifest = serde_json::from_str(text)
+        .map_err(|_| failed(&"its manifest is that of another version of befit"))?;
     let names = reader.metadata().file_metadata().schema_descr().columns().iter();
     if !names.map(|column| column.name().to_owned()).eq(columns().into_iter().map(|c| c.name)) {
         return Err(failed(&"its columns are those of another version of befit"));

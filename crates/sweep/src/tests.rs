@@ -119,6 +119,7 @@ fn a_sweep_that_was_stopped_in_a_line_goes_on_and_loses_nothing() {
     fs::remove_dir_all(place.path("out.parquet.sweep")).unwrap();
     let error = place.open("1..4", None, "out.parquet").unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("not in this grid"), "{error}");
+    assert!(!place.path("out.parquet.sweep").exists());
 }
 
 #[test]
