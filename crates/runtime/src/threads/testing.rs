@@ -61,6 +61,14 @@ pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&Th
     SchedulerKind::ALL.into_iter().for_each(|kind| test(&pool(kind, machine, threads)));
 }
 
+/// The same, but for `static`: under that a task waits for the worker that it is bound to.
+pub(crate) fn on_each_that_steals(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
+    let _watchdog = watchdog(MINUTE);
+    let steals = |kind: &SchedulerKind| *kind != SchedulerKind::Static;
+    let kinds = SchedulerKind::ALL.into_iter().filter(steals);
+    kinds.for_each(|kind| test(&pool(kind, machine, threads)));
+}
+
 /// Calls `test` with a pool of one thread under each scheduler on each machine: there the order can
 /// be seen.
 pub(crate) fn on_one_thread(test: impl Fn(&ThreadPool)) {

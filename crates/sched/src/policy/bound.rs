@@ -9,8 +9,9 @@
 //! tasks of a scope, whose number is not known before the sync, get one worker each, in turn. A
 //! task of one worker keeps all that it forks.
 //!
-//! Deviation: a worker that waits for certain tasks, or that is told that nothing moves, may take
-//! them from any queue. A thread runs them on top of what it waits in.
+//! Deviation: a worker that is told that nothing moves takes from any queue. What it takes may be
+//! bound to a thread that waits for just that, or that is the program's own and does something
+//! else.
 
 use std::{
     fmt::Debug,
@@ -22,9 +23,7 @@ use befit_machine::{ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
 use super::queue::{Queue, others};
-use crate::{
-    Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, TaskInfo,
-};
+use crate::{Ask, Capabilities, Env, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, TaskInfo};
 
 /// A queue for each worker, which no other takes from.
 #[derive(Debug)]
@@ -83,12 +82,7 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            finds: Finds::Everything,
-            follows_tasks: false,
-            sees_forks: true,
-            ..Capabilities::default()
-        }
+        Capabilities { may_refuse: true, sees_forks: true, ..Capabilities::default() }
     }
 
     fn has_threads(&self, workers: u32) {
@@ -115,17 +109,16 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let own = &self.queues[w.index()];
-        let found = match ask.accepts {
-            None => own.pop_new(env),
-            Some(accepts) => own.take_new(accepts, env),
-        };
-        let found = found.or_else(|| self.roots.pop_old(ask.accepts, env));
-        if found.is_some() || ask.own_only || (ask.accepts.is_none() && !ask.stalled) {
-            return found;
+        if ask.accepts.is_some() {
+            return None;
+        }
+        let own = self.queues[w.index()].pop_new(env);
+        let own = own.or_else(|| self.roots.pop_old(None, env));
+        if own.is_some() || !ask.stalled {
+            return own;
         }
         others(0..self.queues.len(), w.index(), env)
-            .find_map(|victim| self.queues[victim].pop_old(ask.accepts, env))
+            .find_map(|victim| self.queues[victim].pop_old(None, env))
     }
 
     fn has_own(&self, w: WorkerId) -> bool {

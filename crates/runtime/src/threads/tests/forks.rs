@@ -303,8 +303,8 @@ fn the_second_half_starts_while_the_first_is_still_running_and_learns_that_it_ha
         };
         assert_eq!(pool.install(|| join_context(first, second)), (false, true));
     };
-    on_each_scheduler("pu:2", 2, test);
-    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, test);
+    on_each_that_steals("pu:2", 2, test);
+    on_each_that_steals("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, test);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn nothing_can_be_yielded_to_outside_the_pool() {
 /// Calls `test` in pools of two threads, the other of which is busy until the answer of `test` is
 /// there.
 fn beside_a_busy_thread(test: impl Fn() + Sync) {
-    on_each_scheduler("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
+    on_each_that_steals("l3:1(size=8MiB) core:2 l2:1(size=256KiB) pu:1", 2, |pool| {
         let (busy, over) = (AtomicBool::new(false), AtomicBool::new(false));
         pool.in_place_scope(|s| {
             s.spawn(|_| {
