@@ -13,6 +13,8 @@
 //! Both backends read closures by [`Captured`], so that a task has the same words whether it is
 //! recorded or runs on threads.
 
+use std::cell::Cell;
+
 use befit_sched::sizes::Word;
 
 /// From here on a word of a closure is taken for an address, or for the bits of a float: it is no
@@ -33,11 +35,14 @@ const WIDTH: usize = Word::WIDTH as usize;
 ///
 /// Which word is which depends on the closure's type alone. Padding, which holds anything, is read
 /// too. All words are 0 where the processor's instruction for it is not known, and under Miri.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Captured<N> {
     closure: *const u8,
     bytes: usize,
     is_near: N,
+    /// The last words that the kernel read, with their addresses: a law often has a word twice, or
+    /// two words behind one reference.
+    far: Cell<[(usize, u64); 4]>,
 }
 
 impl<N: Fn(usize) -> bool> Captured<N> {
@@ -48,7 +53,7 @@ impl<N: Fn(usize) -> bool> Captured<N> {
     /// `closure` is the address of a closure of `bytes` bytes. Where `is_near` returns true, eight
     /// bytes are mapped memory. Both stay so as long as this is used.
     pub(crate) unsafe fn new(closure: *const u8, bytes: usize, is_near: N) -> Self {
-        Self { closure, bytes, is_near }
+        Self { closure, bytes, is_near, far: Cell::new([(0, 0); 4]) }
     }
 
     /// A word as a plain number; 0 where there is none. None where its address may be one, but
@@ -130,8 +135,7 @@ impl<N: Fn(usize) -> bool> Captured<N> {
             // SAFETY: eight bytes are mapped here.
             return Some(unsafe { read::long(std::ptr::without_provenance(address)) });
         }
-        let mut word = [0];
-        far::read(address, 8, &mut word).then_some(word[0])
+        self.far(address, 8)
     }
 
     /// Four bytes.
@@ -140,8 +144,22 @@ impl<N: Fn(usize) -> bool> Captured<N> {
             // SAFETY: eight bytes are mapped here, and these are four of them.
             return Some(unsafe { read::short(std::ptr::without_provenance(address)) });
         }
+        self.far(address, 4)
+    }
+
+    fn far(&self, address: usize, bytes: usize) -> Option<u64> {
+        let mut known = self.far.get();
+        if let Some((_, value)) = known.iter().find(|(at, _)| *at == address) {
+            return Some(*value);
+        }
         let mut word = [0];
-        far::read(address, 4, &mut word).then_some(word[0])
+        if !far::read(address, bytes, &mut word) {
+            return None;
+        }
+        known.rotate_right(1);
+        known[0] = (address, word[0]);
+        self.far.set(known);
+        Some(word[0])
     }
 
     /// What an address points to, as [`Self::raw`] reads it word by word; 0 where there is no

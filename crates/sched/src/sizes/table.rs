@@ -74,9 +74,9 @@ impl Site {
     /// a word cannot be read. `recorded` is how much memory the recorded program used: what rests
     /// on the depth alone grows with that.
     ///
-    /// Where the size has a formula but the strand or the work has none, they are those of the
-    /// depth whose tasks had the size nearest to it, as the depth itself would be another one in
-    /// another input. O(terms + depths), no allocation.
+    /// Where the size has a formula but the strand has none, that is the strand of the depth whose
+    /// tasks had the size nearest to it, as the depth itself would be another one in another input.
+    /// O(terms + depths), no allocation.
     pub fn predict(&self, task: &impl TaskView, recorded: Option<Bytes>) -> Option<Predicted> {
         let (size, basis, row) = match &self.size {
             Law::Words(_) => {
@@ -97,11 +97,9 @@ impl Site {
             }
         };
         let strand = self.strand.of(task).or(row.map(|row| row.strand.0));
-        let work = self.work.of(task).or(row.map(|row| row.work));
         Some(Predicted {
             size: Bytes(size),
             strand: Bytes(strand.map_or(size, |strand| strand.min(size))),
-            work: work.unwrap_or(0),
             basis,
         })
     }
@@ -116,12 +114,7 @@ impl Depth {
     /// The same of a program that uses `factor` times as much memory.
     fn times(self, factor: f64) -> Self {
         let times = |n: u64| Law::whole(n as f64 * factor);
-        Self {
-            size: Bytes(times(self.size.0)),
-            strand: Bytes(times(self.strand.0)),
-            work: times(self.work),
-            ..self
-        }
+        Self { size: Bytes(times(self.size.0)), strand: Bytes(times(self.strand.0)), ..self }
     }
 }
 
@@ -158,8 +151,6 @@ pub struct Predicted {
     pub size: Bytes,
     /// The same of its own largest strand; at most `size`.
     pub strand: Bytes,
-    /// Its work in operations, descendants included; 0 if it is not known.
-    pub work: u64,
     /// What the size rests on.
     pub basis: Basis,
 }

@@ -39,14 +39,21 @@ fn a_task_s_size_follows_its_captured_words() {
     let table = read(WORKED);
     let found = predict(&table, 1, &[2, 1000, 7, 16, 0, 0, 0, 0]);
     assert_eq!(found.size, Bytes(64 + 16_000 + 3));
-    // The work is that of the tasks with the nearest size, whatever the depth.
-    assert_eq!((found.strand, found.work, found.basis), (Bytes(4096), 90_000, Basis::Words));
+    assert_eq!((found.strand, found.basis), (Bytes(4096), Basis::Words));
     // What is absent is 0, and so is a difference below 0; the largest strand is no larger than
     // the task.
     let found = predict(&table, 9, &[2, 0, 16, 7, 0, 0, 0, 0]);
-    assert_eq!((found.size, found.strand, found.work), (Bytes(64), Bytes(64), 42_000));
+    assert_eq!((found.size, found.strand), (Bytes(64), Bytes(64)));
     assert_eq!(table.site(SiteKey(254)), None);
     assert_eq!(table.predict(SiteIndex(1), &Words::default()), None);
+}
+
+#[test]
+fn a_strand_without_a_law_is_that_of_the_tasks_with_the_nearest_size() {
+    let table =
+        read(&WORKED.replace("strand 4096", "strand by depth").replace("64 work 42", "7 work 42"));
+    let strand = |length| predict(&table, 0, &[0, length]).strand;
+    assert_eq!([100, 700, 800, 9999].map(strand), [7, 7, 64, 64].map(Bytes));
 }
 
 #[test]
@@ -63,9 +70,9 @@ fn sizes_by_depth_grow_with_the_memory_of_the_program() {
     let at = |recorded: &str, now| {
         let table = read(&text.replace("picoseconds", &format!("memory {recorded}\npicoseconds")));
         let found = of(&table, &Words { memory: now, ..Words::default() });
-        (found.size.0, found.strand.0, found.work)
+        (found.size.0, found.strand.0)
     };
-    assert_eq!(at("2097152", Some(Bytes(8 << 20))), (64_000, 4096, 360_000));
+    assert_eq!(at("2097152", Some(Bytes(8 << 20))), (64_000, 4096));
     assert_eq!(at("2097152", Some(Bytes(u64::MAX))).0, 140_737_488_355_328_000);
     assert_eq!(at("2097152", None).0, 16_000);
     // A recording of a small program says nothing.
@@ -78,7 +85,7 @@ fn a_size_may_be_a_share_of_the_parent_s() {
     let table = read(&WORKED.replace("size 64 + 16 w1 + 0.5 w0 (w3-w2)^0.5", law));
     let within = |depth, parent| of(&table, &Words { depth, parent, ..Words::default() });
     let found = within(3, Some((Bytes(40_000), 2)));
-    assert_eq!((found.size, found.work, found.basis), (Bytes(10_000), 42_000, Basis::Parent));
+    assert_eq!((found.size, found.basis), (Bytes(10_000), Basis::Parent));
     // Two forks further down, and spawned by it.
     assert_eq!(within(4, Some((Bytes(40_000), 2))).size, Bytes(2500));
     assert_eq!(within(0, Some((Bytes(40_000), 2))).size, Bytes(10_000));
