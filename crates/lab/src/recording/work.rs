@@ -49,6 +49,7 @@ pub(super) fn add(
         strands: timed.strands,
         total: timed.total_ps,
         faults: timed.faults_total,
+        fork: timed.fork_price_ps,
         process: timed.process_ps,
     };
     match fit(&program, &timed, host, host.prices.fault) {

@@ -15,6 +15,10 @@ mod c {
         pub(super) safe fn befit_record_pause() -> c_int;
         #[cfg(not(befit_work))]
         pub(super) safe fn befit_record_resume();
+        #[cfg(befit_work)]
+        pub(super) safe fn befit_record_prices_forks() -> c_int;
+        #[cfg(befit_work)]
+        pub(super) safe fn befit_record_fork_price(picoseconds: u64);
         pub(super) safe fn befit_record_scope() -> u32;
         pub(super) fn befit_record_captured(words: *const u64, count: usize);
         pub(super) fn befit_record_fork(scope: u32, task: *const Task);
@@ -152,6 +156,18 @@ impl Drop for Resumed {
     fn drop(&mut self) {
         pause();
     }
+}
+
+/// Whether this process is to say what a fork costs in it, and has not said so.
+#[cfg(befit_work)]
+pub(super) fn prices_forks() -> bool {
+    c::befit_record_prices_forks() != 0
+}
+
+/// Says what a fork costs in this process.
+#[cfg(befit_work)]
+pub(super) fn fork_price(picoseconds: u64) {
+    c::befit_record_fork_price(picoseconds);
 }
 
 /// Runs `body(data)` as a region: recorded, if nothing else is at the moment.

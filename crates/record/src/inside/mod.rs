@@ -94,6 +94,15 @@ pub fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     }
 }
 
+/// To be called before a region. In a work run that is timed as a whole, `price` is called once: it
+/// measures how many picoseconds a fork takes beyond the two calls that it makes.
+#[cfg(befit_work)]
+pub fn price_forks(price: impl FnOnce() -> u64) {
+    if hooks::prices_forks() {
+        hooks::fork_price(price());
+    }
+}
+
 /// A closure on its way through C.
 struct Call<F, R> {
     f: Option<F>,

@@ -17,6 +17,8 @@
 //!   divides its work.
 
 mod pool;
+#[cfg(befit_work)]
+mod price;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -100,7 +102,14 @@ fn tell_words_at(closure: *const u8, bytes: usize) {
 /// Runs `f` where it is recorded: in the region that this thread is in, else in one of its own.
 #[inline(always)]
 fn in_region<R>(f: impl FnOnce() -> R) -> R {
-    if inside::in_region() { f() } else { inside::region(Origin::NOTHING, f) }
+    if inside::in_region() { f() } else { region(Origin::NOTHING, f) }
+}
+
+/// Runs `f` as a region, if this thread is in none.
+fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
+    #[cfg(befit_work)]
+    inside::price_forks(price::of_a_fork);
+    inside::region(origin, f)
 }
 
 /// A recording has all forks.
@@ -123,15 +132,18 @@ pub(crate) fn worker_address() -> usize {
 #[cfg_attr(befit_work, inline(never))]
 #[cfg_attr(not(befit_work), inline)]
 pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
-    in_region(|| {
-        let both = inside::Scope::new();
-        let a = catch_unwind(AssertUnwindSafe(|| both.task(origin(&a, 0), || a.run())));
-        let b = catch_unwind(AssertUnwindSafe(|| both.task(origin(&b, 1), || b.run())));
-        match (a, b) {
-            (Ok(a), Ok(b)) => (a, b),
-            (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
-        }
-    })
+    in_region(|| both(a, b))
+}
+
+#[inline(always)]
+fn both<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
+    let both = inside::Scope::new();
+    let a = catch_unwind(AssertUnwindSafe(|| both.task(origin(&a, 0), || a.run())));
+    let b = catch_unwind(AssertUnwindSafe(|| both.task(origin(&b, 1), || b.run())));
+    match (a, b) {
+        (Ok(a), Ok(b)) => (a, b),
+        (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
+    }
 }
 
 pub(crate) use join as join_at_length;

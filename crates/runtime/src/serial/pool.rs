@@ -12,7 +12,7 @@ use befit_machine::Machine;
 use befit_record::inside;
 use befit_sched::{Options, Policy, SchedulerKind, Tiers};
 
-use super::{in_region, origin, origin_of};
+use super::{in_region, origin, origin_of, region};
 use crate::{
     BroadcastContext, JoinThreadsError, SpawnThread, Statistics, ThreadPoolBuildError, Work,
     WorkerStatistics, Yield,
@@ -167,7 +167,7 @@ impl Registry {
     /// Runs `work` and returns its result; records it, unless the thread is being recorded already.
     pub(crate) fn run<W: Work>(self: &Arc<Self>, work: W) -> W::Output {
         let origin = inside::unrecorded(|| origin(&work, 0));
-        self.enter(|| inside::region(origin, || work.run()))
+        self.enter(|| region(origin, || work.run()))
     }
 
     /// Runs `work` at once, as a child that only the end of the program waits for.

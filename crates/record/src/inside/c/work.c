@@ -25,6 +25,7 @@ static __thread int events;      /* this thread's events are timed */
 static int total_only;           /* no clock but at a region's begin and end */
 static uint64_t last;            /* when the interval began */
 static uint64_t price;           /* ticks of an interval in which nothing happens */
+static uint64_t fork_price;      /* picoseconds of a fork beyond its calls; 0: not known */
 static uint64_t faults;          /* up to the last interval that was asked for them */
 static unsigned skipped;
 
@@ -82,6 +83,15 @@ static __attribute__((noinline)) void event(enum event kind) {
 
 int befit_record_in_region(void) {
     return state != OUTSIDE;
+}
+
+/* Whether what a fork costs is to be measured, and is not known yet. */
+int befit_record_prices_forks(void) {
+    return total_only && fork_price == 0 && befit_stream_open();
+}
+
+void befit_record_fork_price(uint64_t picoseconds) {
+    fork_price = picoseconds;
 }
 
 uint32_t befit_record_scope(void) {
@@ -163,6 +173,7 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_put(time);
     befit_put(ticks_taken);
     befit_put(faults_so_far() - first_faults);
+    befit_put(fork_price);
     if (skipped != 0)
         befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));
     befit_flush();
