@@ -24,7 +24,7 @@ mod rounds;
 mod samples;
 mod text;
 
-use befit_machine::Host;
+use befit_machine::{Host, Machine, WorkerId};
 use serde::Serialize;
 
 pub use crate::{
@@ -64,7 +64,7 @@ pub struct LevelFound {
 pub struct Calibration {
     /// What the system claims.
     #[serde(skip)]
-    pub claimed: befit_machine::Machine,
+    pub claimed: Machine,
     /// How often each figure was measured.
     pub rounds: usize,
     /// MHz of one busy core.
@@ -154,6 +154,26 @@ impl Calibration {
     pub fn streams(&self) -> f64 {
         (self.memory.median / self.copy.median).max(1.0)
     }
+}
+
+/// Nanoseconds until the first core has a line that the nearest other one under its last-level cache
+/// has just written: a moment's look. `machine` says which cores these are; none where there is no
+/// such core.
+///
+/// The host of a virtual machine may move its processors at any time, and then two that shared a
+/// cache do not.
+pub fn hand_over(machine: &Machine) -> Option<f64> {
+    const LOOKS: usize = 5;
+    let cluster = machine.cluster(machine.last_level(WorkerId(0)));
+    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
+    let here = machine.workers().first()?;
+    let there = workers.iter().find(|worker| worker.core != here.core)?;
+    let (here, there) = (here.os_index?, there.os_index?);
+    let before = pin::affinity();
+    let mut looks: Vec<f64> = (0..LOOKS).map(|_| prices::handed(here, there)).collect();
+    pin::restore(&before);
+    looks.sort_by(f64::total_cmp);
+    Some(looks[LOOKS / 2])
 }
 
 /// Measures this machine. `progress` is told the share that is done.
