@@ -17,7 +17,7 @@ use clap::Args;
 use crate::{
     fail::Failure,
     options::{PolicyArgs, count, positive, whole},
-    output::{Destination, OutputArgs, PageArgs, PageFile},
+    output::{Destination, OutputArgs, PageArgs, PageFile, TraceArgs},
     record::{SourceArgs, load},
 };
 
@@ -126,15 +126,13 @@ fn concluded(
 struct BesideArgs {
     #[command(flatten)]
     page: PageArgs,
-    /// A trace of one run under each scheduler to write as well, which https://ui.perfetto.dev
-    /// opens; it appears whole or not at all
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
+    #[command(flatten)]
+    trace: TraceArgs,
 }
 
 impl BesideArgs {
     fn open(&self, progress: &dyn Progress) -> Result<Beside<'_>, Failure> {
-        let trace = self.trace.as_deref().map(|file| Destination::open(Some(file))).transpose()?;
+        let trace = self.trace.open()?;
         Ok(Beside { page: self.page.open(progress)?, trace })
     }
 }

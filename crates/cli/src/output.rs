@@ -125,6 +125,22 @@ impl PageArgs {
     }
 }
 
+/// A trace beside the results.
+#[derive(Args, Debug)]
+pub(crate) struct TraceArgs {
+    /// A trace of one run under each scheduler to write as well, which https://ui.perfetto.dev
+    /// opens; it appears whole or not at all
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+impl TraceArgs {
+    /// Opens the file, if one was asked for.
+    pub(crate) fn open(&self) -> Result<Option<Destination<'_>>, Failure> {
+        self.trace.as_deref().map(|file| Destination::open(Some(file))).transpose()
+    }
+}
+
 /// A page of plots to write beside the results: its file, and what draws it.
 pub(crate) struct PageFile<'a> {
     destination: Destination<'a>,

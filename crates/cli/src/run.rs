@@ -7,13 +7,13 @@ use std::{
 
 use befit_lab::{KernelSource, NativePlan, NativeSource, check_threads};
 use befit_machine::{Machine, MachineError};
-use befit_report::{native_page, render_native};
+use befit_report::{native_page, native_trace, render_native};
 use clap::{Args, ValueEnum};
 
 use crate::{
     fail::{Failure, interrupt},
     options::{PolicyArgs, count, whole},
-    output::{OutputArgs, PageArgs},
+    output::{OutputArgs, PageArgs, TraceArgs},
     progress::Display,
 };
 
@@ -65,6 +65,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     page: PageArgs,
     #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
     output: OutputArgs,
     /// The program to run, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -84,7 +86,8 @@ enum Pin {
 impl RunArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let source = self.source()?;
-        let plan = self.plan();
+        let trace = self.trace.open()?;
+        let plan = NativePlan { trace: trace.is_some(), ..self.plan() };
         plan.threads.map_or(Ok(()), check_threads)?;
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
@@ -94,6 +97,7 @@ impl RunArgs {
         let page = self.page.open(&display)?;
         let results = plan.run(&source, &interrupt, &display)?;
         page.map_or(Ok(()), |page| page.write(&native_page(&results)))?;
+        trace.map_or(Ok(()), |trace| trace.write(&native_trace(&results.traces)?))?;
         drop(display);
         let text = render_native(&results, self.output.format())?;
         self.output.open()?.write(&text)
@@ -126,6 +130,7 @@ impl RunArgs {
             pin: self.pin.map(|pin| format!("{pin:?}").to_lowercase()),
             options: self.policies.options.0,
             show_output: self.show_output,
+            trace: false,
         }
     }
 }
@@ -164,6 +169,7 @@ mod tests {
             pin: None,
             options: OptionChoices::default(),
             show_output: false,
+            trace: false,
         }
     }
 

@@ -81,8 +81,8 @@ pub use misses::{CodeLine, DataBlock, MissesBy, ProgramMisses, Shares};
 pub use native::summary_of;
 pub use native::{
     AutoSummary, ClusterFigures, ClusterSummary, CountsSummary, Interrupt, Measured, NativePlan,
-    NativeResults, NativeSource, NativeSummary, TiersSummary, WorkerFigures, WorkerSummary,
-    check_threads,
+    NativeResults, NativeSource, NativeSummary, NativeTrace, PoolTrace, TiersSummary,
+    WorkerFigures, WorkerSummary, WorkerTrace, check_threads,
 };
 pub use output::OutputFile;
 pub use progress::{Progress, Silent};

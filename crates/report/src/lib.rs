@@ -43,7 +43,7 @@ pub use page::{
 };
 pub use reproduction::{page as reproduction_page, render as render_reproduction};
 pub use sizes::render as render_sizes;
-pub use trace::trace;
+pub use trace::{native_trace, trace};
 pub use verify::render as render_verified;
 pub use width::Width;
 

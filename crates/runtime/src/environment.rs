@@ -79,7 +79,8 @@ impl<L: Fn(&str) -> Option<OsString>> Environment<L> {
         let clock = self.value("BEFIT_TIMES", |text| match text {
             "phases" => Ok(Clock::phases()),
             "span" => Ok(Clock::span()),
-            other => Err(format!("unknown choice '{other}'; known: phases, span")),
+            "trace" => Ok(Clock::trace()),
+            other => Err(format!("unknown choice '{other}'; known: phases, span, trace")),
         })?;
         Ok(clock.unwrap_or_else(Clock::phases))
     }
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(with("xeon-7560").machine().unwrap().unwrap().workers().len(), 32);
         assert_eq!(with("host").machine().unwrap(), None);
         assert_eq!(with("never").pin().unwrap(), Some(Pin::Never));
-        assert!(with("span").clock().is_ok() && with("").clock().is_ok());
+        assert!(["span", "phases", "trace", ""].iter().all(|text| with(text).clock().is_ok()));
         assert_eq!(with("7").threads().unwrap(), Some(7));
     }
 

@@ -4,6 +4,7 @@
 
 use std::{
     any::type_name,
+    collections::BTreeSet,
     path::Path,
     process::{Command, Output},
     sync::Mutex,
@@ -122,6 +123,7 @@ fn a_bad_value_fails_the_build_and_names_the_variable() {
         ("BEFIT_NEARNESS", "0", "'0' is not a whole number from 1 up"),
         ("BEFIT_BRANCHING", "1", "'1' is not a whole number from 2 up"),
         ("BEFIT_BOUNDARY", "deep", "'deep' is not a whole number from 0 up"),
+        ("BEFIT_TIMES", "all", "unknown choice 'all'; known: phases, span, trace"),
         ("BEFIT_STATS", "/nowhere/s.json", "there is no folder /nowhere"),
     ] {
         let output =
@@ -221,6 +223,55 @@ fn the_statistics_of_two_pools_and_the_global_one_are_written() {
             assert!((total - span).abs() <= 0.01 * span, "{total} of {span}");
         }
     }
+}
+
+#[test]
+fn a_trace_has_every_phase_and_every_steal_of_each_worker() {
+    if is_program() {
+        let pool = ThreadPoolBuilder::new().build().unwrap();
+        let stolen = || {
+            let total = pool.statistics().total();
+            total.near_steals + total.far_steals
+        };
+        while stolen() == 0 {
+            pool.install(|| fib(22));
+        }
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stats.json");
+    let variables = [
+        ("BEFIT_SCHEDULER", "ws"),
+        ("BEFIT_MACHINE", "pack:2 l3:1(size=1MiB) core:1 pu:1"),
+        ("BEFIT_TIMES", "trace"),
+        ("BEFIT_STATS", file.to_str().unwrap()),
+    ];
+    succeeded(&again(a_trace_has_every_phase_and_every_steal_of_each_worker, &variables));
+    let document = read(&file);
+    let pool = &document["pools"][0];
+    let (trace, counted) = (&pool["trace"], pool["workers"].as_array().unwrap());
+    let workers = trace["workers"].as_array().unwrap();
+    let caches = workers.iter().map(|worker| worker["cluster"].as_u64().unwrap());
+    assert_eq!((caches.collect::<BTreeSet<_>>().len(), workers.len()), (2, 2));
+    let number = |value: &Value| value.as_u64().unwrap();
+    let (begin, end) = (number(&trace["begin"]), number(&trace["end"]));
+    for (worker, counted) in workers.iter().zip(counted) {
+        let phases = worker["phases"].as_array().unwrap().iter();
+        let phases = phases.map(|phase| (number(&phase[0]), phase[1].as_str().unwrap()));
+        // Before its first job a worker is idle, whatever it looks for.
+        let own = phases.skip_while(|(_, phase)| *phase != "active");
+        let begins: Vec<_> = [(begin, "idle")].into_iter().chain(own).collect();
+        assert!(begins.is_sorted_by_key(|(at, _)| *at) && number(&worker["left_out"]) == 0);
+        let ends = begins[1..].iter().map(|(at, _)| *at).chain([end]);
+        for (phase, booked) in counted["seconds"].as_object().unwrap() {
+            let of = begins.iter().zip(ends.clone()).filter(|((_, name), _)| name == phase);
+            let traced: u64 = of.map(|((from, _), to)| to.saturating_sub(*from)).sum();
+            assert!((traced as f64 - booked.as_f64().unwrap() * 1e9).abs() < 1.0, "{phase}");
+        }
+        let steals = counted["steals"].as_object().unwrap().values().map(number).sum::<u64>();
+        assert_eq!(worker["steals"].as_array().unwrap().len() as u64, steals);
+    }
+    assert!(workers.iter().any(|worker| !worker["steals"].as_array().unwrap().is_empty()));
 }
 
 #[test]

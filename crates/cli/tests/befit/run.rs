@@ -50,6 +50,27 @@ fn a_kernel_runs_under_every_scheduler_and_all_time_is_accounted_for() {
 }
 
 #[test]
+fn a_trace_shows_what_each_worker_did_under_its_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let two = "pack:2 l3:1(size=1MiB) core:1 pu:1";
+    let line = "run rrm --n 200000 --threads 2 --sched ws,sb --repeats 1 --machine";
+    let text = printed(&befit(&words(line, &[two, "--trace", file.to_str().unwrap()])));
+    assert!(text.contains("medians of 1 run"), "{text}");
+    let trace: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+    let names = of("M").into_iter().filter(|event| event["name"] == "process_name");
+    let names: Vec<_> = names.map(|event| event["args"]["name"].as_str().unwrap()).collect();
+    for (name, expected) in names.iter().zip(["ws", "ws", "sb", "sb"]) {
+        assert!(name.starts_with(expected) && name.contains(": L3 "), "{names:?}");
+    }
+    assert_eq!(names.len(), 4);
+    let active = |pid| of("X").iter().any(|e| e["name"] == "active" && e["pid"] == pid);
+    assert!((0..4).all(active) && !of("C").is_empty());
+}
+
+#[test]
 fn auto_says_what_it_takes_the_machine_for() {
     let line = "run rrm --n 50000 --sched auto --repeats 1 --machine";
     let two = "pack:2 l3:1(size=1MiB) core:1 pu:1";

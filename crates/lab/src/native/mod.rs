@@ -23,7 +23,7 @@ use std::{
     ffi::OsString,
     fs::File,
     num::NonZeroU32,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -37,7 +37,9 @@ use serde::{Serialize, Serializer};
 
 pub use interrupt::Interrupt;
 pub use limit::check_threads;
-pub use stats::{ClusterFigures, WorkerFigures, WorkerSummary};
+pub use stats::{
+    ClusterFigures, NativeTrace, PoolTrace, WorkerFigures, WorkerSummary, WorkerTrace,
+};
 #[doc(hidden)]
 pub use summary::summary_of;
 pub use summary::{
@@ -83,6 +85,8 @@ pub struct NativePlan {
     pub options: OptionChoices,
     /// The program's output goes to stderr, instead of nowhere.
     pub show_output: bool,
+    /// After the others one run of each is traced.
+    pub trace: bool,
 }
 
 /// The results of all runs; serialised, the document `befit.run/2` (docs/json.md) without its
@@ -99,6 +103,10 @@ pub struct NativeResults {
     pub not_counted: Vec<String>,
     /// What a reader of the figures should know: a line each.
     pub notes: Vec<String>,
+    /// One run of each scheduler that was traced, and is in none of the figures; none if that was
+    /// not asked for.
+    #[serde(skip)]
+    pub traces: Vec<NativeTrace>,
 }
 
 impl NativeResults {
@@ -114,7 +122,7 @@ impl NativeResults {
         for summary in summaries.iter_mut().filter(|_| first > 0.0) {
             summary.ratio = summary.time.median.number() / first;
         }
-        Self { summaries, events, not_counted, notes }
+        Self { summaries, events, not_counted, notes, traces: Vec::new() }
     }
 }
 
@@ -198,17 +206,14 @@ impl NativePlan {
         let program = prepared?;
         let folder = tempfile::tempdir().map_err(LabError::no_temporary_file)?;
         child::room(folder.path())?;
-        progress.running(&program.name, self.schedulers.len() * self.repeats.get() as usize);
+        let rounds = self.repeats.get() as usize + usize::from(self.trace);
+        progress.running(&program.name, self.schedulers.len() * rounds);
         let mut runs = vec![Vec::new(); self.schedulers.len()];
         let (mut events, mut not_counted) = (Vec::new(), BTreeSet::new());
         for _ in 0..self.repeats.get() {
             for (scheduler, runs) in self.schedulers.iter().zip(&mut runs) {
                 let mut command = self.command(&program, *scheduler);
-                let child = child::Child {
-                    name: &program.name,
-                    scheduler: scheduler.name(),
-                    show: self.show_output,
-                };
+                let child = self.child(&program, *scheduler);
                 let run = child.run(&mut command, folder.path(), interrupt, progress)?;
                 events.clone_from(&run.events);
                 not_counted.extend(run.not_counted.iter().cloned());
@@ -216,15 +221,47 @@ impl NativePlan {
                 progress.advance(1);
             }
         }
+        let traces = match self.trace {
+            true => self.traces(&program, folder.path(), interrupt, progress)?,
+            false => Vec::new(),
+        };
         progress.finished();
         let mut notes = notes(&self.schedulers, &runs);
         notes.extend(self.calibration());
+        notes.extend(traces.iter().filter_map(NativeTrace::note));
         let summaries = self.schedulers.iter().zip(runs);
         let summaries = summaries.filter_map(|(scheduler, runs)| {
             NativeSummary::of(&program.name, *scheduler, program.measured, &runs)
         });
         let not_counted = not_counted.into_iter().collect();
-        Ok(NativeResults::new(summaries.collect(), events, not_counted, notes))
+        let results = NativeResults::new(summaries.collect(), events, not_counted, notes);
+        Ok(NativeResults { traces, ..results })
+    }
+
+    /// Runs the program once more under each scheduler, traced.
+    fn traces(
+        &self,
+        program: &NativeProgram,
+        folder: &Path,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<Vec<NativeTrace>, LabError> {
+        let trace = |scheduler: &SchedulerKind| {
+            let mut command = self.command(program, *scheduler);
+            command.env("BEFIT_TIMES", "trace");
+            let child = self.child(program, *scheduler);
+            let run = child.run(&mut command, folder, interrupt, progress)?;
+            progress.advance(1);
+            let machine = run.pools.first().map_or_else(String::new, |pool| pool.machine.clone());
+            let pools = run.pools.into_iter().filter_map(|pool| pool.trace).collect();
+            Ok(NativeTrace { scheduler: *scheduler, machine, pools })
+        };
+        self.schedulers.iter().map(trace).collect()
+    }
+
+    fn child<'a>(&self, program: &'a NativeProgram, scheduler: SchedulerKind) -> child::Child<'a> {
+        let (name, show) = (&*program.name, self.show_output);
+        child::Child { name, scheduler: scheduler.name(), show }
     }
 
     fn prepare(
@@ -276,8 +313,7 @@ impl NativePlan {
                 let mut command = plan.command(program, *scheduler);
                 // Not where it goes: what would measure that would be measured.
                 command.env("BEFIT_TIMES", "span");
-                let (name, show) = (&*program.name, plan.show_output);
-                let child = child::Child { name, scheduler: scheduler.name(), show };
+                let child = plan.child(program, *scheduler);
                 let is_alone = plan.threads.is_some_and(|threads| threads.get() == 1);
                 let time = loop {
                     let before = is_alone || is_described();
@@ -345,6 +381,26 @@ fn by_quantity<S: Serializer>(events: &[Event], to: S) -> Result<S::Ok, S::Error
         event: event.name,
         level: event.level,
     }))
+}
+
+impl NativeTrace {
+    /// What a reader of the trace should know.
+    fn note(&self) -> Option<String> {
+        let scheduler = self.scheduler;
+        if self.pools.is_empty() {
+            return Some(format!(
+                "under {scheduler} no pool measures time: it is not in the trace"
+            ));
+        }
+        let left_out: u64 =
+            self.pools.iter().flat_map(|pool| &pool.workers).map(|worker| worker.left_out).sum();
+        (left_out > 0).then(|| {
+            format!(
+                "the trace of {scheduler} lacks the last {left_out} changes of phase and steals: \
+                 it keeps 262,144 of each worker"
+            )
+        })
+    }
 }
 
 /// Remarks for the user on how the program was run.

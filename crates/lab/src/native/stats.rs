@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use befit_sched::{Breakdown, Tiers};
+use befit_sched::{Breakdown, SchedulerKind, Tiers};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Seconds, Spread};
@@ -36,6 +36,46 @@ pub(super) struct Pool {
     pub(super) anchors: Vec<ClusterFigures<u64>>,
     #[serde(default)]
     pub(super) tiers: Option<Tiers<Option<String>, Option<String>>>,
+    #[serde(default)]
+    pub(super) trace: Option<PoolTrace>,
+}
+
+/// What the workers of one pool did one by one. Times are nanoseconds, and those of all pools of a
+/// process begin at the same moment.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct PoolTrace {
+    /// The start of the first job.
+    pub begin: u64,
+    /// The end of the last one.
+    pub end: u64,
+    /// One for each thread.
+    pub workers: Vec<WorkerTrace>,
+}
+
+/// What one worker did.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct WorkerTrace {
+    /// The number of its last-level cache in the machine; of memory where it has none.
+    pub cluster: u32,
+    /// That cache's level, or `memory`.
+    pub level: String,
+    /// Events that the pool did not keep, because it keeps only so many.
+    pub left_out: u64,
+    /// The begin of each phase, and the name of the phase in [`Breakdown::NAMES`].
+    pub phases: Vec<(u64, String)>,
+    /// The time of each steal, and its victim.
+    pub steals: Vec<(u64, u32)>,
+}
+
+/// One run under a scheduler, traced.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NativeTrace {
+    /// As it was asked for.
+    pub scheduler: SchedulerKind,
+    /// The machine that the first pool schedules on.
+    pub machine: String,
+    /// Those that were traced, in the order in which they were built.
+    pub pools: Vec<PoolTrace>,
 }
 
 /// One worker's figures: counts of type `N` and times of type `T`. They are numbers in a run, and

@@ -60,6 +60,7 @@ fn plan(schedulers: &[&str], repeats: u32) -> NativePlan {
         pin: None,
         options: OptionChoices::default(),
         show_output: false,
+        trace: false,
     }
 }
 
@@ -98,6 +99,34 @@ fn schedulers_take_turns_and_pools_are_put_together() {
     // Either they are counted or it is said why not.
     assert!(sb.counts.page_faults.is_some() || !results.not_counted.is_empty());
     assert!(sb.counts.page_faults.is_none_or(|faults| faults.min > 0));
+}
+
+#[test]
+fn a_traced_run_comes_after_the_others_and_is_in_no_figure() {
+    let trace = r#"{"begin": 5, "end": 90, "workers": [{"cluster": 1, "level": "L3",
+        "left_out": 7, "phases": [[5, "active"], [80, "idle"]], "steals": [[6, 1]]}]}"#;
+    let traced = r#"
+if [ "$BEFIT_TIMES" = trace ]; then
+    sed -i "s/\"anchors\": \[\]/\"anchors\": [], \"trace\": $(cat "$0.trace")/" "$file"
+    sed -i 's/"forks": 10/"forks": 99/' "$file"
+fi
+"#;
+    let script = Script::new(&format!("{PROGRAM}{traced}"));
+    let one_line = trace.split_whitespace().collect::<Vec<_>>().join(" ");
+    std::fs::write(script.path().with_extension("trace"), one_line).unwrap();
+    let plan = NativePlan { trace: true, ..plan(&["ws", "sb"], 2) };
+    let results = plan.run(&script.source(&["10"]), &Interrupt::default(), &Silent).unwrap();
+    let order = std::fs::read_to_string(script.path().with_extension("order")).unwrap();
+    assert_eq!(order.lines().collect::<Vec<_>>(), ["ws", "sb", "ws", "sb", "ws", "sb"]);
+    assert_eq!(results.summaries[0].total.forks.max, results.summaries[0].total.forks.min);
+    assert_eq!(results.traces.len(), 2);
+    let traced = &results.traces[1];
+    assert_eq!((traced.scheduler.name(), &*traced.machine, traced.pools.len()), ("sb", "m", 1));
+    let worker = &traced.pools[0].workers[0];
+    assert_eq!(worker.phases, [(5, "active".to_owned()), (80, "idle".to_owned())]);
+    assert_eq!((&worker.steals[..], worker.left_out), (&[(6, 1)][..], 7));
+    let note = "the trace of sb lacks the last 7 changes of phase and steals";
+    assert!(results.notes.iter().any(|said| said.starts_with(note)), "{:?}", results.notes);
 }
 
 #[test]

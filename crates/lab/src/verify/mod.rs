@@ -178,6 +178,7 @@ impl VerifyPlan {
             pin: None,
             options: self.options,
             show_output: false,
+            trace: false,
         };
         let plans: Vec<NativePlan> = self.threads.iter().map(plan).collect();
         // The host of a virtual machine may move its processors to where they share no cache.

@@ -52,7 +52,7 @@ use crate::{
 /// | `BEFIT_BOUNDARY` | [`Self::boundary`] | a whole number |
 /// | `BEFIT_SIZES` | [`Self::sizes`] | a file of learned sizes, read once per process; one that cannot be read is a line on stderr, not an error |
 /// | `BEFIT_STATS` | none | a file: what the pools of the process counted is written there as JSON when pools end and when the process does; `%p` stands for the process's number |
-/// | `BEFIT_TIMES` | none | what pools that measure time do: `phases`, as [`Self::timed`] says; `span`, only how long the pool worked, which costs nothing |
+/// | `BEFIT_TIMES` | none | what pools that measure time do: `phases`, as [`Self::timed`] says; `span`, only how long the pool worked, which costs nothing; `trace`, each change of phase as well |
 #[must_use = "a builder does nothing until `build` or `build_global` is called"]
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     pub(super) settings: Settings,

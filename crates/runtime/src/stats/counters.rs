@@ -155,6 +155,7 @@ impl Counters {
     /// A task was taken from the queue of `victim`.
     pub(crate) fn stolen_from(&self, victim: WorkerId) {
         self.steals.get_or_init(|| zeros(self.workers))[victim.index()].bump();
+        self.times.stole(victim);
     }
 
     /// The scheduler gave this worker a task that is anchored at `cluster`.
@@ -198,7 +199,7 @@ impl Counters {
     }
 }
 
-fn zeros(count: usize) -> Box<[Counter]> {
+pub(super) fn zeros(count: usize) -> Box<[Counter]> {
     (0..count).map(|_| Counter::default()).collect()
 }
 

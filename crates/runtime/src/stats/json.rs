@@ -6,7 +6,10 @@ use std::{fmt::Display, time::Duration};
 use befit_machine::{ClusterId, Level, Machine, WorkerId};
 use befit_sched::{Options, Tiers, last_level_caches};
 
-use super::{Statistics, WorkerStatistics, WorkerTime};
+use super::{
+    Statistics, WorkerStatistics, WorkerTime,
+    trace::{Trace, WorkerTrace},
+};
 
 /// A pool's entry besides its statistics.
 pub(super) struct About<'a> {
@@ -66,7 +69,7 @@ pub(super) fn document(program: &str, process: u32, left_out: usize, pools: &[St
 }
 
 /// One pool.
-pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
+pub(super) fn pool(about: &About<'_>, statistics: &Statistics, traced: Option<&Trace>) -> String {
     let About { machine, options, .. } = about;
     let workers = statistics.workers.iter().enumerate();
     let workers: Vec<String> =
@@ -87,6 +90,31 @@ pub(super) fn pool(about: &About<'_>, statistics: &Statistics) -> String {
         ("span_seconds", or_null(statistics.span.map(seconds))),
         ("workers", format!("[\n{}\n]", workers.join(",\n"))),
         ("anchors", list(anchors.map(|(id, tasks)| cluster(machine, id, *tasks)))),
+        ("trace", or_null(traced.map(|traced| trace(machine, traced)))),
+    ])
+}
+
+/// What a pool did: a line for each worker.
+fn trace(machine: &Machine, trace: &Trace) -> String {
+    let worker = |worker: &WorkerTrace| {
+        let level = machine.cluster(worker.cache).cache.map(|cache| cache.level);
+        let phase = |(at, phase): &(u64, _)| {
+            format!("[{at}, {}]", text(WorkerTime::NAMES[*phase as usize]))
+        };
+        let steal = |(at, victim): &(u64, WorkerId)| format!("[{at}, {}]", victim.0);
+        object([
+            ("cluster", worker.cache.0.to_string()),
+            ("level", text(&Level::name_of(level))),
+            ("left_out", worker.left_out.to_string()),
+            ("phases", list(worker.phases.iter().map(phase))),
+            ("steals", list(worker.steals.iter().map(steal))),
+        ])
+    };
+    let workers: Vec<String> = trace.workers.iter().map(worker).collect();
+    object([
+        ("begin", trace.begin.to_string()),
+        ("end", trace.end.to_string()),
+        ("workers", format!("[\n{}\n]", workers.join(",\n"))),
     ])
 }
 
@@ -138,6 +166,7 @@ fn cluster(machine: &Machine, id: usize, tasks: u64) -> String {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::stats::Phase;
 
     #[test]
     fn names_are_quoted() {
@@ -172,12 +201,20 @@ mod tests {
             ended: true,
             tiers: None,
         };
-        let text = pool(&about, &statistics);
+        let phases = vec![(7, Phase::Get), (9, Phase::Active)];
+        let steals = vec![(8, WorkerId(1))];
+        let worker = WorkerTrace { cache: ClusterId(1), left_out: 2, phases, steals };
+        let trace = Trace { begin: 9, end: 30, workers: vec![worker] };
+        assert!(pool(&about, &statistics, None).ends_with(r#", "trace": null}"#));
+        let text = pool(&about, &statistics, Some(&trace));
         for part in [
             r#""scheduler": "auto", "policy": "ws", "last_level_caches": 1"#,
             r#""span_seconds": null"#,
             r#"{"active": 1.250000000, "add": 0.000000000"#,
             r#""forks": 5"#,
+            r#""trace": {"begin": 9, "end": 30, "workers": ["#,
+            r#"{"cluster": 1, "level": "L3", "left_out": 2, "#,
+            r#""phases": [[7, "get"], [9, "active"]], "steals": [[8, 1]]}"#,
             r#""steals": {"L3": 0, "memory": 3}"#,
             r#"[{"cluster": 1, "level": "L3", "first_worker": 0, "last_worker": 0, "tasks": 4}]"#,
         ] {

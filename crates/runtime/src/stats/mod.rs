@@ -7,14 +7,16 @@
 //! assert_eq!(total.forks, 1);
 //! ```
 //!
-//! `counters` holds the counters, `times` says where the time goes, and `process` writes the counts
-//! of all pools of the process to the file that the environment variable `BEFIT_STATS` names.
+//! `counters` holds the counters, `times` says where the time goes, `trace` keeps each change of
+//! that, and `process` writes the counts of all pools of the process to the file that the
+//! environment variable `BEFIT_STATS` names.
 
 mod counters;
 mod file;
 mod json;
 pub(crate) mod process;
 mod times;
+mod trace;
 
 use std::time::Duration;
 
@@ -25,11 +27,20 @@ pub use self::counters::WorkerStatistics;
 pub(crate) use self::{
     counters::Counters,
     times::{Clock, Phase},
+    trace::Trace,
 };
 
 /// Where a worker's time went, from the start of its pool's first job to the end of the last one.
 /// The five parts sum to that time: [`Statistics::span`].
 pub type WorkerTime = Breakdown<Duration>;
+
+/// What a pool's threads, as for [`Statistics::read`], did one by one, if they are traced.
+pub(crate) fn trace<'a>(
+    machine: &Machine,
+    threads: impl Iterator<Item = (WorkerId, &'a Counters)> + Clone,
+) -> Option<Trace> {
+    times::trace(threads.map(|(id, counters)| (machine.last_level(id), &counters.times)))
+}
 
 /// The counts of a pool's workers; from
 /// [`ThreadPool::statistics`](crate::ThreadPool::statistics).

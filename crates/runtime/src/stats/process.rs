@@ -144,7 +144,7 @@ fn show(pool: &Registry, ended: bool) -> String {
         ended,
         tiers: pool.tiers(),
     };
-    json::pool(&about, &pool.statistics())
+    json::pool(&about, &pool.statistics(), pool.trace().as_ref())
 }
 
 /// Has the C library call `hook` when the process ends by `exit` or the return of `main`; returns

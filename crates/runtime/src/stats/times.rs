@@ -21,10 +21,21 @@
 //! Short tasks take less than the looks at the clock between them. A pool that measures its
 //! [span](Clock::span) only looks at it where a worker's first job starts, where a job ends that
 //! nothing in the pool waits for, and where a worker that waits for nothing finds no work.
+//!
+//! A pool that is [traced](Clock::trace) books all phases and keeps each change of phase as well.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
-use super::{WorkerTime, counters::Counter};
+use befit_machine::{ClusterId, WorkerId};
+
+use super::{
+    WorkerTime,
+    counters::Counter,
+    trace::{Log, Trace},
+};
 
 /// A part of a worker's time, in the order of [`Breakdown::parts`](befit_sched::Breakdown::parts).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,23 +52,36 @@ pub(crate) enum Phase {
     Idle,
 }
 
+impl Phase {
+    /// All, each at its number.
+    pub(super) const ALL: [Self; 5] = [Self::Active, Self::Add, Self::Get, Self::Done, Self::Idle];
+}
+
 /// What a pool's workers measure their times by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     epoch: Instant,
     /// Each change of phase is booked.
     phases: bool,
+    /// And kept.
+    traced: bool,
 }
 
 impl Clock {
     /// Books all phases.
     pub(crate) fn phases() -> Self {
-        Self { epoch: Instant::now(), phases: true }
+        Self { epoch: Instant::now(), phases: true, traced: false }
+    }
+
+    /// Books all phases and keeps each. All pools of the process have the same epoch.
+    pub(crate) fn trace() -> Self {
+        static EPOCH: OnceLock<Instant> = OnceLock::new();
+        Self { epoch: *EPOCH.get_or_init(Instant::now), phases: true, traced: true }
     }
 
     /// Only from the start of a pool's first job to the end of its last.
     pub(crate) fn span() -> Self {
-        Self { epoch: Instant::now(), phases: false }
+        Self { epoch: Instant::now(), phases: false, traced: false }
     }
 
     /// Nanoseconds since the epoch, from 1 up.
@@ -79,11 +103,13 @@ pub(crate) struct Times {
     first: Counter,
     /// End of the worker's last job.
     last: Counter,
+    log: Option<Box<Log>>,
 }
 
 impl Times {
     pub(super) fn new(clock: Option<Clock>) -> Self {
-        Self { clock, ..Self::default() }
+        let log = clock.filter(|clock| clock.traced).map(|_| Box::default());
+        Self { clock, log, ..Self::default() }
     }
 
     /// Whether phases are booked.
@@ -162,6 +188,16 @@ impl Times {
         }
         self.since.set(now);
         self.phase.set(phase as u64);
+        if let Some(log) = &self.log {
+            log.entered(phase, now);
+        }
+    }
+
+    /// A task was taken from the queue of `victim`.
+    pub(super) fn stole(&self, victim: WorkerId) {
+        if let (Some(log), Some(clock)) = (&self.log, self.clock) {
+            log.stole(victim, clock.now());
+        }
     }
 
     /// Whether the open phase is one in which the worker has something to do.
@@ -188,13 +224,27 @@ impl Times {
 pub(super) fn read<'a>(
     workers: impl Iterator<Item = &'a Times> + Clone,
 ) -> Option<(Duration, Option<Vec<WorkerTime>>)> {
+    let (clock, first, last) = ends(workers.clone())?;
+    let span = Duration::from_nanos(last.saturating_sub(first));
+    Some((span, clock.phases.then(|| workers.map(|w| w.between(first, last)).collect())))
+}
+
+/// What `workers`, each under a last-level cache, did one by one; none if they are not traced.
+pub(super) fn trace<'a>(
+    workers: impl Iterator<Item = (ClusterId, &'a Times)> + Clone,
+) -> Option<Trace> {
+    let (clock, begin, end) = ends(workers.clone().map(|(_, times)| times))?;
+    let read = |(cache, times): (_, &Times)| Some(times.log.as_ref()?.read(cache));
+    clock.traced.then(|| Trace { begin, end, workers: workers.filter_map(read).collect() })
+}
+
+/// The clock, the start of the first job and the end of the last.
+fn ends<'a>(workers: impl Iterator<Item = &'a Times> + Clone) -> Option<(Clock, u64, u64)> {
     let clock = workers.clone().find_map(|worker| worker.clock)?;
     let first = workers.clone().map(|worker| worker.first.get()).filter(|first| *first != 0).min();
     let ended = workers.clone().map(|worker| worker.last.get()).max().unwrap_or(0);
     let last = if workers.clone().any(Times::is_busy) { clock.now() } else { ended };
-    let first = first.unwrap_or(last);
-    let span = Duration::from_nanos(last.saturating_sub(first));
-    Some((span, clock.phases.then(|| workers.map(|w| w.between(first, last)).collect())))
+    Some((clock, first.unwrap_or(last), last))
 }
 
 #[cfg(all(test, not(loom)))]
@@ -275,5 +325,38 @@ mod tests {
         let (span, times) = read([&worker(&[])].into_iter()).unwrap();
         assert_eq!((span, nanoseconds(&times.unwrap()[0])), (Duration::ZERO, [0; 5]));
         assert!(read([&Times::new(None)].into_iter()).is_none());
+    }
+
+    #[test]
+    fn the_phases_of_a_trace_last_as_long_as_those_that_are_booked() {
+        use Phase::*;
+        let worker = |changes: &[(Phase, u64)], first: u64, last: u64| {
+            let times = Times::new(Some(Clock::trace()));
+            times.enter_at(Get, first - 3);
+            times.stole(WorkerId(1));
+            times.begin_at(first);
+            changes.iter().for_each(|(phase, at)| times.enter_at(*phase, *at));
+            times.end_at(last);
+            times
+        };
+        let one = worker(&[(Done, 40), (Add, 42), (Active, 47)], 10, 60);
+        let two = worker(&[(Get, 70), (Active, 75)], 30, 90);
+        let (_, booked) = read([&one, &two].into_iter()).unwrap();
+        let workers = [(ClusterId(1), &one), (ClusterId(2), &two)].into_iter();
+        let trace = trace(workers).unwrap();
+        assert_eq!((trace.begin, trace.end), (10, 90));
+        for (worker, booked) in trace.workers.iter().zip(booked.unwrap()) {
+            let own = worker.phases.iter().skip_while(|(_, phase)| *phase != Active);
+            let begins = std::iter::once((trace.begin, Idle)).chain(own.copied());
+            let ends = begins.clone().skip(1).map(|(at, _)| at).chain([trace.end]);
+            let mut sums = [0; 5];
+            begins.zip(ends).for_each(|((from, phase), to)| sums[phase as usize] += to - from);
+            assert_eq!(sums, nanoseconds(&booked));
+            assert_eq!((worker.steals.len(), worker.left_out), (1, 0));
+        }
+        assert!(
+            super::trace([(ClusterId(1), &Times::new(Some(Clock::phases())))].into_iter())
+                .is_none()
+        );
     }
 }

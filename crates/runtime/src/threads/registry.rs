@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use befit_machine::Machine;
+use befit_machine::{Machine, WorkerId};
 use befit_sched::{Options, SchedulerKind, TaskInfo, Tiers};
 use crossbeam_utils::CachePadded;
 
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     Work,
     api::{Handlers, ThreadHandler},
-    stats::{self, Clock, Counters, Statistics},
+    stats::{self, Clock, Counters, Statistics, Trace},
     threads::{
         engine::{
             About, Ancestor, Engine, JobHeader, JobRef, JobTable, Meter, NoUnwind, Random, Sizes,
@@ -144,9 +144,18 @@ impl Registry {
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
+        Statistics::read(self.engine.machine(), self.counted())
+    }
+
+    /// What its threads did one by one, if they are traced.
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        stats::trace(self.engine.machine(), self.counted())
+    }
+
+    /// Each thread's worker of the machine, and its counters.
+    fn counted(&self) -> impl Iterator<Item = (WorkerId, &Counters)> + Clone {
         let threads = self.counters.iter().enumerate();
-        let threads = threads.map(|(thread, counters)| (self.engine.worker(thread), &**counters));
-        Statistics::read(self.engine.machine(), threads)
+        threads.map(|(thread, counters)| (self.engine.worker(thread), &**counters))
     }
 
     // ---- Work from outside ----

@@ -1,16 +1,15 @@
-//! Simulated runs as a trace that Perfetto and Chrome open: the JSON of Google's Trace Event
-//! Format, times in microseconds.
+//! Simulated runs as traces.
 //!
-//! Each last-level cache under each scheduler is a process, its workers are the threads. A slice is
-//! the time from when a worker took a task from the policy to when it had nothing left; a flow goes
-//! from a victim to its thief; a counter shows how much of a cache the policy had given out.
+//! A slice is the time from when a worker took a task from the policy to when it had nothing left;
+//! a counter shows how much of a cache the policy had given out.
 
 use std::collections::BTreeMap;
 
 use befit_lab::{Look, Looked};
 use befit_machine::{ClusterId, Cycles, Level, Machine, WorkerId};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::{At, Events};
 use crate::ReportError;
 
 /// The runs of `looks`, as text that ends in a line feed.
@@ -18,17 +17,13 @@ use crate::ReportError;
 /// # Errors
 /// As [`crate::render`].
 pub fn trace(looks: &[Look]) -> Result<String, ReportError> {
-    let mut events = Vec::new();
-    let mut processes = 0;
+    let mut events = Events::default();
     for look in looks {
         for run in &look.runs {
-            let caches = look.machine.cluster(ClusterId::ROOT).children.len() as u32;
-            Traced { machine: &look.machine, run, first: processes }.add_to(&mut events);
-            processes += caches.max(1);
+            Traced { machine: &look.machine, run, first: events.processes }.add_to(&mut events);
         }
     }
-    let document = json!({"displayTimeUnit": "ns", "traceEvents": events});
-    Ok(serde_json::to_string(&document)? + "\n")
+    events.text()
 }
 
 /// One run, whose last-level caches are the processes from `first` on.
@@ -39,50 +34,32 @@ struct Traced<'a> {
 }
 
 impl Traced<'_> {
-    fn add_to(&self, events: &mut Vec<Value>) {
-        for (at, name) in self.caches().into_iter().enumerate() {
-            let pid = self.first + at as u32;
-            let name = format!("{} on {}: {name}", self.run.scheduler, self.machine.name);
-            events.push(
-                json!({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}),
-            );
-            events.push(json!({
-                "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": pid},
-            }));
+    fn add_to(&self, events: &mut Events) {
+        for name in self.caches() {
+            events.process(&format!("{} on {}: {name}", self.run.scheduler, self.machine.name));
         }
         for worker in (0..self.machine.workers().len() as u32).map(WorkerId) {
-            let name = format!("worker {}", worker.0);
-            events.push(json!({
-                "ph": "M", "name": "thread_name", "pid": self.process(worker), "tid": worker.0,
-                "args": {"name": name},
-            }));
+            events.worker(self.process(worker), worker.0);
         }
         let names = self.names();
         for stay in &self.run.trace.stays {
             let anchor = names.get(&stay.anchor).map_or("memory", String::as_str);
-            events.push(json!({
-                "ph": "X", "name": anchor, "cat": "strand",
-                "pid": self.process(stay.worker), "tid": stay.worker.0,
-                "ts": self.micros(stay.begin),
-                "dur": self.micros(Cycles(stay.end.0 - stay.begin.0)),
-                "args": {"task": stay.task.0, "bound to": anchor},
-            }));
+            let about = json!({"task": stay.task.0, "bound to": anchor});
+            let lasts = self.micros(Cycles(stay.end.0 - stay.begin.0));
+            events.slice(self.at(stay.worker, stay.begin), lasts, ("strand", anchor), &about);
         }
-        for (id, steal) in (u64::from(self.first) << 32..).zip(&self.run.trace.steals) {
-            for (phase, worker) in [("s", steal.victim), ("f", steal.thief)] {
-                events.push(json!({
-                    "ph": phase, "bp": "e", "name": "steal", "cat": "steal", "id": id,
-                    "pid": self.process(worker), "tid": worker.0, "ts": self.micros(steal.at),
-                }));
-            }
+        for steal in &self.run.trace.steals {
+            events.steal(self.at(steal.victim, steal.at), self.at(steal.thief, steal.at));
         }
         for claim in &self.run.trace.claims {
             let worker = WorkerId(self.machine.cluster(claim.cluster).workers.start);
-            events.push(json!({
-                "ph": "C", "name": "given out, bytes", "pid": self.process(worker),
-                "ts": self.micros(claim.at), "args": {"bytes": claim.bytes.0},
-            }));
+            let (process, at) = (self.process(worker), self.micros(claim.at));
+            events.counter(process, at, "given out, bytes", ("bytes", claim.bytes.0));
         }
+    }
+
+    fn at(&self, worker: WorkerId, at: Cycles) -> At {
+        At { process: self.process(worker), worker: worker.0, micros: self.micros(at) }
     }
 
     fn micros(&self, time: Cycles) -> f64 {
@@ -126,7 +103,7 @@ mod tests {
     use befit_sched::SchedulerKind;
     use befit_sim::{Claimed, Stay, Steal, Trace};
 
-    use super::*;
+    use super::{super::testing::read, *};
 
     #[test]
     fn a_trace_has_slices_flows_and_counters_under_the_caches() {
@@ -147,20 +124,15 @@ mod tests {
         };
         let run = Looked { scheduler: SchedulerKind::Sb, time: Cycles(4000), trace };
         let looks = [Look { machine, speed: Vec::new(), runs: vec![run.clone(), run] }];
-        let text = super::trace(&looks).unwrap();
-        let events: Value = serde_json::from_str(&text).unwrap();
-        let of = |phase: &str| -> Vec<Value> {
-            let all = events["traceEvents"].as_array().unwrap().iter();
-            all.filter(|event| event["ph"] == phase).cloned().collect()
-        };
-        let slices = of("X");
+        let events = read(&super::trace(&looks).unwrap());
+        let slices = &events["X"];
         assert_eq!(slices.len(), 2);
         assert_eq!((&slices[0]["ts"], &slices[0]["dur"]), (&1.0.into(), &2.5.into()));
         assert_eq!((&slices[0]["pid"], &slices[1]["pid"]), (&1.into(), &3.into()));
         assert_eq!(slices[0]["args"]["bound to"], "L3 1");
-        let (from, to) = (of("s"), of("f"));
+        let (from, to) = (&events["s"], &events["f"]);
         assert_eq!((&from[0]["tid"], &to[0]["tid"]), (&0.into(), &3.into()));
         assert!(from[0]["id"] == to[0]["id"] && from[0]["id"] != from[1]["id"]);
-        assert_eq!(of("C")[0]["args"]["bytes"], 64);
+        assert_eq!(events["C"][0]["args"]["bytes"], 64);
     }
 }
