@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use befit_lab::{LearnedSizes, Sizes};
+use befit_lab::{GivenSizes, LearnedSizes, Sizes};
 use befit_machine::Machine;
-use befit_report::{render_learned, render_sizes};
+use befit_report::{learned_page, render_learned, render_sizes, sizes_page};
 use befit_sched::Options;
 use clap::Args;
 
@@ -13,7 +13,7 @@ use crate::{
     fail::Failure,
     learn,
     options::{positive, sigma, whole},
-    output::OutputArgs,
+    output::{OutputArgs, PageArgs},
     record::SourceArgs,
 };
 
@@ -23,6 +23,7 @@ Examples:
   befit sizes quicksort --shrink 64 --machine epyc-9654
   befit sizes --manifest-path ../mine/Cargo.toml --bin mine -- input.txt
   befit sizes rrm --n 4000000 --learned rrm.sizes
+  befit sizes rrm --html sizes.html
 
 Tasks are named by their paths: which child of which, from the root down, counted from 0 in the \
 order of forks.";
@@ -51,6 +52,8 @@ pub(crate) struct SizesArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "worst")]
     learned: Option<PathBuf>,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -61,12 +64,24 @@ impl SizesArgs {
         let machine = self.machine.shrunk(shrink).map_err(Failure::usage)?;
         let table = self.learned.as_deref().map(learn::table).transpose()?;
         self.output.write(|display, format| {
+            let page = self.page.open(display)?;
             let program = befit_lab::record_uncalibrated(&source, self.source.fresh, display)?;
             if let Some(table) = table {
                 let sizes = LearnedSizes::of(&program, &table, &machine, self.sigma, display);
+                page.map_or(Ok(()), |page| page.write(&learned_page(&sizes)))?;
                 return Ok(render_learned(&sizes, format)?);
             }
             let sizes = Sizes::of(&program, &machine, self.sigma, self.worst, display);
+            if let Some(page) = page {
+                page.write(&match GivenSizes::usual(&program) {
+                    GivenSizes::Declared => sizes_page(&sizes, false),
+                    learned => {
+                        let program = learned.give(program, display);
+                        let (sigma, worst) = (self.sigma, self.worst);
+                        sizes_page(&Sizes::of(&program, &machine, sigma, worst, display), true)
+                    }
+                })?;
+            }
             Ok(render_sizes(&sizes, format)?)
         })
     }

@@ -93,7 +93,9 @@ pub use recording::{
 pub use sampling::Sampling;
 pub use seeds::{BUDGET, Seeds};
 pub use simulate::SimulationPlan;
-pub use sizes::{Befitting, Errors, LearnedSite, LearnedSizes, Sizes, TaskSize};
+pub use sizes::{
+    Befitting, Errors, LearnedSite, LearnedSizes, SiteSizes, SizeGroup, Sizes, TaskSize,
+};
 pub use sources::carry;
 pub use summary::{
     CacheUse, Estimate, Interval, LevelSummary, NARROW, Run, Sampled, Seconds, Spread, Summary,

@@ -46,6 +46,8 @@ pub enum Part {
 pub enum PlotKind {
     /// Points joined by lines, over a numeric or a categorical x.
     Lines,
+    /// Points over two axes of one unit, beside the line on which both are equal.
+    Points,
     /// Bars side by side, one group per x.
     Bars,
     /// Bars on top of one another, one stack per x.
@@ -63,17 +65,25 @@ pub struct Axis {
     pub title: String,
     /// Whether equal distances are equal ratios.
     pub log: bool,
+    /// Whether the values are numbers of bytes.
+    #[serde(default)]
+    pub bytes: bool,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn linear(title: impl Into<String>) -> Self {
-        Self { title: title.into(), log: false }
+        Self { title: title.into(), log: false, bytes: false }
     }
 
     /// A logarithmic axis.
     pub fn log(title: impl Into<String>) -> Self {
-        Self { title: title.into(), log: true }
+        Self { title: title.into(), log: true, bytes: false }
+    }
+
+    /// A logarithmic axis of bytes, whose values are shown in the unit that suits.
+    pub fn bytes(title: impl Into<String>) -> Self {
+        Self { title: title.into(), log: true, bytes: true }
     }
 }
 

@@ -49,6 +49,41 @@ function lines(plot) {
     }));
 }
 
+function points(plot) {
+    return lines(plot).map((trace) => ({ ...trace, mode: 'markers' }));
+}
+
+// The line on which both axes are equal, below the points.
+function equal(plot) {
+    const all = plot.series.flatMap((series) => series.points);
+    if (plot.kind !== 'points' || all.length === 0) return [];
+    const values = all.flatMap((p) => [Number(p.x), p.y, ...(p.range || [])]).filter((v) => v > 0);
+    const ends = [Math.min(...values), Math.max(...values)];
+    return [{
+        type: 'line', layer: 'below', x0: ends[0], y0: ends[0], x1: ends[1], y1: ends[1],
+        line: { color: ink(), width: 1, dash: 'dot' },
+    }];
+}
+
+// An axis of bytes shows powers of two, few enough for its length.
+function byteTicks(axis, plot, narrow) {
+    if (!axis || !axis.bytes) return {};
+    const all = plot.series.flatMap((series) => series.points);
+    const values = all.flatMap((p) => (axis === plot.x ? [Number(p.x)] : [p.y, ...(p.range || [])]));
+    const logs = values.filter((v) => v > 0).map(Math.log2);
+    if (logs.length === 0) return {};
+    const [from, to] = [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs))];
+    const step = Math.max(1, Math.ceil((to - from) / (narrow ? 5 : 10)));
+    const tickvals = [];
+    for (let at = from; at <= to; at += step) tickvals.push(2 ** at);
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    const text = (bytes) => {
+        const unit = Math.min(Math.floor(Math.log2(bytes) / 10), 4);
+        return `${bytes / 1024 ** unit} ${units[unit]}`;
+    };
+    return { tickmode: 'array', tickvals, ticktext: tickvals.map(text) };
+}
+
 function bars(plot) {
     return plot.series.map((series, i) => ({
         type: 'bar',
@@ -141,24 +176,25 @@ function layout(plot, narrow) {
         gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true, ...more,
     });
     // A log axis of few whole numbers shows these.
-    const ticks = plot.x && plot.x.log && plot.series.length > 0
+    const ticks = plot.x && plot.x.log && !plot.x.bytes && plot.series.length > 0
         ? { tickmode: 'array', tickvals: xs(plot.series[0]) } : {};
     return {
         font: { color: ink(), size: narrow ? 12 : 14 },
         paper_bgcolor: 'rgba(0,0,0,0)',
         plot_bgcolor: 'rgba(0,0,0,0)',
         barmode: plot.kind === 'stacked' ? 'stack' : 'group',
-        xaxis: axis(plot.x, ticks),
-        yaxis: axis(plot.y,
-            plot.kind === 'lines' || plot.kind === 'bars' ? { rangemode: 'tozero' } : {}),
+        xaxis: axis(plot.x, { ...ticks, ...byteTicks(plot.x, plot, narrow) }),
+        yaxis: axis(plot.y, plot.kind === 'lines' || plot.kind === 'bars'
+            ? { rangemode: 'tozero' } : byteTicks(plot.y, plot, narrow)),
+        shapes: equal(plot),
         legend: { orientation: 'h', y: 1.02, yanchor: 'bottom' },
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
-        showlegend: ['lines', 'bars', 'stacked'].includes(plot.kind),
+        showlegend: ['lines', 'points', 'bars', 'stacked'].includes(plot.kind),
         margin: { l: narrow ? 40 : 60, r: 10, t: 30, b: 50 },
     };
 }
 
-const KINDS = { lines, bars, stacked: bars, heatmap: heatMap };
+const KINDS = { lines, points, bars, stacked: bars, heatmap: heatMap };
 
 function draw(place) {
     const part = JSON.parse(place.nextElementSibling.textContent);

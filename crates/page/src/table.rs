@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Plot, PlotKind, Point, Tree};
+use crate::{Axis, Plot, PlotKind, Point, Tree};
 
 /// Rows beyond these are left out, and that is said.
 const MOST: usize = 500;
@@ -22,6 +22,7 @@ pub(crate) fn of_plot(plot: &Plot) -> String {
             });
             table(head.collect(), rows.collect())
         }
+        PlotKind::Points => points(plot),
         _ => {
             let mut xs: Vec<&str> = Vec::new();
             for point in plot.series.iter().flat_map(|series| &series.points) {
@@ -41,6 +42,30 @@ pub(crate) fn of_plot(plot: &Plot) -> String {
             table(head.collect(), rows.collect())
         }
     }
+}
+
+/// A row for each point.
+fn points(plot: &Plot) -> String {
+    let shown = |axis: &Axis, value: f64| if axis.bytes { bytes(value) } else { number(value) };
+    let head = vec![String::new(), plot.x.title.clone(), plot.y.title.clone()];
+    let rows = plot.series.iter().flat_map(|series| {
+        series.points.iter().map(move |point| {
+            let x = point.x.parse().map_or_else(|_| point.x.clone(), |x| shown(&plot.x, x));
+            let y = shown(&plot.y, point.y);
+            let y = point.range.map_or(y.clone(), |(low, high)| {
+                format!("{y} ({} to {})", shown(&plot.y, low), shown(&plot.y, high))
+            });
+            vec![series.name.clone(), x, y]
+        })
+    });
+    table(head, rows.collect())
+}
+
+/// A number of bytes in the unit that suits.
+fn bytes(value: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = (value.max(1.0).log2() / 10.0).floor().clamp(0.0, 4.0);
+    format!("{} {}", number(value / 1024_f64.powf(unit)), units[unit as usize])
 }
 
 /// How much of each row is of which category.
@@ -106,7 +131,7 @@ pub(crate) fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Axis, Series};
+    use crate::Series;
 
     use super::*;
 
@@ -122,6 +147,17 @@ mod tests {
         assert!(text.contains("<tr><th>x</th><th>a</th><th>b</th></tr>"), "{text}");
         assert!(text.contains("<tr><td>1</td><td>0.5</td><td></td></tr>"), "{text}");
         assert!(text.contains("<tr><td>2</td><td>2</td><td>1234</td></tr>"), "{text}");
+    }
+
+    #[test]
+    fn points_of_bytes_have_their_units() {
+        let point = Point::with_range(65536, 1536.0, 64.0, 3145728.0);
+        let both = Plot { y: Axis::bytes("measured"), ..plot(PlotKind::Points, Vec::new()) };
+        let series = vec![Series::new("a.rs:3", [point])];
+        let text = of_plot(&Plot { x: Axis::bytes("declared"), series, ..both });
+        assert!(text.contains("<tr><th></th><th>declared</th><th>measured</th></tr>"), "{text}");
+        let row = "<td>a.rs:3</td><td>64 KiB</td><td>1.5 KiB (64 B to 3 MiB)</td>";
+        assert!(text.contains(row), "{text}");
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub use matrix::{page as matrix_page, render as render_matrix};
 pub use misses::{callgrind, render as render_misses};
 pub use native::render as render_native;
 pub use page::{
-    comparison::page as comparison_page, native::page as native_page, verify::page as verify_page,
+    comparison::page as comparison_page,
+    native::page as native_page,
+    sizes::{learned_page, page as sizes_page},
+    verify::page as verify_page,
 };
 pub use reproduction::{page as reproduction_page, render as render_reproduction};
 pub use sizes::render as render_sizes;

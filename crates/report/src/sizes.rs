@@ -71,7 +71,7 @@ fn tasks_of(text: &mut String, what: &str, tasks: &[TaskSize], width: Width) {
     let _ = writeln!(text, "{}", columns.table(width));
 }
 
-fn path(path: &str) -> String {
+pub(crate) fn path(path: &str) -> String {
     match path {
         "" => "the root".to_owned(),
         long if long.len() > LONGEST => format!("…{}", &long[long.len() - LONGEST..]),

@@ -5,7 +5,7 @@ use befit_program::{Declared, Program, SiteId, TaskId};
 use befit_sched::{Thresholds, sizes::SizeTable};
 use serde::Serialize;
 
-use super::largest_caches;
+use super::{SiteSizes, by_site::by_site, largest_caches};
 use crate::{Progress, learn};
 
 /// How far the learned sizes of some tasks are off.
@@ -59,6 +59,9 @@ pub struct LearnedSizes {
     pub large: Errors,
     /// By site, those with the largest tasks first.
     pub sites: Vec<LearnedSite>,
+    /// All tasks of known sites, by the line that forked them: for pages.
+    #[serde(skip)]
+    pub by_site: Vec<SiteSizes>,
 }
 
 /// One task.
@@ -104,6 +107,7 @@ impl LearnedSizes {
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); keys.len()];
         let mut largest = vec![Bytes(0); keys.len()];
         let mut unknown = vec![0; keys.len()];
+        let mut sizes = Vec::new();
         for task in (0..program.tasks()).map(TaskId) {
             let site = program.site(task).0 as usize;
             let found = teller.tell(program, task, Declared::default());
@@ -116,6 +120,7 @@ impl LearnedSizes {
                 unknown[site] += 1;
                 continue;
             };
+            sizes.push((site, found.size, measured));
             let befits = |size| thresholds.too_small_for(size);
             rows[site].push(Row {
                 error: found.size.0.abs_diff(measured.0) as f64 / measured.max(line).0 as f64,
@@ -123,11 +128,16 @@ impl LearnedSizes {
                 is_large: befits(measured) > 0,
             });
         }
+        let name = |site: usize| program.place(program.sites()[site].place).to_owned();
+        let source = |site| program.source(SiteId(site as u32)).map(learn::line_of);
+        let line = |site| source(site).unwrap_or_else(|| name(site));
+        let sizes = sizes.into_iter().map(|(site, told, measured)| (line(site), told, measured));
+        let by_site = by_site(sizes);
         let mut sites: Vec<_> = (0..keys.len())
             .filter(|site| unknown[*site] > 0 || !rows[*site].is_empty())
             .map(|site| LearnedSite {
-                name: program.place(program.sites()[site].place).to_owned(),
-                source: program.source(SiteId(site as u32)).map(learn::line_of),
+                name: name(site),
+                source: source(site),
                 known: !rows[site].is_empty(),
                 largest: largest[site],
                 errors: match Errors::of(&rows[site]) {
@@ -150,6 +160,7 @@ impl LearnedSizes {
             all: Errors::of(&all),
             large: Errors::of(&large),
             sites,
+            by_site,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! the task further out than it need be. [`Sizes::of`] measures every task's footprint in the
 //! recording, exactly, and compares.
 
+mod by_site;
 mod learned;
 
 use befit_machine::{Bytes, Level, Lines, Machine};
@@ -12,7 +13,10 @@ use befit_program::{Op, Program, TaskId};
 use befit_sched::Thresholds;
 use serde::{Serialize, Serializer};
 
-pub use self::learned::{Errors, LearnedSite, LearnedSizes};
+pub use self::{
+    by_site::{SiteSizes, SizeGroup},
+    learned::{Errors, LearnedSite, LearnedSizes},
+};
 use crate::Progress;
 
 /// One task that declares a size.
@@ -73,6 +77,9 @@ pub struct Sizes {
     /// The worst tasks: those that exceed what they declare, then those that touch less, each by
     /// bytes, worst first.
     pub worst: Vec<TaskSize>,
+    /// All that declare a size, by the line that forked them: for pages.
+    #[serde(skip)]
+    pub by_site: Vec<SiteSizes>,
 }
 
 /// Where one class of [`Sizes::ratios`] ends and the next begins.
@@ -98,7 +105,7 @@ impl Sizes {
         let mut befitting: Vec<_> = caches.iter().map(|(level, _)| none(*level)).collect();
         let mut ratios = [0; 5];
         let (mut declaring, mut strands_exceeding) = (0, 0);
-        let mut differences = Vec::new();
+        let (mut differences, mut sizes) = (Vec::new(), Vec::new());
         for (number, footprint) in footprints.iter().enumerate() {
             let declared = program.declared(TaskId(number as u32));
             let strand = bytes(footprint.strand);
@@ -114,6 +121,7 @@ impl Sizes {
             befitting[by_measured].measured += 1;
             befitting[by_declared].overflowing += u64::from(by_measured > by_declared);
             differences.push((measured.0 as i128 - size.0 as i128, number as u32));
+            sizes.push((TaskId(number as u32), size, measured));
         }
         differences.sort_unstable();
         let task = |number: u32| {
@@ -129,6 +137,12 @@ impl Sizes {
                 measured_strand: bytes(found.strand),
             }
         };
+        let name = |task| match program.parent(task) {
+            None => "the root".to_owned(),
+            Some(_) => source(program, task).unwrap_or_else(|| "not known".to_owned()),
+        };
+        let sizes = sizes.into_iter().map(|(task, told, measured)| (name(task), told, measured));
+        let by_site = by_site::by_site(sizes);
         let over = differences.iter().take_while(|(difference, _)| *difference < 0);
         let under = differences.iter().rev().take_while(|(difference, _)| *difference > 0);
         Self {
@@ -145,6 +159,7 @@ impl Sizes {
                 .chain(over.take(worst))
                 .map(|(_, number)| task(*number))
                 .collect(),
+            by_site,
         }
     }
 }
@@ -239,6 +254,8 @@ mod tests {
             ("0.1", Bytes(6_400), Bytes(64_000))
         );
         assert_eq!((small.worst.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
+        let told = small.by_site.iter().flat_map(|site| &site.groups).map(|group| group.told.min);
+        assert_eq!(told.collect::<Vec<_>>(), [6_400, 64_000, 128_000].map(Bytes));
         // It befits an L2 of 64 KiB by what it declares, and overflows it.
         let l2 = &small.befitting[0];
         assert_eq!((l2.level, l2.declared, l2.measured, l2.overflowing), (Some(Level(2)), 1, 0, 1));

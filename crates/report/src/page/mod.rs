@@ -2,6 +2,7 @@
 
 pub(crate) mod comparison;
 pub(crate) mod native;
+pub(crate) mod sizes;
 pub(crate) mod verify;
 
 use std::fmt::Write;
