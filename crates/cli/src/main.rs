@@ -188,7 +188,7 @@ fn run_command(command: Command) -> Result<(), Failure> {
             print(&(args.machine.draw() + &figures.unwrap_or_default()))
         }
         Command::Cache(args) => args.run(),
-        Command::List => print(&befit_report::names()),
+        Command::List => print(&befit_report::names(manner::manner().width())),
         Command::Doctor(args) => args.run(),
         Command::Completions(args) => args.run(Cli::command()),
         Command::Man(args) => args.run(Cli::command()),

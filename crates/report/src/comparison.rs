@@ -108,8 +108,8 @@ fn bounds(of: &Summary) -> String {
     let show = |cycles: u64| Scale::millions([cycles].into_iter()).show(cycles);
     let (work, span) = (show(of.work.0), show(of.span.0));
     let mut text = format!(
-        "work T₁ {work} M cycles, span T∞ {span} M, both without waits; parallelism T₁ / T∞ \
-         {parallelism:.1}"
+        "work T₁ {work} M cycles, its longest chain T∞ {span} M, both without waits; parallelism \
+         T₁ / T∞ {parallelism:.1}"
     );
     if parallelism < f64::from(of.workers) {
         let _ = write!(text, "\nthe program keeps no more than {parallelism:.1} workers busy");
@@ -150,10 +150,10 @@ fn seeds(block: &[Summary]) -> String {
         return "one seed: it does not tell whether a difference is more than chance".to_owned();
     }
     let number = if block.iter().all(|s| s.seeds == first) {
-        format!("{first} seeds")
+        format!("{first} runs with different random numbers (seeds)")
     } else {
         let each: Vec<_> = block.iter().map(|s| format!("{} {}", s.scheduler, s.seeds)).collect();
-        format!("the seeds ({})", each.join(", "))
+        format!("runs with different random numbers (seeds: {})", each.join(", "))
     };
     let intervals = if block.len() > 1 { "; ± is the 95 % interval" } else { "" };
     format!("medians of {number}{intervals}")
@@ -168,21 +168,21 @@ fn time(block: &[Summary], width: Width) -> String {
         with_give(scale.show(s.time.median.0), s.sampled.as_ref().and_then(|s| s.time))
     });
     versus(&mut columns, |s| s.time.median.0, |s| s.ratio);
-    columns.add("running\nstrands", |s| percent(s.shares().active));
-    columns.add("in the\npolicy", |s| {
+    columns.add("in the\nprogram", |s| percent(s.shares().active));
+    columns.add("in the\nscheduler", |s| {
         let shares = s.shares();
         percent(shares.add + shares.get + shares.done)
     });
     columns.add("\nidle", |s| percent(s.shares().idle));
     columns.add("\nsteals", |s| s.steals.median.to_string());
-    columns.minor("\nnear", |s| match s.steals.median {
+    columns.minor("of them\nnear", |s| match s.steals.median {
         0 => "-".to_owned(),
         all => percent((s.near_steals.median as f64 / all as f64).min(1.0)),
     });
     for (i, (place, _)) in first.anchors.iter().enumerate() {
         let used = block.iter().any(|s| s.anchors[i].1.max > 0);
         if let (Some(level), true) = (place, used) {
-            columns.minor(&format!("anchored\nat {level}"), |s| s.anchors[i].1.median.to_string());
+            columns.minor(&format!("bound to\nan {level}"), |s| s.anchors[i].1.median.to_string());
         }
     }
     columns.narrow(width)

@@ -40,7 +40,10 @@ pub(crate) fn text(of: &Conclusion, width: Width) -> String {
         add(&format!("Simulated, with no gain to rely on: {}.", all.join("; ")));
     }
     if of.simulations > 0 {
-        add(&format!("({} further simulations; the budget was {})", of.simulations, of.budget));
+        add(&format!(
+            "({} further simulations; at most {} were allowed)",
+            of.simulations, of.budget
+        ));
     }
     text
 }
@@ -134,20 +137,20 @@ fn cause(loss: &Loss) -> String {
             "{share} is due to declared sizes: with sizes as measured it is gone (`befit sizes`)"
         ),
         Cause::FalseSharing => format!(
-            "{share} waiting for lines that several workers write ({} lines, up to {} tasks each \
+            "{share} waiting for cache lines that several workers write ({} lines, up to {} tasks each \
              at once: false sharing, if they write words of their own)",
             count("lines"),
             count("writers")
         ),
         Cause::HotLine => format!(
-            "{share} waiting for lines of which many tasks write one word (up to {} at once; {} \
+            "{share} waiting for cache lines of which many tasks write one word (up to {} at once; {} \
              of it for one line)",
             count("writers"),
             percent(figure("share_of_first_line"))
         ),
         Cause::GrainTooSmall => format!(
-            "{share} on scheduling, as the grain is too small: {} tasks that fork nothing have \
-             {} operations each",
+            "{share} on scheduling, as tasks are too short: {} tasks that fork nothing have {} \
+             operations each (their grain is too small)",
             count("tasks"),
             count("operations")
         ),
@@ -159,7 +162,7 @@ fn cause(loss: &Loss) -> String {
             count("parallelism")
         ),
         Cause::Serial => format!(
-            "{share} idle while strands between forks run alone (parallelism T₁ / T∞ {})",
+            "{share} idle while code between forks runs alone (parallelism T₁ / T∞ {})",
             count("parallelism")
         ),
         Cause::Imbalance => format!(
@@ -169,18 +172,24 @@ fn cause(loss: &Loss) -> String {
             count("operations")
         ),
         Cause::Strides => {
-            format!("{share} waiting for lines at a constant distance, of which little is used")
+            format!(
+                "{share} waiting for cache lines at a constant distance, of which little is used"
+            )
         }
         Cause::Bandwidth => {
-            format!("{share} waiting for lines that others on the same way delay (bandwidth)")
+            format!("{share} waiting for cache lines behind others on the same way (bandwidth)")
         }
-        Cause::Memory => format!("{share} waiting for lines from memory (latency)"),
-        Cause::OtherCaches => format!("{share} waiting for lines from other last-level caches"),
-        Cause::Caches => format!("{share} waiting for lines from caches of the same socket"),
+        Cause::Memory => format!("{share} waiting for cache lines from memory (latency)"),
+        Cause::OtherCaches => {
+            format!("{share} waiting for cache lines from other last-level caches")
+        }
+        Cause::Caches => format!("{share} waiting for cache lines from caches of the same socket"),
         Cause::Oversubscription => {
             format!("{share} is due to workers that share cores: with one worker a core it is gone")
         }
-        Cause::PageFaults => format!("{share} on first touches of pages"),
+        Cause::PageFaults => {
+            format!("{share} on pages that are touched for the first time (page faults)")
+        }
     }
 }
 
@@ -213,7 +222,12 @@ fn tried(of: &Conclusion, suggestion: &Suggestion) -> String {
 fn name(change: &Change) -> String {
     match change {
         Change::Scheduler => "other schedulers".to_owned(),
-        Change::Sigma { sigma } => format!("--sigma {sigma}"),
+        Change::Sigma { sigma } => {
+            let share = 100.0 * sigma;
+            format!(
+                "--sigma {sigma} (a task may take {share:.0} % of the cache that it is bound to)"
+            )
+        }
         Change::Sizes => "declaring sizes as measured".to_owned(),
         Change::OneWorkerACore => "one worker a core".to_owned(),
         Change::Sockets { sockets } => format!("--sockets {sockets}"),
@@ -235,7 +249,7 @@ fn name(change: &Change) -> String {
 /// What else may help, which a simulation of this recording cannot tell.
 fn untried(cause: Cause) -> Option<&'static str> {
     Some(match cause {
-        Cause::Serial => "forking in the strands that run alone",
+        Cause::Serial => "forking in the code that runs alone",
         Cause::Strides => "walking along lines, or storing the data in the order of the walk",
         Cause::Imbalance => "forking more in the longest tasks, or starting them first",
         Cause::InputTooSmall => "a larger input, or fewer workers",

@@ -6,43 +6,47 @@ use befit_lab::{Finding, State, reproduce::Study};
 use befit_program::{Begin, Class, End, Program, StrandId};
 use befit_sched::SchedulerKind;
 
-use crate::columns::mib;
+use crate::{
+    columns::mib,
+    width::{Width, beside},
+};
 
 /// The kernels, machines, schedulers and studies, each with a line about it.
-pub fn names() -> String {
+pub fn names(width: Width) -> String {
     let schedulers = SchedulerKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
     let mut text = String::new();
-    section(&mut text, "Kernels", befit_lab::kernels());
-    section(&mut text, "Machines", befit_machine::presets());
-    section(&mut text, "Schedulers", schedulers);
-    section(&mut text, "Studies", Study::ALL.map(|study| (study.name(), study.about())));
+    section(&mut text, width, "Kernels", befit_lab::kernels());
+    section(&mut text, width, "Machines", befit_machine::presets());
+    section(&mut text, width, "Schedulers", schedulers);
+    section(&mut text, width, "Studies", Study::ALL.map(|study| (study.name(), study.about())));
     text
 }
 
 fn section<A: AsRef<str>>(
     text: &mut String,
+    width: Width,
     title: &str,
     entries: impl IntoIterator<Item = (&'static str, A)>,
 ) {
     let entries: Vec<_> = entries.into_iter().collect();
-    let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let longest = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let gap = if text.is_empty() { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{title}"); // writing to a String cannot fail
     for (name, about) in entries {
-        let _ = writeln!(text, "  {name:width$}  {}", about.as_ref());
+        *text += &beside(&format!("  {name:longest$}  "), about.as_ref(), width);
     }
 }
 
 /// What befit needs of this machine, a line each.
-pub fn findings(findings: &[Finding]) -> String {
-    let width = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+pub fn findings(findings: &[Finding], width: Width) -> String {
+    let longest = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
     let line = |finding: &Finding| {
         let state = match finding.state {
             State::Good => "good",
             State::Note => "note",
             State::Missing => "missing",
         };
-        format!("{state:7}  {:width$}  {}\n", finding.what, finding.text)
+        beside(&format!("{state:7}  {:longest$}  ", finding.what), &finding.text, width)
     };
     findings.iter().map(line).collect()
 }

@@ -31,6 +31,14 @@ impl Width {
     }
 }
 
+/// The words of `text` after `head`, in lines that fit; the further ones begin below the first word.
+pub(crate) fn beside(head: &str, text: &str, width: Width) -> String {
+    let indent = head.chars().count();
+    let most = width.0.map_or(usize::MAX, |most| most.saturating_sub(indent).max(20));
+    let line = wrap(&text.split_whitespace().collect::<Vec<_>>().join(" "), most);
+    format!("{head}{}\n", line.replace('\n', &format!("\n{}", " ".repeat(indent))))
+}
+
 fn wrap(line: &str, most: usize) -> String {
     if line.chars().count() <= most || line.trim_start().contains("  ") || line.contains('─') {
         return line.to_owned();
@@ -59,6 +67,14 @@ mod tests {
         let cut = "  one two\n  three\na  row of a table\nshort\n";
         assert_eq!(Width::columns(10).wrap(text), cut);
         assert_eq!(Width::ANY.wrap(text), text);
+    }
+
+    #[test]
+    fn a_text_goes_on_below_its_first_word() {
+        let narrow = Width::columns(24);
+        let text = beside("ab  ", "a text of several words", narrow);
+        assert_eq!(text, "ab  a text of several\n    words\n");
+        assert_eq!(beside("ab  ", "a text", Width::ANY), "ab  a text\n");
     }
 
     #[test]

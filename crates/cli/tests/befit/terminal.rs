@@ -22,11 +22,18 @@ fn a_table_fits_the_terminal_and_names_what_it_leaves_out() {
     let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
     let narrow = on_terminal(80, &line);
     assert!(widest(&narrow) <= 80, "{narrow}");
-    assert!(narrow.contains("not shown without --wide: near"), "{narrow}");
+    assert!(narrow.contains("not shown without --wide: of them near"), "{narrow}");
     let wide = on_terminal(80, &format!("{line} --wide"));
     assert!(widest(&wide) > 80 && !wide.contains("--wide"), "{wide}");
     // What goes through a pipe has all columns.
     assert_eq!(printed(&befit(&words(&line, &[]))), wide);
+}
+
+#[test]
+fn the_list_fits_the_terminal() {
+    let text = on_terminal(80, "list");
+    let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(long.is_empty() && text.lines().count() > 20, "{long:#?}");
 }
 
 #[test]
