@@ -55,9 +55,10 @@ function points(plot) {
 
 // The line on which both axes are equal, below the points.
 function equal(plot) {
+    if (plot.kind !== 'points') return [];
     const all = plot.series.flatMap((series) => series.points);
-    if (plot.kind !== 'points' || all.length === 0) return [];
-    const values = all.flatMap((p) => [Number(p.x), p.y, ...(p.range || [])]).filter((v) => v > 0);
+    if (all.length === 0) return [];
+    const values = all.map((p) => Number(p.x)).filter((v) => v > 0);
     const ends = [Math.min(...values), Math.max(...values)];
     return [{
         type: 'line', layer: 'below', x0: ends[0], y0: ends[0], x1: ends[1], y1: ends[1],

@@ -150,10 +150,10 @@ fn seeds(block: &[Summary]) -> String {
         return "one seed: it does not tell whether a difference is more than chance".to_owned();
     }
     let number = if block.iter().all(|s| s.seeds == first) {
-        format!("{first} runs with different random numbers (seeds)")
+        format!("{first} random runs (seeds)")
     } else {
         let each: Vec<_> = block.iter().map(|s| format!("{} {}", s.scheduler, s.seeds)).collect();
-        format!("runs with different random numbers (seeds: {})", each.join(", "))
+        format!("random runs (seeds: {})", each.join(", "))
     };
     let intervals = if block.len() > 1 { "; ± is the 95 % interval" } else { "" };
     format!("medians of {number}{intervals}")

@@ -17,9 +17,16 @@ const WIDTH: usize = 100;
 
 /// The conclusion as paragraphs, at most `width` wide.
 pub(crate) fn text(of: &Conclusion, width: Width) -> String {
-    let mut text = String::from("conclusion\n");
     let width = width.at_most(WIDTH);
-    let mut add = |paragraph: &str| text += &width.wrap(&format!("  {paragraph}"));
+    let paragraphs = paragraphs(of);
+    let paragraphs = paragraphs.iter().map(|paragraph| width.wrap(&format!("  {paragraph}")));
+    format!("conclusion\n{}", paragraphs.collect::<String>())
+}
+
+/// The conclusion's paragraphs.
+pub(crate) fn paragraphs(of: &Conclusion) -> Vec<String> {
+    let mut text = Vec::new();
+    let mut add = |paragraph: &str| text.push(paragraph.to_owned());
     add(&choice(of));
     let of_best: Vec<_> = of.losses.iter().filter(|f| !f.more_than_best).collect();
     add(&limits(of, &of_best));
@@ -212,6 +219,11 @@ fn tried(of: &Conclusion, suggestion: &Suggestion) -> String {
     };
     let what = match change {
         Change::Scheduler => format!("--sched {scheduler}"),
+        Change::Sigma { sigma } => format!(
+            "{} (tasks of at most {:.0} % of a cache are bound to it)",
+            name(change),
+            100.0 * sigma
+        ),
         change => name(change),
     };
     let less = less(*ratio);
@@ -222,12 +234,7 @@ fn tried(of: &Conclusion, suggestion: &Suggestion) -> String {
 fn name(change: &Change) -> String {
     match change {
         Change::Scheduler => "other schedulers".to_owned(),
-        Change::Sigma { sigma } => {
-            let share = 100.0 * sigma;
-            format!(
-                "--sigma {sigma} (a task may take {share:.0} % of the cache that it is bound to)"
-            )
-        }
+        Change::Sigma { sigma } => format!("--sigma {sigma}"),
         Change::Sizes => "declaring sizes as measured".to_owned(),
         Change::OneWorkerACore => "one worker a core".to_owned(),
         Change::Sockets { sockets } => format!("--sockets {sockets}"),

@@ -7,7 +7,7 @@ use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
 use befit_sched::Breakdown;
 
 use super::{escape, heading, pair, paragraph, table};
-use crate::{Width, conclusion, misses::at};
+use crate::{conclusion, misses::at};
 
 /// Moments at which a time line and occupancies are shown.
 const MOMENTS: usize = 1000;
@@ -38,8 +38,9 @@ pub fn page(
         )));
         let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
         if let Some(conclusion) = conclusions.iter().find(is_its) {
-            let text = escape(&conclusion::text(conclusion, Width::ANY));
-            parts.push(Part::Html(format!("<pre>{text}</pre>\n")));
+            let text = conclusion::paragraphs(conclusion).into_iter();
+            let text: String = text.map(|text| format!("<p>{}</p>\n", escape(&text))).collect();
+            parts.push(Part::Html(format!("<div class=\"conclusion\">\n{text}</div>\n")));
         }
         parts.extend(pair([times(block), shares(block)]));
         parts.extend(pair([misses(block), sources(block)]));

@@ -1,11 +1,14 @@
 //! The page of sizes, declared or learned, beside those that tasks have.
 
 use befit_lab::{LearnedSizes, SiteSizes, SizeGroup, Sizes, TaskSize};
-use befit_machine::Level;
+use befit_machine::{Bytes, Level};
 use befit_page::{Axis, Page, Part, Plot, PlotKind, Point, Series};
 
 use super::{heading, paragraph, table};
 use crate::sizes::{bytes, path};
+
+/// A size below this has no place of its own on a logarithmic axis: one line of cache.
+const LEAST: u64 = 64;
 
 /// Lines of the source that have marks of their own; the others are one.
 const SITES: usize = 7;
@@ -75,7 +78,7 @@ fn points(sites: &[SiteSizes], told: &str) -> Vec<Part> {
     if sites.is_empty() {
         return Vec::new();
     }
-    let number = |bytes: befit_machine::Bytes| bytes.0.max(1) as f64;
+    let number = |bytes: Bytes| bytes.0.max(LEAST) as f64;
     let point = |group: &SizeGroup| {
         let (x, y) = (number(group.told.median), group.measured.map(number));
         Point::with_range(x, y.median, y.min, y.max)
@@ -95,7 +98,7 @@ fn points(sites: &[SiteSizes], told: &str) -> Vec<Part> {
         paragraph(&format!(
             "A mark stands for all tasks of a line with about the same {told} size, and its bar \
              for the range of their measured sizes. On the dotted line both are equal; tasks above \
-             it touch more than {told}."
+             it touch more than {told}. Tasks that touch nothing stand at {LEAST} B."
         )),
     ]
 }
@@ -131,10 +134,8 @@ fn worst_tasks(title: &str, tasks: &[TaskSize], told: &str) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
-    use befit_lab::Spread;
-    use befit_machine::Bytes;
-
     use super::*;
+    use befit_lab::Spread;
 
     #[test]
     fn each_line_has_marks_of_its_own_and_many_lines_share_the_last() {
