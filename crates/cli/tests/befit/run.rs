@@ -56,7 +56,7 @@ fn a_trace_shows_what_each_worker_did_under_its_cache() {
     let two = "pack:2 l3:1(size=1MiB) core:1 pu:1";
     let line = "run rrm --n 200000 --threads 2 --sched ws,sb --repeats 1 --machine";
     let text = printed(&befit(&words(line, &[two, "--trace", file.to_str().unwrap()])));
-    assert!(text.contains("medians of 1 run"), "{text}");
+    assert!(text.contains("one run of each"), "{text}");
     let trace: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
@@ -67,7 +67,9 @@ fn a_trace_shows_what_each_worker_did_under_its_cache() {
     }
     assert_eq!(names.len(), 4);
     let active = |pid| of("X").iter().any(|e| e["name"] == "active" && e["pid"] == pid);
-    assert!((0..4).all(active) && !of("C").is_empty());
+    // On a busy machine one of the two may do it all.
+    assert!([0..2, 2..4].into_iter().all(|mut caches| caches.any(active)), "{events:?}");
+    assert!(!of("C").is_empty());
 }
 
 #[test]
