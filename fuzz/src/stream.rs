@@ -21,15 +21,27 @@ pub(crate) fn run(input: &[u8]) {
 /// Regions with nested forks, sized and not, touches, work and a line of atomics.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let event = |kind: u64, argument: u64| 1 << 63 | kind << 56 | argument;
-    let hello = event(0, 7 | 8 << 8 | 6 << 16);
+    let hello = event(0, 9 | 8 << 8 | 6 << 16);
     let name = u64::from_le_bytes(*b"a::place");
     let mark = u64::from_le_bytes(*b"befitrec");
     let site = event(7, 8 << 16 | 1 << 32);
     let begin = [hello, mark, site, 24 | 1 << 32, name, 0x1234];
     let (end, work) = (event(2, 0), event(4, 0));
     let small = [event(1, 1), 100 << 2, 101 << 2 | 1, work, 5, 4, 3, end, event(3, 1)];
-    let sized = event(1, 2 | 3 << 40 | 0b1000_0010 << 32);
-    let nested = [event(1, 1), sized, 4096, 64, 7, 99, 2 << 2 | 3, event(10, 0), 100, end];
+    // With a size, a strand's, and two captured words: 1 and 7.
+    let sized = event(1, 2 | 3 << 40 | 2 << 32);
+    let nested = [
+        event(1, 1),
+        sized,
+        4096,
+        64,
+        1 << 40 | 7,
+        7 << 40 | 99,
+        2 << 2 | 3,
+        event(10, 0),
+        100,
+        end,
+    ];
     let closed = [event(3, 2), end, event(3, 1), event(5, 7)];
     [[&begin[..], &small].concat(), [&begin[..], &nested, &closed].concat()]
         .map(|words| words.iter().flat_map(|word| word.to_ne_bytes()).collect())
