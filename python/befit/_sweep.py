@@ -78,9 +78,10 @@ def sweep(
     """Simulates every configuration of `grid` and writes the table `out`, one row each.
 
     `grid` maps the names of columns to a value or to values of which every combination is
-    simulated, or is a list of such mappings, or the path of a TOML file with either. `program` is the path of a recording or a kernel with
-    its arguments (`"rrm --n 1000000"`); `machine` and `scheduler` are names; `seed`, `sizes`,
-    `shrink`, `bandwidth`, `sockets`, `cores` and the schedulers' options may be left out.
+    simulated, or is a list of such mappings, or the path of a TOML file with either. `program` is
+    the path of a recording or a kernel with its arguments (`"rrm --n 1000000"`); `machine` and
+    `scheduler` are names; `seed`, `sizes`, `shrink`, `bandwidth`, `sockets`, `cores` and the
+    schedulers' options may be left out.
 
     `executor` is any `concurrent.futures.Executor` whose workers have befit: a process pool, which
     is the default, with `workers` processes; `dask.distributed.Client(...).get_executor()`;

@@ -1,6 +1,7 @@
 //! The Python package `befit`: what its modules are made of. Documentation for users stands in the
 //! stubs, `befit/_befit.pyi`, and in docs/sweeps.md.
 
+mod build_output;
 mod error;
 mod html;
 mod machine;
@@ -8,7 +9,6 @@ mod outcome;
 mod plan;
 mod recording;
 mod sweep;
-mod told;
 
 use pyo3::prelude::*;
 

@@ -7,10 +7,10 @@ use befit_program::Program;
 use pyo3::prelude::*;
 
 use crate::{
+    build_output::BuildOutput,
     detached,
     error::{other, value},
     html,
-    told::Told,
 };
 
 /// A recorded program, from a file of `befit record` or of `save`.
@@ -117,8 +117,8 @@ impl PyRecording {
 /// Either `kernel` is one of `befit.kernels()`, with its size `n`, the `data_seed` of its input,
 /// and `shrink`, by which its cut-offs and default size are divided. Or `manifest_path` is the
 /// Cargo.toml of a crate that uses befit or rayon, with `package`, `bin` or `example`, and the
-/// `arguments` of the program. cargo builds it with instrumentation. `fresh` records again; without `calibrate` operations take what the machine says. `sizes` as of
-/// `Recording`.
+/// `arguments` of the program. cargo builds it with instrumentation. `fresh` records again; without
+/// `calibrate` operations take what the machine says. `sizes` as of `Recording`.
 ///
 /// Takes as long as cargo does, then about ten times as long as the program. Raises `ValueError`
 /// for a kernel or manifest that does not exist, and `BefitError` if it cannot be built or run.
@@ -162,16 +162,16 @@ pub(crate) fn record(
         _ => return Err(value("record takes either a kernel's name or a manifest_path")),
     };
     let given = sizes.map(GivenSizes::find).transpose().map_err(value)?;
-    let told = Told::default();
+    let output = BuildOutput::default();
     let recorded = detached(py, || {
         source.check()?;
         let recorded = match calibrate {
-            true => befit_lab::record(&source, fresh, &told),
-            false => befit_lab::record_uncalibrated(&source, fresh, &told),
+            true => befit_lab::record(&source, fresh, &output),
+            false => befit_lab::record_uncalibrated(&source, fresh, &output),
         };
         Ok(PyRecording { program: with_sizes(recorded?, given) })
     });
-    recorded.map_err(|error| told.exception(error))
+    recorded.map_err(|error| output.exception(error))
 }
 
 /// The kernels, each with a line about it.

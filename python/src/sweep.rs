@@ -10,9 +10,9 @@ use befit_sweep::{Grid, Resume, Sweep};
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
+    build_output::BuildOutput,
     detached,
     error::{lab, other, value},
-    told::Told,
 };
 
 /// One sweep: which simulations are done, and where their figures are kept.
@@ -38,10 +38,10 @@ impl PySweep {
         let grid = serde_json::from_str(grid).map_err(value)?;
         let shard = shard.map(str::parse).transpose().map_err(|error: String| value(error))?;
         let resume = if resume { Resume::GoOn } else { Resume::Anew };
-        let told = Told::default();
-        let open = || Sweep::open(Grid::from_json(&grid)?, shard, &out, resume, &told);
+        let output = BuildOutput::default();
+        let open = || Sweep::open(Grid::from_json(&grid)?, shard, &out, resume, &output);
         let sweep = detached(py, open);
-        Ok(Self(Some(sweep.map_err(|error| told.exception(error))?)))
+        Ok(Self(Some(sweep.map_err(|error| output.exception(error))?)))
     }
 
     fn __len__(&self) -> PyResult<usize> {

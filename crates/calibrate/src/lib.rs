@@ -156,9 +156,9 @@ impl Calibration {
     }
 }
 
-/// Nanoseconds until the first core has a line that the nearest other one under its last-level cache
-/// has just written: a moment's look. `machine` says which cores these are; none where there is no
-/// such core.
+/// Nanoseconds until the first core has a line that the nearest other one under its last-level
+/// cache has just written: a moment's look. `machine` says which cores these are; none where there
+/// is no such core.
 ///
 /// The host of a virtual machine may move its processors at any time, and then two that shared a
 /// cache do not.

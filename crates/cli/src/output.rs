@@ -135,7 +135,12 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// Opens the file, if one was asked for.
+    /// Whether there is to be one.
+    pub(crate) fn is_some(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Opens its file.
     pub(crate) fn open(&self) -> Result<Option<Destination<'_>>, Failure> {
         self.trace.as_deref().map(|file| Destination::open(Some(file))).transpose()
     }

@@ -87,7 +87,7 @@ impl RunArgs {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let source = self.source()?;
         let trace = self.trace.open()?;
-        let plan = NativePlan { trace: trace.is_some(), ..self.plan() };
+        let plan = self.plan();
         plan.threads.map_or(Ok(()), check_threads)?;
         // That the file cannot be written is said now, and not after the runs; nothing is left on
         // Ctrl-C.
@@ -130,7 +130,7 @@ impl RunArgs {
             pin: self.pin.map(|pin| format!("{pin:?}").to_lowercase()),
             options: self.policies.options.0,
             show_output: self.show_output,
-            trace: false,
+            trace: self.trace.is_some(),
         }
     }
 }

@@ -112,10 +112,10 @@ fn measured(program: Program, progress: &dyn Progress) -> Program {
 
 /// By the rule that threads go by, too: [`known`].
 fn learned(program: Program, from: SizesFrom, table: &SizeTable) -> Program {
-    let mut teller = learn::Teller::new(&program, table);
+    let mut predictor = learn::Predictor::new(&program, table);
     program.with_sizes(from, |program, task| {
         let declared = program.declared(task);
-        let found = teller.tell(program, task, declared);
+        let found = predictor.predict(program, task, declared);
         let (size, strand) = known(declared.size, declared.strand, || found);
         Declared { size, strand }
     })

@@ -70,7 +70,8 @@ function equal(plot) {
 function byteTicks(axis, plot, narrow) {
     if (!axis || !axis.bytes) return {};
     const all = plot.series.flatMap((series) => series.points);
-    const values = all.flatMap((p) => (axis === plot.x ? [Number(p.x)] : [p.y, ...(p.range || [])]));
+    const of = (p) => (axis === plot.x ? [Number(p.x)] : [p.y, ...(p.range || [])]);
+    const values = all.flatMap(of);
     const logs = values.filter((v) => v > 0).map(Math.log2);
     if (logs.length === 0) return {};
     const [from, to] = [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs))];

@@ -128,7 +128,7 @@ impl Program {
 
     /// What a task's closure captures, as plain numbers: words of the closure, and behind its
     /// references, with their numbers, ascending. Words that are 0, and addresses, are left out.
-    /// What a number stands for is the recorder's (befit_sched's `Word`). O(words).
+    /// The recorder defines the numbers (befit_sched's `Word`). O(words).
     pub fn captured(&self, task: TaskId) -> Vec<(u16, u64)> {
         if task == TaskId(0) { Words::default() } else { self.origins.words(self.origin(task)) }
     }

@@ -26,28 +26,23 @@ pub(crate) fn text(of: &Conclusion, width: Width) -> String {
 /// The conclusion's paragraphs.
 pub(crate) fn paragraphs(of: &Conclusion) -> Vec<String> {
     let mut text = Vec::new();
-    let mut add = |paragraph: &str| text.push(paragraph.to_owned());
-    add(&choice(of));
+    text.push(choice(of));
     let of_best: Vec<_> = of.losses.iter().filter(|f| !f.more_than_best).collect();
-    add(&limits(of, &of_best));
-    for slower in slower(of) {
-        add(&slower);
-    }
-    for suggestion in &of.suggestions {
-        add(&tried(of, suggestion));
-    }
+    text.push(limits(of, &of_best));
+    text.extend(slower(of));
+    text.extend(of.suggestions.iter().map(|suggestion| tried(of, suggestion)));
     if of.suggestions.is_empty()
         && let Some(next) = of.losses.first().and_then(|loss| untried(loss.cause))
     {
-        add(&format!("Next (not simulated): {next}."));
+        text.push(format!("Next (not simulated): {next}."));
     }
     if !of.in_vain.is_empty() {
         let mut all: Vec<_> = of.in_vain.iter().map(name).collect();
         all.dedup();
-        add(&format!("Simulated, with no gain to rely on: {}.", all.join("; ")));
+        text.push(format!("Simulated, with no gain to rely on: {}.", all.join("; ")));
     }
     if of.simulations > 0 {
-        add(&format!(
+        text.push(format!(
             "({} further simulations; at most {} were allowed)",
             of.simulations, of.budget
         ));
@@ -66,7 +61,7 @@ fn choice(of: &Conclusion) -> String {
             ([], _) => format!("Only {} was simulated.", choice.best),
             (_, Some(points)) if too_wide => format!(
                 "Not known: the seeds differ by more than the schedulers do (±{points} points). \
-                 More seeds may tell (--seeds)."
+                 More seeds may show it (--seeds)."
             ),
             (_, Some(points)) => {
                 format!("No difference: all schedulers take as long (±{points} points).")
@@ -81,7 +76,8 @@ fn choice(of: &Conclusion) -> String {
     let alike = match (&others[..], points) {
         ([], _) => String::new(),
         (all, Some(points)) if too_wide => format!(
-            " Whether it is faster than {} is not known (±{points} points): more seeds may tell.",
+            " Whether it is faster than {} is not known (±{points} points): more seeds may \
+             show it.",
             all.join(", ")
         ),
         ([one], _) => format!(" As far as the seeds show, {one} takes as long."),
@@ -144,14 +140,14 @@ fn cause(loss: &Loss) -> String {
             "{share} is due to declared sizes: with sizes as measured it is gone (`befit sizes`)"
         ),
         Cause::FalseSharing => format!(
-            "{share} waiting for cache lines that several workers write ({} lines, up to {} tasks each \
-             at once: false sharing, if they write words of their own)",
+            "{share} waiting for cache lines that several workers write ({} lines, up to {} tasks \
+             each at once: false sharing, if they write words of their own)",
             count("lines"),
             count("writers")
         ),
         Cause::HotLine => format!(
-            "{share} waiting for cache lines of which many tasks write one word (up to {} at once; {} \
-             of it for one line)",
+            "{share} waiting for cache lines of which many tasks write one word (up to {} at once; \
+             {} of it for one line)",
             count("writers"),
             percent(figure("share_of_first_line"))
         ),
@@ -274,7 +270,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said where `alike` take as long as ws, to so many points.
+    /// The sentence for schedulers that take as long as ws, to so many points.
     fn said(alike: &[befit_sched::SchedulerKind], alike_within: Option<f64>) -> String {
         choice(&Conclusion {
             command: "walk".to_owned(),

@@ -31,7 +31,7 @@ impl Width {
     }
 }
 
-/// The words of `text` after `head`, in lines that fit; the further ones begin below the first word.
+/// The words of `text` after `head`, in lines that fit. Further lines begin below the first word.
 pub(crate) fn beside(head: &str, text: &str, width: Width) -> String {
     let indent = head.chars().count();
     let most = width.0.map_or(usize::MAX, |most| most.saturating_sub(indent).max(20));

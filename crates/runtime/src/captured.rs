@@ -29,7 +29,7 @@ const BEHIND_LIMIT: u64 = 1 << 32;
 const ADDRESS_LIMIT: u64 = 1 << 47;
 
 /// So many words are captured, and as many are read where one points to.
-const WIDTH: usize = Word::WIDTH as usize;
+pub(crate) const WIDTH: usize = Word::WIDTH as usize;
 
 /// A closure whose words can be read.
 ///
@@ -175,7 +175,7 @@ impl<N: Fn(usize) -> bool> Captured<N> {
                 }
             }
             Behind::Long(address) => {
-                // What lies on one page is there, or is not, as a whole.
+                // A page is there, or is not, as a whole.
                 let first = (PAGE - address % PAGE).min(8 * WIDTH);
                 let (front, back) = block.split_at_mut(first / 8);
                 far::read(address, first, front);

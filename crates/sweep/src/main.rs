@@ -98,7 +98,7 @@ fn main() -> ExitCode {
 fn sweep(args: &SweepArgs) -> Result<(), Box<dyn Error>> {
     let grid = Grid::load(&args.grid)?;
     let resume = if args.fresh { Resume::Anew } else { Resume::GoOn };
-    let mut sweep = Sweep::open(grid, args.shard, &args.output, resume, &Told)?;
+    let mut sweep = Sweep::open(grid, args.shard, &args.output, resume, &ToStderr)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     sweep.run(args.threads.unwrap_or(cores))?;
     let (all, failed) = (sweep.configurations().len(), sweep.failed().len());
@@ -109,10 +109,10 @@ fn sweep(args: &SweepArgs) -> Result<(), Box<dyn Error>> {
     first.map_or(Ok(()), |first| Err(first.into()))
 }
 
-/// Passes on what failures say while a kernel is recorded.
-struct Told;
+/// Passes on the output of failures while a kernel is recorded.
+struct ToStderr;
 
-impl Progress for Told {
+impl Progress for ToStderr {
     fn build_failed(&self, said: &str) {
         let _ = io::stderr().write_all(said.as_bytes());
     }

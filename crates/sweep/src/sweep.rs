@@ -66,7 +66,7 @@ impl Sweep {
         let new = fs::create_dir(&folder).is_ok(); // and not another process's
         let opened = Self::open_in(&folder, grid, shard, output, resume, progress);
         if opened.is_err() && new {
-            // What was refused leaves nothing behind.
+            // A refused sweep leaves nothing behind.
             let _ = fs::remove_dir_all(&folder);
         }
         opened

@@ -416,8 +416,8 @@ impl<'a> Trials<'a> {
         if chosen.is_empty() {
             return Ok(());
         }
-        // The order stays that of the choosing seed: by what the others say, chance would favour the
-        // first, and it would gain less than said.
+        // The order stays that of the choosing seed. By the order of the others chance would favour
+        // the first, and it would gain less than said.
         let bases = self.base()?;
         let (candidates, _): (Vec<_>, Vec<_>) = chosen.into_iter().unzip();
         let all = self.simulate(&candidates, CONFIRMING)?;

@@ -22,8 +22,8 @@ use befit_machine::Bytes;
 use befit_program::{Program, SiteId, Source, StrandId};
 use befit_sched::sizes::{Depth, Law, Site, SiteKey, SizeTable};
 
+pub(crate) use self::samples::{Predictor, keys};
 use self::samples::{Sample, Samples, SiteSamples};
-pub(crate) use self::samples::{Teller, keys};
 use crate::Progress;
 
 /// What is learned of a task: which of a sample's figures it is, from where on errors are relative,
@@ -213,19 +213,29 @@ fn parent(row: &Sample) -> f64 {
 fn share(rows: &[&Sample], weights: &[f64]) -> Option<f64> {
     let mut shares = Vec::new();
     for (row, weight) in rows.iter().zip(weights).filter(|(row, _)| parent(row) > 0.0) {
-        shares.push(((row.figures[SIZE.figure] / parent(row)).min(1.0), weight));
+        shares.push(((row.figures[SIZE.figure] / parent(row)).min(1.0), *weight));
     }
     if 2 * shares.len() < rows.len() {
         return None;
     }
-    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = shares.iter().map(|(_, weight)| *weight).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let median = shares.iter().find(|(_, weight)| {
-        sum += *weight;
-        sum >= half
-    });
-    median.map(|(share, _)| (share * 1e3).round() / 1e3)
+    let [median] = quantiles(shares, [0.5])?;
+    Some(median)
+}
+
+/// Where these shares of the weight are reached, of values with their weights, to three decimals;
+/// none of no values.
+fn quantiles<const N: usize>(mut values: Vec<(f64, f64)>, shares: [f64; N]) -> Option<[f64; N]> {
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = values.iter().map(|(_, weight)| weight).sum();
+    let last = values.last()?.0;
+    Some(shares.map(|share| {
+        let mut sum = 0.0;
+        let at = values.iter().find(|(_, weight)| {
+            sum += weight;
+            sum >= share * total
+        });
+        (at.map_or(last, |(value, _)| *value) * 1e3).round() / 1e3
+    }))
 }
 
 /// The median and the 90th percentile of the relative error of the size. Each recording and depth
@@ -242,16 +252,7 @@ fn errors(site: &Site, depths: &[Depth], samples: &SiteSamples) -> [f64; 2] {
             (error, 1.0 / stratum.len() as f64)
         }));
     }
-    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = errors.iter().map(|(_, weight)| weight).sum();
-    [0.5, 0.9].map(|share| {
-        let mut sum = 0.0;
-        let at = errors.iter().find(|(_, weight)| {
-            sum += weight;
-            sum >= share * total
-        });
-        at.map_or(0.0, |(error, _)| (error * 1e3).round() / 1e3)
-    })
+    quantiles(errors, [0.5, 0.9]).unwrap_or_default()
 }
 
 /// How many depths are listed: those down to the first of small tasks.

@@ -125,9 +125,9 @@ pub(crate) fn memory(program: &Program) -> Bytes {
     Bytes(u64::from(program.lines()) * program.meta().line_size.0)
 }
 
-/// Tells the sizes of a program's tasks as engines do: what a task declares or, of one that
-/// declares none, what a table knows, each given the size of the task around it.
-pub(crate) struct Teller<'a> {
+/// Predicts the sizes of a program's tasks as engines do: the declared one or, of a task that
+/// declares none, the table's, each from the size of the task around it.
+pub(crate) struct Predictor<'a> {
     table: &'a SizeTable,
     sites: Vec<Option<SiteIndex>>,
     depths: Vec<u32>,
@@ -136,17 +136,17 @@ pub(crate) struct Teller<'a> {
     known: Vec<Option<(Bytes, u32)>>,
 }
 
-impl<'a> Teller<'a> {
-    /// That has told nothing.
+impl<'a> Predictor<'a> {
+    /// At the first task.
     pub(crate) fn new(program: &Program, table: &'a SizeTable) -> Self {
         let sites = keys(program).into_iter().map(|key| table.site(key?)).collect();
         let known = vec![None; program.tasks() as usize];
         Self { table, sites, depths: depths(program), memory: memory(program), known }
     }
 
-    /// What the table knows of a task. Tasks are told in order, each once; a task of which a size
+    /// The table's sizes of a task. Tasks are predicted in order, each once; a task of which a size
     /// is `declared` has that for those that it forks.
-    pub(crate) fn tell(
+    pub(crate) fn predict(
         &mut self,
         program: &Program,
         task: TaskId,

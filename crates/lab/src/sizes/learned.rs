@@ -103,14 +103,14 @@ impl LearnedSizes {
         let caches = largest_caches(machine).into_iter().map(|(_, size)| size);
         let thresholds = Thresholds::new(caches, sigma);
         let keys = learn::keys(program);
-        let mut teller = learn::Teller::new(program, table);
+        let mut predictor = learn::Predictor::new(program, table);
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); keys.len()];
         let mut largest = vec![Bytes(0); keys.len()];
         let mut unknown = vec![0; keys.len()];
         let mut sizes = Vec::new();
         for task in (0..program.tasks()).map(TaskId) {
             let site = program.site(task).0 as usize;
-            let found = teller.tell(program, task, Declared::default());
+            let found = predictor.predict(program, task, Declared::default());
             if keys[site].is_none() {
                 continue;
             }
@@ -131,7 +131,7 @@ impl LearnedSizes {
         let name = |site: usize| program.place(program.sites()[site].place).to_owned();
         let source = |site| program.source(SiteId(site as u32)).map(learn::line_of);
         let line = |site| source(site).unwrap_or_else(|| name(site));
-        let sizes = sizes.into_iter().map(|(site, told, measured)| (line(site), told, measured));
+        let sizes = sizes.into_iter().map(|(site, given, measured)| (line(site), given, measured));
         let by_site = by_site(sizes);
         let mut sites: Vec<_> = (0..keys.len())
             .filter(|site| unknown[*site] > 0 || !rows[*site].is_empty())

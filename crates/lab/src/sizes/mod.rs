@@ -141,7 +141,7 @@ impl Sizes {
             None => "the root".to_owned(),
             Some(_) => source(program, task).unwrap_or_else(|| "not known".to_owned()),
         };
-        let sizes = sizes.into_iter().map(|(task, told, measured)| (name(task), told, measured));
+        let sizes = sizes.into_iter().map(|(task, given, measured)| (name(task), given, measured));
         let by_site = by_site::by_site(sizes);
         let over = differences.iter().take_while(|(difference, _)| *difference < 0);
         let under = differences.iter().rev().take_while(|(difference, _)| *difference > 0);
@@ -254,8 +254,8 @@ mod tests {
             ("0.1", Bytes(6_400), Bytes(64_000))
         );
         assert_eq!((small.worst.len(), small.ratios), (1, [0, 0, 2, 0, 1]));
-        let told = small.by_site.iter().flat_map(|site| &site.groups).map(|group| group.told.min);
-        assert_eq!(told.collect::<Vec<_>>(), [6_400, 64_000, 128_000].map(Bytes));
+        let given = small.by_site.iter().flat_map(|site| &site.groups).map(|group| group.given.min);
+        assert_eq!(given.collect::<Vec<_>>(), [6_400, 64_000, 128_000].map(Bytes));
         // It befits an L2 of 64 KiB by what it declares, and overflows it.
         let l2 = &small.befitting[0];
         assert_eq!((l2.level, l2.declared, l2.measured, l2.overflowing), (Some(Level(2)), 1, 0, 1));

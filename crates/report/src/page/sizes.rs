@@ -16,7 +16,7 @@ const SITES: usize = 7;
 /// What tasks declare beside what they touch. `learned`: they declare nothing, and the sizes were
 /// learned from the recording itself.
 pub fn page(sizes: &Sizes, learned: bool) -> Page {
-    let told = if learned { "learned" } else { "declared" };
+    let given = if learned { "learned" } else { "declared" };
     let Sizes { command, machine, sigma, tasks, declaring, .. } = sizes;
     let line = if learned {
         format!(
@@ -27,14 +27,14 @@ pub fn page(sizes: &Sizes, learned: bool) -> Page {
         format!("{declaring} of {tasks} tasks declare a size.")
     };
     let mut parts = vec![paragraph(&line)];
-    parts.extend(points(&sizes.by_site, told));
+    parts.extend(points(&sizes.by_site, given));
     let what = format!("The smallest caches that they befit on {machine}, at σ {sigma}");
-    parts.push(Part::Plot(befitting(sizes, what, told)));
+    parts.push(Part::Plot(befitting(sizes, what, given)));
     let under = sizes.worst.partition_point(|task| task.measured > task.declared);
     let (under, over) = sizes.worst.split_at(under);
     for (what, worst) in [("more", under), ("less", over)] {
-        let title = format!("tasks that touch {what} than {told}, by most bytes");
-        parts.extend(worst_tasks(&title, worst, told));
+        let title = format!("tasks that touch {what} than {given}, by most bytes");
+        parts.extend(worst_tasks(&title, worst, given));
     }
     Page { title: format!("sizes of {command}"), parts }
 }
@@ -73,14 +73,14 @@ pub fn learned_page(sizes: &LearnedSizes) -> Page {
     Page { title: format!("learned sizes of {command}"), parts }
 }
 
-/// Told sizes against measured ones; nothing where none was told.
-fn points(sites: &[SiteSizes], told: &str) -> Vec<Part> {
+/// Given sizes against measured ones; nothing where there are none.
+fn points(sites: &[SiteSizes], given: &str) -> Vec<Part> {
     if sites.is_empty() {
         return Vec::new();
     }
     let number = |bytes: Bytes| bytes.0.max(LEAST) as f64;
     let point = |group: &SizeGroup| {
-        let (x, y) = (number(group.told.median), group.measured.map(number));
+        let (x, y) = (number(group.given.median), group.measured.map(number));
         Point::with_range(x, y.median, y.min, y.max)
     };
     let (own, others) = sites.split_at(sites.len().min(SITES));
@@ -90,23 +90,23 @@ fn points(sites: &[SiteSizes], told: &str) -> Vec<Part> {
         let groups = others.iter().flat_map(|site| &site.groups);
         series.push(Series::new(format!("{} further lines", others.len()), groups.map(point)));
     }
-    let title = format!("Sizes, {told} and measured, by the line that forks the tasks");
-    let x = Axis::bytes(told);
+    let title = format!("Sizes, {given} and measured, by the line that forks the tasks");
+    let x = Axis::bytes(given);
     let plot = Plot::new(title, PlotKind::Points, x, "", series);
     vec![
         Part::Plot(Plot { y: Axis::bytes("measured"), ..plot }),
         paragraph(&format!(
-            "A mark stands for all tasks of a line with about the same {told} size, and its bar \
+            "A mark stands for all tasks of a line with about the same {given} size, and its bar \
              for the range of their measured sizes. On the dotted line both are equal; tasks above \
-             it touch more than {told}. Tasks that touch nothing stand at {LEAST} B."
+             it touch more than {given}. Tasks that touch nothing stand at {LEAST} B."
         )),
     ]
 }
 
-fn befitting(sizes: &Sizes, title: String, told: &str) -> Plot {
+fn befitting(sizes: &Sizes, title: String, given: &str) -> Plot {
     type Of = fn(&befit_lab::Befitting) -> u64;
     let series: [(String, Of); 3] = [
-        (format!("by the {told} size"), |b| b.declared),
+        (format!("by the {given} size"), |b| b.declared),
         ("by what they touch".to_owned(), |b| b.measured),
         ("only by the first of these".to_owned(), |b| b.overflowing),
     ];
@@ -117,7 +117,7 @@ fn befitting(sizes: &Sizes, title: String, told: &str) -> Plot {
     Plot::new(title, PlotKind::Bars, Axis::linear("cache"), "tasks", series)
 }
 
-fn worst_tasks(title: &str, tasks: &[TaskSize], told: &str) -> Vec<Part> {
+fn worst_tasks(title: &str, tasks: &[TaskSize], given: &str) -> Vec<Part> {
     if tasks.is_empty() {
         return vec![heading(title), paragraph("None.")];
     }
@@ -128,7 +128,7 @@ fn worst_tasks(title: &str, tasks: &[TaskSize], told: &str) -> Vec<Part> {
             vec![path(&task.path), place, bytes(task.declared), bytes(task.measured), ratio];
         ("", cells)
     });
-    let columns = ["task", "forked at", told, "measured", "ratio"];
+    let columns = ["task", "forked at", given, "measured", "ratio"];
     vec![Part::Html(table(title, columns, rows))]
 }
 
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn each_line_has_marks_of_its_own_and_many_lines_share_the_last() {
         let same = |bytes| Spread { min: Bytes(bytes), median: Bytes(bytes), max: Bytes(bytes) };
-        let group = SizeGroup { told: same(64), measured: same(128), tasks: 3 };
+        let group = SizeGroup { given: same(64), measured: same(128), tasks: 3 };
         let site = |number| SiteSizes { site: format!("a.rs:{number}"), groups: vec![group] };
         let sites: Vec<_> = (0..9).map(site).collect();
         let parts = points(&sites, "declared");

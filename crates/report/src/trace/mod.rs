@@ -1,8 +1,8 @@
 //! Runs as a trace that Perfetto and Chrome open: the JSON of Google's Trace Event Format, times in
 //! microseconds.
 //!
-//! Each last-level cache under each scheduler is a process, its workers are the threads. A flow goes
-//! from a victim of a steal to its thief.
+//! Each last-level cache under each scheduler is a process, its workers are the threads. A flow
+//! goes from a victim of a steal to its thief.
 
 mod native;
 mod simulated;

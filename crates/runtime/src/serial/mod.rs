@@ -39,9 +39,11 @@ pub(crate) use self::{
     pool::{AnyPolicy, Handle, Registry, Start, Worker, this_worker, with_current},
     scope::{Base, Fifos, scope, spawn_broadcast_into, spawn_fifo_into, spawn_into},
 };
-use befit_sched::sizes::Word;
-
-use crate::{Work, captured::Captured, environment::Environment};
+use crate::{
+    Work,
+    captured::{Captured, WIDTH},
+    environment::Environment,
+};
 
 /// What a pool's builder sees of the environment.
 pub(crate) const ENVIRONMENT: Environment<fn(&str) -> Option<OsString>> =
@@ -59,35 +61,32 @@ fn origin_of<F>(closure: &F, index: u8) -> Origin {
     let (place, bytes) = (type_name::<F>(), size_of::<F>());
     // What would be done here would count as the program's work.
     if !cfg!(befit_work) {
-        tell_words(closure);
+        record_words(closure);
     }
     Origin { place, bytes, index, ..Origin::NOTHING }
 }
 
-/// So many words of a closure count.
-const WORDS: usize = Word::WIDTH as usize;
-
-/// Tells the recorder what a closure has captured, read from a copy: were the address of the
+/// Records the words that a closure has captured, read from a copy: were the address of the
 /// closure itself known outside of the program's code, the compiler would have to keep the closure
 /// in memory, and loads would be recorded that a plain build does not have.
 #[inline(always)]
-fn tell_words<F>(closure: &F) {
-    let bytes = size_of::<F>().min(size_of::<[u64; WORDS]>());
-    let mut copy = MaybeUninit::<[u64; WORDS]>::uninit();
+fn record_words<F>(closure: &F) {
+    let bytes = size_of::<F>().min(size_of::<[u64; WIDTH]>());
+    let mut copy = MaybeUninit::<[u64; WIDTH]>::uninit();
     // SAFETY: the closure has as many bytes, and so has the copy. They are only read as bytes.
     unsafe { ptr::from_ref(closure).cast::<u8>().copy_to(copy.as_mut_ptr().cast(), bytes) };
-    tell_words_at(copy.as_ptr().cast(), bytes);
+    record_words_at(copy.as_ptr().cast(), bytes);
 }
 
 /// As [`Captured`] reads them, with this thread's stack from the region's first frame on.
 ///
 /// Not inlined: its own variables lie below those of the functions that call it.
 #[inline(never)]
-fn tell_words_at(closure: *const u8, bytes: usize) {
+fn record_words_at(closure: *const u8, bytes: usize) {
     let here = 0u8;
     let stack = (&raw const here).addr()..inside::stack_top();
     let is_near = |address| stack.contains(&address) && stack.contains(&(address + 7));
-    // SAFETY: `tell_words` passes the address of so many bytes. What lies between a variable of
+    // SAFETY: `record_words` passes the address of so many bytes. What lies between a variable of
     // this function and the frames that the region began with is this thread's stack.
     let captured = unsafe { Captured::new(closure, bytes, is_near) };
     let mut found = [(Word::FIRST, 0); inside::MOST_CAPTURED];

@@ -1,8 +1,8 @@
-//! What a fork costs in a work run.
+//! The price of a fork in a work run.
 //!
 //! A work run's `join` calls the recorder for each of its halves, which a program on threads does
-//! not. As for the price of an inlined fork (`befit calibrate`), a tree of forks is timed beside the
-//! same tree of calls.
+//! not. As for the price of an inlined fork (`befit calibrate`), a tree of forks is timed beside
+//! the same tree of calls.
 
 use std::{hint::black_box, time::Instant};
 

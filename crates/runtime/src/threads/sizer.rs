@@ -36,14 +36,14 @@ pub(crate) struct ForkedAt {
     pub(crate) parent: Option<(Bytes, u32)>,
 }
 
-/// A task whose size is asked.
-struct Asked<'a, N> {
+/// A task before it runs.
+struct Forked<'a, N> {
     captured: Captured<N>,
     at: ForkedAt,
     memory: &'a MemoryInUse,
 }
 
-impl<N: Fn(usize) -> bool> TaskView for Asked<'_, N> {
+impl<N: Fn(usize) -> bool> TaskView for Forked<'_, N> {
     fn word(&self, word: Word) -> Option<u64> {
         self.captured.word(word)
     }
@@ -96,7 +96,7 @@ impl Sizer {
             let site = self.site(about.closure?, at.index)?;
             // SAFETY: promised by the caller.
             let captured = unsafe { Captured::new(closure, bytes, is_near) };
-            self.table.predict(site, &Asked { captured, at, memory: &self.memory })
+            self.table.predict(site, &Forked { captured, at, memory: &self.memory })
         })
     }
 

@@ -70,15 +70,23 @@ pub(crate) fn on_every_pool(test: impl Fn(&ThreadPool) + Sync) {
 
 /// Calls `test` with a pool of each scheduler, on a machine given as text.
 pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
-    let _watchdog = watchdog(MINUTE);
-    schedulers().for_each(|kind| test(&pool(kind, machine, threads)));
+    on_each(schedulers(), machine, threads, test);
 }
 
 /// The same, but for `static`: under that a task waits for the worker that it is bound to.
 pub(crate) fn on_each_that_steals(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
-    let _watchdog = watchdog(MINUTE);
     let steals = |kind: &SchedulerKind| *kind != SchedulerKind::Static;
-    schedulers().filter(steals).for_each(|kind| test(&pool(kind, machine, threads)));
+    on_each(schedulers().filter(steals), machine, threads, test);
+}
+
+fn on_each(
+    kinds: impl Iterator<Item = SchedulerKind>,
+    machine: &str,
+    threads: usize,
+    test: impl Fn(&ThreadPool),
+) {
+    let _watchdog = watchdog(MINUTE);
+    kinds.for_each(|kind| test(&pool(kind, machine, threads)));
 }
 
 /// Calls `test` with a pool of one thread under each scheduler on each machine: there the order can

@@ -3,15 +3,15 @@
 //! The baseline that dynamic schedulers are held against, as OpenMP's `schedule(static)` for loops:
 //! the serial (depth-first) order of the program is cut into as many pieces as there are workers,
 //! before anything has run. It costs next to nothing, puts the same task on the same worker each
-//! time, and has no answer where the pieces take unequally long.
+//! time, and leaves workers idle where the pieces take unequally long.
 //!
-//! A root has all workers, and whichever asks first runs it. The halves of a `join` get half of their parent's each; the spawned
-//! tasks of a scope, whose number is not known before the sync, get one worker each, in turn. A
-//! task of one worker keeps all that it forks.
+//! A root has all workers, and runs on the first of them that is free. The halves of a `join` get
+//! half of their parent's workers each. The spawned tasks of a scope, whose number is not known
+//! before the sync, get one worker each, in turn. A task of one worker keeps all that it forks.
 //!
-//! Deviation: a worker that is told that nothing moves takes from any queue. What it takes may be
-//! bound to a thread that waits for just that, or that is the program's own and does something
-//! else.
+//! Deviation: once the engine finds that nothing moves, a worker takes from any queue. The task may
+//! be bound to a thread that waits for just that task, or to one of the program's own threads that
+//! does something else.
 
 use std::{
     fmt::Debug,
@@ -29,7 +29,7 @@ use crate::{Ask, Capabilities, Env, ForkOrder, Handle, LockId, Ready, Scheduler,
 #[derive(Debug)]
 pub(crate) struct Bound<T> {
     queues: Vec<CachePadded<Queue<T>>>,
-    /// What begins a computation.
+    /// Tasks that begin a computation.
     roots: Queue<T>,
     leaves: Vec<ClusterId>,
     /// Only the first so many take part.
@@ -70,10 +70,6 @@ impl<T: Handle> Bound<T> {
         let middle = all.start + count / 2;
         if task.index == 0 { all.start..middle } else { middle..all.end }
     }
-
-    fn of(&self, task: &TaskInfo) -> &Queue<T> {
-        &self.queues[self.workers(task).start as usize]
-    }
 }
 
 impl<T: Handle> Scheduler<T> for Bound<T> {
@@ -103,9 +99,9 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
                 return ClusterId::ROOT;
             }
         }
-        let leaf = self.leaves[self.workers(&ready.task).start as usize];
-        self.of(&ready.task).push_new(ready, env);
-        leaf
+        let worker = self.workers(&ready.task).start as usize;
+        self.queues[worker].push_new(ready, env);
+        self.leaves[worker]
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {

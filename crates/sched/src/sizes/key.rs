@@ -1,4 +1,4 @@
-//! What tells where a task was forked.
+//! The key of the place where a task was forked.
 
 /// Names the site of a task: where in the program's source it was forked. The same in each build of
 /// the same source by the same compiler.

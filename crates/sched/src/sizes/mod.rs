@@ -2,8 +2,9 @@
 //!
 //! A [`SizeTable`] has, for each site of a program, a [`Law`] for the size of its tasks: a formula
 //! of the words that a task's closure captures (the length of a slice, the bounds of a range), or,
-//! where no words tell, a share of its parent's size, or the sizes by the depth of the recursion. `befit learn` makes such tables
-//! and writes them as text; engines read them and ask when a task declares no size:
+//! where no words help, a share of its parent's size, or the sizes by the depth of the recursion.
+//! `befit learn` makes such tables and writes them as text; engines read them, and look up tasks
+//! that declare no size:
 //!
 //! ```
 //! use befit_machine::Bytes;

@@ -118,17 +118,19 @@ impl Depth {
     }
 }
 
-/// What touches anything touches as many bytes: a cache line.
+/// A task that touches anything touches as many bytes: a cache line.
 const LEAST: u64 = 64;
 
-/// Recorded programs that used less memory tell nothing by it: others have as much of their own,
+/// Recorded programs that used less memory are no measure: others have as much of their own,
 /// for code and stacks.
-const TELLS: Bytes = Bytes(1 << 20);
+const LEAST_RECORDED: Bytes = Bytes(1 << 20);
 
 /// How many times as much memory the program uses as the recorded one.
 fn growth(now: Option<Bytes>, recorded: Option<Bytes>) -> f64 {
     match (now, recorded) {
-        (Some(now), Some(recorded)) if recorded >= TELLS => now.0 as f64 / recorded.0 as f64,
+        (Some(now), Some(recorded)) if recorded >= LEAST_RECORDED => {
+            now.0 as f64 / recorded.0 as f64
+        }
         _ => 1.0,
     }
 }

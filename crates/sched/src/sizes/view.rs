@@ -1,11 +1,11 @@
-//! What an engine knows of a task whose size is asked.
+//! An engine's view of a task before it runs.
 
 use befit_machine::Bytes;
 
 use super::Word;
 
-/// A task before it runs, as far as its size may follow from that. Each engine has its own; what is
-/// costly to find out is found out when it is asked.
+/// A task before it runs, as far as its size may follow from that. Each engine has its own, and
+/// looks costly facts up only when they are needed.
 pub trait TaskView {
     /// A captured word as a plain number: 0 where there is none, or it is an address or no small
     /// number. None where it may be one, but cannot be read.

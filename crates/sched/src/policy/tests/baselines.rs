@@ -79,7 +79,7 @@ fn static_cuts_the_serial_order_and_nobody_steals() {
         .zip([3, 4])
         .for_each(|(half, job)| _ = bound.start(2, job, half));
     assert_eq!([3, 2, 0].map(|w| bound.job(w)), [Some(4), Some(3), Some(1)]);
-    // Spawned tasks take turns, whoever asks first.
+    // Spawned tasks go to the workers in turn.
     fork(&mut bound, &root, &[(0, 5), (1, 6), (4, 7)]);
     assert_eq!([2, 1, 0, 0].map(|w| bound.job(w)), [None, Some(6), Some(7), Some(5)]);
 }

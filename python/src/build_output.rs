@@ -1,4 +1,4 @@
-//! What cargo and programs say while something is recorded, for the exception where that fails.
+//! The output of cargo and of programs that are recorded, for the exception where that fails.
 
 use std::sync::Mutex;
 
@@ -7,22 +7,22 @@ use pyo3::PyErr;
 
 use crate::error;
 
-/// Keeps what failures have said.
+/// Keeps the output of failures.
 #[derive(Default)]
-pub(crate) struct Told(Mutex<String>);
+pub(crate) struct BuildOutput(Mutex<String>);
 
-impl Told {
+impl BuildOutput {
     fn keep(&self, text: &str) {
-        if let Ok(mut told) = self.0.lock() {
-            told.push_str(text);
+        if let Ok(mut output) = self.0.lock() {
+            output.push_str(text);
         }
     }
 
     /// `error` as an exception; if it is no mistake of the caller's, then with the last lines said.
     pub(crate) fn exception(self, error: LabError) -> PyErr {
         const LINES: usize = 30;
-        let told = self.0.into_inner().unwrap_or_default();
-        let lines: Vec<_> = told.lines().collect();
+        let output = self.0.into_inner().unwrap_or_default();
+        let lines: Vec<_> = output.lines().collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
         if error.is_usage() || last.is_empty() {
             return error::lab(error);
@@ -31,7 +31,7 @@ impl Told {
     }
 }
 
-impl Progress for Told {
+impl Progress for BuildOutput {
     fn build_failed(&self, said: &str) {
         self.keep(said);
     }
