@@ -34,6 +34,7 @@ use std::{
 
 pub(crate) use befit_record::inside::unrecorded;
 use befit_record::inside::{self, Origin};
+use befit_sched::sizes::Word;
 
 pub(crate) use self::{
     pool::{AnyPolicy, Handle, Registry, Start, Worker, this_worker, with_current},
