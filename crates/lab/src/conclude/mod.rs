@@ -146,7 +146,7 @@ pub struct Suggestion {
     pub scheduler: SchedulerKind,
     /// Running time with it over that of the best scheduler without.
     pub ratio: Interval,
-    /// The seeds that the ratio is of. None of them chose the change.
+    /// How many seeds the ratio is of. None of them chose the change or the best scheduler.
     pub seeds: u32,
 }
 

@@ -142,13 +142,21 @@ impl MatrixPlan {
 
     /// Every program at every size on every machine; what is recorded alike stands together.
     pub(crate) fn rows(&self) -> Result<Vec<(Row, Machine)>, LabError> {
+        self.rows_at(|program| program.sizes(self.quick))
+    }
+
+    /// The same with each program at the sizes that `sizes` gives.
+    pub(crate) fn rows_at(
+        &self,
+        sizes: impl Fn(&MatrixProgram) -> Vec<DataSize>,
+    ) -> Result<Vec<(Row, Machine)>, LabError> {
         let machines = match &self.machines[..] {
             [] => machines::usual(self.quick)?,
             machines => machines.to_vec(),
         };
         let mut rows: Vec<(Row, Machine)> = Vec::new();
         for program in &self.programs {
-            for size in program.sizes(self.quick) {
+            for size in sizes(program) {
                 for machine in &machines {
                     let row = program.on(machine, size, machines::shrink(machine, self.quick))?;
                     let same = |(other, _): &(Row, Machine)| other.source == row.source;

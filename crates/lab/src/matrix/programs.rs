@@ -212,9 +212,16 @@ impl MatrixProgram {
     }
 
     /// Its sizes; the short matrix has one of them.
-    pub(super) fn sizes(&self, quick: bool) -> impl Iterator<Item = DataSize> + '_ {
+    pub(super) fn sizes(&self, quick: bool) -> Vec<DataSize> {
         let one = if self.sizes.contains(&At) { At } else { self.sizes[0] };
-        self.sizes.iter().copied().filter(move |size| !quick || *size == one)
+        self.sizes.iter().copied().filter(|size| !quick || *size == one).collect()
+    }
+
+    /// The size called so; if it has none such, that of the short matrix.
+    #[cfg(test)]
+    pub(crate) fn nearest(&self, size: &str) -> Vec<DataSize> {
+        let found = self.sizes.iter().find(|own| own.name() == size);
+        found.map_or_else(|| self.sizes(true), |own| vec![*own])
     }
 
     /// The program as it is recorded for `machine` at `size`, with the machine `shrink` times
