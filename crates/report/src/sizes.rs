@@ -50,8 +50,8 @@ fn tables(sizes: &Sizes, width: Width) -> String {
     let _ = writeln!(text, "{}", columns.table(width));
     let under = sizes.worst.partition_point(|task| task.measured > task.declared);
     let (under, over) = sizes.worst.split_at(under);
-    tasks_of(&mut text, "touch more than they declare", under, width);
-    tasks_of(&mut text, "touch less than they declare", over, width);
+    tasks_of(&mut text, "touch over a tenth more than they declare", under, width);
+    tasks_of(&mut text, "touch over a tenth less than they declare", over, width);
     text
 }
 

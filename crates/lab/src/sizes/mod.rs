@@ -74,8 +74,8 @@ pub struct Sizes {
     pub strands_exceeding: u64,
     /// By cache level, ascending, memory last.
     pub befitting: Vec<Befitting>,
-    /// The worst tasks: those that exceed what they declare, then those that touch less, each by
-    /// bytes, worst first.
+    /// The worst tasks: those that touch over a tenth more than they declare, then those that touch
+    /// over a tenth less, each by bytes, worst first.
     pub worst: Vec<TaskSize>,
     /// All that declare a size, by the line that forked them: for pages.
     #[serde(skip)]
@@ -145,6 +145,9 @@ impl Sizes {
         let by_site = by_site::by_site(sizes);
         let over = differences.iter().take_while(|(difference, _)| *difference < 0);
         let under = differences.iter().rev().take_while(|(difference, _)| *difference > 0);
+        let [_, least, most, _] = RATIOS;
+        let over = over.map(|(_, number)| task(*number)).filter(|task| task.ratio < least);
+        let under = under.map(|(_, number)| task(*number)).filter(|task| task.ratio > most);
         Self {
             command: program.meta().name.clone(),
             machine: machine.name.clone(),
@@ -154,11 +157,7 @@ impl Sizes {
             ratios,
             strands_exceeding,
             befitting,
-            worst: under
-                .take(worst)
-                .chain(over.take(worst))
-                .map(|(_, number)| task(*number))
-                .collect(),
+            worst: under.take(worst).chain(over.take(worst)).collect(),
             by_site,
         }
     }

@@ -169,10 +169,19 @@ fn whoever_is_idle_gets_work_from_an_elided_recursion() {
     }
 
     on_each_scheduler(MACHINES[0], 2, |pool| {
-        let ran = Mutex::default();
-        pool.install(|| run(Leaves(8, &ran)));
-        let (ran, scheduler) = (ran.into_inner().unwrap(), pool.scheduler());
-        let first = ran.iter().filter(|id| **id == ran[0]).count();
-        assert!((64..=192).contains(&first), "{scheduler}: {first} of {}", ran.len());
+        let of_first = || {
+            let ran = Mutex::default();
+            pool.install(|| run(Leaves(8, &ran)));
+            let ran = ran.into_inner().unwrap();
+            assert_eq!(ran.len(), 256);
+            ran.iter().filter(|id| **id == ran[0]).count()
+        };
+        // On a busy machine the idle worker's thread may not run for as long as all leaves take.
+        let mut each = vec![of_first()];
+        while !each.last().is_some_and(|first| (64..=192).contains(first)) {
+            let scheduler = pool.scheduler();
+            assert!(each.len() < 20, "{scheduler}: of 256 leaves one thread ran {each:?}");
+            each.push(of_first());
+        }
     });
 }
