@@ -3,10 +3,7 @@
 
 use serde::Serialize;
 
-use crate::{
-    Part, Plot, PlotKind, Series,
-    table::{self, escape},
-};
+use crate::{Part, Plot, PlotKind, Series, html::escape, table};
 
 /// What pages look like, in light and in dark.
 const STYLE: &str = include_str!("page.css");
@@ -131,7 +128,7 @@ mod tests {
         let drawn = 2;
         assert_eq!(html.matches("class=\"plot\"").count(), drawn);
         assert_eq!(html.matches("<details>").count(), drawn);
-        assert!(html.contains("<td>47.2</td>") && html.contains("29.2 (28 to 30)"));
+        assert!(html.contains(">47.2</td>") && html.contains("29.2 (28 to 30)"));
         assert!(!html.contains("sb</script>"), "no text ends the script");
         let own = html.replace(plotly_script(), "");
         assert!(!own.contains("src=\"http") && !own.contains("href=\"http"));

@@ -11,6 +11,7 @@
 
 #[cfg(feature = "draw")]
 mod draw;
+pub mod html;
 #[cfg(feature = "draw")]
 mod table;
 
@@ -54,6 +55,8 @@ pub enum PlotKind {
     Stacked,
     /// A matrix of colours: each series is a row, each point's x a column.
     HeatMap,
+    /// The same of ratios, with two colours for those below and above 1, and written in.
+    Ratios,
     /// The same with a colour for each of [`Plot::categories`]; a point's y is the number of one.
     Categories,
 }

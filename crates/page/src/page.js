@@ -107,6 +107,28 @@ function legend(narrow, more) {
     return narrow ? { orientation: 'h', y: -0.3, yanchor: 'top', thickness: 12, ...more } : more;
 }
 
+// Colours on both sides of 1, as far as the ratios go; equal ratios are equal steps.
+const ratioScale = () => [[0, '#0072b2'], [0.5, dark.matches ? '#202428' : '#f7f4e9'],
+    [1, '#d55e00']];
+
+function ratios(plot, narrow) {
+    const [trace] = heatMap(plot, narrow);
+    const logs = trace.z.map((row) => row.map((ratio) => (ratio > 0 ? Math.log2(ratio) : null)));
+    const most = Math.max(0.1, ...logs.flat().map(Math.abs));
+    const ticks = [0.125, 0.25, 0.5, 0.71, 0.84, 1, 1.19, 1.41, 2, 4, 8];
+    const tickvals = ticks.map(Math.log2).filter((at) => Math.abs(at) <= most);
+    return [{
+        ...trace,
+        text: trace.z.map((row) => row.map((ratio) => (ratio > 0 ? ratio.toFixed(2) : ''))),
+        texttemplate: '%{text}',
+        hovertemplate: '%{y}, %{x}: %{text}<extra></extra>',
+        z: logs, zmin: -most, zmax: most, colorscale: ratioScale(), xgap: 1, ygap: 1,
+        colorbar: legend(narrow, {
+            tickmode: 'array', tickvals, ticktext: tickvals.map((at) => (2 ** at).toFixed(2)),
+        }),
+    }];
+}
+
 function heatMap(plot, narrow) {
     const first = plot.series[0];
     return [{
@@ -170,6 +192,13 @@ function tree(data, narrow) {
     }];
 }
 
+// What the upward axis has of its own. The rows of a map of names stand as in its table, all named.
+function upward(plot, narrow) {
+    if (plot.kind === 'lines' || plot.kind === 'bars') return { rangemode: 'tozero' };
+    if (plot.kind === 'ratios') return { type: 'category', autorange: 'reversed', dtick: 1 };
+    return byteTicks(plot.y, plot, narrow);
+}
+
 function layout(plot, narrow) {
     const grid = dark.matches ? '#3a4047' : '#d5d9de';
     const axis = (from, more) => ({
@@ -186,22 +215,26 @@ function layout(plot, narrow) {
         plot_bgcolor: 'rgba(0,0,0,0)',
         barmode: plot.kind === 'stacked' ? 'stack' : 'group',
         xaxis: axis(plot.x, { ...ticks, ...byteTicks(plot.x, plot, narrow) }),
-        yaxis: axis(plot.y, plot.kind === 'lines' || plot.kind === 'bars'
-            ? { rangemode: 'tozero' } : byteTicks(plot.y, plot, narrow)),
+        yaxis: axis(plot.y, upward(plot, narrow)),
         shapes: equal(plot),
         legend: { orientation: 'h', y: 1.02, yanchor: 'bottom' },
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
-        showlegend: ['lines', 'points', 'bars', 'stacked'].includes(plot.kind),
+        showlegend: ['lines', 'points', 'bars', 'stacked'].includes(plot.kind)
+            && plot.series.length > 1,
         margin: { l: narrow ? 40 : 60, r: 10, t: 30, b: 50 },
     };
 }
 
-const KINDS = { lines, points, bars, stacked: bars, heatmap: heatMap };
+const KINDS = { lines, points, bars, stacked: bars, heatmap: heatMap, ratios };
 
 function draw(place) {
     const part = JSON.parse(place.nextElementSibling.textContent);
     const data = part.plot || part.tree || part.map;
     const narrow = place.clientWidth < 700;
+    // A row that is named needs room for its name.
+    if (part.plot && data.kind === 'ratios') {
+        place.style.height = `${160 + 24 * data.series.length}px`;
+    }
     const traces = part.plot ? KINDS[data.kind](data, narrow)
         : part.tree ? tree(data, narrow) : categories(part, narrow);
     const displayModeBar = narrow ? false : 'hover';

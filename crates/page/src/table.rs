@@ -1,8 +1,6 @@
 //! The values of a plot as a table, for those who would rather read them.
 
-use std::fmt::Write;
-
-use crate::{Axis, Plot, PlotKind, Point, Tree};
+use crate::{Axis, Plot, PlotKind, Point, Tree, html};
 
 /// Rows beyond these are left out, and that is said.
 const MOST: usize = 500;
@@ -12,7 +10,7 @@ const MOST: usize = 500;
 pub(crate) fn of_plot(plot: &Plot) -> String {
     match plot.kind {
         PlotKind::Categories => categories(plot),
-        PlotKind::HeatMap => {
+        PlotKind::HeatMap | PlotKind::Ratios => {
             let columns = plot.series.first().map_or(&[][..], |row| &row.points);
             let head = std::iter::once(plot.y.title.clone());
             let head = head.chain(columns.iter().map(|point| point.x.clone()));
@@ -110,23 +108,10 @@ fn number(value: f64) -> String {
 }
 
 fn table(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    let cells = |tag: &str, cells: &[String]| -> String {
-        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
-    };
-    let mut text = format!("<div class=\"wide\"><table>\n<tr>{}</tr>\n", cells("th", &head));
-    for row in rows.iter().take(MOST) {
-        let _ = writeln!(text, "<tr>{}</tr>", cells("td", row)); // writing to a String cannot fail
-    }
-    text.push_str("</table></div>\n");
-    if rows.len() > MOST {
-        let _ = writeln!(text, "<p>The first {MOST} of {} rows.</p>", rows.len());
-    }
-    text
-}
-
-/// Text that is shown as it is.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let all = rows.len();
+    let shown: Vec<_> = rows.into_iter().take(MOST).map(|row| ("", row)).collect();
+    let text = html::table(&head, &shown);
+    if all > MOST { text + &format!("<p>The first {MOST} of {all} rows.</p>\n") } else { text }
 }
 
 #[cfg(test)]
@@ -144,9 +129,12 @@ mod tests {
     fn lines_have_a_row_for_each_x_and_a_column_for_each_series() {
         let series = vec![Series::new("a", [(1, 0.5), (2, 2.0)]), Series::new("b", [(2, 1234.5)])];
         let text = of_plot(&plot(PlotKind::Lines, series));
-        assert!(text.contains("<tr><th>x</th><th>a</th><th>b</th></tr>"), "{text}");
-        assert!(text.contains("<tr><td>1</td><td>0.5</td><td></td></tr>"), "{text}");
-        assert!(text.contains("<tr><td>2</td><td>2</td><td>1234</td></tr>"), "{text}");
+        assert!(text.contains("<th>x</th><th class=\"n\">a</th><th class=\"n\">b</th>"), "{text}");
+        assert!(text.contains("<td>1</td><td class=\"n\">0.5</td><td class=\"n\"></td>"), "{text}");
+        assert!(
+            text.contains("<td>2</td><td class=\"n\">2</td><td class=\"n\">1234</td>"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -155,16 +143,23 @@ mod tests {
         let both = Plot { y: Axis::bytes("measured"), ..plot(PlotKind::Points, Vec::new()) };
         let series = vec![Series::new("a.rs:3", [point])];
         let text = of_plot(&Plot { x: Axis::bytes("declared"), series, ..both });
-        assert!(text.contains("<tr><th></th><th>declared</th><th>measured</th></tr>"), "{text}");
-        let row = "<td>a.rs:3</td><td>64 KiB</td><td>1.5 KiB (64 B to 3 MiB)</td>";
-        assert!(text.contains(row), "{text}");
+        assert!(
+            text.contains("<th></th><th class=\"n\">declared</th><th class=\"n\">measured</th>"),
+            "{text}"
+        );
+        for cell in ["<td>a.rs:3<", ">64 KiB<", ">1.5 KiB (64 B to 3 MiB)<"] {
+            assert!(text.contains(cell), "{text}");
+        }
     }
 
     #[test]
     fn categories_are_shares_of_their_row() {
         let series = vec![Series::new("0", [(0, 0.0), (1, 1.0), (2, 1.0), (3, 1.0)])];
         let text = of_plot(&plot(PlotKind::Categories, series));
-        assert!(text.contains("<td>0</td><td>25.0 %</td><td>75.0 %</td>"), "{text}");
+        assert!(
+            text.contains("<td>0</td><td class=\"n\">25.0 %</td><td class=\"n\">75.0 %</td>"),
+            "{text}"
+        );
     }
 
     #[test]

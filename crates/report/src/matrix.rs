@@ -9,7 +9,7 @@ use crate::{
     Format, ReportError, Width,
     columns::{Columns, percent},
     csv, json,
-    page::table,
+    page::{escape, table},
 };
 
 /// Writes it as text that ends in a line feed. CSV has a row for each cell.
@@ -142,13 +142,14 @@ fn standing_columns(standings: &[&Standing], width: Width) -> String {
 pub fn page(matrix: &Matrix) -> Page {
     let mut page = String::new();
     for line in legend(matrix) {
-        let _ = writeln!(page, "<p>{line}</p>"); // writing to a String cannot fail
+        let _ = writeln!(page, "<p>{}</p>", escape(&line)); // writing to a String cannot fail
     }
     for selection in Selection::ALL {
-        let rows = of(matrix, selection).map(|s| ("", standing_cells(s).to_vec()));
-        let mut rows = rows.peekable();
-        if rows.peek().is_some() {
-            page += &table(selection.name(), STANDING, rows);
+        let standings: Vec<_> = of(matrix, selection).collect();
+        if let Some(first) = standings.first() {
+            let title = format!("{}: {}", selection.name(), first.cells);
+            let rows = standings.iter().map(|s| ("", standing_cells(s).to_vec()));
+            page += &table(&title, STANDING, rows);
         }
     }
     let plots = machines(matrix).into_iter().map(|(machine, rows)| {
@@ -157,10 +158,10 @@ pub fn page(matrix: &Matrix) -> Page {
                 let measured = &cell.measured;
                 Point::new(&measured.scheduler, measured.time_vs_ws)
             });
-            Series::new(format!("{} {}", name(&row[0]), marks(&row[0])), points)
+            Series::new(format!("{} {}", name(&row[0]), marks(&row[0])).trim_end(), points)
         });
         let title = format!("{machine}: time over ws's");
-        Part::Plot(Plot::new(title, PlotKind::HeatMap, Axis::linear("scheduler"), "program", rows))
+        Part::Plot(Plot::new(title, PlotKind::Ratios, Axis::linear("scheduler"), "program", rows))
     });
     let parts = [Part::Html(page)].into_iter().chain(plots).collect();
     Page { title: "programs × machines × schedulers".to_owned(), parts }

@@ -89,7 +89,7 @@ pub fn page(r: &Reproduction) -> Page {
     page.push_str("</ul>\n");
     let columns = ["figure", "what", "reported", "measured", "verdict", "why"];
     let figures = r.figures.iter().map(|f| {
-        let class = if f.in_range() { "" } else { " class=\"out\"" };
+        let class = if f.in_range() { "" } else { "out" };
         let why = f.why().unwrap_or_default().to_owned();
         let [id, what, reported] = [&f.id, &f.what, &f.reported].map(String::clone);
         (class, vec![id, what, reported, f.measured(), f.verdict().to_owned(), why])

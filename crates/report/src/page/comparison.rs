@@ -6,8 +6,8 @@ use befit_machine::{ClusterId, Level, Machine};
 use befit_page::{Axis, Node, Page, Part, Plot, PlotKind, Point, Series, Tree};
 use befit_sched::Breakdown;
 
-use super::{escape, heading, pair, paragraph, table};
-use crate::{conclusion, misses::at};
+use super::{heading, pair, paragraph, prose, table};
+use crate::{conclusion, misses::at, sizes::bytes};
 
 /// Moments at which a time line and occupancies are shown.
 const MOMENTS: usize = 1000;
@@ -39,7 +39,7 @@ pub fn page(
         let is_its = |c: &&Conclusion| c.command == first.command && c.machine == first.machine;
         if let Some(conclusion) = conclusions.iter().find(is_its) {
             let text = conclusion::paragraphs(conclusion).into_iter();
-            let text: String = text.map(|text| format!("<p>{}</p>\n", escape(&text))).collect();
+            let text: String = text.map(|text| format!("<p>{}</p>\n", prose(&text))).collect();
             parts.push(Part::Html(format!("<div class=\"conclusion\">\n{text}</div>\n")));
         }
         parts.extend(pair([times(block), shares(block)]));
@@ -89,8 +89,8 @@ fn sources(block: &[Summary]) -> Plot {
     type Of = fn(&Summary) -> u64;
     let parts: [(&str, Of); 4] = [
         ("from memory", |s| s.memory_reads.median.0),
-        ("from other caches of the package", |s| s.near_hits.median.0),
-        ("from other packages", |s| s.far_hits.median.0),
+        ("from other caches of the socket", |s| s.near_hits.median.0),
+        ("from other sockets", |s| s.far_hits.median.0),
         ("written to memory", |s| s.memory_writes.median.0),
     ];
     let series = parts.into_iter().map(|(name, of)| {
@@ -124,13 +124,13 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
             series("from other last-level caches", |shares| shares.other_caches),
         ],
     );
-    let columns =
-        ["", "function or bytes", "memory", "other caches", "other sockets", "to and fro"];
-    let columns = columns.into_iter().chain(["falsely shared"]);
+    let columns = |first, second| {
+        [first, second, "memory", "other caches", "other sockets", "to and fro", "falsely shared"]
+    };
     let cells = |name: String, detail: String, shares: &Shares| {
         let counts = [shares.memory, shares.other_caches, shares.other_sockets];
         let counts = counts.into_iter().chain([shares.to_and_fro, shares.false_sharing]);
-        [name, detail].into_iter().chain(counts.map(|n| n.to_string())).collect::<Vec<_>>()
+        ("", [name, detail].into_iter().chain(counts.map(|n| n.to_string())).collect::<Vec<_>>())
     };
     let code = places.iter().map(|place| {
         let function = place.function.clone().unwrap_or_default();
@@ -139,9 +139,11 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
     let data = misses.data.iter().take(PLACES).map(|block| {
         let unknown = if block.kind == "stack" { "stacks" } else { "all other data" };
         let name = at(block.file.as_deref(), block.line, unknown);
-        cells(format!("data of {name}"), block.bytes.0.to_string(), &block.shares)
+        let size = if block.bytes.0 == 0 { "-".to_owned() } else { bytes(block.bytes) };
+        cells(name, size, &block.shares)
     });
-    let rows = code.chain(data).map(|row| ("", row));
+    let code = table("by line of the source", columns("line", "function"), code);
+    let data = table("by data", columns("made at", "size"), data);
     vec![
         heading("where misses come from"),
         paragraph(
@@ -150,7 +152,7 @@ fn of_source(misses: &ProgramMisses) -> Vec<Part> {
              memory. `befit misses` shows all.",
         ),
         Part::Plot(plot),
-        Part::Html(table("the same in lines", columns, rows)),
+        Part::Html(code + &data),
     ]
 }
 

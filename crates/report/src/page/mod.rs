@@ -5,9 +5,8 @@ pub(crate) mod native;
 pub(crate) mod sizes;
 pub(crate) mod verify;
 
-use std::fmt::Write;
-
-use befit_page::{Part, Plot};
+pub(crate) use befit_page::html::{escape, prose};
+use befit_page::{Part, Plot, html};
 
 /// A heading over plots and texts.
 pub(crate) fn heading(title: &str) -> Part {
@@ -16,7 +15,7 @@ pub(crate) fn heading(title: &str) -> Part {
 
 /// A sentence or more.
 pub(crate) fn paragraph(text: &str) -> Part {
-    Part::Html(format!("<p>{}</p>\n", escape(text)))
+    Part::Html(format!("<p>{}</p>\n", prose(text)))
 }
 
 /// Two plots, side by side where there is room.
@@ -32,19 +31,7 @@ pub(crate) fn table<'a>(
     columns: impl IntoIterator<Item = &'a str>,
     rows: impl IntoIterator<Item = (&'a str, Vec<String>)>,
 ) -> String {
-    let cells = |tag: &str, cells: Vec<String>| -> String {
-        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
-    };
-    let columns = columns.into_iter().map(str::to_owned).collect();
-    let mut table = format!("<h2>{}</h2>\n<div class=\"wide\"><table>\n", escape(title));
-    let _ = writeln!(table, "<tr>{}</tr>", cells("th", columns));
-    for (class, row) in rows {
-        let _ = writeln!(table, "<tr{class}>{}</tr>", cells("td", row));
-    }
-    table + "</table></div>\n"
-}
-
-/// Text that is shown as it is.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let columns: Vec<_> = columns.into_iter().map(str::to_owned).collect();
+    let rows: Vec<_> = rows.into_iter().collect();
+    format!("<h2>{}</h2>\n{}", escape(title), html::table(&columns, &rows))
 }

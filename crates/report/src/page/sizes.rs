@@ -33,7 +33,7 @@ pub fn page(sizes: &Sizes, learned: bool) -> Page {
     let under = sizes.worst.partition_point(|task| task.measured > task.declared);
     let (under, over) = sizes.worst.split_at(under);
     for (what, worst) in [("more", under), ("less", over)] {
-        let title = format!("tasks that touch {what} than {given}, by most bytes");
+        let title = format!("tasks that touch over a tenth {what} than {given}, by most bytes");
         parts.extend(worst_tasks(&title, worst, given));
     }
     Page { title: format!("sizes of {command}"), parts }
@@ -98,7 +98,7 @@ fn points(sites: &[SiteSizes], given: &str) -> Vec<Part> {
         paragraph(&format!(
             "A mark stands for all tasks of a line with about the same {given} size, and its bar \
              for the range of their measured sizes. On the dotted line both are equal; tasks above \
-             it touch more than {given}. Tasks that touch nothing stand at {LEAST} B."
+             it touch more than {given}. Tasks that touch nothing stand at {LEAST}\u{a0}B."
         )),
     ]
 }
@@ -108,7 +108,7 @@ fn befitting(sizes: &Sizes, title: String, given: &str) -> Plot {
     let series: [(String, Of); 3] = [
         (format!("by the {given} size"), |b| b.declared),
         ("by what they touch".to_owned(), |b| b.measured),
-        ("only by the first of these".to_owned(), |b| b.overflowing),
+        (format!("by the {given} size, though they touch more"), |b| b.overflowing),
     ];
     let series = series.map(|(name, of)| {
         let points = sizes.befitting.iter().map(|b| (Level::name_of(b.level), of(b) as f64));
