@@ -164,16 +164,40 @@ impl Calibration {
 /// cache do not.
 pub fn hand_over(machine: &Machine) -> Option<f64> {
     const LOOKS: usize = 5;
-    let cluster = machine.cluster(machine.last_level(WorkerId(0)));
-    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
-    let here = machine.workers().first()?;
-    let there = workers.iter().find(|worker| worker.core != here.core)?;
-    let (here, there) = (here.os_index?, there.os_index?);
+    let (here, there) = neighbours(machine)?;
     let before = pin::affinity();
     let mut looks: Vec<f64> = (0..LOOKS).map(|_| prices::handed(here, there)).collect();
     pin::restore(&before);
     looks.sort_by(f64::total_cmp);
     Some(looks[LOOKS / 2])
+}
+
+/// Has the two cores of [`hand_over`] wake one another in turn until a line takes at most `usual`
+/// nanoseconds between them, for a second at most; returns whether it does. True where there are no
+/// two such cores.
+///
+/// A host that runs a virtual processor where there is room prefers, when another one has woken it,
+/// a place near that one.
+pub fn bring_near(machine: &Machine, usual: f64) -> bool {
+    const TURNS: u32 = 50;
+    let is_near = || hand_over(machine).is_none_or(|found| found <= usual);
+    (0..TURNS).any(|_| {
+        is_near() || {
+            let before = pin::affinity();
+            neighbours(machine).map(|(here, there)| prices::wake(here, there));
+            pin::restore(&before);
+            false
+        }
+    })
+}
+
+/// The first CPU, and the nearest one of another core under its last-level cache.
+fn neighbours(machine: &Machine) -> Option<(u32, u32)> {
+    let cluster = machine.cluster(machine.last_level(WorkerId(0)));
+    let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
+    let here = machine.workers().first()?;
+    let there = workers.iter().find(|worker| worker.core != here.core)?;
+    Some((here.os_index?, there.os_index?))
 }
 
 /// Measures this machine. `progress` is told the share that is done.

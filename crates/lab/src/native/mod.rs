@@ -288,15 +288,16 @@ impl NativePlan {
     /// and each of their schedulers: all take turns. The result is ordered by plan, then by
     /// scheduler, with a time for each repeat of the first plan.
     ///
-    /// A run of several threads counts if `is_described` holds before and after it: the machine is
-    /// the one that was described. Else it is repeated, [`SPARE`] times in all.
+    /// A run of several threads counts if the machine is the one that was described, before and
+    /// after it. `is_described(true)` says so, and sees to it if it can; `is_described(false)` only
+    /// looks. Else the run is repeated, [`SPARE`] times in all.
     ///
     /// # Errors
     /// As [`NativePlan::run`].
     pub(crate) fn times(
         plans: &[Self],
         program: &NativeProgram,
-        is_described: &dyn Fn() -> bool,
+        is_described: &dyn Fn(bool) -> bool,
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<Seconds>>, LabError> {
@@ -316,9 +317,9 @@ impl NativePlan {
                 let child = plan.child(program, *scheduler);
                 let is_alone = plan.threads.is_some_and(|threads| threads.get() == 1);
                 let time = loop {
-                    let before = is_alone || is_described();
+                    let before = is_alone || is_described(true);
                     let run = child.run(&mut command, folder.path(), interrupt, progress)?;
-                    let holds = before && (is_alone || is_described());
+                    let holds = before && (is_alone || is_described(false));
                     if holds || spare == 0 {
                         elsewhere += usize::from(!holds);
                         break run.pools.iter().filter_map(|pool| pool.span_seconds).sum();

@@ -17,7 +17,7 @@ mod tests;
 
 use std::num::NonZeroU32;
 
-use befit_calibrate::{Effort, TOLERANCE, calibrate, hand_over};
+use befit_calibrate::{Effort, TOLERANCE, bring_near, calibrate, hand_over};
 use befit_machine::{Cycles, Machine};
 use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
@@ -184,7 +184,10 @@ impl VerifyPlan {
         // The host of a virtual machine may move its processors to where they share no cache.
         let cycle = 1e3 / f64::from(self.machine.mhz.max(1));
         let usual = self.machine.prices.steal * cycle * TOLERANCE;
-        let is_described = || hand_over(&self.machine).is_none_or(|found| found <= usual);
+        let is_described = |restore: bool| {
+            hand_over(&self.machine).is_none_or(|found| found <= usual)
+                || (restore && bring_near(&self.machine, usual))
+        };
         let measured = NativePlan::times(&plans, &native, &is_described, interrupt, progress)?;
         let mut results = Vec::new();
         for (prediction, times) in predictions.iter().zip(measured) {
