@@ -16,6 +16,8 @@ mod c {
         #[cfg(not(befit_work))]
         pub(super) safe fn befit_record_resume();
         #[cfg(befit_work)]
+        pub(super) safe fn befit_record_is_total() -> c_int;
+        #[cfg(befit_work)]
         pub(super) safe fn befit_record_prices_forks() -> c_int;
         #[cfg(befit_work)]
         pub(super) safe fn befit_record_fork_price(picoseconds: u64);
@@ -156,6 +158,12 @@ impl Drop for Resumed {
     fn drop(&mut self) {
         pause();
     }
+}
+
+/// Whether regions of this process are timed as a whole.
+#[cfg(befit_work)]
+pub(super) fn is_total() -> bool {
+    c::befit_record_is_total() != 0
 }
 
 /// Whether this process is to say what a fork costs in it, and has not said so.

@@ -17,6 +17,8 @@
 
 mod hooks;
 
+#[cfg(befit_work)]
+use std::cell::Cell;
 use std::{
     ffi::c_void,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -81,12 +83,16 @@ pub fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     if in_region() {
         return f();
     }
+    #[cfg(befit_work)]
+    WHOLE.set(hooks::is_total());
     let mut call = Call { f: Some(f), result: None };
     let data: *mut Call<_, _> = &raw mut call;
     // SAFETY: `data` is a `Call` of the types that `enter` is instantiated with here; it outlives
     // the call, and nobody else uses it meanwhile. `enter` does not unwind: it catches the panics
     // of `f`, and does nothing else that panics.
     unsafe { hooks::run_region(origin, enter_of(data), data.cast()) }
+    #[cfg(befit_work)]
+    WHOLE.set(false);
     match call.result {
         Some(Ok(result)) => result,
         Some(Err(panic)) => resume_unwind(panic),
@@ -94,12 +100,30 @@ pub fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     }
 }
 
-/// To be called before a region. In a work run that is timed as a whole, `price` is called once: it
-/// measures how many picoseconds a fork takes beyond the two calls that it makes.
+#[cfg(befit_work)]
+thread_local! {
+    static WHOLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is in a region of a work run that is timed as a whole. Nothing need be told
+/// of what happens in it, and telling would take time.
+#[inline(always)]
+pub fn is_timed_as_a_whole() -> bool {
+    #[cfg(befit_work)]
+    return WHOLE.get();
+    #[cfg(not(befit_work))]
+    false
+}
+
+/// To be called before a region. In a work run that is timed as a whole, `price` is called once, as
+/// if in the region: it measures how many picoseconds a fork takes beyond the two calls that it
+/// makes.
 #[cfg(befit_work)]
 pub fn price_forks(price: impl FnOnce() -> u64) {
     if hooks::prices_forks() {
+        WHOLE.set(true);
         hooks::fork_price(price());
+        WHOLE.set(false);
     }
 }
 
@@ -140,7 +164,7 @@ impl Scope {
     #[expect(clippy::new_without_default, reason = "it writes to the recording")]
     pub fn new() -> Self {
         let paused = Paused::new();
-        Self { id: paused.scope(), paused }
+        Self { id: if is_timed_as_a_whole() { 0 } else { paused.scope() }, paused }
     }
 
     /// Runs `f` as a child of the current task. May be called inside [`Self::run`]. When `f` panics
@@ -160,7 +184,9 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        self.paused.sync(self.id);
+        if !is_timed_as_a_whole() {
+            self.paused.sync(self.id);
+        }
     }
 }
 
@@ -189,6 +215,9 @@ impl Drop for Ending<'_> {
 
 #[inline(always)]
 fn task<R>(scope: u32, origin: Origin, f: impl FnOnce() -> R) -> R {
+    if is_timed_as_a_whole() {
+        return f();
+    }
     let paused = Paused::new();
     paused.fork(scope, origin);
     let _ending = Ending(&paused);

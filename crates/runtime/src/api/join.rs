@@ -1,6 +1,10 @@
 //! [`join`], and [`join_context`], whose halves learn whether they were moved to another thread.
 
-use std::marker::PhantomData;
+use std::{
+    any::Any,
+    marker::PhantomData,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 use crate::{Work, backend};
 
@@ -52,6 +56,22 @@ where
     B::Output: Send,
 {
     backend::join(a, b)
+}
+
+/// An inlined fork: `a`, then `b`, also if `a` panics.
+#[inline(always)]
+pub(crate) fn calls<A: FnOnce() -> X, B: FnOnce() -> Y, X, Y>(a: A, b: B) -> (X, Y) {
+    match catch_unwind(AssertUnwindSafe(a)) {
+        Ok(a) => (a, b()),
+        Err(panic) => call_after_a_panic(b, panic),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> ! {
+    drop(catch_unwind(AssertUnwindSafe(b)));
+    resume_unwind(panic)
 }
 
 /// As [`join`], and tells each half whether it has *migrated*: runs on another thread than the one

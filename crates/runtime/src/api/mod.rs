@@ -23,6 +23,7 @@ mod yields;
 
 pub(crate) use self::{
     builder::{Decided, Handlers, Settings, ThreadHandler},
+    join::calls,
     pool::global,
     scope::Kind,
 };

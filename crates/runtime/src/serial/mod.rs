@@ -42,6 +42,7 @@ pub(crate) use self::{
 };
 use crate::{
     Work,
+    api::calls,
     captured::{Captured, WIDTH},
     environment::Environment,
 };
@@ -112,10 +113,11 @@ fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     inside::region(origin, f)
 }
 
-/// A recording has all forks.
+/// A recording has all forks. Where a work run is timed as a whole, all are inlined: as in a pool of
+/// one thread, they are looked at and called.
 #[inline(always)]
 pub(crate) fn is_inlined() -> bool {
-    false
+    inside::is_timed_as_a_whole()
 }
 
 /// Nothing migrates.
@@ -126,24 +128,25 @@ pub(crate) fn worker_address() -> usize {
 
 /// Runs `a`, then `b`, and records them as two children that one sync waits for. As on threads `b`
 /// is run even if `a` panics, and then `a`'s panic goes on.
+#[inline]
+pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
+    if is_inlined() { calls(a.into_closure(), b.into_closure()) } else { join_at_length(a, b) }
+}
+
+/// [`join`] where it is recorded.
 ///
 /// In a work run it is out of line, as forks are on threads: what the halves capture is then in
 /// memory there and here, even in code of their caller that forks nothing.
 #[cfg_attr(befit_work, inline(never))]
 #[cfg_attr(not(befit_work), inline)]
-pub(crate) fn join<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
-    in_region(|| both(a, b))
+pub(crate) fn join_at_length<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
+    in_region(|| {
+        let both = inside::Scope::new();
+        let a = catch_unwind(AssertUnwindSafe(|| both.task(origin(&a, 0), || a.run())));
+        let b = catch_unwind(AssertUnwindSafe(|| both.task(origin(&b, 1), || b.run())));
+        match (a, b) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
+        }
+    })
 }
-
-#[inline(always)]
-fn both<A: Work, B: Work>(a: A, b: B) -> (A::Output, B::Output) {
-    let both = inside::Scope::new();
-    let a = catch_unwind(AssertUnwindSafe(|| both.task(origin(&a, 0), || a.run())));
-    let b = catch_unwind(AssertUnwindSafe(|| both.task(origin(&b, 1), || b.run())));
-    match (a, b) {
-        (Ok(a), Ok(b)) => (a, b),
-        (Err(panic), _) | (Ok(_), Err(panic)) => resume_unwind(panic),
-    }
-}
-
-pub(crate) use join as join_at_length;

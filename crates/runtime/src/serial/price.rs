@@ -1,16 +1,13 @@
-//! The price of a fork in a work run.
+//! The price of a fork in a work run that is timed as a whole.
 //!
-//! A work run's `join` calls the recorder for each of its halves, which a program on threads does
-//! not. As for the price of an inlined fork (`befit calibrate`), a tree of forks is timed beside
-//! the same tree of calls.
+//! Such a run inlines all forks. As for the price of an inlined fork (`befit calibrate`), a tree of
+//! forks is timed beside the same tree of calls.
 
 use std::{hint::black_box, time::Instant};
 
-use befit_record::inside;
+use super::join;
 
-use super::both;
-
-const DEPTH: u32 = 12;
+const DEPTH: u32 = 14;
 /// The least time of so many trees counts.
 const TREES: u32 = 5;
 
@@ -31,18 +28,11 @@ fn forks(depth: u32) -> u32 {
     if depth == 0 {
         return black_box(1);
     }
-    let (a, b) = as_in_a_region(|| forks(depth - 1), || forks(depth - 1));
+    let (a, b) = join(|| forks(depth - 1), || forks(depth - 1));
     a + b
 }
 
 #[inline(never)]
 fn calls(depth: u32) -> u32 {
     if depth == 0 { black_box(1) } else { calls(depth - 1) + calls(depth - 1) }
-}
-
-/// [`join`](super::join) but for the region that it would begin.
-#[inline(never)]
-fn as_in_a_region(a: impl FnOnce() -> u32, b: impl FnOnce() -> u32) -> (u32, u32) {
-    black_box(inside::in_region());
-    both(a, b)
 }

@@ -85,6 +85,11 @@ int befit_record_in_region(void) {
     return state != OUTSIDE;
 }
 
+/* Whether regions are timed as a whole: then forks, ends and syncs need not be told of. */
+int befit_record_is_total(void) {
+    return total_only && befit_stream_open();
+}
+
 /* Whether what a fork costs is to be measured, and is not known yet. */
 int befit_record_prices_forks(void) {
     return total_only && fork_price == 0 && befit_stream_open();

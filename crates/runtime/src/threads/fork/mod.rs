@@ -26,7 +26,7 @@ use super::{
     latch::Latch,
     worker::Worker,
 };
-use crate::{Fit, Work};
+use crate::{Fit, Work, api::calls};
 
 /// [`crate::join`]: two inlined calls, or a fork.
 #[inline]
@@ -46,22 +46,6 @@ where
         return join_at_length(Fit::of(a), Fit::of(b));
     }
     join_at_length(a, b)
-}
-
-/// `a`, then `b`, also if `a` panics.
-#[inline(always)]
-fn calls<A: FnOnce() -> X, B: FnOnce() -> Y, X, Y>(a: A, b: B) -> (X, Y) {
-    match catch_unwind(AssertUnwindSafe(a)) {
-        Ok(a) => (a, b()),
-        Err(panic) => call_after_a_panic(b, panic),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn call_after_a_panic<B: FnOnce() -> Y, Y>(b: B, panic: Box<dyn Any + Send>) -> ! {
-    drop(catch_unwind(AssertUnwindSafe(b)));
-    resume_unwind(panic)
 }
 
 /// [`join`] where a fork may be needed. It is out of line, so that inlined calls pay for nothing
