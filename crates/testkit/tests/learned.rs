@@ -58,7 +58,7 @@ static TABLE: LazyLock<SizeTable> = LazyLock::new(|| {
     ASKED.store(false, Relaxed);
     let mut table = SizeTable::default();
     let length = Factor { word: Word::own(1).unwrap(), minus: None, quarters: 4 };
-    let bytes = Law::Words(vec![Term { coefficient: 8.0, factors: [Some(length), None] }]);
+    let bytes = Law::Words(vec![Term { factors: [Some(length), None], ..Term::constant(8.0) }]);
     for key in std::mem::take(&mut *PLACES.lock().unwrap()) {
         let (size, strand, work) = (bytes.clone(), bytes.clone(), bytes.clone());
         table.push(Site { size, strand, work, ..Site::new(key, "sum") }).unwrap();

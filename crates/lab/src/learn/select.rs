@@ -78,13 +78,30 @@ const CONSTANT: usize = 0;
 
 impl Choice<'_> {
     fn best(&self) -> Option<Found> {
+        // Roots come near to so many sums of plain terms that they would leave those no room.
+        let mut best = self.search(&self.added(Column::is_plain));
+        if best.0 > GOOD {
+            best = least(best, self.search(&self.added(|_| true)));
+        }
+        let (score, mut sum) = best;
+        sum.sort_unstable(); // so that a constant is printed first
+        let coefficients = self.fit(&sum, &self.weights, EXACT).filter(|_| score.is_finite())?;
+        let terms = sum.iter().zip(coefficients).map(|(number, coefficient)| {
+            let (form, _) = self.form(*number, coefficient);
+            let coefficient = rounded(coefficient / form.largest);
+            Term { coefficient, factors: form.factors, divisor: form.divisor }
+        });
+        Some(Found { law: Law::Words(terms.collect()), score })
+    }
+
+    /// The best sum that is built term by term of the columns `added` and the constant.
+    fn search(&self, added: &[usize]) -> Sum {
         let mut beam = vec![(f64::INFINITY, Vec::new())];
         let mut best: Sum = (self.score(&[CONSTANT]), vec![CONSTANT]);
-        let added = self.added();
         while best.0 > GOOD && beam.first().is_some_and(|(_, sum)| sum.len() + 1 < TERMS) {
             let mut next: Vec<Sum> = Vec::new();
             for (_, sum) in &beam {
-                for &more in &added {
+                for &more in added {
                     if sum.contains(&more) {
                         continue;
                     }
@@ -100,21 +117,14 @@ impl Choice<'_> {
             best = next.first().cloned().map_or(best.clone(), |first| least(best, first));
             beam = next;
         }
-        let (score, mut sum) = best;
-        sum.sort_unstable(); // so that a constant is printed first
-        let coefficients = self.fit(&sum, &self.weights, EXACT).filter(|_| score.is_finite())?;
-        let terms = sum.iter().zip(coefficients).map(|(number, coefficient)| {
-            let (form, _) = self.form(*number, coefficient);
-            let coefficient = rounded(coefficient / form.largest);
-            Term { coefficient, factors: form.factors }
-        });
-        Some(Found { law: Law::Words(terms.collect()), score })
+        best
     }
 
     /// The columns that sums are made of.
-    fn added(&self) -> Vec<usize> {
-        let all = (0..self.columns.len()).filter(|column| *column != CONSTANT);
-        if self.columns.len() <= ADDED {
+    fn added(&self, is_tried: impl Fn(&Column) -> bool) -> Vec<usize> {
+        let tried = |column: &usize| *column != CONSTANT && is_tried(&self.columns[*column]);
+        let all = (0..self.columns.len()).filter(tried);
+        if all.clone().count() <= ADDED {
             return all.collect();
         }
         let alone = |column: usize| {

@@ -1,4 +1,4 @@
-//! The terms that a law may have: powers, differences and products of captured words.
+//! The terms that a law may have: powers, differences, products and quotients of captured words.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,6 +13,13 @@ const EXPONENTS: [(u8, f64); 8] =
 /// How unlikely a difference is, and a product.
 const DIFFERENCE: f64 = 0.001;
 const PRODUCT: f64 = 0.002;
+/// How unlikely it is that a product is divided. That of the lengths of two parts of a matrix is:
+/// by the length of a row, or its square.
+const QUOTIENT: f64 = 0.002;
+/// Exponents of what products are divided by, in quarters.
+const DIVIDED: [u8; 2] = [4, 8];
+/// So many words are tried as divisors: the first that are the same for all tasks of a recording.
+const DIVISORS: usize = 4;
 /// How unlikely each reference makes a word.
 const FOLLOWED: f64 = 0.0005;
 /// A difference is one if it is not negative in so many rows.
@@ -24,6 +31,7 @@ const PARTS: f64 = 1e7;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     pub(crate) factors: [Option<Factor>; Term::MOST_FACTORS],
+    pub(crate) divisor: Option<Factor>,
     /// How unlikely it is, on the scale of errors.
     pub(crate) cost: f64,
     /// Its largest value; its column's is 1.
@@ -37,6 +45,14 @@ pub(crate) struct Column {
     pub(crate) values: Vec<f64>,
     /// What they may stand for.
     pub(crate) forms: Vec<Form>,
+}
+
+impl Column {
+    /// Whether it stands for a word, a difference, or a product or quotient of such, without roots.
+    pub(crate) fn is_plain(&self) -> bool {
+        let factors = |form: &Form| form.factors.into_iter().flatten();
+        self.forms.iter().any(|form| factors(form).all(|factor| factor.quarters % 4 == 0))
+    }
 }
 
 /// So many words are tried that stand behind references and vary, and so many that do not: those
@@ -61,24 +77,51 @@ struct Tried {
 pub(crate) fn columns(rows: &[&Sample], measured: &[f64]) -> Vec<Column> {
     let tried = tried(rows, measured);
     let mut columns = Columns { rows, columns: Vec::new(), known: HashMap::new() };
-    columns.add([None, None], 0.0);
+    columns.add([None, None], None, 0.0);
     for tried in &tried {
         for (quarters, cost) in EXPONENTS {
-            columns.add([Some(word(tried.word, quarters)), None], cost + far(tried.word));
+            columns.add([Some(word(tried.word, quarters)), None], None, cost + far(tried.word));
         }
     }
-    let mut linear: Vec<_> = tried.iter().map(|it| (word(it.word, 4), far(it.word))).collect();
     let differences = differences(&tried);
     for (factor, cost) in &differences {
-        columns.add([Some(*factor), None], *cost);
+        columns.add([Some(*factor), None], None, *cost);
     }
-    linear.extend(differences.into_iter().take(MULTIPLIED));
+    let linear = tried.iter().map(|it| (word(it.word, 4), far(it.word)));
+    let linear: Vec<_> = linear.chain(differences.into_iter().take(MULTIPLIED)).collect();
+    let divisors = divisors(rows, &tried);
+    let is_divisor = |factor: &Factor| divisors.iter().any(|it| it.0.word == factor.word);
     for (number, (first, cost)) in linear.iter().enumerate() {
         for (second, more) in &linear[..number] {
-            columns.add([Some(*second), Some(*first)], cost + more + PRODUCT);
+            let (factors, cost) = ([Some(*second), Some(*first)], cost + more + PRODUCT);
+            columns.add(factors, None, cost);
+            if is_divisor(first) || is_divisor(second) {
+                continue;
+            }
+            for (divisor, more) in &divisors {
+                columns.add(factors, Some(*divisor), cost + more);
+            }
         }
     }
     columns.columns
+}
+
+/// What products may be divided by: words that are the same for all tasks of a recording.
+fn divisors(rows: &[&Sample], tried: &[Tried]) -> Vec<(Factor, f64)> {
+    let mut of_recording = HashMap::new();
+    let mut is_fixed = |tried: &&Tried| {
+        let mut values = rows.iter().zip(&tried.values);
+        of_recording.clear();
+        values.all(|(row, value)| {
+            *value > 1 && *of_recording.entry(row.recording).or_insert(*value) == *value
+        })
+    };
+    let fixed = tried.iter().filter(|tried| is_fixed(tried)).take(DIVISORS);
+    let to_powers = |tried: &Tried| {
+        let (word, cost) = (tried.word, QUOTIENT + far(tried.word));
+        DIVIDED.map(|quarters| (self::word(word, quarters), cost))
+    };
+    fixed.flat_map(to_powers).collect()
 }
 
 /// How unlikely a word is for the references that lead to it.
@@ -161,8 +204,13 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    fn add(&mut self, factors: [Option<Factor>; Term::MOST_FACTORS], cost: f64) {
-        let term = Term { coefficient: 1.0, factors };
+    fn add(
+        &mut self,
+        factors: [Option<Factor>; Term::MOST_FACTORS],
+        divisor: Option<Factor>,
+        cost: f64,
+    ) {
+        let term = Term { coefficient: 1.0, factors, divisor };
         let mut values: Vec<f64> = self.rows.iter().filter_map(|row| term.of(&row.task)).collect();
         let largest = values.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 {
@@ -175,7 +223,7 @@ impl Columns<'_> {
         if number == next {
             self.columns.push(Column { values, forms: Vec::new() });
         }
-        self.columns[number].forms.push(Form { factors, cost, largest });
+        self.columns[number].forms.push(Form { factors, divisor, cost, largest });
     }
 }
 

@@ -71,6 +71,31 @@ impl Recorder {
         self.builder.sync(scope).unwrap();
     }
 
+    /// The product of parts of two matrices whose rows have `n` numbers, 8 a line: so many rows of
+    /// the one and columns of the other. Each task writes a part of its own.
+    fn product(&mut self, n: u64, counts: [u64; 2]) {
+        let lines = [counts[0] * n / 8, counts[1] * n / 8, counts[0] * counts[1] / 8];
+        for (matrix, lines) in (1..).zip(lines) {
+            (0..lines).for_each(|line| self.builder.touch(matrix << 32 | line, true, false));
+        }
+        self.builder.work(counts[0] * counts[1], 0, 1);
+        let longer = usize::from(counts[1] > counts[0]);
+        let mut half = counts;
+        half[longer] /= 2;
+        if half[longer] < 4 {
+            return;
+        }
+        self.scopes += 1;
+        let scope = ScopeId(self.scopes);
+        for site in self.sites {
+            let words = [half[0] * n, half[1] * n, n];
+            self.builder.fork_from(scope, Declared::default(), site, (0..).zip(words)).unwrap();
+            self.product(n, half);
+            self.builder.end().unwrap();
+        }
+        self.builder.sync(scope).unwrap();
+    }
+
     fn finish(self) -> Program {
         self.builder.finish().unwrap()
     }
@@ -146,6 +171,15 @@ fn two_recordings_show_what_one_cannot() {
     let table = learn(&[&small, &large], &Silent);
     let found = size(&table, 1, [2000, 4000, 0, 0, 0, 0, 0, 0]);
     assert!(is_near(found, 64 * 2400), "{found:?} {table}");
+}
+
+#[test]
+fn a_product_of_lengths_is_divided_by_that_of_a_row() {
+    let mut recorder = Recorder::new(|_, _| [0; 8]);
+    recorder.product(128, [64, 512]);
+    let table = learn(&[&recorder.finish()], &Silent);
+    let found = size(&table, 1, [500 * 1000, 400 * 1000, 1000, 0, 0, 0, 0, 0]);
+    assert!(is_near(found, 8 * (500 * 1000 + 400 * 1000 + 500 * 400)), "{found:?} {table}");
 }
 
 #[test]

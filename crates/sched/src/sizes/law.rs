@@ -32,13 +32,16 @@ impl Factor {
     }
 }
 
-/// A coefficient times up to [`Term::MOST_FACTORS`] factors; without any it is a constant.
+/// A coefficient times up to [`Term::MOST_FACTORS`] factors, divided by another; without any it is a
+/// constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Term {
     /// At least 0 and at most [`Term::LARGEST`].
     pub coefficient: f64,
     /// The factors, the present ones first.
     pub factors: [Option<Factor>; Self::MOST_FACTORS],
+    /// What the product is divided by, if anything. 0 divides as 1 does.
+    pub divisor: Option<Factor>,
 }
 
 impl Term {
@@ -49,13 +52,18 @@ impl Term {
 
     /// A term without factors.
     pub const fn constant(value: f64) -> Self {
-        Self { coefficient: value, factors: [None; Self::MOST_FACTORS] }
+        Self { coefficient: value, factors: [None; Self::MOST_FACTORS], divisor: None }
     }
 
     /// Its value; none where a word cannot be read.
     pub fn of(&self, task: &impl TaskView) -> Option<f64> {
         let mut factors = self.factors.iter().flatten();
-        factors.try_fold(self.coefficient, |product, factor| Some(product * factor.of(task)?))
+        let product = factors
+            .try_fold(self.coefficient, |product, factor| Some(product * factor.of(task)?))?;
+        Some(match self.divisor {
+            Some(divisor) => product / divisor.of(task)?.max(1.0),
+            None => product,
+        })
     }
 }
 

@@ -103,6 +103,15 @@ fn huge_words_make_the_largest_size_and_no_overflow() {
 }
 
 #[test]
+fn a_product_may_be_divided_by_a_word() {
+    let table = read(&WORKED.replace("0.5 w0 (w3-w2)^0.5", "8 w0 w3 / w2^2"));
+    let size = |words: &[u64]| predict(&table, 0, words).size;
+    assert_eq!(size(&[200, 0, 10, 50]), Bytes(64 + 800));
+    // What is absent divides as 1 does.
+    assert_eq!(size(&[200, 0, 0, 50]), Bytes(64 + 80_000));
+}
+
+#[test]
 fn a_declared_size_goes_before_a_learned_one() {
     let learned = || Some(predict(&read(WORKED), 0, &[]));
     let bytes = |n| Some(Bytes(n));
@@ -127,6 +136,8 @@ fn a_mistake_is_told_with_its_line() {
         ("work by depth", "work 0.5 of the parent", 6, "only a size is a share"),
         ("work by depth", "work 2 of the parent", 11, "`2` is no number from 0 to 1"),
         ("0.5 w0", "0.5 w0 w1", 9, "a term has at most 2 factors"),
+        ("0.5 w0", "0.5 / w0", 9, "`(w3-w2)^0.5` stands behind a term's divisor"),
+        ("0.5 w0 (w3-w2)^0.5", "0.5 w0 /", 9, "`` is no captured word"),
         ("^0.5", "^0.3", 9, "an exponent is a multiple of 0.25 up to 4, not `0.3`"),
         ("^0.5", "^5", 9, "an exponent is"),
         ("64 +", "1e3 +", 9, "`1e3` is no number"),
@@ -215,8 +226,9 @@ fn laws(has_depths: bool) -> impl Strategy<Value = Law> {
         factors().prop_map(|first| [Some(first), None]),
         (factors(), factors()).prop_map(|(first, second)| [Some(first), Some(second)]),
     ];
+    let terms = (0.0..=1e6, factors, option::of(self::factors()));
     let terms =
-        (0.0..=1e6, factors).prop_map(|(coefficient, factors)| Term { coefficient, factors });
+        terms.prop_map(|(coefficient, factors, divisor)| Term { coefficient, factors, divisor });
     let words = vec(terms, 1..=Law::MOST_TERMS).prop_map(Law::Words);
     if has_depths { prop_oneof![words, Just(Law::ByDepth)].boxed() } else { words.boxed() }
 }

@@ -208,7 +208,7 @@ fn end(table: &SizeTable, rest: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `by depth`, `0.5 of the parent`, or a sum: `64 + 16 w1 + 8 w0.2 (w3-w2)^0.5`.
+/// `by depth`, `0.5 of the parent`, or a sum: `64 + 16 w1 + 8 w0.2 (w3-w2)^0.5 / w4`.
 fn law(text: &str) -> Result<Law, String> {
     if text == "by depth" {
         return Ok(Law::ByDepth);
@@ -225,13 +225,21 @@ fn term(text: &str) -> Result<Term, String> {
     let coefficient = figure(words.next().unwrap_or(""), 0.0..=Term::LARGEST)?;
     let mut factors = [None; Term::MOST_FACTORS];
     let mut places = factors.iter_mut();
-    for word in words {
+    let mut divisor = None;
+    while let Some(word) = words.next() {
+        if word == "/" {
+            divisor = Some(factor(words.next().unwrap_or(""))?);
+            if let Some(more) = words.next() {
+                return Err(format!("`{}` stands behind a term's divisor", start(more)));
+            }
+            break;
+        }
         let place = places
             .next()
             .ok_or_else(|| format!("a term has at most {} factors", Term::MOST_FACTORS))?;
         *place = Some(factor(word)?);
     }
-    Ok(Term { coefficient, factors })
+    Ok(Term { coefficient, factors, divisor })
 }
 
 /// `w1`, `w1^1.5`, `(w3-w2)`, `(w3-w2)^2`.
@@ -374,6 +382,7 @@ impl fmt::Display for Law {
             let plus = if number == 0 { "" } else { " + " };
             write!(f, "{plus}{}", term.coefficient)?;
             term.factors.iter().flatten().try_for_each(|factor| write!(f, " {factor}"))?;
+            term.divisor.iter().try_for_each(|divisor| write!(f, " / {divisor}"))?;
         }
         Ok(())
     }

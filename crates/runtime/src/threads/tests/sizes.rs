@@ -40,7 +40,7 @@ impl Learner {
         let Some(word) = words.find(is_found) else { return };
         let factor = Factor { word, minus: None, quarters: 4 };
         let mut site = Site::new(key, "");
-        site.size = Law::Words(vec![Term { coefficient: 8.0, factors: [Some(factor), None] }]);
+        site.size = Law::Words(vec![Term { factors: [Some(factor), None], ..Term::constant(8.0) }]);
         (site.strand, site.work) = (site.size.clone(), site.size.clone());
         let mut sites = self.0.lock().unwrap();
         if sites.iter().all(|known| known.key != key) {
