@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_bad_value_is_an_error_that_names_the_variable_and_what_is_known() {
         let schedulers = "ws, pws, sb, sb-d, cilk-a, cats, cats-s, cab, hws, mts, \
-             pdf, central, batch, static, homes, auto";
+             pdf, cpdf, central, batch, static, adws, homes, auto";
         let expected = format!("BEFIT_SCHEDULER: unknown scheduler 'cilk'; known: {schedulers}");
         assert_eq!(message(with("cilk").scheduler()), expected);
         let machine = message(with("xeon").machine());

@@ -32,12 +32,16 @@ pub enum SchedulerKind {
     Mts,
     /// Parallel depth-first: what comes first in serial order.
     Pdf,
+    /// Controlled parallel depth-first: one subtree that fits the shared cache after another.
+    Cpdf,
     /// One queue for all.
     Central,
     /// Batches of tasks, cut in two when they grow too long.
     Batch,
     /// Each task bound to a worker when it is forked.
     Static,
+    /// Each task is dealt a range of the workers, by its work, and stealing stays within ranges.
+    Adws,
     /// Every task is dealt a home among the workers, and finds it again next time.
     Homes,
     /// `homes` on machines with several last-level caches, `ws` on others.
@@ -47,7 +51,7 @@ pub enum SchedulerKind {
 use SchedulerKind::*;
 
 /// Each policy with its name and one line about it, in the order of the enumeration.
-const KINDS: [(SchedulerKind, &str, &str); 16] = [
+const KINDS: [(SchedulerKind, &str, &str); 18] = [
     (Ws, "ws", "work stealing, victims uniformly at random (Blumofe & Leiserson 1999)"),
     (
         Pws,
@@ -85,6 +89,12 @@ const KINDS: [(SchedulerKind, &str, &str); 16] = [
         "pdf",
         "parallel depth-first: what comes first in serial order (Blelloch & Gibbons 2004)",
     ),
+    (
+        Cpdf,
+        "cpdf",
+        "controlled pdf: one subtree that fits the shared cache after another (Blelloch et al. \
+         2008)",
+    ),
     (Central, "central", "one queue that all workers share, oldest first"),
     (
         Batch,
@@ -93,6 +103,12 @@ const KINDS: [(SchedulerKind, &str, &str); 16] = [
          (Debattista et al. 2002)",
     ),
     (Static, "static", "each task is bound to a worker when it is forked, and nobody steals"),
+    (
+        Adws,
+        "adws",
+        "almost deterministic: each task is dealt a range of the workers, and thieves stay within \
+         ranges (Shiina & Taura 2019)",
+    ),
     (
         Homes,
         "homes",
@@ -104,9 +120,9 @@ const KINDS: [(SchedulerKind, &str, &str); 16] = [
 
 impl SchedulerKind {
     /// Every policy.
-    pub const ALL: [Self; 16] = [
-        Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Central, Batch, Static, Homes,
-        Auto,
+    pub const ALL: [Self; 18] = [
+        Ws, Pws, Sb, SbD, CilkA, Cats, CatsS, Cab, Hws, Mts, Pdf, Cpdf, Central, Batch, Static,
+        Adws, Homes, Auto,
     ];
 
     /// Whether it minds which workers share a cache. What does not has nothing from threads that
@@ -152,9 +168,11 @@ impl Policy for SchedulerKind {
             Cab | Hws => policy::ByDepth::build(*self == Cab, machine, options),
             Mts => Box::new(policy::Mts::new(machine)),
             Pdf => Box::new(policy::DepthFirst::new()),
+            Cpdf => Box::new(policy::Controlled::new(machine)),
             Central => Box::new(policy::Central::new()),
             Batch => Box::new(policy::Batch::new(machine)),
             Static => Box::new(policy::Bound::new(machine)),
+            Adws => Box::new(policy::Adws::new(machine)),
             Homes | Auto => policy::Homes::build(self.name(), machine),
         }
     }

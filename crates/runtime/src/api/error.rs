@@ -51,7 +51,7 @@ impl fmt::Display for ThreadPoolBuildError {
                 write!(
                     f,
                     "WaitPolicy::Descendants works with the schedulers ws, pws, cilk-a, cats, \
-                     cats-s, pdf, central, homes and auto, not with {scheduler}"
+                     cats-s, pdf, cpdf, central, adws, homes and auto, not with {scheduler}"
                 )
             }
             Self::Environment { variable, what } => write!(f, "{variable}: {what}"),

@@ -73,9 +73,11 @@ pub(crate) fn on_each_scheduler(machine: &str, threads: usize, test: impl Fn(&Th
     on_each(schedulers(), machine, threads, test);
 }
 
-/// The same, but for `static`: under that a task waits for the worker that it is bound to.
+/// The same, but for `static` and `adws`: under these a task waits for the worker that it is bound
+/// or sent to.
 pub(crate) fn on_each_that_steals(machine: &str, threads: usize, test: impl Fn(&ThreadPool)) {
-    let steals = |kind: &SchedulerKind| *kind != SchedulerKind::Static;
+    let steals =
+        |kind: &SchedulerKind| !matches!(kind, SchedulerKind::Static | SchedulerKind::Adws);
     on_each(schedulers().filter(steals), machine, threads, test);
 }
 

@@ -7,7 +7,8 @@
 //!
 //! A root has all workers, and runs on the first of them that is free. The halves of a `join` get
 //! half of their parent's workers each. The spawned tasks of a scope, whose number is not known
-//! before the sync, get one worker each, in turn. A task of one worker keeps all that it forks.
+//! before the sync, begin on its workers in turn, and have all of them for what they fork. A task
+//! of one worker keeps all that it forks.
 //!
 //! Deviation: once the engine finds that nothing moves, a worker takes from any queue. The task may
 //! be bound to a thread that waits for just that task, or to one of the program's own threads that
@@ -60,12 +61,8 @@ impl<T: Handle> Bound<T> {
     fn part(&self, task: &TaskInfo) -> Range<u32> {
         let all = self.workers(task);
         let count = all.end - all.start;
-        if task.depth == 0 || count == 1 {
+        if task.depth == 0 || count == 1 || task.twin().is_none() {
             return all;
-        }
-        if task.twin().is_none() {
-            let worker = all.start + task.index % count;
-            return worker..worker + 1;
         }
         let middle = all.start + count / 2;
         if task.index == 0 { all.start..middle } else { middle..all.end }
@@ -99,7 +96,10 @@ impl<T: Handle> Scheduler<T> for Bound<T> {
                 return ClusterId::ROOT;
             }
         }
-        let worker = self.workers(&ready.task).start as usize;
+        let workers = self.workers(&ready.task);
+        let is_spawned = ready.stage == Stage::Start && ready.task.twin().is_none();
+        let turn = if is_spawned { ready.task.index % (workers.end - workers.start) } else { 0 };
+        let worker = (workers.start + turn) as usize;
         self.queues[worker].push_new(ready, env);
         self.leaves[worker]
     }

@@ -27,7 +27,7 @@ impl<T: Handle> Homes<T> {
             Kind::Together => {
                 let fits = task.size <= self.caches[self.socket(parent)];
                 let kind = if fits { Kind::Claims } else { Kind::Together };
-                return self.part(parent, task).with(kind);
+                return self.rounds.part(parent, task).with(kind);
             }
             Kind::Claims => self.row.of(self.workers(self.socket(parent)), Kind::Kept),
             Kind::Dealt | Kind::Kept => parent,
@@ -36,7 +36,7 @@ impl<T: Handle> Homes<T> {
             // One worker's: it stays where it is forked.
             return self.row.at(w.0, parent.kind);
         }
-        let home = self.part(parent, task);
+        let home = self.rounds.part(parent, task);
         match self.grouped(home, task.size) {
             Some(kind) => home.with(kind),
             None if self.row.is_wide(home) => home,
@@ -67,26 +67,6 @@ impl<T: Handle> Homes<T> {
         }
     }
 
-    /// The part of its parent's home that `task` is dealt.
-    fn part(&self, parent: Home, task: &TaskInfo) -> Home {
-        if let Some(twin) = task.twin() {
-            let (own, other) = match (task.size, twin) {
-                (own, other) if own == other => (1, 1),
-                (TaskInfo::UNKNOWN, _) | (_, TaskInfo::UNKNOWN) => (1, 1),
-                // Sizes stand for work.
-                (own, other) => (own.0 >> 1, other.0 >> 1),
-            };
-            let shares = if task.index == 0 { 0..own } else { other..other + own };
-            return parent.part(shares, own + other);
-        }
-        let index = u64::from(task.index);
-        match self.rounds.siblings(task, parent) {
-            Some(count) => parent.part(index..index + 1, u64::from(count)),
-            // How many there will be is not known: each has the whole home.
-            None => parent,
-        }
-    }
-
     /// The socket of a home within one: that of its middle.
     pub(super) fn socket(&self, home: Home) -> usize {
         self.sockets.of(WorkerId(self.row.middle(home)))
@@ -105,7 +85,7 @@ impl<T: Handle> Homes<T> {
 /// Parents that share an entry are told the largest of their numbers, and are dealt out less
 /// evenly.
 #[derive(Debug)]
-pub(super) struct Rounds(Vec<Round>);
+pub(in crate::policy) struct Rounds(Vec<Round>);
 
 #[derive(Debug, Default)]
 struct Round {
@@ -117,8 +97,28 @@ impl Rounds {
     /// Entries; a power of two.
     const COUNT: usize = 1 << 10;
 
-    pub(super) fn new() -> Self {
+    pub(in crate::policy) fn new() -> Self {
         Self((0..Self::COUNT).map(|_| Round::default()).collect())
+    }
+
+    /// The part of its parent's home that `task` is dealt.
+    pub(in crate::policy) fn part(&self, parent: Home, task: &TaskInfo) -> Home {
+        if let Some(twin) = task.twin() {
+            let (own, other) = match (task.size, twin) {
+                (own, other) if own == other => (1, 1),
+                (TaskInfo::UNKNOWN, _) | (_, TaskInfo::UNKNOWN) => (1, 1),
+                // Sizes stand for work.
+                (own, other) => (own.0 >> 1, other.0 >> 1),
+            };
+            let shares = if task.index == 0 { 0..own } else { other..other + own };
+            return parent.part(shares, own + other);
+        }
+        let index = u64::from(task.index);
+        match self.siblings(task, parent) {
+            Some(count) => parent.part(index..index + 1, u64::from(count)),
+            // How many there will be is not known: each has the whole home.
+            None => parent,
+        }
     }
 
     /// How many siblings `task` had in the last round, itself included; `None` if fewer than now.

@@ -14,7 +14,7 @@ const SMALLEST: u32 = 4;
 
 /// What a home says of its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(in crate::policy) enum Kind {
     /// Its children are dealt out to its home, each to a part.
     Dealt = 0,
     /// It is too large for its socket's cache: its children wait on the socket's stack, and all
@@ -30,59 +30,64 @@ pub(super) enum Kind {
 /// A half-open interval of the row of workers, and what it means. It is packed into
 /// [`crate::TaskInfo::mark`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Home {
+pub(in crate::policy) struct Home {
     from: u32,
     to: u32,
-    pub(super) kind: Kind,
+    pub(in crate::policy) kind: Kind,
 }
 
 impl Home {
     /// The same part of the row, for a task of this kind.
-    pub(super) fn with(self, kind: Kind) -> Self {
+    pub(in crate::policy) fn with(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }
 
     /// `None` for a task that has no home yet.
-    pub(super) fn read(mark: u64) -> Option<Self> {
+    pub(in crate::policy) fn read(mark: u64) -> Option<Self> {
         let part = |shift: u32| (mark >> shift) as u32 & 0xFF_FFFF;
         let kind =
             [Kind::Dealt, Kind::Together, Kind::Claims, Kind::Kept][(mark >> 48 & 3) as usize];
         Some(Self { from: part(0), to: part(24), kind }).filter(|home| home.to > 0)
     }
 
-    pub(super) fn word(self) -> u64 {
+    pub(in crate::policy) fn word(self) -> u64 {
         u64::from(self.from) | u64::from(self.to) << 24 | (self.kind as u64) << 48
     }
 
     /// Whether what is kept together may be divided further.
-    pub(super) fn is_divisible(self) -> bool {
+    pub(in crate::policy) fn is_divisible(self) -> bool {
         self.to - self.from > SMALLEST
     }
 
     /// The part that lies between two of the shares 0, 1, …, `of`.
-    pub(super) fn part(self, shares: Range<u64>, of: u64) -> Self {
+    pub(in crate::policy) fn part(self, shares: Range<u64>, of: u64) -> Self {
         let width = u128::from(self.to - self.from);
         let at = |share| self.from + (width * u128::from(share) / u128::from(of.max(1))) as u32;
         let from = at(shares.start).min(self.to - 1);
         Self { from, to: at(shares.end).clamp(from + 1, self.to), ..self }
     }
 
+    /// Whether all of `other` lies in it.
+    pub(in crate::policy) fn contains(self, other: Self) -> bool {
+        self.from <= other.from && other.to <= self.to
+    }
+
     /// Its middle, as a place in the row.
-    pub(super) fn place(self) -> u32 {
+    pub(in crate::policy) fn place(self) -> u32 {
         self.from + (self.to - self.from) / 2
     }
 }
 
 /// The row of workers: each has a place as wide as its weight.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(in crate::policy) struct Row {
     /// Where each worker's place begins, and where the last one's ends.
     bounds: Vec<u32>,
 }
 
 impl Row {
     /// Of workers with these weights, none of them 0; the heaviest has [`PARTS`].
-    pub(super) fn new(weights: impl Iterator<Item = f64> + Clone) -> Self {
+    pub(in crate::policy) fn new(weights: impl Iterator<Item = f64> + Clone) -> Self {
         let most = weights.clone().fold(f64::MIN_POSITIVE, f64::max);
         let mut end = 0;
         let ends = weights.map(|weight| {
@@ -93,13 +98,13 @@ impl Row {
     }
 
     /// These workers, whole.
-    pub(super) fn of(&self, workers: Range<u32>, kind: Kind) -> Home {
+    pub(in crate::policy) fn of(&self, workers: Range<u32>, kind: Kind) -> Home {
         let [from, to] = [workers.start, workers.end].map(|w| self.bounds[w as usize]);
         Home { from, to, kind }
     }
 
     /// One worker, whole.
-    pub(super) fn at(&self, worker: u32, kind: Kind) -> Home {
+    pub(in crate::policy) fn at(&self, worker: u32, kind: Kind) -> Home {
         self.of(worker..worker + 1, kind)
     }
 
@@ -109,37 +114,37 @@ impl Row {
     }
 
     /// The first worker of a home.
-    pub(super) fn first(&self, home: Home) -> u32 {
+    pub(in crate::policy) fn first(&self, home: Home) -> u32 {
         self.worker(home.from)
     }
 
     /// The last.
-    pub(super) fn last(&self, home: Home) -> u32 {
+    pub(in crate::policy) fn last(&self, home: Home) -> u32 {
         self.worker(home.to - 1)
     }
 
     /// The one in whose place its middle lies.
-    pub(super) fn middle(&self, home: Home) -> u32 {
+    pub(in crate::policy) fn middle(&self, home: Home) -> u32 {
         self.worker(home.from + (home.to - 1 - home.from) / 2)
     }
 
     /// How far apart two places are in the tree of halves of the row: they are under the same
     /// part as long as their digits agree, as binary fractions of it.
-    pub(super) fn apart(&self, one: u32, other: u32) -> u32 {
+    pub(in crate::policy) fn apart(&self, one: u32, other: u32) -> u32 {
         let whole = u64::from(*self.bounds.last().expect("a row begins at 0")).max(1);
         let digits = |place: u32| ((u64::from(place) << 31) / whole) as u32;
         digits(one) ^ digits(other)
     }
 
     /// How many homes of this width the places of `workers` have room for.
-    pub(super) fn times_in(&self, home: Home, workers: Range<u32>) -> f64 {
+    pub(in crate::policy) fn times_in(&self, home: Home, workers: Range<u32>) -> f64 {
         let all = self.of(workers, home.kind);
         f64::from(all.to - all.from) / f64::from(home.to - home.from)
     }
 
     /// Whether a home is divided further: it reaches over a border between workers, and is more
     /// than the finest part of one.
-    pub(super) fn is_wide(&self, home: Home) -> bool {
+    pub(in crate::policy) fn is_wide(&self, home: Home) -> bool {
         home.to - home.from > PARTS / FINEST && self.first(home) != self.last(home)
     }
 }

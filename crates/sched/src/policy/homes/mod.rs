@@ -56,8 +56,8 @@ use std::{
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
-use self::{
-    crew::Crew,
+use self::crew::Crew;
+pub(super) use self::{
     deal::Rounds,
     home::{Home, Kind, Row},
 };

@@ -1,10 +1,17 @@
+use befit_machine::Bytes;
+
 use super::{Play, W};
 use crate::{SchedulerKind, TaskInfo};
 
 /// Worker 0 adds children of `parent`, numbers and jobs as in `jobs`.
 fn fork(play: &mut Play, parent: &TaskInfo, jobs: &[(u32, u32)]) {
+    fork_on(play, 0, parent, jobs);
+}
+
+/// The same on worker `w`.
+fn fork_on(play: &mut Play, w: usize, parent: &TaskInfo, jobs: &[(u32, u32)]) {
     for &(index, job) in jobs {
-        play.start(0, job, parent.child(index, None, None));
+        play.start(w, job, parent.child(index, None, None));
     }
 }
 
@@ -82,4 +89,76 @@ fn static_cuts_the_serial_order_and_nobody_steals() {
     // Spawned tasks go to the workers in turn.
     fork(&mut bound, &root, &[(0, 5), (1, 6), (4, 7)]);
     assert_eq!([2, 1, 0, 0].map(|w| bound.job(w)), [None, Some(6), Some(7), Some(5)]);
+}
+
+#[test]
+fn cpdf_begins_the_next_subtree_that_fits_when_the_last_has_ended() {
+    // Two sockets of two workers, L3 1 MiB, L2 64 KiB.
+    let mut cpdf = Play::of(SchedulerKind::Cpdf);
+    let kib = |kib: u64| Some(Bytes::kib(kib));
+    cpdf.add(0, 0, kib(4096));
+    let root = cpdf.get(0).unwrap().task;
+    for index in 0..4 {
+        cpdf.start(0, 1 + index, root.child(index, kib(1024), None));
+    }
+    // The first is socket 0's; its other worker waits for what that forks. Socket 1 has the next.
+    let first = cpdf.get(0).unwrap();
+    assert_eq!((first.job, cpdf.job(1)), (1, None));
+    let second = cpdf.get(2).unwrap();
+    assert_eq!((second.job, cpdf.job(3)), (2, None));
+    for (index, job) in [(0, 5), (1, 6)] {
+        cpdf.start(0, job, first.task.child(index, kib(512), None));
+    }
+    let halves = [1, 0].map(|w| cpdf.get(w).unwrap());
+    assert_eq!(halves.map(|half| half.job), [5, 6]);
+    assert_eq!(cpdf.job(3), None);
+    halves.iter().for_each(|half| _ = cpdf.end(0, half));
+    assert_eq!(cpdf.job(1), None);
+    assert!(cpdf.end(0, &first).is_some());
+    assert_eq!(cpdf.job(1), Some(3));
+}
+
+#[test]
+fn cpdf_leaves_what_fits_a_private_cache_to_one_worker() {
+    let mut cpdf = Play::of(SchedulerKind::Cpdf);
+    cpdf.add(0, 0, Some(Bytes::kib(64)));
+    let root = cpdf.get(0).unwrap();
+    fork(&mut cpdf, &root.task, &[(1, 1), (0, 2)]);
+    assert_eq!([1, 2, 0, 0].map(|w| cpdf.job(w)), [None, None, Some(2), Some(1)]);
+}
+
+#[test]
+fn adws_divides_the_workers_by_work_and_steals_within_the_dominant_group() {
+    let mut adws = Play::of(SchedulerKind::Adws);
+    let halves = |parent: &TaskInfo, sizes: [u64; 2]| {
+        let [a, b] = sizes.map(Bytes::kib);
+        [parent.child(0, Some(a), None).beside(b), parent.child(1, Some(b), None).beside(a)]
+    };
+    adws.add(0, 0, Some(Bytes::kib(400)));
+    let root = adws.get(3).unwrap().task;
+    for (job, half) in (1..).zip(halves(&root, [100, 300])) {
+        adws.start(3, job, half);
+    }
+    // The small one is worker 0's; the large one begins at worker 1, and nobody steals it.
+    assert_eq!([2, 3].map(|w| adws.job(w)), [None, None]);
+    let [small, large] = [0, 1].map(|w| adws.get(w).unwrap());
+    assert_eq!([small.job, large.job], [1, 2]);
+    for (job, part) in (3..).zip(halves(&large.task, [100, 200])) {
+        adws.start(1, job, part);
+    }
+    let [left, right] = [1, 2].map(|w| adws.get(w).unwrap());
+    assert_eq!([left.job, right.job], [3, 4]);
+    // Below one worker, forks stay where they are, and no group is dominant yet.
+    fork(&mut adws, &small.task, &[(1, 5), (0, 6)]);
+    fork_on(&mut adws, 1, &left.task, &[(1, 7), (0, 8)]);
+    assert_eq!(adws.job(3), None);
+    // Worker 1 has ended its part: who belongs to the same group may steal in it, as worker 2.
+    assert!(adws.end(1, &left).is_some());
+    assert_eq!(adws.job(0), Some(6));
+    assert_eq!(adws.job(2), Some(7));
+    assert_eq!(adws.job(2), Some(8));
+    assert_eq!(adws.job(2), None);
+    // The group above becomes dominant: it has the other part of worker 0's.
+    assert!(adws.end(0, &small).is_some());
+    assert_eq!(adws.job(2), Some(5));
 }
