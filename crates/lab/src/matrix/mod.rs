@@ -30,6 +30,7 @@ use serde::Serialize;
 pub use cell::{Cell, MEMORY_BOUND, MeasuredCell};
 pub(crate) use kept::content;
 pub use machines::{MACHINES, QUICK_MACHINES};
+pub(crate) use programs::last_level;
 pub use programs::{DataSize, MatrixProgram};
 pub use standing::{NEAR_BEST, NO_SLOWER, Selection, Standing};
 

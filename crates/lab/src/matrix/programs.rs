@@ -299,7 +299,7 @@ impl Row {
 }
 
 /// What the machine's last-level caches hold together.
-pub(super) fn last_level(machine: &Machine) -> Bytes {
+pub(crate) fn last_level(machine: &Machine) -> Bytes {
     let outermost = &machine.cluster(ClusterId::ROOT).children;
     Bytes(outermost.iter().map(|id| machine.cluster(*id).size().0).sum())
 }

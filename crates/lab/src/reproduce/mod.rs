@@ -9,12 +9,16 @@
 //! A [`Figure`] is one claim of a paper as a range, and the one number that is measured against it.
 //! Its verdict is computed, so no study can hand one out. A figure that is out of range gives a
 //! reason calculated from the run that made it, or says that it is not explained. No parameter is
-//! set per program to bring a figure into range. Each study has its folder here; to add one, write
-//! the folder and name it in [`Study`].
+//! set per program to bring a figure into range. Each study has its folder or file here; to add
+//! one, write that and name it in [`Study`].
 
+mod adws;
 mod cats;
 mod figure;
 mod footprint;
+mod identity;
+mod measure;
+mod pdf;
 mod space_bounded;
 
 use std::{fmt, num::NonZeroU32, str::FromStr};
@@ -37,11 +41,16 @@ pub enum Study {
     Cats,
     /// The study of footprint-based scheduling: arrays and a tree on a simulated SPARC core.
     Footprint,
+    /// Chen et al.: Scheduling threads for constructive cache sharing on CMPs (SPAA 2007).
+    Pdf,
+    /// Shiina, Taura: Almost deterministic work stealing (SC 2019).
+    Adws,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::SpaceBounded, Self::Cats, Self::Footprint];
+    pub const ALL: [Self; 5] =
+        [Self::SpaceBounded, Self::Cats, Self::Footprint, Self::Pdf, Self::Adws];
 
     /// As users type it.
     pub fn name(self) -> &'static str {
@@ -49,6 +58,8 @@ impl Study {
             Self::SpaceBounded => "space-bounded",
             Self::Cats => "cats",
             Self::Footprint => "footprint",
+            Self::Pdf => "pdf",
+            Self::Adws => "adws",
         }
     }
 
@@ -62,6 +73,8 @@ impl Study {
             Self::Footprint => {
                 "footprint-based scheduling: arrays, a tree, and the algorithm left as future work"
             }
+            Self::Pdf => "parallel depth-first for constructive cache sharing (Chen et al.)",
+            Self::Adws => "almost deterministic work stealing (Shiina & Taura)",
         }
     }
 }
@@ -118,6 +131,8 @@ impl Request {
             Study::SpaceBounded => space_bounded::run(self, progress),
             Study::Cats => cats::run(self, progress),
             Study::Footprint => footprint::run(self, progress),
+            Study::Pdf => pdf::run(self, progress),
+            Study::Adws => adws::run(self, progress),
         }
     }
 

@@ -6,8 +6,9 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind, Tiers};
 
-use super::identity::Leaves;
-use crate::{LabError, Progress, Run, Sampling, Seeds, SimulationPlan};
+use crate::{
+    LabError, Progress, Run, Sampling, Seeds, SimulationPlan, reproduce::identity::Leaves,
+};
 
 /// The baseline first.
 pub(super) const SCHEDULERS: [SchedulerKind; 3] =

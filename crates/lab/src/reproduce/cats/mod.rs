@@ -3,7 +3,6 @@
 //! literally, and `cats-s`, which keeps subtrees on their socket, are compared with `cilk-a`.
 
 mod figures;
-mod identity;
 mod measure;
 
 use std::num::NonZeroU32;
@@ -15,7 +14,7 @@ use self::{
     figures::Sized,
     measure::{Measured, measure},
 };
-use super::{Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table};
+use super::{Axis, Figure, Plot, PlotKind, Reproduction, Request, Series, Table, identity};
 use crate::{KernelSource, LabError, Progress, Source};
 
 /// The paper's machine.

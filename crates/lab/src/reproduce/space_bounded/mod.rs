@@ -16,7 +16,6 @@
 //! bandwidths and lines are not scaled, so a line is larger against a task than in the large run.
 
 mod machines;
-mod measure;
 mod options;
 mod programs;
 mod reasons;
@@ -27,7 +26,7 @@ use befit_machine::Machine;
 use befit_program::Program;
 use befit_sched::{Options, SchedulerKind};
 
-use super::{Reproduction, Request};
+use super::{Reproduction, Request, measure};
 use crate::{KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source, Summary};
 
 /// The study's machine (section 5.1), and the same with two hardware threads a core.
