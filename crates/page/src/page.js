@@ -107,25 +107,20 @@ function legend(narrow, more) {
     return narrow ? { orientation: 'h', y: -0.3, yanchor: 'top', thickness: 12, ...more } : more;
 }
 
-// Colours on both sides of 1, as far as the ratios go; equal ratios are equal steps.
-const ratioScale = () => [[0, '#0072b2'], [0.5, dark.matches ? '#202428' : '#f7f4e9'],
-    [1, '#d55e00']];
-
+// Colours on both sides of 1, as far as the ratios go; equal ratios are equal steps. Each is written
+// in, so that no scale need stand beside them.
 function ratios(plot, narrow) {
     const [trace] = heatMap(plot, narrow);
     const logs = trace.z.map((row) => row.map((ratio) => (ratio > 0 ? Math.log2(ratio) : null)));
-    const most = Math.max(0.1, ...logs.flat().map(Math.abs));
-    const ticks = [0.125, 0.25, 0.5, 0.71, 0.84, 1, 1.19, 1.41, 2, 4, 8];
-    const tickvals = ticks.map(Math.log2).filter((at) => Math.abs(at) <= most);
+    // Hardly any colour where all are near 1.
+    const most = Math.max(0.5, ...logs.flat().map(Math.abs));
     return [{
         ...trace,
         text: trace.z.map((row) => row.map((ratio) => (ratio > 0 ? ratio.toFixed(2) : ''))),
         texttemplate: '%{text}',
         hovertemplate: '%{y}, %{x}: %{text}<extra></extra>',
-        z: logs, zmin: -most, zmax: most, colorscale: ratioScale(), xgap: 1, ygap: 1,
-        colorbar: legend(narrow, {
-            tickmode: 'array', tickvals, ticktext: tickvals.map((at) => (2 ** at).toFixed(2)),
-        }),
+        z: logs, zmin: -most, zmax: most, xgap: 1, ygap: 1, showscale: false,
+        colorscale: [[0, '#0072b2'], [0.5, dark.matches ? '#202428' : '#f7f4e9'], [1, '#d55e00']],
     }];
 }
 
@@ -186,6 +181,7 @@ function tree(data, narrow) {
             colors: values,
             colorscale: dark.matches ? DARK_SCALE : LIGHT_SCALE,
             cmin: 0,
+            cmax: Math.max(...values),
             colorbar: legend(narrow, { title: { text: data.unit } }),
             line: { color: dark.matches ? '#5b636b' : '#a8aeb4', width: 1 },
         },
