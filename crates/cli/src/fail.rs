@@ -97,6 +97,7 @@ fn one_line(message: &str) -> String {
     let said = |line: &&str| !line.starts_with("tip: to pass");
     let lines =
         paragraphs.map(|p| p.lines().map(str::trim).filter(said).collect::<Vec<_>>().join(" "));
+    let lines = lines.filter(|line| !line.is_empty());
     format!("{}; try '--help'", lines.collect::<Vec<_>>().join("; "))
 }
 
@@ -127,6 +128,11 @@ mod tests {
                  value, use '-- --machin'\n\nUsage: befit sim <FILE>\n",
                 "unexpected argument '--machin' found; tip: a similar argument exists: \
                  '--machine'; try '--help'",
+            ),
+            (
+                "error: unexpected argument '--bogus' found\n\n  tip: to pass '--bogus' as a \
+                 value, use '-- --bogus'\n\nUsage: befit sim <FILE>\n",
+                "unexpected argument '--bogus' found; try '--help'",
             ),
         ] {
             assert_eq!(one_line(message), line);

@@ -73,7 +73,7 @@ impl Source {
     ///
     /// # Errors
     /// Those for which [`LabError::is_usage`] holds: an unknown kernel, a size that it cannot have,
-    /// a manifest that is not there.
+    /// a manifest that is not there, a program that cannot be recorded.
     pub fn check(&self) -> Result<(), LabError> {
         match self {
             Self::Kernel(kernel) => kernels::find(kernel).map(drop),
@@ -87,7 +87,8 @@ impl Source {
                 let wrong = source.stdin.iter().chain(&source.inputs).find(|path| !path.is_file());
                 wrong.map_or(Ok(()), |path| {
                     Err(LabError::Usage(format!("the input {} is no file", path.display())))
-                })
+                })?;
+                self.crate_build().check().map_err(LabError::Build)
             }
         }
     }

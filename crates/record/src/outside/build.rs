@@ -153,6 +153,15 @@ impl BuildError {
 }
 
 impl Build {
+    /// Looks whether there is such a program and whether it can be recorded, as far as that is known
+    /// before a build.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn check(&self) -> Result<(), BuildError> {
+        self.workspace(self.manifest_path.as_deref())?.choose(self).map(drop)
+    }
+
     /// Builds, and returns where the binary is. `said` gets the lines that cargo writes to stderr,
     /// as they come. Takes as long as cargo does: seconds to minutes, next to nothing when all is
     /// built.
