@@ -8,7 +8,7 @@ use std::{
 
 /// The packages of the kernels, of the library with its recorder, of its rayon-core, of what draws
 /// pages and of what runs sweeps, with all that they need of ours.
-const PACKED: [&str; 17] = [
+const PACKED: [&str; 18] = [
     "Cargo.lock",
     "crates/cache",
     "crates/calibrate",
@@ -16,6 +16,7 @@ const PACKED: [&str; 17] = [
     "crates/counters",
     "crates/features",
     "crates/lab",
+    "crates/learn",
     "crates/machine",
     "crates/page",
     "crates/program",

@@ -29,6 +29,8 @@ pub mod rows;
 mod rrm;
 pub mod sort;
 
+use std::{error::Error, fmt};
+
 use befit::ThreadPool;
 
 use self::compute::{fft, ga, knapsack, mandelbrot, queens};
@@ -40,17 +42,15 @@ pub use befit_catalog::{CatalogError, Kernel, Setting, Variant};
 const BOOKKEEPING: usize = 1 << 10;
 
 /// The ways in which a kernel fails.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum KernelError {
     /// The input does not fit in memory.
-    #[error("there is not enough memory for n = {n}; give a smaller --n")]
     TooLarge {
         /// The size asked for.
         n: usize,
     },
     /// The result is not what it must be: the scheduler, or befit, has a defect.
-    #[error("wrong result: element {index} is {found}, must be {expected}")]
     WrongResult {
         /// Where.
         index: usize,
@@ -60,15 +60,34 @@ pub enum KernelError {
         expected: f64,
     },
     /// The sorted elements are not those of the input: the scheduler, or befit, has a defect.
-    #[error("wrong result: it does not hold the elements of the input")]
     OtherElements,
     /// The matrix product is wrong: the scheduler, or befit, has a defect.
-    #[error("wrong result: row {row} of the product is not what it must be")]
     WrongProduct {
         /// Which row of it.
         row: usize,
     },
 }
+
+impl fmt::Display for KernelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { n } => {
+                write!(f, "there is not enough memory for n = {n}; give a smaller --n")
+            }
+            Self::WrongResult { index, found, expected } => {
+                write!(f, "wrong result: element {index} is {found}, must be {expected}")
+            }
+            Self::OtherElements => {
+                f.write_str("wrong result: it does not hold the elements of the input")
+            }
+            Self::WrongProduct { row } => {
+                write!(f, "wrong result: row {row} of the product is not what it must be")
+            }
+        }
+    }
+}
+
+impl Error for KernelError {}
 
 /// The input of a kernel. `..Input::default()` stands for all that a kernel has defaults for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

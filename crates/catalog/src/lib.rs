@@ -16,18 +16,18 @@
 mod kernel;
 mod settings;
 
+use std::{error::Error, fmt};
+
 pub use kernel::Kernel;
 pub use settings::{Setting, Settings, Variant};
 
 /// A name or a setting that is not known.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// No kernel has this name.
-    #[error("unknown kernel '{0}'; known: {known}", known = Kernel::ALL.map(|k| k.name).join(", "))]
     Unknown(String),
     /// A kernel has no such setting, or the setting no such value.
-    #[error("kernel {kernel} has no setting '{given}'; known: {known}")]
     Setting {
         /// The kernel.
         kernel: &'static str,
@@ -37,3 +37,19 @@ pub enum CatalogError {
         known: String,
     },
 }
+
+impl fmt::Display for CatalogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => {
+                let known = Kernel::ALL.map(|kernel| kernel.name).join(", ");
+                write!(f, "unknown kernel '{name}'; known: {known}")
+            }
+            Self::Setting { kernel, given, known } => {
+                write!(f, "kernel {kernel} has no setting '{given}'; known: {known}")
+            }
+        }
+    }
+}
+
+impl Error for CatalogError {}

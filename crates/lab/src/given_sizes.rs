@@ -6,7 +6,7 @@ use befit_machine::{Bytes, Lines};
 use befit_program::{Declared, Program, SizesFrom};
 use befit_sched::sizes::{SizeTable, known};
 
-use crate::{Progress, learn};
+use crate::Progress;
 
 /// Which sizes the schedulers of a simulation are given.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,7 +55,7 @@ impl GivenSizes {
     /// declares none, and its recording tells where tasks were forked, those that are learned from
     /// the recording.
     pub fn usual(program: &Program) -> Self {
-        let has_sites = || learn::keys(program).iter().any(Option::is_some);
+        let has_sites = || befit_learn::keys(program).iter().any(Option::is_some);
         if program.sized_tasks() == 0 && has_sites() {
             Self::Learned { table: None, only: false }
         } else {
@@ -78,7 +78,7 @@ impl GivenSizes {
                     Some(_) => SizesFrom::Learned,
                     None => SizesFrom::LearnedHere,
                 };
-                let here = table.is_none().then(|| learn::learn(&[&program], progress));
+                let here = table.is_none().then(|| learn(&[&program], progress));
                 let program = if *only { without(program) } else { program };
                 match table.as_deref().or(here.as_ref()) {
                     Some(table) => learned(program, from, table),
@@ -87,6 +87,16 @@ impl GivenSizes {
             }
         }
     }
+}
+
+/// The sizes of the tasks of `programs`, recordings of one program: [`befit_learn::learn`].
+pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
+    let name = programs.first().map_or("", |program| &program.meta().name);
+    let touches = programs.iter().map(|program| program.total_touches()).sum();
+    progress.simulating(name, programs.len(), touches);
+    let table = befit_learn::learn(programs, &|touches| progress.advance(touches));
+    progress.finished();
+    table
 }
 
 fn load(file: &Path) -> Result<Box<SizeTable>, String> {
@@ -112,7 +122,7 @@ fn measured(program: Program, progress: &dyn Progress) -> Program {
 
 /// By the rule that threads go by, too: [`known`].
 fn learned(program: Program, from: SizesFrom, table: &SizeTable) -> Program {
-    let mut predictor = learn::Predictor::new(&program, table);
+    let mut predictor = befit_learn::Predictor::new(&program, table);
     program.with_sizes(from, |program, task| {
         let declared = program.declared(task);
         let found = predictor.predict(program, task, declared);
@@ -176,7 +186,7 @@ mod tests {
     fn what_is_learned_from_one_recording_holds_for_another() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("walks.sizes");
-        std::fs::write(&file, learn::learn(&[&walks(20, 0)], &Silent).to_string()).unwrap();
+        std::fs::write(&file, learn(&[&walks(20, 0)], &Silent).to_string()).unwrap();
         let given = |text: &str| {
             let text = format!("{text}{}", file.display());
             GivenSizes::find(&text).unwrap().give(walks(60, 30), &Silent)

@@ -41,7 +41,6 @@ mod drawer;
 mod error;
 mod given_sizes;
 mod kept;
-mod learn;
 mod look;
 mod matrix;
 mod misses;
@@ -68,9 +67,8 @@ pub use conclude::{Cause, Change, Choice, Conclusion, Loss, Suggestion};
 pub use doctor::{Finding, State, doctor};
 pub use drawer::Drawer;
 pub use error::LabError;
-pub use given_sizes::GivenSizes;
+pub use given_sizes::{GivenSizes, learn};
 pub use kept::{Kept, KeptKind, KeptThing, MOST};
-pub use learn::learn;
 pub use look::{Look, Looked};
 pub use matrix::{
     BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,

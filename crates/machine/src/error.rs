@@ -1,16 +1,12 @@
 //! Mistakes in the name or the description of a machine.
 
-use std::path::PathBuf;
+use std::{error::Error, fmt, io, path::PathBuf};
 
 /// Why there is no machine. Each message is one line that says where and what.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum MachineError {
     /// The text is neither a preset's name, nor a file, nor a synthetic string.
-    #[error(
-        "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` wrote, \
-         and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
-    )]
     Unknown {
         /// The name asked for.
         name: String,
@@ -18,7 +14,6 @@ pub enum MachineError {
         known: String,
     },
     /// An object of the tree cannot be, or its description cannot be read.
-    #[error("{object}: {what}")]
     Object {
         /// Which object, in the words of its source (`L2 #3`, `cpu7`), or where in its description.
         object: String,
@@ -26,7 +21,6 @@ pub enum MachineError {
         what: String,
     },
     /// A synthetic string cannot be read.
-    #[error("synthetic string, at byte {at} (`{token}`): {what}")]
     Synthetic {
         /// Where in it.
         at: usize,
@@ -36,7 +30,6 @@ pub enum MachineError {
         what: String,
     },
     /// A calibration file holds no machine.
-    #[error("calibration file {}, line {line}: {what}", path.display())]
     Calibration {
         /// The file.
         path: PathBuf,
@@ -46,16 +39,45 @@ pub enum MachineError {
         what: String,
     },
     /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// This build cannot read files of lstopo.
-    #[error("reading {} needs befit-machine's feature `xml`, which this build lacks", .0.display())]
     NoXml(PathBuf),
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, known } => write!(
+                f,
+                "unknown machine `{name}`; known are {known}, any file that `lstopo machine.xml` \
+                 wrote, and hwloc synthetic strings such as `pack:2 l3:1 core:4 pu:1`"
+            ),
+            Self::Object { object, what } => write!(f, "{object}: {what}"),
+            Self::Synthetic { at, token, what } => {
+                write!(f, "synthetic string, at byte {at} (`{token}`): {what}")
+            }
+            Self::Calibration { path, line, what } => {
+                write!(f, "calibration file {}, line {line}: {what}", path.display())
+            }
+            Self::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Self::NoXml(path) => write!(
+                f,
+                "reading {} needs befit-machine's feature `xml`, which this build lacks",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl Error for MachineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        if let Self::Read { source, .. } = self { Some(source) } else { None }
+    }
 }
 
 impl MachineError {

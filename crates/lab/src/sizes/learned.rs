@@ -6,7 +6,7 @@ use befit_sched::{Thresholds, sizes::SizeTable};
 use serde::Serialize;
 
 use super::{SiteSizes, by_site::by_site, largest_caches};
-use crate::{Progress, learn};
+use crate::Progress;
 
 /// How far the learned sizes of some tasks are off.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -102,8 +102,8 @@ impl LearnedSizes {
         let line = program.meta().line_size;
         let caches = largest_caches(machine).into_iter().map(|(_, size)| size);
         let thresholds = Thresholds::new(caches, sigma);
-        let keys = learn::keys(program);
-        let mut predictor = learn::Predictor::new(program, table);
+        let keys = befit_learn::keys(program);
+        let mut predictor = befit_learn::Predictor::new(program, table);
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); keys.len()];
         let mut largest = vec![Bytes(0); keys.len()];
         let mut unknown = vec![0; keys.len()];
@@ -129,7 +129,7 @@ impl LearnedSizes {
             });
         }
         let name = |site: usize| program.place(program.sites()[site].place).to_owned();
-        let source = |site| program.source(SiteId(site as u32)).map(learn::line_of);
+        let source = |site| program.source(SiteId(site as u32)).map(befit_learn::line_of);
         let line = |site| source(site).unwrap_or_else(|| name(site));
         let sizes = sizes.into_iter().map(|(site, given, measured)| (line(site), given, measured));
         let by_site = by_site(sizes);

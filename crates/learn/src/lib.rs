@@ -22,9 +22,8 @@ use befit_machine::Bytes;
 use befit_program::{Program, SiteId, Source, StrandId};
 use befit_sched::sizes::{Depth, Law, Site, SiteKey, SizeTable};
 
-pub(crate) use self::samples::{Predictor, keys};
+pub use self::samples::{Predictor, keys};
 use self::samples::{Sample, Samples, SiteSamples};
-use crate::Progress;
 
 /// What is learned of a task: which of a sample's figures it is, from where on errors are relative,
 /// and the binary logarithm of a usual coefficient.
@@ -51,16 +50,15 @@ const SHOWN: usize = 160;
 const SMALL: u64 = 1024;
 
 /// The sizes of the tasks of `programs`, recordings of one program, in any order. Sites beyond
-/// [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. Time O(touches · log
-/// depth), and a fraction of a second a site.
-pub fn learn(programs: &[&Program], progress: &dyn Progress) -> SizeTable {
+/// [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. `looked_at` hears of so
+/// many more line touches, of [`Program::total_touches`] of each. Time O(touches · log depth), and a
+/// fraction of a second a site.
+pub fn learn(programs: &[&Program], looked_at: &dyn Fn(u64)) -> SizeTable {
     let mut programs = programs.to_vec();
     programs.sort_by_key(|program| program.total_touches());
     let mut samples = Samples::new();
     for (number, program) in (0..).zip(&programs) {
-        progress.simulating(&program.meta().name, 1, program.total_touches());
-        let footprints = program.footprints(&|touches| progress.advance(touches));
-        progress.finished();
+        let footprints = program.footprints(looked_at);
         samples::add(&mut samples, number, program, &footprints);
     }
     samples.retain(|_, samples| samples.tells());
@@ -110,7 +108,7 @@ fn short(name: &str) -> String {
 }
 
 /// A line of the source, as people write it.
-pub(crate) fn line_of(source: &Source) -> String {
+pub fn line_of(source: &Source) -> String {
     format!("{}:{}", source.file, source.line)
 }
 

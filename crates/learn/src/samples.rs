@@ -127,7 +127,7 @@ pub(crate) fn memory(program: &Program) -> Bytes {
 
 /// Predicts the sizes of a program's tasks as engines do: the declared one or, of a task that
 /// declares none, the table's, each from the size of the task around it.
-pub(crate) struct Predictor<'a> {
+pub struct Predictor<'a> {
     table: &'a SizeTable,
     sites: Vec<Option<SiteIndex>>,
     depths: Vec<u32>,
@@ -138,7 +138,7 @@ pub(crate) struct Predictor<'a> {
 
 impl<'a> Predictor<'a> {
     /// At the first task.
-    pub(crate) fn new(program: &Program, table: &'a SizeTable) -> Self {
+    pub fn new(program: &Program, table: &'a SizeTable) -> Self {
         let sites = keys(program).into_iter().map(|key| table.site(key?)).collect();
         let known = vec![None; program.tasks() as usize];
         Self { table, sites, depths: depths(program), memory: memory(program), known }
@@ -146,7 +146,7 @@ impl<'a> Predictor<'a> {
 
     /// The table's sizes of a task. Tasks are predicted in order, each once; a task of which a size
     /// is `declared` has that for those that it forks.
-    pub(crate) fn predict(
+    pub fn predict(
         &mut self,
         program: &Program,
         task: TaskId,
@@ -167,7 +167,7 @@ impl<'a> Predictor<'a> {
 
 /// The keys of a program's sites. A site without a name has none: a region of the library's own, or
 /// a task of which nothing was recorded.
-pub(crate) fn keys(program: &Program) -> Vec<Option<SiteKey>> {
+pub fn keys(program: &Program) -> Vec<Option<SiteKey>> {
     let key = |site: &Site| match program.place(site.place) {
         "" => None,
         name => Some(SiteKey::of(name, site.bytes as usize, site.index.into())),

@@ -5,7 +5,6 @@ use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId, Site, Site
 use befit_sched::sizes::{Basis, SiteKey, SizeTable, Words};
 
 use super::learn;
-use crate::Silent;
 
 /// The words that tasks of a test capture.
 type Captured = [u64; 8];
@@ -129,7 +128,7 @@ fn a_slice_s_length_predicts_larger_inputs_and_the_words_that_go_along_with_it_d
     // Behind an address a count of splits, which is halved as well, and the length.
     let captured = |_, lines: u64| [0, lines.next_power_of_two() / 8, 8 * lines, 7, 0, 0, 0, 0];
     let program = program(1000, 0, captured);
-    let table = learn(&[&program], &Silent);
+    let table = learn(&[&program], &|_| {});
     let found = size(&table, 1, [0, 1, 8 * 4000, 7, 0, 0, 0, 0]);
     assert!(is_near(found, 64 * 4000), "{found:?} {table}");
     let text = table.to_string();
@@ -140,7 +139,7 @@ fn a_slice_s_length_predicts_larger_inputs_and_the_words_that_go_along_with_it_d
 #[test]
 fn a_range_s_bounds_predict_by_their_difference() {
     let program = program(1000, 0, |first, lines| [first + lines, first, 0, 0, 0, 0, 0, 0]);
-    let table = learn(&[&program], &Silent);
+    let table = learn(&[&program], &|_| {});
     let found = size(&table, 1, [9000, 5000, 0, 0, 0, 0, 0, 0]);
     assert!(is_near(found, 64 * 4000), "{found:?} {table}");
 }
@@ -148,7 +147,7 @@ fn a_range_s_bounds_predict_by_their_difference() {
 #[test]
 fn what_all_tasks_share_is_a_constant() {
     let program = program(1000, 100, |_, lines| [lines; 8]);
-    let table = learn(&[&program], &Silent);
+    let table = learn(&[&program], &|_| {});
     let found = size(&table, 1, [4000; 8]);
     assert!(is_near(found, 64 * 4100), "{found:?} {table}");
 }
@@ -158,7 +157,7 @@ fn tasks_that_touch_nothing_do_not_hide_how_the_others_grow() {
     // The recursion goes three levels further down than its tasks touch anything.
     let mut recorder = Recorder::new(|_, lines| [lines; 8]);
     recorder.halve_idly(1024, 128, 16);
-    let table = learn(&[&recorder.finish()], &Silent);
+    let table = learn(&[&recorder.finish()], &|_| {});
     let found = size(&table, 1, [4096; 8]);
     assert!(is_near(found, 64 * 4096), "{found:?} {table}");
 }
@@ -168,7 +167,7 @@ fn two_recordings_show_what_one_cannot() {
     // The table grows with the input, whose size each task captures.
     let small = program(500, 50, |_, lines| [lines, 500, 0, 0, 0, 0, 0, 0]);
     let large = program(1000, 100, |_, lines| [lines, 1000, 0, 0, 0, 0, 0, 0]);
-    let table = learn(&[&small, &large], &Silent);
+    let table = learn(&[&small, &large], &|_| {});
     let found = size(&table, 1, [2000, 4000, 0, 0, 0, 0, 0, 0]);
     assert!(is_near(found, 64 * 2400), "{found:?} {table}");
 }
@@ -177,7 +176,7 @@ fn two_recordings_show_what_one_cannot() {
 fn a_product_of_lengths_is_divided_by_that_of_a_row() {
     let mut recorder = Recorder::new(|_, _| [0; 8]);
     recorder.product(128, [64, 512]);
-    let table = learn(&[&recorder.finish()], &Silent);
+    let table = learn(&[&recorder.finish()], &|_| {});
     let found = size(&table, 1, [500 * 1000, 400 * 1000, 1000, 0, 0, 0, 0, 0]);
     assert!(is_near(found, 8 * (500 * 1000 + 400 * 1000 + 500 * 400)), "{found:?} {table}");
 }
@@ -185,7 +184,7 @@ fn a_product_of_lengths_is_divided_by_that_of_a_row() {
 #[test]
 fn without_words_a_share_of_the_parent_s_size_tells() {
     let program = program(1024, 0, |_, _| [0; 8]);
-    let table = learn(&[&program], &Silent);
+    let table = learn(&[&program], &|_| {});
     let mut task = Words::default();
     (task.depth, task.parent) = (3, Some((Bytes(80_000), 2)));
     assert_eq!(of(&table, &task), (40_000, Basis::Parent));
@@ -202,7 +201,7 @@ fn the_region_and_the_root_have_no_site() {
     builder.touch(1, false, false);
     builder.end().unwrap();
     builder.sync(ScopeId(1)).unwrap();
-    let table = learn(&[&builder.finish().unwrap()], &Silent);
+    let table = learn(&[&builder.finish().unwrap()], &|_| {});
     assert!(table.sites().is_empty());
 }
 
@@ -214,8 +213,8 @@ fn a_task_that_stands_alone_has_no_size_until_two_recordings_show_how_it_grows()
         recorder.halve(0, lines, lines / 2, 0);
         recorder.finish()
     };
-    assert!(learn(&[&once(1000)], &Silent).sites().is_empty());
-    let table = learn(&[&once(4000), &once(1000)], &Silent);
+    assert!(learn(&[&once(1000)], &|_| {}).sites().is_empty());
+    let table = learn(&[&once(4000), &once(1000)], &|_| {});
     let found = size(&table, 1, [8000; 8]);
     assert!(is_near(found, 64 * 8000), "{found:?} {table}");
 }
