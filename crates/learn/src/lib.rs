@@ -51,8 +51,8 @@ const SMALL: u64 = 1024;
 
 /// The sizes of the tasks of `programs`, recordings of one program, in any order. Sites beyond
 /// [`SizeTable::MOST_SITES`], those with the smallest tasks, are left out. `looked_at` hears of so
-/// many more line touches, of [`Program::total_touches`] of each. Time O(touches · log depth), and a
-/// fraction of a second a site.
+/// many more line touches, of [`Program::total_touches`] of each. Time O(touches · log depth), and
+/// a fraction of a second a site.
 pub fn learn(programs: &[&Program], looked_at: &dyn Fn(u64)) -> SizeTable {
     let mut programs = programs.to_vec();
     programs.sort_by_key(|program| program.total_touches());

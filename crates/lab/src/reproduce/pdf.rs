@@ -33,7 +33,8 @@ const SHRINK: u32 = 16;
 const L1: u32 = 64;
 const L2: u32 = 16 << 10;
 
-/// Elements that `merge-sort` and `quicksort` sort, in two arrays of 8 bytes each: eight times the shared cache.
+/// Elements that `merge-sort` and `quicksort` sort, in two arrays of 8 bytes each: eight times the
+/// shared cache.
 const SORTED: u64 = 1 << 19;
 /// The order of `matmul`: its three matrices are as large as the shared cache and a half.
 const ORDER: u64 = 256;

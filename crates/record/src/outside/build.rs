@@ -153,8 +153,8 @@ impl BuildError {
 }
 
 impl Build {
-    /// Looks whether there is such a program and whether it can be recorded, as far as that is known
-    /// before a build.
+    /// Looks whether there is such a program and whether it can be recorded, as far as that is
+    /// known before a build.
     ///
     /// # Errors
     /// As [`Self::run`].

@@ -113,8 +113,8 @@ fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
     inside::region(origin, f)
 }
 
-/// A recording has all forks. Where a work run is timed as a whole, all are inlined: as in a pool of
-/// one thread, they are looked at and called.
+/// A recording has all forks. Where a work run is timed as a whole, all are inlined: as in a pool
+/// of one thread, they are looked at and called.
 #[inline(always)]
 pub(crate) fn is_inlined() -> bool {
     inside::is_timed_as_a_whole()

@@ -17,9 +17,10 @@
 //! Readings and deviations. A task's size stands for its work, declared or learned; without sizes
 //! the halves of a `join` are equal. Tasks that a scope spawns are equal parts, as many as there
 //! were last time; the first time each has its parent's range, and they begin on its workers in
-//! turn. A range is not divided below an eighth of a worker. Any child's end makes its group dominant, also where its range does not
-//! end at a worker's border. A computation begins on any worker. Once the engine finds that nothing
-//! moves, a worker takes from any queue, as under `static`.
+//! turn. A range is not divided below an eighth of a worker. Any child's end makes its group
+//! dominant, also where its range does not end at a worker's border. A computation begins on any
+//! worker. Once the engine finds that nothing moves, a worker takes from any queue, as under
+//! `static`.
 
 use std::{
     fmt::Debug,

@@ -32,8 +32,8 @@ impl Factor {
     }
 }
 
-/// A coefficient times up to [`Term::MOST_FACTORS`] factors, divided by another; without any it is a
-/// constant.
+/// A coefficient times up to [`Term::MOST_FACTORS`] factors, divided by another; without any it is
+/// a constant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Term {
     /// At least 0 and at most [`Term::LARGEST`].
