@@ -107,8 +107,8 @@ function legend(narrow, more) {
     return narrow ? { orientation: 'h', y: -0.3, yanchor: 'top', thickness: 12, ...more } : more;
 }
 
-// Colours on both sides of 1, as far as the ratios go; equal ratios are equal steps. Each is written
-// in, so that no scale need stand beside them.
+// Colours on both sides of 1, as far as the ratios go; equal ratios are equal steps. Each is
+// written in, so that no scale need stand beside them.
 function ratios(plot, narrow) {
     const [trace] = heatMap(plot, narrow);
     const logs = trace.z.map((row) => row.map((ratio) => (ratio > 0 ? Math.log2(ratio) : null)));

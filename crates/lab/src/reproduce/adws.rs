@@ -17,7 +17,7 @@ use befit_sched::{
 use super::{
     Axis, Figure, Plot, PlotKind, Range, Reproduction, Request, Series,
     identity::Leaves,
-    measure::{Column, IDLE, MISS_CHANGE, MISSES, ResultTable, TIME, miss_change, of, speed},
+    measure::{IDLE, MISS_CHANGE, MISSES, ResultTable, SPEED, TIME, miss_change, of, speed},
 };
 use crate::{
     KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source, Summary,
@@ -45,8 +45,6 @@ const SIZES: [(&str, u64, u64); 3] = [("half", 1, 2), ("all", 1, 1), ("four time
 
 /// Programs that compute, with their sizes: their leaves take unequally long.
 const COMPUTING: [(&str, u64); 2] = [("mandelbrot", 512), ("queens", 12)];
-
-const SPEED: Column = ("times ws's speed", |base, r| format!("{:.2}", speed(base, r).times));
 
 struct Study<'a> {
     request: &'a Request,

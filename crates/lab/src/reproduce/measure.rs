@@ -145,6 +145,8 @@ pub(in crate::reproduce) const TIME_GIVE: Column =
     ("±, points", |base, r| time_change(base, r).give());
 pub(in crate::reproduce) const TIME_CHANGE: Column =
     ("against ws, %", |base, r| format!("{:+.1}", time_change(base, r).percent));
+pub(in crate::reproduce) const SPEED: Column =
+    ("times ws's speed", |base, r| format!("{:.2}", speed(base, r).times));
 pub(in crate::reproduce) const MISSES: Column =
     ("L3 misses, M", |_, r| format!("{:.3}", millions(r.last_level_misses.median.0)));
 pub(in crate::reproduce) const MISSES_GIVE: Column =

@@ -17,7 +17,7 @@ use befit_sched::{
 
 use super::{
     Axis, Plot, PlotKind, Range, Reproduction, Request, Series,
-    measure::{Column, IDLE, MISS_CHANGE, MISSES, ResultTable, TIME, miss_change, of, speed},
+    measure::{IDLE, MISS_CHANGE, MISSES, ResultTable, SPEED, TIME, miss_change, of, speed},
 };
 use crate::{
     CrateSource, KernelSource, LabError, Progress, Sampling, Seeds, SimulationPlan, Source,
@@ -38,8 +38,6 @@ const L2: u32 = 16 << 10;
 const SORTED: u64 = 1 << 19;
 /// The order of `matmul`: its three matrices are as large as the shared cache and a half.
 const ORDER: u64 = 256;
-
-const SPEED: Column = ("times ws's speed", |base, r| format!("{:.2}", speed(base, r).times));
 
 /// The shared cache of a model that has one part in `share` of it, in KiB.
 fn l2(share: u32) -> u32 {

@@ -184,7 +184,7 @@ impl<T: Handle> Scheduler<T> for Adws<T> {
         let wide = |ready: &Ready<T>| self.wide(&ready.task).is_some() && accepted(ready);
         let found = sent
             .pop(env, |all| all.remove(all.iter().position(wide)?))
-            .or_else(|| own.pop(env, |all| all.remove(all.iter().rposition(accepted)?)))
+            .or_else(|| own.newest(ask.accepts, env))
             .or_else(|| sent.pop_old(ask.accepts, env))
             .or_else(|| self.roots.pop_old(ask.accepts, env));
         if found.is_some() || ask.own_only {

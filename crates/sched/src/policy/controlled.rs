@@ -158,8 +158,7 @@ impl<T: Handle> Scheduler<T> for Controlled<T> {
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let accepted = |ready: &Ready<T>| ask.accepts.is_none_or(|accepts| accepts(&ready.job));
-        let newest =
-            self.own[w.index()].pop(env, |all| all.remove(all.iter().rposition(accepted)?));
+        let newest = self.own[w.index()].newest(ask.accepts, env);
         let found = newest.or_else(|| {
             self.state.with(env, |state, _| {
                 let found = self.find(w, ask, state);

@@ -70,6 +70,14 @@ impl<T> Queue<T> {
         })
     }
 
+    /// The newest of the jobs that are accepted, if not all are.
+    pub(super) fn newest(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+        match accepts {
+            None => self.pop_new(env),
+            Some(accepts) => self.take_new(accepts, env),
+        }
+    }
+
     /// The oldest of the accepted jobs.
     pub(super) fn pop_old(&self, accepts: Accepts<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         self.pop(env, |entries| {

@@ -221,25 +221,27 @@ fn law(text: &str) -> Result<Law, String> {
 }
 
 fn term(text: &str) -> Result<Term, String> {
-    let mut words = text.split_ascii_whitespace();
-    let coefficient = figure(words.next().unwrap_or(""), 0.0..=Term::LARGEST)?;
+    let words: Vec<_> = text.split_ascii_whitespace().collect();
+    let slash = words.iter().position(|word| *word == "/").unwrap_or(words.len());
+    let (product, divisor) = words.split_at(slash);
+    let mut product = product.iter();
+    let coefficient = figure(product.next().unwrap_or(&""), 0.0..=Term::LARGEST)?;
     let mut factors = [None; Term::MOST_FACTORS];
     let mut places = factors.iter_mut();
-    let mut divisor = None;
-    while let Some(word) = words.next() {
-        if word == "/" {
-            divisor = Some(factor(words.next().unwrap_or(""))?);
-            if let Some(more) = words.next() {
-                return Err(format!("`{}` stands behind a term's divisor", start(more)));
-            }
-            break;
-        }
+    for word in product {
         let place = places
             .next()
             .ok_or_else(|| format!("a term has at most {} factors", Term::MOST_FACTORS))?;
         *place = Some(factor(word)?);
     }
-    Ok(Term { coefficient, factors, divisor })
+    let divisor = match divisor {
+        [] => None,
+        [_, rest @ ..] => Some(factor(rest.first().unwrap_or(&""))?),
+    };
+    match words.get(slash + 2) {
+        Some(more) => Err(format!("`{}` stands behind a term's divisor", start(more))),
+        None => Ok(Term { coefficient, factors, divisor }),
+    }
 }
 
 /// `w1`, `w1^1.5`, `(w3-w2)`, `(w3-w2)^2`.

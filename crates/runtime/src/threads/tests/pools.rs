@@ -167,8 +167,8 @@ fn only_schedulers_that_steal_can_hold_a_waiting_worker_to_descendants() {
         use SchedulerKind::*;
         if matches!(scheduler, Sb | SbD | Cab | Hws | Mts | Batch | Static) {
             let error = result.unwrap_err().to_string();
-            let names = "works with the schedulers ws, pws, cilk-a, cats, cats-s, pdf, cpdf, central, \
-                         adws, homes and auto";
+            let names = "works with the schedulers ws, pws, cilk-a, cats, cats-s, pdf, cpdf, \
+                         central, adws, homes and auto";
             assert!(error.contains(names), "{scheduler}: {error}");
         } else {
             assert_eq!(result.unwrap().install(|| fib(18)), 2584, "{scheduler}");

@@ -36,10 +36,7 @@ impl<T: Handle> Homes<T> {
     /// dealt out; what its neighbours have; what its socket runs together; what other sockets have.
     pub(super) fn find(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let accepts = ask.accepts;
-        let own = match accepts {
-            None => self.own[w.index()].pop_new(env),
-            Some(accepts) => self.own[w.index()].take_new(accepts, env),
-        };
+        let own = self.own[w.index()].newest(accepts, env);
         let own = own.or_else(|| self.dealt[w.index()].pop_old(accepts, env));
         // What is still to be dealt out is its own as well.
         let socket = self.sockets.of(w);
