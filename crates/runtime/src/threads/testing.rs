@@ -37,6 +37,11 @@ fn machines() -> &'static [&'static str] {
     if cfg!(miri) { &MACHINES[2..3] } else { &MACHINES }
 }
 
+/// So much, or so little under Miri, which runs a test some thousand times more slowly.
+pub(crate) const fn or_under_miri<T: Copy>(usual: T, under_miri: T) -> T {
+    if cfg!(miri) { under_miri } else { usual }
+}
+
 /// A pool on a machine given as text.
 pub(crate) fn pool(scheduler: SchedulerKind, machine: &str, threads: usize) -> ThreadPool {
     builder(scheduler, machine, threads).build().unwrap()

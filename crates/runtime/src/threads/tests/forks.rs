@@ -28,16 +28,19 @@ fn sized_sum(numbers: &[u64]) -> u64 {
 
 #[test]
 fn fib_and_a_sum_with_sizes_are_right_under_every_scheduler() {
-    let numbers: Vec<u64> = (0..200_000).collect();
+    let (n, expected) = or_under_miri((16, 987), (8, 21));
+    let numbers: Vec<u64> = (0..or_under_miri(200_000, 2000)).collect();
+    let sum = numbers.iter().sum::<u64>();
     on_every_pool(|pool| {
-        assert_eq!(pool.install(|| fib(16)), 987);
-        assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+        assert_eq!(pool.install(|| fib(n)), expected);
+        assert_eq!(pool.install(|| sized_sum(&numbers)), sum);
     });
 }
 
 #[test]
 fn join_works_outside_any_pool() {
-    assert_eq!(fib(15), 610);
+    let (n, expected) = or_under_miri((15, 610), (8, 21));
+    assert_eq!(fib(n), expected);
     assert_eq!(join(|| 1, fit(8, || "two")), (1, "two"));
 }
 
@@ -107,8 +110,9 @@ fn closures_and_results_are_dropped_once() {
     }
     on_every_pool(|pool| {
         let census = Census::default();
-        drop(pool.install(|| tree(&census, 7)));
-        census.check(128 + 2 * 127);
+        let depth = or_under_miri(7, 4);
+        drop(pool.install(|| tree(&census, depth)));
+        census.check((1 << depth) + 2 * ((1 << depth) - 1));
     });
 }
 
@@ -156,8 +160,9 @@ fn the_list_of_open_forks_grows() {
         let pool =
             ThreadPoolBuilder::new().num_threads(threads).stack_size(64 << 20).build().unwrap();
         let count = AtomicUsize::new(0);
-        pool.install(|| down(5000, &count));
-        assert_eq!(count.into_inner(), 5000);
+        let depth = or_under_miri(5000, 100);
+        pool.install(|| down(depth, &count));
+        assert_eq!(count.into_inner(), depth);
     }
 }
 
@@ -175,7 +180,7 @@ fn leaves_that_wait_for_one_another_all_run_if_there_are_threads_for_them() {
     for scheduler in [SchedulerKind::Ws, SchedulerKind::Pws] {
         let pool = pool(scheduler, "pu:4", 4);
         let all = Barrier::new(4);
-        for _ in 0..100 {
+        for _ in 0..or_under_miri(100, 2) {
             pool.install(|| tree(4, &all));
         }
     }
@@ -196,6 +201,7 @@ fn forks_while_all_are_busy(pool: &crate::ThreadPool, work: impl Fn() + Sync) ->
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn forks_that_take_little_time_are_inlined() {
     let _watchdog = watchdog(MINUTE);
     let pool = pool(SchedulerKind::Ws, "core:2 l2:1(size=256KiB) pu:1", 2);
@@ -207,6 +213,7 @@ fn forks_that_take_little_time_are_inlined() {
 /// What was learned of `down` while its leaves were short must not keep long leaves from other
 /// threads.
 #[test]
+#[cfg_attr(miri, ignore = "what takes little time takes long under Miri")]
 fn forks_that_no_longer_take_little_time_become_forks_again() {
     fn down(depth: u32, leaf: &(dyn Fn() + Sync)) {
         if depth > 0 {
@@ -236,6 +243,7 @@ fn in_a_one_thread_pool_there_are_no_forks() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "sums 2 MiB of numbers")]
 fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
     let pool = pool(SchedulerKind::Sb, "pack:2 l3:1(size=1MiB) core:2 pu:1", 4);
     let numbers: Vec<u64> = (0..(2 << 20) / 8).collect();
@@ -250,13 +258,14 @@ fn a_task_that_newly_befits_a_shared_cache_is_anchored_there() {
 /// was full. See `Engine::get`.
 #[test]
 fn regression_a_worker_that_waits_takes_nothing_from_further_up() {
-    let numbers: Vec<u64> = (0..200_000).collect();
+    let numbers: Vec<u64> = (0..or_under_miri(200_000, 2000)).collect();
+    let sum = numbers.iter().sum::<u64>();
     let _watchdog = watchdog(2 * MINUTE);
     for scheduler in [SchedulerKind::Sb, SchedulerKind::SbD] {
         for threads in [2, 7] {
             let pool = pool(scheduler, MACHINES[4], threads);
-            for _ in 0..20 {
-                assert_eq!(pool.install(|| sized_sum(&numbers)), 199_999 * 100_000);
+            for _ in 0..or_under_miri(20, 1) {
+                assert_eq!(pool.install(|| sized_sum(&numbers)), sum);
             }
         }
     }
@@ -279,7 +288,8 @@ fn migrated_is_true_exactly_if_the_closure_runs_on_another_thread() {
     }
     on_every_pool(|pool| {
         let moved = AtomicUsize::new(0);
-        assert_eq!(pool.install(|| tree(7, &moved)), 128);
+        let depth = or_under_miri(7, 4);
+        assert_eq!(pool.install(|| tree(depth, &moved)), 1 << depth);
         if pool.current_num_threads() == 1 {
             assert_eq!(moved.into_inner(), 0, "there is nobody else");
         }

@@ -4,6 +4,7 @@ mod broadcast;
 mod forks;
 mod loops;
 mod pools;
+mod refusals;
 mod scope_in_place;
 mod scopes;
 mod sizes;

@@ -300,11 +300,14 @@ mod on_linux {
         }
         on_each_scheduler("pack:2 l3:1(size=8MiB) core:4 l2:1(size=1MiB) pu:1", 8, |pool| {
             pool.install(|| fib(20));
-            thread::sleep(Duration::from_millis(50));
-            let (before, start) = (ticks(), Instant::now());
-            thread::sleep(Duration::from_secs(1));
-            let (used, scheduler) = (ticks() - before, pool.scheduler());
-            assert!(used <= 1, "{scheduler}: {used} ticks in {:?}", start.elapsed());
+            // On a busy machine its threads may take long until they sleep.
+            let mut used = Vec::new();
+            while used.last().is_none_or(|ticks| *ticks > 1) {
+                assert!(used.len() < 5, "{}: ticks in each second: {used:?}", pool.scheduler());
+                let before = ticks();
+                thread::sleep(Duration::from_secs(1));
+                used.push(ticks() - before);
+            }
         });
     }
 }

@@ -246,3 +246,53 @@ impl sleep::Search for Search<'_> {
 /// Looks at the latch before a waiting worker runs other work than descendants of what it waits
 /// for: some ten microseconds.
 const PATIENCE: u32 = 64;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use befit_machine::ClusterId;
+
+    use super::Search;
+    use crate::{
+        SchedulerKind, ThreadPool,
+        threads::{sleep::Search as _, testing::*, worker::Worker},
+    };
+
+    /// How often the pool's workers have gone to sleep, once none does any more.
+    fn sleeps(pool: &ThreadPool) -> u64 {
+        loop {
+            let before = pool.statistics().total().sleeps;
+            thread::sleep(Duration::from_millis(30));
+            if before > 0 && before == pool.statistics().total().sleeps {
+                return before;
+            }
+        }
+    }
+
+    /// The other worker of a pool of two sleeps; `wake`, called on a worker's search, must have it
+    /// look for work.
+    fn wakes_the_other(wake: impl Fn(&Search<'_>) + Sync) {
+        let _watchdog = watchdog(MINUTE);
+        let pool = pool(SchedulerKind::Sb, "pu:2", 2);
+        pool.install(|| {
+            let before = sleeps(&pool);
+            Worker::with_current(|worker| {
+                wake(&Search { worker: worker.expect("this is one"), awaited: None });
+            });
+            while pool.statistics().total().sleeps == before {
+                thread::yield_now();
+            }
+        });
+    }
+
+    #[test]
+    fn a_notification_that_is_passed_on_reaches_a_sleeper() {
+        wakes_the_other(|search| search.pass_on(ClusterId::ROOT));
+    }
+
+    #[test]
+    fn an_alarm_reaches_a_sleeper() {
+        wakes_the_other(|search| search.raise_alarm());
+    }
+}
