@@ -12,8 +12,8 @@ use std::{
 use serde_json::Value;
 
 use super::{
+    child::Group,
     choice::Choice,
-    end_with_us,
     overlay::{Overlay, Workspace},
 };
 
@@ -377,8 +377,8 @@ fn output_of(mut command: Command, said: &(dyn Fn(&str) + Sync)) -> Result<Strin
     let tool = command.get_program().to_string_lossy().into_owned();
     let failed = |error| BuildError::Tool(tool.clone(), error);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = end_with_us(&mut command).spawn().map_err(failed)?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut group = Group::start(&mut command).map_err(failed)?;
+    let (stdout, stderr) = (group.process.stdout.take(), group.process.stderr.take());
     let (output, stderr) = thread::scope(|scope| {
         let stderr = scope.spawn(|| stderr.map_or_else(String::new, |from| follow(from, said)));
         let mut output = String::new();
@@ -386,7 +386,7 @@ fn output_of(mut command: Command, said: &(dyn Fn(&str) + Sync)) -> Result<Strin
         let stderr = stderr.join().unwrap_or_else(|panic| resume_unwind(panic));
         read.map(|_| (output, stderr)).map_err(failed)
     })?;
-    let status = child.wait().map_err(failed)?;
+    let status = group.ended().wait().map_err(failed)?;
     if status.success() {
         Ok(output)
     } else if stderr.contains("__sanitizer_cov_") {
