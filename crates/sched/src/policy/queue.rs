@@ -104,6 +104,19 @@ impl<T> Queue<T> {
         })
     }
 
+    /// Whatever shall happen to the entries at once.
+    pub(super) fn change<R>(
+        &self,
+        env: &mut dyn Env,
+        change: impl FnOnce(&mut VecDeque<Ready<T>>) -> R,
+    ) -> R {
+        self.entries.with(env, |entries, _| {
+            let result = change(entries);
+            self.note(entries);
+            result
+        })
+    }
+
     fn note(&self, entries: &VecDeque<Ready<T>>) {
         self.len.store(entries.len(), Ordering::Release);
     }

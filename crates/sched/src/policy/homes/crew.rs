@@ -1,4 +1,4 @@
-//! Which workers run something and what it moves, and how long the others have had nothing.
+//! Which workers run something and what it moves, and how long the others have waited.
 
 use std::{
     sync::atomic::{
@@ -13,8 +13,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::Env;
 
-/// Stands for "not idle".
+/// Stands for "does not wait".
 const BUSY: u64 = u64::MAX;
+/// Stands for "nobody asks again".
+const NEVER: u64 = u64::MAX;
 
 /// The workers of a machine.
 #[derive(Debug)]
@@ -23,14 +25,14 @@ pub(super) struct Crew {
     present: AtomicU32,
     members: Vec<CachePadded<Member>>,
     /// Something waits that an idle worker may take later: it asks again when a strand has ended.
-    refused: CachePadded<AtomicBool>,
+    asks_at: CachePadded<AtomicU64>,
 }
 
 #[derive(Debug)]
 struct Member {
     running: AtomicU32,
-    /// When it found nothing for the first time, in nanoseconds.
-    idle_since: AtomicU64,
+    /// Since when it has had nothing although something waited for others, in nanoseconds.
+    waits_since: AtomicU64,
     /// How long it will have waited before it looks again at what it may not take at once, in
     /// nanoseconds.
     next_look: AtomicU64,
@@ -50,7 +52,7 @@ impl Crew {
     pub(super) fn new(workers: u32) -> Self {
         let member = |_| Member {
             running: AtomicU32::new(0),
-            idle_since: AtomicU64::new(BUSY),
+            waits_since: AtomicU64::new(BUSY),
             next_look: AtomicU64::new(0),
             counted: AtomicBool::new(false),
             lines: AtomicU64::new(0),
@@ -59,7 +61,7 @@ impl Crew {
         Self {
             present: AtomicU32::new(workers),
             members: (0..workers).map(member).map(CachePadded::new).collect(),
-            refused: CachePadded::default(),
+            asks_at: CachePadded::new(AtomicU64::new(NEVER)),
         }
     }
 
@@ -80,7 +82,7 @@ impl Crew {
             member.counted.store(true, Relaxed);
         }
         member.running.fetch_add(1, Relaxed);
-        member.idle_since.store(BUSY, Relaxed);
+        member.waits_since.store(BUSY, Relaxed);
         member.next_look.store(0, Relaxed);
     }
 
@@ -97,21 +99,32 @@ impl Crew {
     }
 
     /// `w` found nothing.
-    pub(super) fn found_nothing(&self, w: WorkerId, env: &mut dyn Env) {
-        let member = &self.members[w.index()];
-        member.counted.store(false, Relaxed);
-        let since = &member.idle_since;
-        if since.load(Relaxed) == BUSY
-            && let Some(now) = env.now()
-        {
-            since.store(now.as_nanos() as u64, Relaxed);
-        }
+    pub(super) fn found_nothing(&self, w: WorkerId) {
+        self.members[w.index()].counted.store(false, Relaxed);
     }
 
-    /// How long `w` has had nothing. Where nothing tells the time, every wait has been long enough.
+    /// `w` has looked everywhere and found nothing, or nothing but what it `left` to others, and
+    /// looks again when it has waited for `first`. Only a wait for such pays for it: between two
+    /// rounds there is nothing to be had, and whoever has waited for the second would take at once
+    /// what belongs to others.
+    pub(super) fn waits(&self, w: WorkerId, left: bool, first: Duration, env: &mut dyn Env) {
+        let Member { waits_since, next_look, .. } = &*self.members[w.index()];
+        if !left {
+            next_look.store(0, Relaxed);
+            return waits_since.store(BUSY, Relaxed);
+        }
+        let now = env.now().map_or(0, |now| now.as_nanos() as u64);
+        if waits_since.load(Relaxed) == BUSY {
+            waits_since.store(now, Relaxed);
+        }
+        let wait = next_look.load(Relaxed).max(first.as_nanos() as u64);
+        self.may_later(waits_since.load(Relaxed).saturating_add(wait));
+    }
+
+    /// How long `w` has waited. Where nothing tells the time, every wait has been long enough.
     pub(super) fn waited(&self, w: WorkerId, env: &mut dyn Env) -> Duration {
         let Some(now) = env.now() else { return Duration::MAX };
-        match self.members[w.index()].idle_since.load(Relaxed) {
+        match self.members[w.index()].waits_since.load(Relaxed) {
             BUSY => Duration::ZERO,
             since => now.saturating_sub(Duration::from_nanos(since)),
         }
@@ -143,15 +156,17 @@ impl Crew {
         self.members[w as usize].running.load(Relaxed) > 0
     }
 
-    /// Something waits that a worker may take later.
-    pub(super) fn refuses(&self) {
-        if !self.refused.load(Relaxed) {
-            self.refused.store(true, SeqCst);
+    /// At the time `at` a worker may take what it may not take now.
+    pub(super) fn may_later(&self, at: u64) {
+        if at < self.asks_at.load(Relaxed) {
+            self.asks_at.fetch_min(at, SeqCst);
         }
     }
 
-    /// Whether something was refused since the last call.
-    pub(super) fn was_refused(&self) -> bool {
-        self.refused.load(SeqCst) && self.refused.swap(false, SeqCst)
+    /// Whether that time has come; once for each.
+    pub(super) fn is_later(&self, env: &mut dyn Env) -> bool {
+        let at = self.asks_at.load(SeqCst);
+        let is_over = at != NEVER && env.now().is_none_or(|now| now.as_nanos() as u64 >= at);
+        is_over && self.asks_at.swap(NEVER, SeqCst) != NEVER
     }
 }

@@ -1,6 +1,7 @@
 //! What a worker that looks for work takes.
 
 use std::{
+    cell::Cell,
     collections::VecDeque,
     sync::atomic::Ordering::{Relaxed, SeqCst},
     time::Duration,
@@ -11,10 +12,11 @@ use befit_machine::{Bytes, WorkerId};
 use super::{
     Homes,
     home::{Home, Kind},
+    line::{Entry, Line, Stamped, stamp},
 };
 use crate::{
     Ask, Env, Handle, Ready, Stage, TaskInfo,
-    policy::queue::{Accepts, Queue, others},
+    policy::queue::{Accepts, others},
 };
 
 /// A task's data are moved twice: to the thief, and back in the next round.
@@ -26,40 +28,75 @@ const CHEAP: f64 = 0.05;
 struct Look<'a, T> {
     w: WorkerId,
     socket: usize,
-    accepts: Accepts<'a, T>,
-    /// How long it has had nothing.
+    accepts: Accepts<'a, Stamped<T>>,
+    /// How long it has had nothing although something waited for others.
     waited: Duration,
+    /// Nanoseconds; 0 where nothing tells the time.
+    now: u64,
+    /// Whether it has left something to others.
+    left: Cell<bool>,
+}
+
+impl<T> Look<'_, T> {
+    /// Whether both have waited for so long: the worker for something, and this for a worker.
+    fn has_paid(&self, ready: &Entry<T>, price: Duration) -> bool {
+        let age = Duration::from_nanos(self.now.saturating_sub(ready.job.since));
+        self.is_forced() || self.waited.min(age) >= price
+    }
+
+    /// Whether it may take nothing else, or sleeps otherwise, or nothing tells the time.
+    fn is_forced(&self) -> bool {
+        self.accepts.is_some() || self.waited == Duration::MAX
+    }
 }
 
 impl<T: Handle> Homes<T> {
     /// The next for `w`: its own, newest first; what was dealt to it; forks that are still being
     /// dealt out; what its neighbours have; what its socket runs together; what other sockets have.
     pub(super) fn find(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let accepts = ask.accepts;
+        let accepted = |entry: &Stamped<T>| ask.accepts.is_none_or(|accepts| accepts(&entry.job));
+        let accepts: Accepts<'_, Stamped<T>> = ask.accepts.is_some().then_some(&accepted);
+        let Ready { job, task, stage } = self.find_stamped(w, accepts, ask, env)?;
+        Some(Ready { job: job.job, task, stage })
+    }
+
+    fn find_stamped(
+        &self,
+        w: WorkerId,
+        accepts: Accepts<'_, Stamped<T>>,
+        ask: Ask<'_, T>,
+        env: &mut dyn Env,
+    ) -> Option<Entry<T>> {
         let own = self.own[w.index()].newest(accepts, env);
-        let own = own.or_else(|| self.dealt[w.index()].pop_old(accepts, env));
+        let own = own.or_else(|| self.dealt[w.index()].eldest(accepts, env));
         // What is still to be dealt out is its own as well.
         let socket = self.sockets.of(w);
-        let own = own.or_else(|| self.upper.pop_old(accepts, env));
-        let own = own.or_else(|| self.spread[socket].pop_old(accepts, env));
+        let own = own.or_else(|| self.upper.eldest(accepts, env));
+        let own = own.or_else(|| self.spread[socket].eldest(accepts, env));
         if own.is_some() || ask.own_only {
             return own;
         }
         let waited = if ask.before_sleep { Duration::MAX } else { self.crew.waited(w, env) };
-        let look = Look { w, socket, accepts, waited };
-        self.take_near(&look, env)
+        let now = stamp(env);
+        let look = Look { w, socket, accepts, waited, now, left: Cell::new(false) };
+        let found = self
+            .take_near(&look, env)
             .or_else(|| self.take_together(&look, env))
-            .or_else(|| self.take_far(&look, env))
+            .or_else(|| self.take_far(&look, env));
+        if found.is_none() {
+            self.crew.waits(w, look.left.get(), self.price(self.private), env);
+        }
+        found
     }
 
     /// Takes from a worker of the same socket that is busy; or that has left lying what it could
     /// have taken, as it may be held to something else.
-    fn take_near(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let patient = look.waited >= self.price(self.private);
+    fn take_near(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
+        let price = self.price(self.private);
         others(indices(self.sockets.workers(look.socket)), look.w.index(), env).find_map(|victim| {
-            let busy = self.crew.is_running(victim as u32) || patient || look.accepts.is_some();
-            let found = if busy { self.rob(look, victim, |_| true, env) } else { None };
-            found.map(|ready| rehome(ready, self.row.at(look.w.0, Kind::Kept)))
+            let busy = self.crew.is_running(victim as u32) || look.accepts.is_some();
+            let price = if busy { Duration::ZERO } else { price };
+            self.rob(look, victim, price, |entry| look.has_paid(entry, price), env)
         })
     }
 
@@ -67,7 +104,7 @@ impl<T: Handle> Homes<T> {
     /// one under the smallest part of the tree of homes that holds both. One that
     /// claims must fit beside those that run, or the wait for that must have cost as much as the
     /// misses.
-    fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
+    fn take_together(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let stack = &self.stacks[look.socket];
         if stack.waiting.seems_empty() {
             return None;
@@ -77,41 +114,39 @@ impl<T: Handle> Homes<T> {
             let fits = |size: u64| {
                 claimed == 0 || claimed.saturating_add(size) <= self.caches[look.socket].0
             };
-            let may_begin = |ready: &Ready<T>| match look.accepts {
+            let may_begin = |ready: &Entry<T>| match look.accepts {
                 Some(accepts) => accepts(&ready.job),
-                None => {
-                    !claims(ready) || fits(ready.task.size.0) || self.is_paid(look, &ready.task)
-                }
+                None => !claims(ready) || fits(ready.task.size.0) || self.is_paid(look, ready),
             };
             let last = stack.last.load(Relaxed);
-            let apart = |ready: &Ready<T>| {
+            let apart = |ready: &Entry<T>| {
                 home_of(ready).map_or(0, |home| self.row.apart(home.place(), last))
             };
             let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
             entries.remove(next.min_by_key(|at| apart(&entries[*at]))?)
         });
         if found.is_none() {
-            self.crew.refuses();
+            look.left.set(true);
         }
         found.map(|ready| self.claim(ready))
     }
 
     /// Takes from another socket what the wait has paid for, or what costs nothing to move.
-    fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
-        let pays = look.accepts.is_some()
-            || self.crew.looks_again(look.w, look.waited, self.price(self.private));
+    fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
+        let price = self.price(self.private);
+        let pays = look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, price);
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
                 if !pays {
-                    self.sees(queue);
+                    self.sees(look, queue);
                     continue;
                 }
                 let from = WorkerId(self.sockets.workers(victim).start);
-                let take = |entries: &mut VecDeque<Ready<T>>| {
+                let take = |entries: &mut VecDeque<Entry<T>>| {
                     let at = first(entries, look.accepts)?;
-                    if self.is_paid(look, &entries[at].task) { entries.remove(at) } else { None }
+                    if self.is_paid(look, &entries[at]) { entries.remove(at) } else { None }
                 };
-                if let Some(ready) = self.steal(queue, from, take, env) {
+                if let Some(ready) = self.steal(look, queue, from, price, take, env) {
                     let kind = home_of(&ready).map_or(Kind::Dealt, |home| home.kind);
                     let here = self.row.of(self.workers(look.socket), kind);
                     return Some(self.claim(rehome(ready, here)));
@@ -122,13 +157,15 @@ impl<T: Handle> Homes<T> {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
                 let free = self.is_free(worker as u32);
                 if !pays && !free {
-                    self.sees(&self.own[worker]);
-                    self.sees(&self.dealt[worker]);
+                    self.sees(look, &self.own[worker]);
+                    self.sees(look, &self.dealt[worker]);
                     continue;
                 }
-                let may = |ready: &Ready<T>| free || self.is_paid(look, &ready.task);
-                if let Some(ready) = self.rob(look, worker, may, env) {
-                    return Some(rehome(ready, self.row.at(look.w.0, Kind::Kept)));
+                let may = |ready: &Entry<T>| free || self.is_paid(look, ready);
+                let price = if free { Duration::ZERO } else { price };
+                let found = self.rob(look, worker, price, may, env);
+                if found.is_some() {
+                    return found;
                 }
             }
         }
@@ -136,66 +173,79 @@ impl<T: Handle> Homes<T> {
     }
 
     /// Takes of what waits for worker `victim` the last that was dealt to it, else its oldest fork,
-    /// if it `may`.
+    /// if it `may`. It does not look at what has waited for less than `price`.
     fn rob(
         &self,
         look: &Look<'_, T>,
         victim: usize,
-        may: impl Fn(&Ready<T>) -> bool,
+        price: Duration,
+        may: impl Fn(&Entry<T>) -> bool,
         env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    ) -> Option<Entry<T>> {
         let from = WorkerId(victim as u32);
-        let dealt = |entries: &mut VecDeque<Ready<T>>| {
+        let dealt = |entries: &mut VecDeque<Entry<T>>| {
             let accepted =
-                |ready: &Ready<T>| look.accepts.is_none_or(|accepts| accepts(&ready.job));
+                |ready: &Entry<T>| look.accepts.is_none_or(|accepts| accepts(&ready.job));
             let at = entries.iter().rposition(accepted)?;
             if may(&entries[at]) { entries.remove(at) } else { None }
         };
-        let own = |entries: &mut VecDeque<Ready<T>>| {
+        let own = |entries: &mut VecDeque<Entry<T>>| {
             let at = first(entries, look.accepts)?;
             if may(&entries[at]) { entries.remove(at) } else { None }
         };
-        let found = self.steal(&self.dealt[victim], from, dealt, env);
-        found.or_else(|| self.steal(&self.own[victim], from, own, env))
+        let found = self.steal(look, &self.dealt[victim], from, price, dealt, env);
+        let found = found.or_else(|| self.steal(look, &self.own[victim], from, price, own, env))?;
+        // What is still to be dealt out stays what it is.
+        let wide = self.is_wide(&found);
+        Some(if wide { found } else { rehome(found, self.row.at(look.w.0, Kind::Kept)) })
+    }
+
+    /// Whether it is still to be dealt out: anybody may do that.
+    fn is_wide(&self, ready: &Entry<T>) -> bool {
+        ready.stage == Stage::Start && home_of(ready).is_some_and(|home| self.row.is_wide(home))
     }
 
     fn steal(
         &self,
-        queue: &Queue<T>,
+        look: &Look<'_, T>,
+        queue: &Line<T>,
         victim: WorkerId,
-        take: impl FnOnce(&mut VecDeque<Ready<T>>) -> Option<Ready<T>>,
+        price: Duration,
+        take: impl FnOnce(&mut VecDeque<Entry<T>>) -> Option<Entry<T>>,
         env: &mut dyn Env,
-    ) -> Option<Ready<T>> {
+    ) -> Option<Entry<T>> {
         if queue.seems_empty() {
+            return None;
+        }
+        if !look.is_forced() && (look.waited < price || !queue.has_waited(look.now, price)) {
+            look.left.set(true);
             return None;
         }
         let found = queue.pop(env, take);
         env.steal(victim, found.is_some());
         if found.is_none() {
-            self.crew.refuses();
+            look.left.set(true);
         }
         found
     }
 
     /// Something may wait in `queue` that a worker may take later.
-    fn sees(&self, queue: &Queue<T>) {
+    fn sees(&self, look: &Look<'_, T>, queue: &Line<T>) {
         if !queue.seems_empty() {
-            self.crew.refuses();
+            look.left.set(true);
         }
     }
 
-    /// Whether the worker has waited as long as it takes to move the task's data here and back: the
-    /// rule of one who rents until the rent has cost what buying costs, and who never pays more
-    /// than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive snoopy caching*,
-    /// Algorithmica 3, 1988).
-    fn is_paid(&self, look: &Look<'_, T>, task: &TaskInfo) -> bool {
-        if look.accepts.is_some() {
-            return true; // it may take nothing else
-        }
-        // Of unknown size it is taken to fill a private cache.
-        let unknown = task.size == TaskInfo::UNKNOWN;
-        let bytes = if unknown { self.private } else { task.size.min(self.caches[look.socket]) };
-        look.waited >= self.price(bytes)
+    /// Whether the worker has waited, and the task too, as long as it takes to move the task's data
+    /// here and back: the rule of one who rents until the rent has cost what buying costs, and who
+    /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
+    /// snoopy caching*, Algorithmica 3, 1988).
+    fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        let size = ready.task.size;
+        let unknown = size == TaskInfo::UNKNOWN || self.is_wide(ready);
+        let bytes = if unknown { self.private } else { size.min(self.caches[look.socket]) };
+        let bytes = bytes.max(self.private);
+        look.has_paid(ready, self.price(bytes))
     }
 
     /// Whether the tasks of `worker` compute so much for what they touch that it hardly matters
@@ -206,12 +256,12 @@ impl<T: Handle> Homes<T> {
     }
 
     /// What it takes to move so many bytes.
-    fn price(&self, bytes: Bytes) -> Duration {
+    pub(super) fn price(&self, bytes: Bytes) -> Duration {
         Duration::from_nanos((bytes.0 as f64 * self.nanoseconds * THERE_AND_BACK) as u64)
     }
 
     /// `ready` begins: it holds its claim from now on.
-    fn claim(&self, ready: Ready<T>) -> Ready<T> {
+    fn claim(&self, ready: Entry<T>) -> Entry<T> {
         if let Some(home) = home_of(&ready).filter(|_| claims(&ready)) {
             let stack = &self.stacks[self.socket(home)];
             stack.claimed.fetch_add(ready.task.size.0, SeqCst);

@@ -11,9 +11,11 @@
 //!    equal parts, as many as were spawned last time; the first time each has its parent's whole
 //!    home. A home is divided until it lies in one worker's place in the row, or is an eighth of
 //!    one. Below, a worker forks as under `ws`, and the policy sees what others request.
-//! 2. **The upper tier first.** A task whose home is several workers waits where all of them look
-//!    before they steal, so that dealing out never waits behind work (CATS: Chen, Guo & Huang, ICS
-//!    2012, and `cats-s`).
+//! 2. **The upper tier first.** A task whose home is several workers is dealt out by the first of
+//!    them, which alone is told of it, as long as that has nothing else to do. So a tree is dealt
+//!    out without a queue that all would look into. If it has, the task waits where all workers of
+//!    its home look before they steal, so that dealing out never waits behind work (CATS: Chen, Guo
+//!    & Huang, ICS 2012, and `cats-s`).
 //! 3. **Large data are run together.** If the data dealt to a socket (the workers under one
 //!    last-level cache) are more than its cache holds, its workers go through them together: a task
 //!    that fits its cache *claims* its size of the cache until it ends, and begins only if that
@@ -28,11 +30,13 @@
 //!    round begins with what the last one touched last, and goes the other way (`cats-s`'s zigzag,
 //!    without counting rounds).
 //! 5. **Thieves look near first.** A worker under the same last-level cache finds the data there.
-//! 6. **From afar at the price of the data.** A worker takes from another socket when it has waited
-//!    as long as it takes to move the task's data there and back ([`find`]). So nobody waits for
-//!    long at a loss, and little is moved that would have been run in its place soon. A claim keeps
-//!    nobody waiting for longer, either. Tasks whose worker brought in hardly any lines lately, for
-//!    what it computed, are taken at once: counters tell it, where there are any.
+//! 6. **From afar at the price of the data.** A worker takes from another socket when both have
+//!    waited, the worker for work and the task for a worker, as long as it takes to move the task's
+//!    data there and back ([`find`]). So nobody waits for long at a loss, and little is moved that
+//!    would have been run in its place soon. Between two rounds there is nothing to be had: waiting
+//!    for a round pays for nothing. A claim keeps nobody waiting for longer, either. Tasks whose
+//!    worker brought in hardly any lines lately, for what it computed, are taken at once: counters
+//!    tell it, where there are any.
 //! 7. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
 //!
@@ -45,23 +49,27 @@ mod crew;
 mod deal;
 mod find;
 mod home;
+mod line;
 #[cfg(test)]
 mod tests;
 
 use std::{
     fmt::Debug,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst},
 };
 
 use befit_machine::{Bytes, ClusterId, Machine, WorkerId};
 use crossbeam_utils::CachePadded;
 
-use self::crew::Crew;
+use self::{
+    crew::Crew,
+    line::{Line, Stamped, stamp},
+};
 pub(super) use self::{
     deal::Rounds,
     home::{Home, Kind, Row},
 };
-use super::{WorkStealing, bitier::Sockets, queue::Queue};
+use super::{WorkStealing, bitier::Sockets};
 use crate::{
     Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, Strand,
     TaskInfo,
@@ -77,18 +85,22 @@ const CACHE_WEIGHT: f64 = 0.25;
 pub(crate) struct Homes<T> {
     name: &'static str,
     sockets: Sockets,
+    /// Per worker: its own cluster.
+    leaves: Vec<ClusterId>,
+    /// Per socket: its workers shall look again.
+    asked: Vec<CachePadded<AtomicBool>>,
     crew: Crew,
     rounds: Rounds,
     /// Per worker: what was forked there.
-    own: Vec<CachePadded<Queue<T>>>,
+    own: Vec<CachePadded<Line<T>>>,
     /// Per worker: what others dealt to it, in serial order.
-    dealt: Vec<CachePadded<Queue<T>>>,
+    dealt: Vec<CachePadded<Line<T>>>,
     /// Per socket: what is still to be dealt out to its workers.
-    spread: Vec<CachePadded<Queue<T>>>,
+    spread: Vec<CachePadded<Line<T>>>,
     /// Per socket: what its workers run together.
     stacks: Vec<CachePadded<Stack<T>>>,
     /// What is still to be dealt out to several sockets.
-    upper: Queue<T>,
+    upper: Line<T>,
     row: Row,
     /// Per socket: its cache.
     caches: Vec<Bytes>,
@@ -103,7 +115,7 @@ pub(crate) struct Homes<T> {
 /// What the workers of one socket run together.
 #[derive(Debug)]
 struct Stack<T> {
-    waiting: Queue<T>,
+    waiting: Line<T>,
     /// Bytes of the tasks that run.
     claimed: AtomicU64,
     /// Where in the row of workers the home lies of the one that began last.
@@ -120,10 +132,10 @@ impl<T: Handle> Homes<T> {
         };
         let (workers, count) = (machine.workers().len() as u32, sockets.count() as u32);
         let queues = |from: u32, count: u32| {
-            (from..from + count).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect()
+            (from..from + count).map(|i| CachePadded::new(Line::new(LockId(i)))).collect()
         };
         let stack = |i| Stack {
-            waiting: Queue::new(LockId(2 * workers + count + i)),
+            waiting: Line::new(LockId(2 * workers + count + i)),
             claimed: AtomicU64::new(0),
             last: AtomicU32::new(0),
         };
@@ -146,14 +158,43 @@ impl<T: Handle> Homes<T> {
             dealt: queues(workers, workers),
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
-            upper: Queue::new(LockId(2 * workers + 2 * count)),
+            upper: Line::new(LockId(2 * workers + 2 * count)),
             row,
             caches,
             private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
             nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
             line,
+            asked: (0..count).map(|_| CachePadded::default()).collect(),
+            leaves: machine.workers().iter().map(|worker| worker.leaf).collect(),
             sockets,
         })
+    }
+}
+
+impl<T: Handle> Homes<T> {
+    /// Whether a worker has nothing to do.
+    fn is_idle(&self, w: u32) -> bool {
+        let at = w as usize;
+        !self.crew.is_running(w) && self.own[at].seems_empty() && self.dealt[at].seems_empty()
+    }
+
+    /// Whether a worker of `socket` has nothing to do.
+    fn has_idle(&self, socket: usize) -> bool {
+        self.workers(socket).any(|w| self.is_idle(w))
+    }
+
+    /// `w` has looked for work. Only those that a task is for are told of it at first; the others
+    /// once it is plain that these do something else.
+    fn leaves_to_others(&self, w: WorkerId, is_busy: bool, env: &mut dyn Env) {
+        let socket = self.sockets.of(w);
+        let shared = [&self.upper, &self.spread[socket], &self.stacks[socket].waiting];
+        if !self.dealt[w.index()].seems_empty()
+            || is_busy && shared.iter().any(|it| !it.seems_empty()) && !self.has_idle(socket)
+        {
+            self.asked[socket].store(true, SeqCst);
+            let later = self.price(self.private).as_nanos() as u64;
+            self.crew.may_later(stamp(env).saturating_add(later));
+        }
     }
 }
 
@@ -183,9 +224,11 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         }
     }
 
-    fn add(&self, w: WorkerId, mut ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+    fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
+        let Ready { job, task, stage } = ready;
+        let mut ready = Ready { job: Stamped { job, since: stamp(env) }, task, stage };
         if ready.stage == Stage::Continuation {
-            self.own[w.index()].push_new(ready, env);
+            self.own[w.index()].push(ready, env);
             return ClusterId::ROOT;
         }
         let parent = Home::read(ready.task.mark);
@@ -197,29 +240,42 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let socket = self.socket(home);
         let [first, last] =
             [self.row.first(home), self.row.last(home)].map(|w| self.sockets.of(WorkerId(w)));
-        let queue = match home.kind {
-            Kind::Together | Kind::Claims => &self.stacks[socket].waiting,
-            _ if forked_here => &self.own[w.index()],
-            _ if !self.row.is_wide(home) => &self.dealt[self.row.middle(home) as usize],
-            _ if first == last => &self.spread[socket],
-            _ => &self.upper,
+        // Whoever deals it out does so at its beginning, where its first part stays.
+        let is_wide = self.row.is_wide(home);
+        let owner = if is_wide { self.row.first(home) } else { self.row.middle(home) };
+        let is_part = parent.is_some_and(|parent| parent.with(home.kind) != home);
+        let is_idle = is_part && self.is_idle(owner);
+        let owner = WorkerId(owner);
+        let here = self.sockets.cluster(socket);
+        let (queue, notified) = match home.kind {
+            Kind::Together | Kind::Claims => (&self.stacks[socket].waiting, here),
+            _ if forked_here => (&*self.own[w.index()], ClusterId::ROOT),
+            _ if is_idle => (&*self.dealt[owner.index()], self.leaves[owner.index()]),
+            _ if !is_wide => (&*self.dealt[owner.index()], ClusterId::ROOT),
+            _ if first == last => (&*self.spread[socket], here),
+            _ if is_part => (&self.upper, here),
+            _ => (&self.upper, ClusterId::ROOT),
         };
-        queue.push_new(ready, env);
-        ClusterId::ROOT
+        // Those that it is for are told alone as long as they have nothing else to do.
+        let is_first = queue.seems_empty();
+        queue.push(ready, env);
+        let alone = is_first && (notified != here || self.has_idle(socket));
+        if alone { notified } else { ClusterId::ROOT }
     }
 
     fn get(&self, w: WorkerId, ask: Ask<'_, T>, env: &mut dyn Env) -> Option<Ready<T>> {
         let found = self.find(w, ask, env);
         match found {
             Some(_) => self.crew.begins(w, env),
-            None => self.crew.found_nothing(w, env),
+            None => self.crew.found_nothing(w),
         }
+        self.leaves_to_others(w, found.is_some(), env);
         found
     }
 
     fn has_own(&self, w: WorkerId) -> bool {
         let spread = &self.spread[self.sockets.of(w)];
-        let all: [&Queue<T>; 4] =
+        let all: [&Line<T>; 4] =
             [&self.own[w.index()], &self.dealt[w.index()], spread, &self.upper];
         all.iter().any(|queue| !queue.seems_empty())
     }
@@ -230,7 +286,13 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
 
     fn done(&self, w: WorkerId, _: &Strand, env: &mut dyn Env) -> Option<ClusterId> {
         self.crew.ends(w, env);
-        self.crew.was_refused().then_some(ClusterId::ROOT)
+        if self.crew.is_later(env) {
+            return Some(ClusterId::ROOT);
+        }
+        let socket = self.sockets.of(w);
+        let asked = &self.asked[socket];
+        let is_asked = asked.load(SeqCst) && asked.swap(false, SeqCst);
+        is_asked.then(|| self.sockets.cluster(socket))
     }
 
     fn task_ended(&self, _: WorkerId, task: &TaskInfo, _: &mut dyn Env) -> Option<ClusterId> {

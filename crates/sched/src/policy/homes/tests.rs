@@ -133,10 +133,11 @@ fn a_task_that_was_stolen_is_the_thiefs() {
     play.join(left, ["a", "b"], [None; 2]);
     // Nothing tells the time here, so that a thief has always waited long enough.
     let _ = play.run(3, "right");
-    let b = play.run(3, "b");
-    assert_eq!(play.policy.fork_order(&b), ForkOrder::ChildFirst);
-    play.add(3, "below b", b.child(1, None, None));
-    assert_eq!(play.own(3), Some("below b"));
+    let stolen = play.policy.get(WorkerId(3), Ask::ANYTHING, &mut play.env).unwrap();
+    assert!(["a", "b"].contains(&stolen.job));
+    assert_eq!(play.policy.fork_order(&stolen.task), ForkOrder::ChildFirst);
+    play.add(3, "below it", stolen.task.child(1, None, None));
+    assert_eq!(play.own(3), Some("below it"));
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! A queue that knows how long its oldest entry has waited.
+
+use std::{
+    collections::VecDeque,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+use crate::{
+    Env, LockId, Ready,
+    policy::queue::{Accepts, Queue},
+};
+
+/// A strand that waits, and since when: nanoseconds; 0 where nothing tells the time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamped<T> {
+    pub(super) job: T,
+    pub(super) since: u64,
+}
+
+pub(super) type Entry<T> = Ready<Stamped<T>>;
+
+/// The time, as entries are stamped with it.
+pub(super) fn stamp(env: &mut dyn Env) -> u64 {
+    env.now().map_or(0, |now| now.as_nanos() as u64)
+}
+
+/// Strands that wait, the newest behind.
+#[derive(Debug)]
+pub(super) struct Line<T> {
+    queue: Queue<Stamped<T>>,
+    /// When the first of them came; a hint, written under the lock. Thieves that must wait see by
+    /// it that they need not take the lock, which those that it waits for need.
+    oldest: AtomicU64,
+}
+
+impl<T> Line<T> {
+    pub(super) const fn new(id: LockId) -> Self {
+        Self { queue: Queue::new(id), oldest: AtomicU64::new(0) }
+    }
+
+    pub(super) fn push(&self, entry: Entry<T>, env: &mut dyn Env) {
+        self.queue.change(env, |entries| {
+            entries.push_back(entry);
+            self.note(entries);
+        });
+    }
+
+    pub(super) fn seems_empty(&self) -> bool {
+        self.queue.seems_empty()
+    }
+
+    /// Whether the oldest has waited for so long at the time `now`, as far as one can tell.
+    pub(super) fn has_waited(&self, now: u64, long: Duration) -> bool {
+        let age = now.saturating_sub(self.oldest.load(Relaxed));
+        !self.seems_empty() && (now == 0 || Duration::from_nanos(age) >= long)
+    }
+
+    /// The newest that is accepted.
+    pub(super) fn newest(
+        &self,
+        accepts: Accepts<'_, Stamped<T>>,
+        env: &mut dyn Env,
+    ) -> Option<Entry<T>> {
+        let accepted = |entry: &Entry<T>| accepts.is_none_or(|accepts| accepts(&entry.job));
+        self.pop(env, |entries| entries.remove(entries.iter().rposition(accepted)?))
+    }
+
+    /// The oldest that is accepted.
+    pub(super) fn eldest(
+        &self,
+        accepts: Accepts<'_, Stamped<T>>,
+        env: &mut dyn Env,
+    ) -> Option<Entry<T>> {
+        let accepted = |entry: &Entry<T>| accepts.is_none_or(|accepts| accepts(&entry.job));
+        self.pop(env, |entries| entries.remove(entries.iter().position(accepted)?))
+    }
+
+    pub(super) fn pop(
+        &self,
+        env: &mut dyn Env,
+        take: impl FnOnce(&mut VecDeque<Entry<T>>) -> Option<Entry<T>>,
+    ) -> Option<Entry<T>> {
+        self.queue.pop(env, |entries| {
+            let taken = take(entries);
+            self.note(entries);
+            taken
+        })
+    }
+
+    fn note(&self, entries: &VecDeque<Entry<T>>) {
+        if let Some(first) = entries.front() {
+            self.oldest.store(first.job.since, Relaxed);
+        }
+    }
+}
