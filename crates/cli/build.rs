@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The packages of the kernels, of the library with its recorder, of its rayon-core, of what draws
-/// pages and of what runs sweeps, with all that they need of ours.
+/// pages, of what runs sweeps and of what measures, with all that they need of ours.
 const PACKED: [&str; 18] = [
     "Cargo.lock",
     "crates/cache",
@@ -52,7 +52,6 @@ fn main() -> io::Result<()> {
         })?;
         put(&mut archive, "Cargo.toml", text.as_bytes());
         for path in PACKED {
-            println!("cargo::rerun-if-changed={}", root.join(path).display());
             pack(&mut archive, root, Path::new(path))?;
         }
     }
@@ -63,6 +62,9 @@ fn main() -> io::Result<()> {
 fn pack(archive: &mut Vec<u8>, root: &Path, path: &Path) -> io::Result<()> {
     let whole = root.join(path);
     if !whole.is_dir() {
+        // Of a folder cargo would look at all that is in it, and at what links in builds there lead
+        // to: the whole system.
+        println!("cargo::rerun-if-changed={}", whole.display());
         put(archive, &path.to_string_lossy(), &fs::read(whole)?);
         return Ok(());
     }

@@ -31,6 +31,12 @@ fn main() {
             println!("cargo::rerun-if-changed={at}/{name}.{extension}");
         }
     }
+    #[cfg(feature = "inner")]
+    compile(at, timed, sources);
+}
+
+#[cfg(feature = "inner")]
+fn compile(at: &str, timed: bool, sources: &[&str]) {
     let mut compiler = cc::Build::new();
     if timed {
         compiler.define("BEFIT_WORK", None);

@@ -88,7 +88,6 @@ mod tests {
         };
         let any = figure(1.0);
         Calibration {
-            claimed: machine(),
             rounds: 3,
             mhz: figure(3000.0),
             mhz_all: figure(3000.0),

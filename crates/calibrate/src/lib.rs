@@ -2,31 +2,46 @@
 //!
 //! ```no_run
 //! use befit_calibrate::{Effort, calibrate};
+//! use befit_machine::Host;
 //!
 //! let found = calibrate(Effort::Quick, &mut |share| eprintln!("{:.0} %", 100.0 * share))?;
-//! println!("{}", found.table());
-//! std::fs::write("host.machine", found.file()?)?;
+//! let claimed = Host::here().detect()?;
+//! println!("{}", found.table(&claimed));
+//! std::fs::write("host.machine", found.file(&claimed)?)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Every figure is measured in rounds, one after the other, so that a disturbance of some seconds
 //! spoils a few samples of each figure and not all of one. `docs/calibrate.md` says how each is
 //! measured.
+//!
+//! Without the feature `measure` there are only the figures, and what follows from them: the
+//! command has them measured by the program `befit-calibrate`, which it builds when it first needs
+//! it.
 
+#[cfg(feature = "measure")]
 mod chase;
 mod claims;
+#[cfg(feature = "measure")]
 mod core;
 mod error;
 pub mod fit;
+#[cfg(feature = "measure")]
+mod measure;
+#[cfg(feature = "measure")]
 mod pin;
+#[cfg(feature = "measure")]
 mod prices;
+#[cfg(feature = "measure")]
 mod rounds;
 mod samples;
 mod text;
 
-use befit_machine::{Host, Machine, WorkerId};
-use serde::Serialize;
+use befit_machine::{Machine, WorkerId};
+use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "measure")]
+pub use crate::measure::{bring_near, calibrate, hand_over};
 pub use crate::{
     claims::{Contradiction, TOLERANCE},
     error::CalibrateError,
@@ -43,7 +58,7 @@ pub enum Effort {
 }
 
 /// One cache level as the system describes it and as it was found.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LevelFound {
     /// 1 is nearest to the core.
     pub level: u8,
@@ -60,11 +75,8 @@ pub struct LevelFound {
 }
 
 /// What was found. Times are in nanoseconds.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Calibration {
-    /// What the system claims.
-    #[serde(skip)]
-    pub claimed: Machine,
     /// How often each figure was measured.
     pub rounds: usize,
     /// MHz of one busy core.
@@ -156,61 +168,11 @@ impl Calibration {
     }
 }
 
-/// Nanoseconds until the first core has a line that the nearest other one under its last-level
-/// cache has just written: a moment's look. `machine` says which cores these are; none where there
-/// is no such core.
-///
-/// The host of a virtual machine may move its processors at any time, and then two that shared a
-/// cache do not.
-pub fn hand_over(machine: &Machine) -> Option<f64> {
-    const LOOKS: usize = 5;
-    let (here, there) = neighbours(machine)?;
-    let before = pin::affinity();
-    let mut looks: Vec<f64> = (0..LOOKS).map(|_| prices::handed(here, there)).collect();
-    pin::restore(&before);
-    looks.sort_by(f64::total_cmp);
-    Some(looks[LOOKS / 2])
-}
-
-/// Has the two cores of [`hand_over`] wake one another in turn until a line takes at most `usual`
-/// nanoseconds between them, for a second at most; returns whether it does. True where there are no
-/// two such cores.
-///
-/// A host that runs a virtual processor where there is room prefers, when another one has woken it,
-/// a place near that one.
-pub fn bring_near(machine: &Machine, usual: f64) -> bool {
-    const TURNS: u32 = 50;
-    let is_near = || hand_over(machine).is_none_or(|found| found <= usual);
-    (0..TURNS).any(|_| {
-        is_near() || {
-            let before = pin::affinity();
-            neighbours(machine).map(|(here, there)| prices::wake(here, there));
-            pin::restore(&before);
-            false
-        }
-    })
-}
-
-/// The first CPU, and the nearest one of another core under its last-level cache.
-fn neighbours(machine: &Machine) -> Option<(u32, u32)> {
+/// The first CPU of a machine, and the nearest one of another core under its last-level cache.
+pub fn neighbours(machine: &Machine) -> Option<(u32, u32)> {
     let cluster = machine.cluster(machine.last_level(WorkerId(0)));
     let workers = &machine.workers()[cluster.workers.start as usize..cluster.workers.end as usize];
     let here = machine.workers().first()?;
     let there = workers.iter().find(|worker| worker.core != here.core)?;
     Some((here.os_index?, there.os_index?))
-}
-
-/// Measures this machine. `progress` is told the share that is done.
-///
-/// # Errors
-/// Where the machine cannot be read, or memory or threads cannot be had.
-pub fn calibrate(
-    effort: Effort,
-    progress: &mut dyn FnMut(f64),
-) -> Result<Calibration, CalibrateError> {
-    let machine = Host::here().detect()?;
-    let before = pin::affinity();
-    let found = rounds::Rounds::new(machine)?.measure(effort, progress);
-    pin::restore(&before);
-    found
 }

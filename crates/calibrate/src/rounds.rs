@@ -331,7 +331,6 @@ impl Rounds {
             far_clean: line("far_clean"),
             wake: try_figure("wake"),
             fault: figure("fault"),
-            claimed: self.machine,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Repeated measurements of one figure.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A figure that was measured several times, spread over the whole run.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// The median.
     pub median: f64,

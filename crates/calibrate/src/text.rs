@@ -55,7 +55,7 @@ impl Calibration {
     }
 
     /// A table for reading: each figure, its quartiles, and what the system claims.
-    pub fn table(&self) -> String {
+    pub fn table(&self, claimed: &Machine) -> String {
         let mut text = format!("{:<34} {:>12} {:>23}  claimed\n", "", "median", "quartiles");
         for (name, figure) in self.figures() {
             let (unit, scale, digits) = match name.as_str() {
@@ -69,10 +69,10 @@ impl Calibration {
             let f = figure.map(|f| f * scale);
             let (low, high) = f.quartiles;
             let mark = if figure.is_noisy() { " noisy" } else { "" };
-            let claimed = self.claim(&name);
+            let claim = self.claim(&name, claimed);
             let median = format!("{:.digits$}", f.median);
             let quartiles = format!("{low:>11.digits$} {high:>11.digits$}");
-            let _ = writeln!(text, "{name:<34} {median:>12} {quartiles}  {unit}{mark}{claimed}");
+            let _ = writeln!(text, "{name:<34} {median:>12} {quartiles}  {unit}{mark}{claim}");
         }
         text
     }
@@ -81,7 +81,7 @@ impl Calibration {
     ///
     /// # Errors
     /// Where a figure is no number.
-    pub fn json(&self) -> Result<String, CalibrateError> {
+    pub fn json(&self, claimed: &Machine) -> Result<String, CalibrateError> {
         #[derive(serde::Serialize)]
         struct Document<'a> {
             schema: &'a str,
@@ -93,17 +93,17 @@ impl Calibration {
         }
         let document = Document {
             schema: "befit.calibrate/1",
-            machine: self.synthetic().ok(),
-            claimed_mhz: self.claimed.mhz,
+            machine: self.synthetic(claimed).ok(),
+            claimed_mhz: claimed.mhz,
             noisy: self.noisy(),
             found: self,
         };
         Ok(serde_json::to_string_pretty(&document)? + "\n")
     }
 
-    fn claim(&self, name: &str) -> String {
+    fn claim(&self, name: &str, claimed: &Machine) -> String {
         if name.starts_with("clock") {
-            return format!("  (claimed: {})", self.claimed.mhz);
+            return format!("  (claimed: {})", claimed.mhz);
         }
         let level = self.levels.iter().find(|l| name == format!("L{} capacity", l.level));
         level.map_or(String::new(), |l| format!("  (claimed: {})", l.claimed / 1024))
@@ -113,8 +113,8 @@ impl Calibration {
     ///
     /// # Errors
     /// [`CalibrateError::Irregular`] where the machine's parts are not all equal.
-    pub fn file(&self) -> Result<String, CalibrateError> {
-        let machine = self.synthetic()?;
+    pub fn file(&self, claimed: &Machine) -> Result<String, CalibrateError> {
+        let machine = self.synthetic(claimed)?;
         let mut text = String::from("# Measured by `befit calibrate`; read as `--machine host`.\n");
         for (name, f) in self.figures() {
             let mark = if f.is_noisy() { " noisy" } else { "" };
@@ -126,16 +126,16 @@ impl Calibration {
     }
 
     /// The machine as a synthetic string.
-    fn synthetic(&self) -> Result<String, CalibrateError> {
-        let tree = self.tree().ok_or(CalibrateError::Irregular)?;
-        Ok(format!("({}) {tree}", self.attributes().join(" ")))
+    fn synthetic(&self, claimed: &Machine) -> Result<String, CalibrateError> {
+        let tree = self.tree(claimed).ok_or(CalibrateError::Irregular)?;
+        Ok(format!("({}) {tree}", self.attributes(claimed).join(" ")))
     }
 
     /// The attributes of the whole machine. Prices are in cycles.
-    fn attributes(&self) -> Vec<String> {
+    fn attributes(&self, claimed: &Machine) -> Vec<String> {
         let mhz = self.mhz_all.median;
         let cycles = |ns: f64| self.cycles(ns);
-        let controllers = f64::from(self.claimed.memory.controllers.max(1));
+        let controllers = f64::from(claimed.memory.controllers.max(1));
         let mut words = vec![
             format!("mhz={mhz:.0}"),
             format!("latency={:.0}", cycles(self.memory.median)),
@@ -176,8 +176,7 @@ impl Calibration {
     }
 
     /// The tree in words, if all its parts are equal.
-    fn tree(&self) -> Option<String> {
-        let machine: &Machine = &self.claimed;
+    fn tree(&self, machine: &Machine) -> Option<String> {
         let (mut words, mut at) = (Vec::new(), ClusterId::ROOT);
         loop {
             let cluster = machine.cluster(at);
@@ -206,7 +205,7 @@ impl Calibration {
             }
             if at == ClusterId::ROOT {
                 more += &self.transfer();
-                more += &self.link(*child);
+                more += &self.link(machine, *child);
             }
             words.push(format!(
                 "l{}:{}(size={size} line={} ways={} latency={:.0}{more})",
@@ -234,8 +233,8 @@ impl Calibration {
     /// The attributes of the link of the last-level cache at `cluster`: what all threads under it
     /// read; and what they write back while they read as much. None where there is one such cache:
     /// its link is then memory's bandwidth.
-    fn link(&self, cluster: ClusterId) -> String {
-        let threads = self.claimed.cluster(cluster).worker_count() as usize;
+    fn link(&self, claimed: &Machine, cluster: ClusterId) -> String {
+        let threads = claimed.cluster(cluster).worker_count() as usize;
         let read = self.bandwidth.iter().find(|(n, _)| *n == threads).map(|(_, f)| f.median);
         let a_cycle = |a_nanosecond: f64| a_nanosecond / self.mhz_all.median * 1e3;
         read.zip(self.link_update).map_or_else(String::new, |(read, updated)| {

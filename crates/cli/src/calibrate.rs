@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use befit_calibrate::{CalibrateError, Calibration, Effort, calibrate};
-use befit_lab::Progress;
-use befit_machine::calibration_file;
+use befit_calibrate::{CalibrateError, Calibration, Effort};
+use befit_lab::Measuring;
+use befit_machine::{Host, calibration_file};
 use clap::{Args, ValueEnum};
 
 use crate::{
@@ -57,15 +57,15 @@ impl CalibrateArgs {
         let destination = Destination::open(Some(&path))?;
         let effort = if self.quick { Effort::Quick } else { Effort::Full };
         let display = Display::new();
-        display.measuring();
-        let found = calibrate(effort, &mut |share| display.measured(share)).map_err(failure)?;
+        let claimed = Host::here().detect().map_err(Failure::other)?;
+        let found = Measuring::find(&display)?.calibrate(effort, &display)?;
         drop(display);
         print(&match self.format {
-            Format::Table => found.table(),
-            Format::Json => found.json().map_err(failure)?,
+            Format::Table => found.table(&claimed),
+            Format::Json => found.json(&claimed).map_err(failure)?,
         })?;
         warn(&found);
-        destination.write(&found.file().map_err(failure)?)?;
+        destination.write(&found.file(&claimed).map_err(failure)?)?;
         complain(&format!("wrote {}", path.display()));
         Ok(())
     }

@@ -111,11 +111,10 @@ fn concluded(
     display: &dyn Progress,
     format: Format,
 ) -> Result<String, Failure> {
-    let results = plan.simulate_kept(program, display)?;
-    // CSV has no place for them.
-    let conclusions = match format {
-        Format::Csv if beside.page.is_none() => Vec::new(),
-        _ => plan.conclude(program, &results, tries, display)?,
+    let (results, conclusions) = match format {
+        // CSV has no place for conclusions.
+        Format::Csv if beside.page.is_none() => (plan.simulate_kept(program, display)?, Vec::new()),
+        _ => plan.simulate_and_conclude(program, tries, display)?,
     };
     beside.write(plan, program, (&results, &conclusions), display)?;
     Ok(render(&results, &conclusions, format)?)

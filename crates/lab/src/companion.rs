@@ -24,20 +24,35 @@ pub(crate) fn build(
     recording::build(&Build { plain: true, manifest_path, ..Build::default() }, progress)
 }
 
-/// The program `befit-sweep`, which runs sweeps: the one that is installed beside this program, or
-/// else one that is built now.
-///
-/// # Errors
-/// When it is not there and cannot be built.
-pub fn sweep_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
+/// The program `name`, whose sources are in `folder`: the one that is installed beside this program,
+/// or else one that is built now.
+fn find(
+    name: &str,
+    folder: &str,
+    what: &str,
+    progress: &dyn Progress,
+) -> Result<PathBuf, LabError> {
     let own = env::current_exe().ok();
-    let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join("befit-sweep"));
+    let beside = own.as_deref().and_then(Path::parent).map(|folder| folder.join(name));
     // One in a checkout may be older than its sources.
     let installed = |path: &PathBuf| {
         path.is_file() && !checkout("target").is_ok_and(|target| path.starts_with(target))
     };
     match beside.filter(installed) {
         Some(installed) => Ok(installed),
-        None => build("crates/sweep", "what runs sweeps", progress),
+        None => build(folder, what, progress),
     }
+}
+
+/// The program `befit-sweep`, which runs sweeps.
+///
+/// # Errors
+/// When it is not there and cannot be built.
+pub fn sweep_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
+    find("befit-sweep", "crates/sweep", "what runs sweeps", progress)
+}
+
+/// The program `befit-calibrate`, which measures this machine.
+pub(crate) fn calibrate_program(progress: &dyn Progress) -> Result<PathBuf, LabError> {
+    find("befit-calibrate", "crates/calibrate", "what measures this machine", progress)
 }

@@ -43,6 +43,7 @@ mod given_sizes;
 mod kept;
 mod look;
 mod matrix;
+mod measuring;
 mod misses;
 mod native;
 mod output;
@@ -74,6 +75,7 @@ pub use matrix::{
     BASELINE, Cell, DataSize, MACHINES, MEMORY_BOUND, Matrix, MatrixPlan, MatrixProgram,
     MeasuredCell, NEAR_BEST, NO_SLOWER, QUICK_MACHINES, Selection, Standing,
 };
+pub use measuring::Measuring;
 pub use misses::{CodeLine, DataBlock, MissesBy, ProgramMisses, Shares};
 #[doc(hidden)]
 pub use native::summary_of;

@@ -21,9 +21,9 @@ pub(crate) mod writers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock, thread};
 
-use befit_program::Program;
+use befit_program::{Footprint, Program, SizesFrom};
 use befit_sched::SchedulerKind;
 use serde::Serialize;
 
@@ -164,12 +164,54 @@ impl SimulationPlan {
         tries: bool,
         progress: &dyn Progress,
     ) -> Result<Vec<Conclusion>, LabError> {
+        self.conclude_by(program, results, tries, &OnceLock::new(), progress)
+    }
+
+    /// [`Self::simulate_kept`], then [`Self::conclude`]. What the latter has to know of the tasks
+    /// is measured beside the simulations.
+    ///
+    /// # Errors
+    /// Where a simulation fails.
+    pub fn simulate_and_conclude(
+        &self,
+        program: &Program,
+        tries: bool,
+        progress: &dyn Progress,
+    ) -> Result<(Vec<Summary>, Vec<Conclusion>), LabError> {
+        let footprints = OnceLock::new();
+        let results = thread::scope(|scope| {
+            if tries && self.measures_tasks(program) {
+                scope.spawn(|| footprints.get_or_init(|| program.footprints(&|_| {})));
+            }
+            self.simulate_kept(program, progress)
+        })?;
+        let conclusions = self.conclude_by(program, &results, tries, &footprints, progress)?;
+        Ok((results, conclusions))
+    }
+
+    /// Whether conclusions are likely to need what the tasks touch.
+    fn measures_tasks(&self, program: &Program) -> bool {
+        let places = |machine| self.schedulers.iter().any(|kind| tried::is_sized(*kind, machine));
+        program.sizes_from() == SizesFrom::Declared
+            && program.sized_tasks() > 0
+            && self.machines.iter().any(places)
+    }
+
+    fn conclude_by(
+        &self,
+        program: &Program,
+        results: &[Summary],
+        tries: bool,
+        footprints: &OnceLock<Vec<Footprint>>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Conclusion>, LabError> {
         let blocks = results.chunks(self.schedulers.len().max(1));
         let each = self.machines.iter().zip(blocks).map(|(machine, results)| {
             let choice = Choice::of(results);
             let best = best(results, &choice);
             let mut losses = find::losses(program, machine, results, best);
             let mut trials = Trials::new(self, program, machine, results, best, tries, progress);
+            trials.footprints = Some(footprints);
             trials.explain(&mut losses)?;
             trials.suggest(&losses)?;
             let (suggestions, in_vain) = trials.found();

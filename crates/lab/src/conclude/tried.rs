@@ -1,9 +1,9 @@
 //! Changes that are simulated: to explain what no account shows, and to suggest what gains.
 
-use std::{collections::HashSet, ops::RangeInclusive};
+use std::{collections::HashSet, ops::RangeInclusive, sync::OnceLock};
 
 use befit_machine::{ClusterId, Machine, Placement};
-use befit_program::{Program, SizesFrom};
+use befit_program::{Footprint, Program, SizesFrom};
 use befit_sched::{Options, SchedulerKind, Thresholds};
 use befit_sim::{Bounds, Costs, Outcome, Settings};
 use serde::Serialize;
@@ -80,6 +80,12 @@ pub enum Change {
     FirstTouch,
 }
 
+/// Whether the policy places tasks by their sizes on `machine`.
+pub(super) fn is_sized(kind: SchedulerKind, machine: &Machine) -> bool {
+    use SchedulerKind::{Homes, Sb, SbD};
+    matches!(kind.on(machine, machine.workers().len()), Sb | SbD | Homes)
+}
+
 /// One change, ready to be simulated.
 struct Candidate {
     change: Change,
@@ -98,6 +104,8 @@ pub(super) struct Trials<'a> {
     results: &'a [Summary],
     best: &'a Summary,
     progress: &'a dyn Progress,
+    /// What the program's tasks touch, once that has been measured.
+    pub(super) footprints: Option<&'a OnceLock<Vec<Footprint>>>,
     made: u64,
     budget: u64,
     suggestions: Vec<Suggestion>,
@@ -125,6 +133,7 @@ impl<'a> Trials<'a> {
             results,
             best,
             progress,
+            footprints: None,
             made: 0,
             budget: if tries { budget } else { 0 },
             suggestions: Vec::new(),
@@ -206,8 +215,7 @@ impl<'a> Trials<'a> {
 
     /// Whether the policy places tasks by their sizes on this machine.
     fn is_sized(&self, kind: SchedulerKind) -> bool {
-        use SchedulerKind::{Homes, Sb, SbD};
-        matches!(self.is(kind), Sb | SbD | Homes)
+        is_sized(kind, self.machine)
     }
 
     fn has_shared_cores(&self) -> bool {
@@ -263,9 +271,13 @@ impl<'a> Trials<'a> {
     /// The program with sizes as measured; none where tasks befit the same caches by both.
     fn measured_sizes(&mut self, scheduler: SchedulerKind) -> Option<Candidate> {
         self.made += MEASURING;
-        self.progress.simulating(&self.program.meta().name, 1, self.program.total_touches());
-        let footprints = self.program.footprints(&|touches| self.progress.advance(touches));
-        self.progress.finished();
+        let own = OnceLock::new();
+        let footprints = self.footprints.unwrap_or(&own).get_or_init(|| {
+            self.progress.simulating(&self.program.meta().name, 1, self.program.total_touches());
+            let found = self.program.footprints(&|touches| self.progress.advance(touches));
+            self.progress.finished();
+            found
+        });
         let caches = self.machine.path(befit_machine::WorkerId(0));
         let sizes = caches.filter(|id| *id != ClusterId::ROOT);
         let mut sizes: Vec<_> = sizes.map(|id| self.machine.cluster(id).size()).collect();
@@ -279,7 +291,7 @@ impl<'a> Trials<'a> {
                 thresholds.too_small_for(size) != thresholds.too_small_for(measured)
             })
         });
-        let program = differs.then(|| rewritten(self.program, &Rewrite::Sizes(&footprints)))??;
+        let program = differs.then(|| rewritten(self.program, &Rewrite::Sizes(footprints)))??;
         Some(Candidate { program: Some(program), ..self.candidate(Change::Sizes, scheduler) })
     }
 

@@ -101,15 +101,24 @@ impl Chosen {
 
     /// The build and the run to be recorded.
     pub(super) fn job(&self) -> Result<RecordingJob, LabError> {
+        let setting = |name: &str, what: &str| format!("profile.release.package.{name}.{what}");
+        // Neither build spends time in these once a region has begun.
+        let work_config: Vec<_> =
+            ["befit-machine", "befit-sched"].map(|name| setting(name, "opt-level=0")).into();
         // Instrumented code is for one run: rather built on all cores than well by one.
-        let config = ["befit", "befit-kernels"]
-            .map(|name| format!("profile.release.package.{name}.codegen-units=16"));
-        let (build, arguments) =
-            (Build { config: config.into(), ..self.build()? }, self.arguments());
+        let config = ["befit", "befit-kernels"].map(|name| setting(name, "codegen-units=16"));
+        let config = [&work_config[..], &config].concat();
+        let (build, arguments) = (Build { config, ..self.build()? }, self.arguments());
         let name = arguments.join(" ");
         // One thread: a recorded run is serial, and its pool need not have more.
         let arguments = [arguments, vec!["--threads".to_owned(), "1".to_owned()]].concat();
-        Ok(RecordingJob { build, arguments, kernel: Some(name), ..RecordingJob::default() })
+        Ok(RecordingJob {
+            build,
+            work_config,
+            arguments,
+            kernel: Some(name),
+            ..RecordingJob::default()
+        })
     }
 
     fn build(&self) -> Result<Build, LabError> {

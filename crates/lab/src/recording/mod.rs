@@ -130,6 +130,8 @@ const THREADS: (&str, &str) = ("RAYON_NUM_THREADS", "256");
 #[derive(Default)]
 struct RecordingJob {
     build: Build,
+    /// The settings for cargo of the build that is timed, in place of those of `build`.
+    work_config: Vec<String>,
     arguments: Vec<String>,
     /// The name of a kernel's recording: the command, for people.
     kernel: Option<String>,
@@ -339,6 +341,7 @@ fn job(source: &Source) -> Result<RecordingJob, LabError> {
                 .unwrap_or_else(|| THREADS.1.to_owned());
             Ok(RecordingJob {
                 build,
+                work_config: Vec::new(),
                 arguments: own.arguments.clone(),
                 kernel: None,
                 folder: env::current_dir().ok(),

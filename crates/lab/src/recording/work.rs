@@ -15,7 +15,7 @@ use crate::Progress;
 
 /// The build that is timed instead of recorded: optimised as the program's profile says.
 pub(super) fn build(job: &RecordingJob) -> Build {
-    Build { work: true, config: Vec::new(), ..job.build.clone() }
+    Build { work: true, config: job.work_config.clone(), ..job.build.clone() }
 }
 
 /// `program` with the work that runs of `binary`, its build for that, show. Without, and with a

@@ -17,7 +17,7 @@ mod tests;
 
 use std::num::NonZeroU32;
 
-use befit_calibrate::{Effort, TOLERANCE, bring_near, calibrate, hand_over};
+use befit_calibrate::{Effort, TOLERANCE};
 use befit_machine::{Cycles, Machine};
 use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
@@ -28,7 +28,7 @@ pub use result::{LearntWork, Millis, Verdict, Verified, VerifyMachine, VerifyRes
 pub use suspect::Suspect;
 
 use crate::{
-    Interrupt, LabError, NativePlan, Progress, Source, Spread,
+    Interrupt, LabError, Measuring, NativePlan, Progress, Source, Spread,
     native::NativeProgram,
     parallel::{self, threads},
     recording::{record, record_uncalibrated},
@@ -114,10 +114,12 @@ impl VerifyPlan {
         for threads in &self.threads {
             self.machine.clone().with_workers(threads.get())?;
         }
-        let contradicted = unless_raised(interrupt, Ok(self.contradicted(progress)))?;
+        let measuring = Measuring::find(progress)?;
+        let contradicted = self.contradicted(&measuring, progress);
+        let contradicted = unless_raised(interrupt, Ok(contradicted))?;
         let (mut results, mut done, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for program in &self.programs {
-            match self.verify(program, interrupt, progress) {
+            match self.verify(program, &measuring, interrupt, progress) {
                 Ok(found) => {
                     found.iter().for_each(|result| progress.note(&result.line()));
                     results.extend(found);
@@ -151,10 +153,12 @@ impl VerifyPlan {
     }
 
     /// The figures of the machine that a look at this one contradicts.
-    fn contradicted(&self, progress: &dyn Progress) -> Option<Vec<Contradiction>> {
-        progress.measuring();
-        let found = calibrate(Effort::Quick, &mut |share| progress.measured(share));
-        progress.finished();
+    fn contradicted(
+        &self,
+        measuring: &Measuring,
+        progress: &dyn Progress,
+    ) -> Option<Vec<Contradiction>> {
+        let found = measuring.calibrate(Effort::Quick, progress);
         let note = |why| progress.note(&format!("the machine's figures were not checked: {why}"));
         Some(found.map_err(note).ok()?.contradictions(&self.machine))
     }
@@ -162,6 +166,7 @@ impl VerifyPlan {
     fn verify(
         &self,
         program: &VerifyProgram,
+        measuring: &Measuring,
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Vec<VerifyResult>, LabError> {
@@ -185,8 +190,8 @@ impl VerifyPlan {
         let cycle = 1e3 / f64::from(self.machine.mhz.max(1));
         let usual = self.machine.prices.steal * cycle * TOLERANCE;
         let is_described = |restore: bool| {
-            hand_over(&self.machine).is_none_or(|found| found <= usual)
-                || (restore && bring_near(&self.machine, usual))
+            measuring.hand_over(&self.machine).is_none_or(|found| found <= usual)
+                || (restore && measuring.bring_near(&self.machine, usual))
         };
         let measured = NativePlan::times(&plans, &native, &is_described, interrupt, progress)?;
         let mut results = Vec::new();
