@@ -400,7 +400,8 @@ mod tests {
     fn two_references_are_followed_wherever_they_lead() {
         struct Matrix {
             cells: Vec<f64>,
-            rows: u32,
+            // Of 32 bits, it would have padding, of any value, beside it.
+            rows: usize,
         }
         let matrix = Box::new(Matrix { cells: vec![0.5; 1234], rows: 12 });
         below(&|base| {
