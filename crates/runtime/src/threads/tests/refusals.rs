@@ -176,13 +176,18 @@ fn a_worker_that_was_refused_something_is_woken_when_a_strand_ends_that_kept_it(
         let seen = Arc::clone(&policy.0);
         let builder = ThreadPoolBuilder::new().num_threads(2).machine("pu:2".parse().unwrap());
         let pool = builder.policy(policy).build().unwrap();
+        // Between the strands before and after the spawn the other worker may have the child.
+        let taken = AtomicBool::new(false);
         pool.scope(|s| {
-            s.spawn(|_| ());
-            wait_for(&seen.refused);
+            s.spawn(|_| taken.store(true, SeqCst));
+            while !seen.refused.load(SeqCst) && !taken.load(SeqCst) {
+                thread::yield_now();
+            }
             // It goes to sleep meanwhile.
             thread::sleep(Duration::from_millis(10));
         });
-        at_once += u32::from(!seen.stalled.load(SeqCst));
+        let refused = seen.refused.load(SeqCst);
+        at_once += u32::from(refused && !seen.stalled.load(SeqCst));
     }
     // Not each time: on a busy machine all may take long.
     assert!(at_once >= 3, "{at_once} of 20 times");
