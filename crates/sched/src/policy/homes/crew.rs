@@ -11,6 +11,7 @@ use std::{
 use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
+use super::line::stamp;
 use crate::Env;
 
 /// Stands for "does not wait".
@@ -113,7 +114,7 @@ impl Crew {
             next_look.store(0, Relaxed);
             return waits_since.store(BUSY, Relaxed);
         }
-        let now = env.now().map_or(0, |now| now.as_nanos() as u64);
+        let now = stamp(env.now());
         if waits_since.load(Relaxed) == BUSY {
             waits_since.store(now, Relaxed);
         }
@@ -122,8 +123,8 @@ impl Crew {
     }
 
     /// How long `w` has waited. Where nothing tells the time, every wait has been long enough.
-    pub(super) fn waited(&self, w: WorkerId, env: &mut dyn Env) -> Duration {
-        let Some(now) = env.now() else { return Duration::MAX };
+    pub(super) fn waited(&self, w: WorkerId, now: Option<Duration>) -> Duration {
+        let Some(now) = now else { return Duration::MAX };
         match self.members[w.index()].waits_since.load(Relaxed) {
             BUSY => Duration::ZERO,
             since => now.saturating_sub(Duration::from_nanos(since)),
@@ -166,7 +167,7 @@ impl Crew {
     /// Whether that time has come; once for each.
     pub(super) fn is_later(&self, env: &mut dyn Env) -> bool {
         let at = self.asks_at.load(SeqCst);
-        let is_over = at != NEVER && env.now().is_none_or(|now| now.as_nanos() as u64 >= at);
+        let is_over = at != NEVER && env.now().is_none_or(|now| stamp(Some(now)) >= at);
         is_over && self.asks_at.swap(NEVER, SeqCst) != NEVER
     }
 }

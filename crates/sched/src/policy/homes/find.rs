@@ -12,7 +12,7 @@ use befit_machine::{Bytes, WorkerId};
 use super::{
     Homes,
     home::{Home, Kind},
-    line::{Entry, Line, Stamped, stamp},
+    line::{Entry, Line, Stamped, newest, oldest, stamp},
 };
 use crate::{
     Ask, Env, Handle, Ready, Stage, TaskInfo,
@@ -68,17 +68,18 @@ impl<T: Handle> Homes<T> {
         env: &mut dyn Env,
     ) -> Option<Entry<T>> {
         let own = self.own[w.index()].newest(accepts, env);
-        let own = own.or_else(|| self.dealt[w.index()].eldest(accepts, env));
+        let own = own.or_else(|| self.dealt[w.index()].oldest(accepts, env));
         // What is still to be dealt out is its own as well.
         let socket = self.sockets.of(w);
-        let own = own.or_else(|| self.upper.eldest(accepts, env));
-        let own = own.or_else(|| self.spread[socket].eldest(accepts, env));
+        let own = own.or_else(|| self.upper.oldest(accepts, env));
+        let own = own.or_else(|| self.spread[socket].oldest(accepts, env));
         if own.is_some() || ask.own_only {
             return own;
         }
-        let waited = if ask.before_sleep { Duration::MAX } else { self.crew.waited(w, env) };
-        let now = stamp(env);
-        let look = Look { w, socket, accepts, waited, now, left: Cell::new(false) };
+        let now = env.now();
+        let waited = if ask.before_sleep { Duration::MAX } else { self.crew.waited(w, now) };
+        let (now, left) = (stamp(now), Cell::new(false));
+        let look = Look { w, socket, accepts, waited, now, left };
         let found = self
             .take_near(&look, env)
             .or_else(|| self.take_together(&look, env))
@@ -135,15 +136,12 @@ impl<T: Handle> Homes<T> {
     fn take_far(&self, look: &Look<'_, T>, env: &mut dyn Env) -> Option<Entry<T>> {
         let price = self.price(self.private);
         let pays = look.accepts.is_some() || self.crew.looks_again(look.w, look.waited, price);
+        let price = if pays { price } else { Duration::MAX };
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for queue in [&self.stacks[victim].waiting, &self.spread[victim]] {
-                if !pays {
-                    self.sees(look, queue);
-                    continue;
-                }
                 let from = WorkerId(self.sockets.workers(victim).start);
                 let take = |entries: &mut VecDeque<Entry<T>>| {
-                    let at = first(entries, look.accepts)?;
+                    let at = oldest(entries, look.accepts)?;
                     if self.is_paid(look, &entries[at]) { entries.remove(at) } else { None }
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
@@ -156,11 +154,6 @@ impl<T: Handle> Homes<T> {
         for victim in others(0..self.sockets.count(), look.socket, env) {
             for worker in others(indices(self.sockets.workers(victim)), usize::MAX, env) {
                 let free = self.is_free(worker as u32);
-                if !pays && !free {
-                    self.sees(look, &self.own[worker]);
-                    self.sees(look, &self.dealt[worker]);
-                    continue;
-                }
                 let may = |ready: &Entry<T>| free || self.is_paid(look, ready);
                 let price = if free { Duration::ZERO } else { price };
                 let found = self.rob(look, worker, price, may, env);
@@ -184,13 +177,11 @@ impl<T: Handle> Homes<T> {
     ) -> Option<Entry<T>> {
         let from = WorkerId(victim as u32);
         let dealt = |entries: &mut VecDeque<Entry<T>>| {
-            let accepted =
-                |ready: &Entry<T>| look.accepts.is_none_or(|accepts| accepts(&ready.job));
-            let at = entries.iter().rposition(accepted)?;
+            let at = newest(entries, look.accepts)?;
             if may(&entries[at]) { entries.remove(at) } else { None }
         };
         let own = |entries: &mut VecDeque<Entry<T>>| {
-            let at = first(entries, look.accepts)?;
+            let at = oldest(entries, look.accepts)?;
             if may(&entries[at]) { entries.remove(at) } else { None }
         };
         let found = self.steal(look, &self.dealt[victim], from, price, dealt, env);
@@ -229,23 +220,16 @@ impl<T: Handle> Homes<T> {
         found
     }
 
-    /// Something may wait in `queue` that a worker may take later.
-    fn sees(&self, look: &Look<'_, T>, queue: &Line<T>) {
-        if !queue.seems_empty() {
-            look.left.set(true);
-        }
-    }
-
     /// Whether the worker has waited, and the task too, as long as it takes to move the task's data
     /// here and back: the rule of one who rents until the rent has cost what buying costs, and who
     /// never pays more than twice what was best (Karlin, Manasse, Rudolph & Sleator, *Competitive
     /// snoopy caching*, Algorithmica 3, 1988).
     fn is_paid(&self, look: &Look<'_, T>, ready: &Entry<T>) -> bool {
+        // It is taken to fill a private cache at least. To deal it out moves none of its data.
         let size = ready.task.size;
-        let unknown = size == TaskInfo::UNKNOWN || self.is_wide(ready);
-        let bytes = if unknown { self.private } else { size.min(self.caches[look.socket]) };
-        let bytes = bytes.max(self.private);
-        look.has_paid(ready, self.price(bytes))
+        let counts = size != TaskInfo::UNKNOWN && !self.is_wide(ready);
+        let known = if counts { size.min(self.caches[look.socket]) } else { Bytes(0) };
+        look.has_paid(ready, self.price(known.max(self.private)))
     }
 
     /// Whether the tasks of `worker` compute so much for what they touch that it hardly matters
@@ -269,11 +253,6 @@ impl<T: Handle> Homes<T> {
         }
         ready
     }
-}
-
-/// The oldest that is accepted.
-fn first<T>(entries: &VecDeque<Ready<T>>, accepts: Accepts<'_, T>) -> Option<usize> {
-    entries.iter().position(|ready| accepts.is_none_or(|accepts| accepts(&ready.job)))
 }
 
 fn indices(workers: std::ops::Range<u32>) -> std::ops::Range<usize> {

@@ -21,8 +21,18 @@ pub(super) struct Stamped<T> {
 pub(super) type Entry<T> = Ready<Stamped<T>>;
 
 /// The time, as entries are stamped with it.
-pub(super) fn stamp(env: &mut dyn Env) -> u64 {
-    env.now().map_or(0, |now| now.as_nanos() as u64)
+pub(super) fn stamp(now: Option<Duration>) -> u64 {
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+/// Where the oldest is that is accepted.
+pub(super) fn oldest<T>(entries: &VecDeque<Ready<T>>, accepts: Accepts<'_, T>) -> Option<usize> {
+    entries.iter().position(|entry| accepts.is_none_or(|accepts| accepts(&entry.job)))
+}
+
+/// Where the newest is.
+pub(super) fn newest<T>(entries: &VecDeque<Ready<T>>, accepts: Accepts<'_, T>) -> Option<usize> {
+    entries.iter().rposition(|entry| accepts.is_none_or(|accepts| accepts(&entry.job)))
 }
 
 /// Strands that wait, the newest behind.
@@ -31,12 +41,12 @@ pub(super) struct Line<T> {
     queue: Queue<Stamped<T>>,
     /// When the first of them came; a hint, written under the lock. Thieves that must wait see by
     /// it that they need not take the lock, which those that it waits for need.
-    oldest: AtomicU64,
+    waits_since: AtomicU64,
 }
 
 impl<T> Line<T> {
     pub(super) const fn new(id: LockId) -> Self {
-        Self { queue: Queue::new(id), oldest: AtomicU64::new(0) }
+        Self { queue: Queue::new(id), waits_since: AtomicU64::new(0) }
     }
 
     pub(super) fn push(&self, entry: Entry<T>, env: &mut dyn Env) {
@@ -52,8 +62,8 @@ impl<T> Line<T> {
 
     /// Whether the oldest has waited for so long at the time `now`, as far as one can tell.
     pub(super) fn has_waited(&self, now: u64, long: Duration) -> bool {
-        let age = now.saturating_sub(self.oldest.load(Relaxed));
-        !self.seems_empty() && (now == 0 || Duration::from_nanos(age) >= long)
+        let age = now.saturating_sub(self.waits_since.load(Relaxed));
+        !self.seems_empty() && Duration::from_nanos(age) >= long
     }
 
     /// The newest that is accepted.
@@ -62,18 +72,16 @@ impl<T> Line<T> {
         accepts: Accepts<'_, Stamped<T>>,
         env: &mut dyn Env,
     ) -> Option<Entry<T>> {
-        let accepted = |entry: &Entry<T>| accepts.is_none_or(|accepts| accepts(&entry.job));
-        self.pop(env, |entries| entries.remove(entries.iter().rposition(accepted)?))
+        self.pop(env, |entries| entries.remove(newest(entries, accepts)?))
     }
 
     /// The oldest that is accepted.
-    pub(super) fn eldest(
+    pub(super) fn oldest(
         &self,
         accepts: Accepts<'_, Stamped<T>>,
         env: &mut dyn Env,
     ) -> Option<Entry<T>> {
-        let accepted = |entry: &Entry<T>| accepts.is_none_or(|accepts| accepts(&entry.job));
-        self.pop(env, |entries| entries.remove(entries.iter().position(accepted)?))
+        self.pop(env, |entries| entries.remove(oldest(entries, accepts)?))
     }
 
     pub(super) fn pop(
@@ -90,7 +98,7 @@ impl<T> Line<T> {
 
     fn note(&self, entries: &VecDeque<Entry<T>>) {
         if let Some(first) = entries.front() {
-            self.oldest.store(first.job.since, Relaxed);
+            self.waits_since.store(first.job.since, Relaxed);
         }
     }
 }

@@ -12,10 +12,10 @@
 //!    home. A home is divided until it lies in one worker's place in the row, or is an eighth of
 //!    one. Below, a worker forks as under `ws`, and the policy sees what others request.
 //! 2. **The upper tier first.** A task whose home is several workers is dealt out by the first of
-//!    them, which alone is told of it, as long as that has nothing else to do. So a tree is dealt
-//!    out without a queue that all would look into. If it has, the task waits where all workers of
-//!    its home look before they steal, so that dealing out never waits behind work (CATS: Chen, Guo
-//!    & Huang, ICS 2012, and `cats-s`).
+//!    them, which alone is notified of it, as long as that has nothing else to do. So a tree is
+//!    dealt out without a queue that all would look into. If it has, the task waits where all
+//!    workers of its home look before they steal, so that dealing out never waits behind work
+//!    (CATS: Chen, Guo & Huang, ICS 2012, and `cats-s`).
 //! 3. **Large data are run together.** If the data dealt to a socket (the workers under one
 //!    last-level cache) are more than its cache holds, its workers go through them together: a task
 //!    that fits its cache *claims* its size of the cache until it ends, and begins only if that
@@ -183,8 +183,8 @@ impl<T: Handle> Homes<T> {
         self.workers(socket).any(|w| self.is_idle(w))
     }
 
-    /// `w` has looked for work. Only those that a task is for are told of it at first; the others
-    /// once it is plain that these do something else.
+    /// `w` has looked for work. Only those that a task is for are notified of it at first; the
+    /// others once it is plain that these do something else.
     fn leaves_to_others(&self, w: WorkerId, is_busy: bool, env: &mut dyn Env) {
         let socket = self.sockets.of(w);
         let shared = [&self.upper, &self.spread[socket], &self.stacks[socket].waiting];
@@ -193,7 +193,7 @@ impl<T: Handle> Homes<T> {
         {
             self.asked[socket].store(true, SeqCst);
             let later = self.price(self.private).as_nanos() as u64;
-            self.crew.may_later(stamp(env).saturating_add(later));
+            self.crew.may_later(stamp(env.now()).saturating_add(later));
         }
     }
 }
@@ -226,7 +226,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
 
     fn add(&self, w: WorkerId, ready: Ready<T>, env: &mut dyn Env) -> ClusterId {
         let Ready { job, task, stage } = ready;
-        let mut ready = Ready { job: Stamped { job, since: stamp(env) }, task, stage };
+        let mut ready = Ready { job: Stamped { job, since: stamp(env.now()) }, task, stage };
         if ready.stage == Stage::Continuation {
             self.own[w.index()].push(ready, env);
             return ClusterId::ROOT;
@@ -256,7 +256,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
             _ if is_part => (&self.upper, here),
             _ => (&self.upper, ClusterId::ROOT),
         };
-        // Those that it is for are told alone as long as they have nothing else to do.
+        // Those that it is for are notified alone as long as they have nothing else to do.
         let is_first = queue.seems_empty();
         queue.push(ready, env);
         let alone = is_first && (notified != here || self.has_idle(socket));
