@@ -3,9 +3,9 @@
 //!
 //! | arguments | printed |
 //! |---|---|
-//! | `full`, `quick` | the figures as JSON; meanwhile, on stderr, the share that is done, a line each |
+//! | `full`, `quick` | the figures as JSON; meanwhile the share that is done, by lines on stderr |
 //! | `hand-over HERE THERE` | nanoseconds of a line from the CPU `THERE` to `HERE` |
-//! | `bring-near HERE THERE NS` | whether a line takes no longer than that, now: `true` or `false` |
+//! | `bring-near HERE THERE NS` | whether a line now takes no longer: `true` or `false` |
 
 use std::{env, error::Error, process::ExitCode};
 

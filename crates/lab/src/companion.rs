@@ -24,8 +24,8 @@ pub(crate) fn build(
     recording::build(&Build { plain: true, manifest_path, ..Build::default() }, progress)
 }
 
-/// The program `name`, whose sources are in `folder`: the one that is installed beside this program,
-/// or else one that is built now.
+/// The program `name`, whose sources are in `folder`: the one that is installed beside this
+/// program, or else one that is built now.
 fn find(
     name: &str,
     folder: &str,

@@ -51,9 +51,9 @@ impl Measuring {
         printed.ok()?.trim().parse().ok()
     }
 
-    /// Has the two cores of [`Self::hand_over`] come near one another, if the host can be brought to
-    /// that; returns whether a line takes at most `usual` nanoseconds between them. True where there
-    /// are no two such cores.
+    /// Has the two cores of [`Self::hand_over`] come near one another, if the host can be brought
+    /// to that; returns whether a line takes at most `usual` nanoseconds between them. True where
+    /// there are no two such cores.
     pub(crate) fn bring_near(&self, machine: &Machine, usual: f64) -> bool {
         let Some((here, there)) = neighbours(machine) else { return true };
         let words = ["bring-near", &here.to_string(), &there.to_string(), &usual.to_string()];
