@@ -70,7 +70,7 @@ impl<T: Handle> Adws<T> {
             (from..from + count).map(|i| CachePadded::new(Queue::new(LockId(i)))).collect()
         };
         Self {
-            row: Row::new((0..count).map(|_| 1.0)),
+            row: Row::new(0, (0..count).map(|_| 1.0)),
             rounds: Rounds::new(),
             own: queues(0),
             sent: queues(count),

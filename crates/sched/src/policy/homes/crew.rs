@@ -11,7 +11,7 @@ use std::{
 use befit_machine::WorkerId;
 use crossbeam_utils::CachePadded;
 
-use super::line::stamp;
+use super::{line::stamp, pace::Pace};
 use crate::Env;
 
 /// Stands for "does not wait".
@@ -25,6 +25,8 @@ pub(super) struct Crew {
     /// Only the first so many workers take part.
     present: AtomicU32,
     members: Vec<CachePadded<Member>>,
+    /// Where sockets differ.
+    pace: Option<Pace>,
     /// Something waits that an idle worker may take later: it asks again when a strand has ended.
     asks_at: CachePadded<AtomicU64>,
 }
@@ -50,7 +52,7 @@ const LATELY: u64 = 1 << 20;
 const ENOUGH: u64 = 1 << 10;
 
 impl Crew {
-    pub(super) fn new(workers: u32) -> Self {
+    pub(super) fn new(workers: u32, pace: Option<Pace>) -> Self {
         let member = |_| Member {
             running: AtomicU32::new(0),
             waits_since: AtomicU64::new(BUSY),
@@ -61,6 +63,7 @@ impl Crew {
         };
         Self {
             present: AtomicU32::new(workers),
+            pace,
             members: (0..workers).map(member).map(CachePadded::new).collect(),
             asks_at: CachePadded::new(AtomicU64::new(NEVER)),
         }
@@ -82,7 +85,10 @@ impl Crew {
             env.counts(); // what it did in between is nobody's
             member.counted.store(true, Relaxed);
         }
-        member.running.fetch_add(1, Relaxed);
+        let was_idle = member.running.fetch_add(1, Relaxed) == 0;
+        if let Some(pace) = self.pace.as_ref().filter(|_| was_idle) {
+            pace.begins(w, stamp(env.now()));
+        }
         member.waits_since.store(BUSY, Relaxed);
         member.next_look.store(0, Relaxed);
     }
@@ -90,7 +96,10 @@ impl Crew {
     /// A strand has ended on `w`.
     pub(super) fn ends(&self, w: WorkerId, env: &mut dyn Env) {
         let member = &self.members[w.index()];
-        member.running.fetch_sub(1, Relaxed);
+        let is_idle = member.running.fetch_sub(1, Relaxed) == 1;
+        if let Some(pace) = self.pace.as_ref().filter(|_| is_idle) {
+            pace.ends(w, stamp(env.now()));
+        }
         if let Some(counts) = env.counts() {
             let [lines, instructions] = [&member.lines, &member.instructions];
             let age = u32::from(instructions.load(Relaxed) > LATELY);
@@ -151,6 +160,11 @@ impl Crew {
         let instructions = member.instructions.load(Relaxed);
         let lines = member.lines.load(Relaxed);
         (instructions >= ENOUGH).then(|| lines as f64 / instructions as f64)
+    }
+
+    /// The program's pace, where it matters.
+    pub(super) fn pace(&self) -> Option<&Pace> {
+        self.pace.as_ref()
     }
 
     pub(super) fn is_running(&self, w: u32) -> bool {

@@ -10,6 +10,7 @@ use befit_machine::{Bytes, WorkerId};
 use super::{
     Homes,
     home::{Home, Kind},
+    pace::Pace,
 };
 use crate::{Handle, TaskInfo};
 
@@ -18,30 +19,51 @@ impl<T: Handle> Homes<T> {
     pub(super) fn settle(&self, w: WorkerId, task: &TaskInfo) -> Home {
         let Some(parent) = Home::read(task.mark) else {
             // A computation begins: it has everybody.
-            return self.row.of(0..self.crew.present(), Kind::Dealt);
+            return self.whole(None);
         };
         let parent = match parent.kind {
             Kind::Together if !parent.is_divisible() => {
-                self.row.at(self.row.middle(parent), Kind::Kept)
+                self.row(parent).at(self.row(parent).middle(parent), Kind::Kept)
             }
             Kind::Together => {
                 let fits = task.size <= self.caches[self.socket(parent)];
                 let kind = if fits { Kind::Claims } else { Kind::Together };
                 return self.rounds.part(parent, task).with(kind);
             }
-            Kind::Claims => self.row.of(self.workers(self.socket(parent)), Kind::Kept),
+            Kind::Claims => self.row(parent).of(self.workers(self.socket(parent)), Kind::Kept),
             Kind::Dealt | Kind::Kept => parent,
         };
-        if !self.row.is_wide(parent) {
+        if !self.row(parent).is_wide(parent) {
             // One worker's: it stays where it is forked.
-            return self.row.at(w.0, parent.kind);
+            return self.row(parent).at(w.0, parent.kind);
         }
+        let parent = self.fitting(parent, task);
         let home = self.rounds.part(parent, task);
         match self.grouped(home, task.size) {
             Some(kind) => home.with(kind),
-            None if self.row.is_wide(home) => home,
-            None => self.row.at(self.row.middle(home), home.kind),
+            None if self.row(home).is_wide(home) => home,
+            None => self.row(home).at(self.row(home).middle(home), home.kind),
         }
+    }
+
+    /// All workers, to go through so much data.
+    fn whole(&self, data: Option<Bytes>) -> Home {
+        let pace = self.crew.pace().map_or(0.0, Pace::cycles);
+        self.rows.whole(data, pace, self.crew.present())
+    }
+
+    /// The home of `task`'s parent. If that is all workers, a round begins with its first child:
+    /// they are divided for as much data as are divided now.
+    fn fitting(&self, parent: Home, task: &TaskInfo) -> Home {
+        let Some(pace) = self.crew.pace() else { return parent };
+        if parent != self.row(parent).of(0..self.crew.present(), Kind::Dealt) {
+            return parent;
+        }
+        let data = data(task);
+        if task.index == 0 {
+            pace.round(data.map_or(0, |data| self.rows.lines(data)));
+        }
+        self.whole(data)
     }
 
     /// Whether the workers of one socket run a task of `size` together, rather than one part of it
@@ -51,25 +73,24 @@ impl<T: Handle> Homes<T> {
             return None;
         }
         let socket = self.socket(home);
-        let times = self.row.times_in(home, self.workers(socket));
+        let times = self.row(home).times_in(home, self.workers(socket));
         if size.0 as f64 * times <= self.caches[socket].0 as f64 {
             return None;
         }
         let within = |w: u32| self.sockets.of(WorkerId(w)) == socket;
-        if size <= self.caches[socket] {
+        let row = self.row(home);
+        if row.is_wide(home) && !(within(row.first(home)) && within(row.last(home))) {
+            None // Another socket has a part of it.
+        } else if size <= self.caches[socket] {
             Some(Kind::Claims)
-        } else if within(self.row.first(home)) && within(self.row.last(home))
-            || !self.row.is_wide(home)
-        {
-            Some(Kind::Together)
         } else {
-            None
+            Some(Kind::Together)
         }
     }
 
     /// The socket of a home within one: that of its middle.
     pub(super) fn socket(&self, home: Home) -> usize {
-        self.sockets.of(WorkerId(self.row.middle(home)))
+        self.sockets.of(WorkerId(self.row(home).middle(home)))
     }
 
     /// The workers of `socket` that take part.
@@ -77,6 +98,13 @@ impl<T: Handle> Homes<T> {
         let Range { start, end } = self.sockets.workers(socket);
         start..end.min(self.crew.present()).max(start + 1)
     }
+}
+
+/// The data of `task` and its twin, where one can tell.
+fn data(task: &TaskInfo) -> Option<Bytes> {
+    let both = [task.size, task.twin()?];
+    let is_known = !both.contains(&TaskInfo::UNKNOWN);
+    is_known.then(|| Bytes(both[0].0.saturating_add(both[1].0)))
 }
 
 /// How many tasks were spawned in the last round, by the home and depth of their parent.

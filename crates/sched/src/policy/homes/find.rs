@@ -121,7 +121,7 @@ impl<T: Handle> Homes<T> {
             };
             let last = stack.last.load(Relaxed);
             let apart = |ready: &Entry<T>| {
-                home_of(ready).map_or(0, |home| self.row.apart(home.place(), last))
+                home_of(ready).map_or(0, |home| self.row(home).apart(home.place(), last))
             };
             let next = (0..entries.len()).rev().filter(|at| may_begin(&entries[*at]));
             entries.remove(next.min_by_key(|at| apart(&entries[*at]))?)
@@ -145,8 +145,8 @@ impl<T: Handle> Homes<T> {
                     if self.is_paid(look, &entries[at]) { entries.remove(at) } else { None }
                 };
                 if let Some(ready) = self.steal(look, queue, from, price, take, env) {
-                    let kind = home_of(&ready).map_or(Kind::Dealt, |home| home.kind);
-                    let here = self.row.of(self.workers(look.socket), kind);
+                    let workers = self.workers(look.socket);
+                    let here = |home: Home| self.row(home).of(workers, home.kind);
                     return Some(self.claim(rehome(ready, here)));
                 }
             }
@@ -188,12 +188,17 @@ impl<T: Handle> Homes<T> {
         let found = found.or_else(|| self.steal(look, &self.own[victim], from, price, own, env))?;
         // What is still to be dealt out stays what it is.
         let wide = self.is_wide(&found);
-        Some(if wide { found } else { rehome(found, self.row.at(look.w.0, Kind::Kept)) })
+        Some(if wide {
+            found
+        } else {
+            rehome(found, |home| self.row(home).at(look.w.0, Kind::Kept))
+        })
     }
 
     /// Whether it is still to be dealt out: anybody may do that.
     fn is_wide(&self, ready: &Entry<T>) -> bool {
-        ready.stage == Stage::Start && home_of(ready).is_some_and(|home| self.row.is_wide(home))
+        ready.stage == Stage::Start
+            && home_of(ready).is_some_and(|home| self.row(home).is_wide(home))
     }
 
     fn steal(
@@ -268,9 +273,9 @@ fn claims<T>(ready: &Ready<T>) -> bool {
 }
 
 /// A task that was stolen before it began is the thief's from then on.
-fn rehome<T>(mut ready: Ready<T>, home: Home) -> Ready<T> {
-    if ready.stage == Stage::Start {
-        ready.task.mark = home.word();
+fn rehome<T>(mut ready: Ready<T>, here: impl FnOnce(Home) -> Home) -> Ready<T> {
+    if let (Stage::Start, Some(home)) = (ready.stage, home_of(&ready)) {
+        ready.task.mark = here(home).word();
     }
     ready
 }

@@ -40,8 +40,8 @@
 //! 7. **A stolen task's home becomes the thief's.** Otherwise its children would go back to those
 //!    that could not run it.
 //!
-//! A worker's place in the row is as wide as its weight: its speed, and a little its share of the
-//! last-level cache.
+//! A worker's place in the row is as wide as its speed says; but where sockets differ, one whose
+//! cache would overflow leaves more to the others, the less the program computes ([`rows`]).
 //!
 //! On a machine with one last-level cache it is `ws`.
 
@@ -50,6 +50,9 @@ mod deal;
 mod find;
 mod home;
 mod line;
+mod pace;
+mod row;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -64,21 +67,18 @@ use crossbeam_utils::CachePadded;
 use self::{
     crew::Crew,
     line::{Line, Stamped, stamp},
+    rows::Rows,
 };
 pub(super) use self::{
     deal::Rounds,
-    home::{Home, Kind, Row},
+    home::{Home, Kind},
+    row::Row,
 };
 use super::{WorkStealing, bitier::Sockets};
 use crate::{
     Ask, Capabilities, Env, Finds, ForkOrder, Handle, LockId, Ready, Scheduler, Stage, Strand,
     TaskInfo,
 };
-
-/// A worker's weight grows with so high a power of its share of the last-level cache. Misses fall
-/// with the square root of a cache (Hartstein, Srinivasan, Puzak & Emma, *Cache miss behavior: is
-/// it √2?*, Computing Frontiers 2006), and about half of the time of a program is spent on them.
-const CACHE_WEIGHT: f64 = 0.25;
 
 /// Dealing to homes, and stealing.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct Homes<T> {
     stacks: Vec<CachePadded<Stack<T>>>,
     /// What is still to be dealt out to several sockets.
     upper: Line<T>,
-    row: Row,
+    rows: Rows,
     /// Per socket: its cache.
     caches: Vec<Bytes>,
     /// The largest cache that belongs to a single worker.
@@ -143,23 +143,18 @@ impl<T: Handle> Homes<T> {
         let alone = alone.filter(|cluster| cluster.worker_count() == 1);
         let caches: Vec<_> =
             (0..sockets.count()).map(|i| machine.cluster(sockets.cluster(i)).size()).collect();
-        let weight = |w: u32| {
-            let socket = sockets.of(WorkerId(w));
-            let share = caches[socket].0 as f64 / sockets.workers(socket).len() as f64;
-            f64::from(machine.workers()[w as usize].speed) * share.max(1.0).powf(CACHE_WEIGHT)
-        };
-        let row = Row::new((0..workers).map(weight));
+        let rows = Rows::new(machine, &sockets);
         let line = machine.memory.latency.0 as f64 / machine.memory.streams();
         Box::new(Self {
             name,
-            crew: Crew::new(workers),
+            crew: Crew::new(workers, rows.pace(machine)),
             rounds: Rounds::new(),
             own: queues(0, workers),
             dealt: queues(workers, workers),
             spread: queues(2 * workers, count),
             stacks: (0..count).map(|i| CachePadded::new(stack(i))).collect(),
             upper: Line::new(LockId(2 * workers + 2 * count)),
-            row,
+            rows,
             caches,
             private: alone.filter_map(|it| it.cache).map(|it| it.size).max().unwrap_or_default(),
             nanoseconds: line / shared.line.0.max(1) as f64 * 1e3 / f64::from(machine.mhz.max(1)),
@@ -172,6 +167,11 @@ impl<T: Handle> Homes<T> {
 }
 
 impl<T: Handle> Homes<T> {
+    /// The row that a home lies in.
+    fn row(&self, home: Home) -> &Row {
+        self.rows.of(home)
+    }
+
     /// Whether a worker has nothing to do.
     fn is_idle(&self, w: u32) -> bool {
         let at = w as usize;
@@ -219,7 +219,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
     fn fork_order(&self, parent: &TaskInfo) -> ForkOrder {
         match Home::read(parent.mark) {
             Some(Home { kind: Kind::Together | Kind::Claims, .. }) | None => ForkOrder::ParentFirst,
-            Some(home) if self.row.is_wide(home) => ForkOrder::ParentFirst,
+            Some(home) if self.row(home).is_wide(home) => ForkOrder::ParentFirst,
             Some(_) => ForkOrder::ChildFirst,
         }
     }
@@ -235,14 +235,15 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         let home = self.settle(w, &ready.task);
         ready.task.mark = home.word();
         let forked_here = parent.is_some_and(|parent| {
-            !matches!(parent.kind, Kind::Together | Kind::Claims) && !self.row.is_wide(parent)
+            !matches!(parent.kind, Kind::Together | Kind::Claims)
+                && !self.row(parent).is_wide(parent)
         });
         let socket = self.socket(home);
-        let [first, last] =
-            [self.row.first(home), self.row.last(home)].map(|w| self.sockets.of(WorkerId(w)));
+        let [first, last] = [self.row(home).first(home), self.row(home).last(home)]
+            .map(|w| self.sockets.of(WorkerId(w)));
         // Whoever deals it out does so at its beginning, where its first part stays.
-        let is_wide = self.row.is_wide(home);
-        let owner = if is_wide { self.row.first(home) } else { self.row.middle(home) };
+        let is_wide = self.row(home).is_wide(home);
+        let owner = if is_wide { self.row(home).first(home) } else { self.row(home).middle(home) };
         let is_part = parent.is_some_and(|parent| parent.with(home.kind) != home);
         let is_idle = is_part && self.is_idle(owner);
         let owner = WorkerId(owner);
