@@ -106,7 +106,12 @@ fn a_users_own_crate_is_compared() {
     let manifest = package("sum", &befit);
     write(
         &users,
-        &[("Cargo.toml", &manifest), ("src/main.rs", USES_BEFIT), ("examples/add.rs", USES_BEFIT)],
+        &[
+            ("Cargo.toml", &manifest),
+            ("src/main.rs", USES_BEFIT),
+            ("examples/add.rs", USES_BEFIT),
+            ("examples/alone.rs", "fn main() {}"),
+        ],
     );
     let run = |line: &str| compare(&users, "Cargo.toml", "users-crate", line);
     let commands = |output: &Output| -> Vec<String> {
@@ -125,6 +130,7 @@ fn a_users_own_crate_is_compared() {
         ("--bin product -- 5", "no --bin product; there are: sum"),
         ("--example product -- 5", "no --example product; there are: add"),
         ("--stdin nowhere -- 5", "the input nowhere is no file"),
+        ("--example alone", "alone.rs names neither befit nor rayon in its source, so --example"),
     ] {
         assert_ends(&run(line), 2, &[said]);
     }
@@ -169,7 +175,7 @@ fn what_a_program_reads_and_is_built_with_is_part_of_what_is_recorded() {
          \"release\"\n\n[workspace]",
         checkout().join("crates/runtime")
     );
-    let manifest = package("reads", &befit).replace("[dep", "default-run = \"reads\"\n\n[dep");
+    let manifest = package("reads", &befit);
     let other = "fn main() { println!(\"nothing to record\") }";
     let files = [("Cargo.toml", &*manifest), ("src/main.rs", READS), ("src/bin/other.rs", other)];
     write(&users, &files);

@@ -107,6 +107,20 @@ pub enum BuildError {
     /// The instrumented code misses the recorder.
     #[error("the program uses neither befit nor rayon, so it has no forks that could be recorded")]
     WithoutBefit,
+    /// The target names no crate of its package's that could be recorded.
+    #[error(
+        "{} names neither befit nor rayon in its source, so {flag} {name} has no forks that could \
+         be recorded; if a macro brings one of them, write `use befit as _;` or `use rayon as _;`",
+        .file.display()
+    )]
+    NotNamed {
+        /// `--bin` or `--example`.
+        flag: &'static str,
+        /// The target.
+        name: String,
+        /// Its first file.
+        file: PathBuf,
+    },
     /// Befit's form of rayon-core is not where it should be.
     #[error(
         "the program uses rayon, and befit's rayon-core is gone from {folder}, where this befit \
@@ -147,7 +161,11 @@ impl BuildError {
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::WithoutBefit | Self::NoBinary | Self::NoSuchTarget { .. } | Self::WhichBinary(_)
+            Self::WithoutBefit
+                | Self::NotNamed { .. }
+                | Self::NoBinary
+                | Self::NoSuchTarget { .. }
+                | Self::WhichBinary(_)
         )
     }
 }

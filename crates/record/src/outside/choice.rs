@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Build, BuildError, overlay::Workspace};
+use super::{Build, BuildError, named::may_name, overlay::Workspace};
 
 /// The binary or example to build.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,24 +23,26 @@ pub(super) struct Choice {
 /// The packages without which nothing can be recorded: any will do.
 const RECORDED: [&str; 2] = ["befit", "rayon-core"];
 
+/// The kinds of targets that others of the package are linked with.
+const LIBRARIES: [&str; 4] = ["lib", "rlib", "dylib", "cdylib"];
+
 impl Workspace {
     /// The binary that `build` means: the one that it names, or else the package's `default-run` or
     /// its only one.
     ///
     /// # Errors
     /// There is none, or not one of that name, or several; or it is to be recorded and has neither
-    /// befit nor rayon among all its dependencies.
+    /// befit nor rayon among all its dependencies, or names none that brings them.
     pub(super) fn choose(&self, build: &Build) -> Result<Choice, BuildError> {
         let meant = self.meant(build);
         let (flag, kind, asked) = match (&build.example, &build.bin) {
             (Some(example), _) => ("--example", "example", Some(example)),
             (None, bin) => ("--bin", "bin", bin.as_ref()),
         };
-        let of = |package: &Value| -> Vec<String> {
-            let targets = package["targets"].as_array().into_iter().flatten();
-            let has =
-                |t: &&Value| t["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == kind));
-            targets.filter(has).filter_map(|t| t["name"].as_str().map(str::to_owned)).collect()
+        let kinds = [kind];
+        let of = |package| -> Vec<String> {
+            let names = targets(package, &kinds).filter_map(|target| target["name"].as_str());
+            names.map(str::to_owned).collect()
         };
         let mut found: Vec<(&Value, String)> = meant
             .iter()
@@ -63,7 +65,19 @@ impl Workspace {
             return Err(BuildError::NoBinary);
         }
         // What is not recorded need not have anything to record.
-        found.retain(|(package, _)| build.plain || self.may_be_recorded(package));
+        if !build.plain {
+            found.retain(|(package, _)| self.may_be_recorded(package));
+            let unnamed = found.first().and_then(|(package, name)| {
+                let file = source(package, kind, name)?.to_owned();
+                Some(BuildError::NotNamed { flag, name: name.clone(), file })
+            });
+            found.retain(|(package, name)| {
+                source(package, kind, name).is_none_or(|file| self.may_bring(package, file, kind))
+            });
+            if found.is_empty() {
+                return Err(unnamed.unwrap_or(BuildError::WithoutBefit));
+            }
+        }
         match &found[..] {
             [] => Err(BuildError::WithoutBefit),
             [(package, name)] => Ok(Choice {
@@ -99,26 +113,88 @@ impl Workspace {
 
     /// False if the lockfile shows that nothing that `package` is built with can be recorded.
     fn may_be_recorded(&self, package: &Value) -> bool {
-        let Ok(lock) = fs::read_to_string(self.root.join("Cargo.lock")) else { return true };
+        let lock = fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default();
         let lock = dependencies(&lock);
-        let direct = package["dependencies"].as_array().into_iter().flatten();
-        let mut next: Vec<&str> = direct.filter_map(|one| one["name"].as_str()).collect();
-        // What was added to the manifest since cargo last looked may bring anything.
-        if next.iter().any(|name| !lock.contains_key(name)) {
+        let own = package["name"].as_str().filter(|own| lock.contains_key(own));
+        own.is_some_and(|own| brings(own, &lock))
+            || direct(package).any(|one| brings(one["name"].as_str().unwrap_or_default(), &lock))
+    }
+
+    /// False if the target that begins in `file`, of this kind, names no crate that can be recorded
+    /// or brings one: then it is not linked with any.
+    fn may_bring(&self, package: &Value, file: &Path, kind: &str) -> bool {
+        let lock = fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default();
+        let lock = dependencies(&lock);
+        let as_named = |name: &str| name.replace('-', "_");
+        // A binary does not see what examples and tests alone need, nor build scripts' needs.
+        let is_seen = |one: &&Value| match one["kind"].as_str() {
+            Some("dev") => kind == "example",
+            other => other.is_none(),
+        };
+        let mut crates = BTreeSet::new();
+        for one in direct(package).filter(is_seen) {
+            let name = one["name"].as_str().unwrap_or_default();
+            if brings(name, &lock) {
+                crates.insert(as_named(one["rename"].as_str().unwrap_or(name)));
+                crates.extend(
+                    self.library(name).and_then(|target| target["name"].as_str()).map(as_named),
+                );
+            }
+        }
+        let library = targets(package, &LIBRARIES).next();
+        if let Some(library) = library
+            && library["src_path"].as_str().is_none_or(|own| may_name(Path::new(own), &crates))
+        {
+            crates.extend(library["name"].as_str().map(as_named));
+        }
+        may_name(file, &crates)
+    }
+
+    /// The library of a package of the workspace, whose name may be another than the package's.
+    fn library(&self, package: &str) -> Option<&Value> {
+        let all = self.metadata["packages"].as_array().into_iter().flatten();
+        let mut own = all.filter(|one| one["name"] == package);
+        own.next().and_then(|one| targets(one, &LIBRARIES).next())
+    }
+}
+
+/// The targets of a package that are of one of these kinds.
+fn targets<'a>(package: &'a Value, kinds: &'a [&'a str]) -> impl Iterator<Item = &'a Value> {
+    let all = package["targets"].as_array().into_iter().flatten();
+    all.filter(|target| {
+        let own = target["kind"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        own.into_iter().any(|kind| kinds.contains(&kind))
+    })
+}
+
+/// The first file of a target of that kind and name.
+fn source<'a>(package: &'a Value, kind: &str, name: &str) -> Option<&'a Path> {
+    let all = package["targets"].as_array()?.iter();
+    let of_kind = |t: &&Value| t["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == kind));
+    let found = all.filter(of_kind).find(|target| target["name"] == name)?;
+    found["src_path"].as_str().map(Path::new)
+}
+
+/// What the manifest of a package asks for.
+fn direct(package: &Value) -> impl Iterator<Item = &Value> {
+    package["dependencies"].as_array().into_iter().flatten()
+}
+
+/// Whether the package of that name can be recorded or depends on one that can. What was added to
+/// the manifest since cargo last looked, and is not in the lockfile, may bring anything.
+fn brings(name: &str, lock: &BTreeMap<&str, Vec<&str>>) -> bool {
+    let mut next = vec![name];
+    let mut seen = BTreeSet::new();
+    while let Some(name) = next.pop() {
+        let Some(more) = lock.get(name) else { return true };
+        if RECORDED.contains(&name) {
             return true;
         }
-        next.extend(package["name"].as_str());
-        let mut seen = BTreeSet::new();
-        while let Some(name) = next.pop() {
-            if RECORDED.contains(&name) {
-                return true;
-            }
-            if seen.insert(name) {
-                next.extend(lock.get(name).into_iter().flatten());
-            }
+        if seen.insert(name) {
+            next.extend(more);
         }
-        false
     }
+    false
 }
 
 /// The names of the packages that each package of a lockfile depends on, all its versions together.
@@ -209,6 +285,37 @@ mod tests {
         }
         let plain = Build { plain: true, ..build(None, Some("t"), None) };
         assert_eq!(choose(None, &plain).unwrap(), "tool --bin t");
+    }
+
+    #[test]
+    fn a_binary_that_names_nothing_that_brings_befit_is_refused_and_not_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        lock(root, "rayon-core");
+        let write = |file: &str, text: &str| fs::write(root.join(file), text).unwrap();
+        let mut all = workspace(root, None);
+        for target in all.metadata["packages"][0]["targets"].as_array_mut().unwrap() {
+            let name = target["name"].as_str().unwrap().to_owned();
+            target["src_path"] = json!(root.join(name + ".rs"));
+        }
+        write("one.rs", "use lib::go;");
+        write("two.rs", "fn main() {}");
+        let of = |bin| all.choose(&build(None, bin, None));
+        assert_eq!(of(None).unwrap().name, "one");
+        let error = of(Some("two")).unwrap_err();
+        assert!(error.is_usage(), "{error}");
+        let said = error.to_string();
+        for word in ["two.rs names neither befit nor rayon", "--bin two has no forks"] {
+            assert!(said.contains(word), "{said}");
+        }
+        // By the package's own library, if that names one.
+        let library = json!({"kind": ["lib"], "name": "app", "src_path": root.join("lib.rs")});
+        all.metadata["packages"][0]["targets"].as_array_mut().unwrap().push(library);
+        write("two.rs", "use app::go;");
+        for (text, found) in [("use lib::go;", true), ("pub fn go() {}", false)] {
+            write("lib.rs", text);
+            assert_eq!(all.choose(&build(None, Some("two"), None)).is_ok(), found, "{text}");
+        }
     }
 
     #[test]

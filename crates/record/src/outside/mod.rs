@@ -4,6 +4,7 @@
 mod build;
 mod child;
 mod choice;
+mod named;
 mod overlay;
 mod reader;
 mod run;
