@@ -79,23 +79,24 @@ fn source(frame: &Frame<'_, Bytes>, libraries: &mut Libraries) -> Option<Source>
 /// rayon, and befit. Packages that the program names by a path are its own.
 #[derive(Default)]
 struct Libraries {
-    /// The folder of befit's crates, once a function of the recorder has shown where it is.
-    befit: Option<PathBuf>,
+    /// The folder of befit's crates, once a function of the recorder has shown where it is. There
+    /// may be two: C code that a compiler cache has is that of the checkout that built it first.
+    befit: Vec<PathBuf>,
 }
 
 impl Libraries {
     fn have(&mut self, file: &str) -> bool {
-        if self.befit.is_none()
-            && let Some((crates, _)) = file.split_once("/record/src/inside/")
+        if let Some((crates, _)) = file.split_once("/record/src/inside/")
+            && !self.befit.iter().any(|known| known == Path::new(crates))
         {
-            self.befit = Some(crates.into());
+            self.befit.push(crates.into());
         }
         let is_standard = file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/");
         let fetched = ["/registry/src/", "/git/checkouts/", "/vendor/"];
         let rayon = ["/rayon/src/", "/rayon-core/src/"];
         is_standard
             || fetched.into_iter().chain(rayon).any(|part| file.contains(part))
-            || self.befit.as_ref().is_some_and(|crates| is_befit(crates, Path::new(file)))
+            || self.befit.iter().any(|crates| is_befit(crates, Path::new(file)))
     }
 }
 
