@@ -181,9 +181,14 @@ impl Progress for Display {
             self.begin(message, &RECORDING, 0);
         }
     }
-    fn timing(&self, what: &str, number: usize, of: usize) {
-        let message = format!("timing {what} without instrumentation, run {number} of {of}");
-        self.begin(message, &TIMING, 0);
+    fn timing(&self, what: &str, whole: bool, number: usize, of: usize) {
+        let how = if whole { "as a whole" } else { "strand by strand" };
+        let message = format!("timing {what} without instrumentation, {how}");
+        if self.terminal {
+            self.begin(format!("{message}, run {number} of {of}"), &TIMING, 0);
+        } else if number == 1 {
+            self.begin(message, &TIMING, 0);
+        }
     }
     fn recorded_before(&self, what: &str, file: &Path) {
         if !manner().quiet() {

@@ -21,9 +21,9 @@ pub trait Progress: Sync {
     fn said(&self, text: &str) {}
     /// `what` runs once, serially, and is recorded. `shown`: its output goes to stderr meanwhile.
     fn recording(&self, what: &str, shown: bool) {}
-    /// `what` runs serially without instrumentation, for the time that its strands take: run
-    /// `number` of `of`.
-    fn timing(&self, what: &str, number: usize, of: usize) {}
+    /// `what` runs serially without instrumentation, for the time that its strands take, or the
+    /// `whole`: run `number` of `of`.
+    fn timing(&self, what: &str, whole: bool, number: usize, of: usize) {}
     /// A recording of `what` was found in the cache, in `file`.
     fn recorded_before(&self, what: &str, file: &Path) {}
     /// `runs` simulations of `what` begin, of `touches` line touches together.

@@ -98,8 +98,8 @@ pub struct WorkRun {
     pub host: String,
     /// The page faults of the run for each page that it touched.
     pub faults_per_page: f64,
-    /// The time of the recorded regions over the processor time of the whole process; 0 where that
-    /// is not known. The rest is code outside of parallel regions, and the program's own threads.
+    /// The processor time of the recorded regions over that of the whole process; 0 where it is not
+    /// known. The rest is code outside of parallel regions, and the program's own threads.
     pub recorded: f64,
     /// By class; none where nothing could be measured.
     pub classes: Vec<Option<ClassWork>>,

@@ -423,7 +423,7 @@ fn timed(name: &str, program: &Program) -> Result<Timed, RecordError> {
         command.arg(name);
         command
     };
-    time(&command, program, true, &|_, _| {})
+    time(&command, program, true, &|_, _, _| {})
 }
 
 #[test]
@@ -445,6 +445,14 @@ fn strands_of_known_length_are_timed_within_a_fifth() {
     // The system may give the processor to others in the middle of every run, but not for long.
     let tries: Vec<_> = (0..20).map_while(|_| wrong()).collect();
     assert!(tries.len() < 20, "{tries:?}");
+}
+
+/// Also while other programs run: each clock counts the time of its own thread or process.
+#[test]
+fn of_the_processor_time_a_region_has_its_own_share() {
+    let timed = timed("before", &program("before")).unwrap();
+    let share = timed.regions_ps as f64 / timed.process_ps as f64;
+    assert!((0.25..0.4).contains(&share), "{share}");
 }
 
 #[test]
@@ -471,7 +479,7 @@ fn an_instrumented_build_is_no_work_run() {
         command.arg("join");
         command
     };
-    let error = time(&command, &program("join"), true, &|_, _| {}).unwrap_err();
+    let error = time(&command, &program("join"), true, &|_, _, _| {}).unwrap_err();
     assert!(matches!(error, RecordError::Stream(StreamError::NotARecording, _)), "{error}");
 }
 

@@ -96,8 +96,8 @@ fn block(block: &[Summary], width: Width) -> String {
 /// How much of the program the figures are of.
 pub(crate) fn recorded(share: f64) -> String {
     format!(
-        "recorded: {} of the process's time; not the rest, before, after and beside its parallel \
-         regions",
+        "recorded: {} of the process's processor time; not the rest, before, after and beside its \
+         parallel regions",
         percent(share)
     )
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
-pub const GENERATION: u32 = 5;
+pub const GENERATION: u32 = 6;
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
@@ -44,15 +44,17 @@ pub struct Timed {
     pub faults: u64,
     /// Picoseconds that a fork took beyond the two calls that it makes: the recorder's part.
     pub fork: u64,
-    /// Picoseconds of processor time that the whole process used in that run; 0 where it is not
-    /// known.
+    /// Picoseconds of processor time that the recorded regions used in that run.
+    pub regions: u64,
+    /// The same of the whole process; 0 where it is not known.
     pub process: u64,
 }
 
 impl Timed {
-    /// The share of the process's time that the recorded regions took; 0 where it is not known.
+    /// The share of the process's processor time that the recorded regions used; 0 where it is not
+    /// known.
     fn recorded(&self) -> f64 {
-        if self.process == 0 { 0.0 } else { (self.total as f64 / self.process as f64).min(1.0) }
+        if self.process == 0 { 0.0 } else { (self.regions as f64 / self.process as f64).min(1.0) }
     }
 }
 
@@ -381,7 +383,7 @@ mod tests {
         let total = times.iter().sum::<u64>() + fork * u64::from(program.tasks() / 2);
         let strand = |time: u64| Timing { picoseconds: (time as f64 / faster) as u64, faults: 0 };
         let strands = times.into_iter().map(strand).collect();
-        let timed = Timed { strands, total, faults: 0, fork, process: 0 };
+        let timed = Timed { strands, total, faults: 0, fork, regions: 0, process: 0 };
         let run = fit(&program, &timed, &host, 0.0).unwrap();
         run.classes.iter().flatten().map(|c| c.ps_per_operation / 1000.0).collect()
     }

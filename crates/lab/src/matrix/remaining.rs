@@ -69,8 +69,8 @@ impl Progress for Remaining<'_> {
     fn recording(&self, what: &str, shown: bool) {
         self.inner.recording(&format!("{}{what}", self.place()), shown);
     }
-    fn timing(&self, what: &str, number: usize, of: usize) {
-        self.inner.timing(what, number, of);
+    fn timing(&self, what: &str, whole: bool, number: usize, of: usize) {
+        self.inner.timing(what, whole, number, of);
     }
     fn recorded_before(&self, _: &str, _: &Path) {}
     fn simulating(&self, what: &str, runs: usize, touches: u64) {

@@ -37,7 +37,7 @@ pub(super) fn add(
         command
     };
     let name = &program.meta().name;
-    let timing = |number, of| progress.timing(name, number, of);
+    let timing = |whole, number, of| progress.timing(name, whole, number, of);
     let timed = match befit_record::time(&command, &program, true, &timing) {
         Ok(timed) => timed,
         Err(why) => {
@@ -50,6 +50,7 @@ pub(super) fn add(
         total: timed.total_ps,
         faults: timed.faults_total,
         fork: timed.fork_price_ps,
+        regions: timed.regions_ps,
         process: timed.process_ps,
     };
     match fit(&program, &timed, host, host.prices.fault) {

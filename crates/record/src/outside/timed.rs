@@ -35,7 +35,10 @@ pub struct Timed {
     pub strands: Vec<Timing>,
     /// Picoseconds of all regions together, in the best run without a clock between them.
     pub total_ps: u64,
-    /// Picoseconds of processor time that the whole process used in that run; 0 if it did not say.
+    /// Picoseconds of processor time that all regions used in that run: less than they took if
+    /// other programs ran meanwhile.
+    pub regions_ps: u64,
+    /// The same of the whole process; 0 if it did not say.
     pub process_ps: u64,
     /// The page faults of that run's regions.
     pub faults_total: u64,
@@ -48,8 +51,8 @@ pub struct Timed {
 }
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
-/// times, and times the strands of `program`, its recording. `progress` is told of each run that
-/// begins: its number, from 1, and how many there are.
+/// times, and times the strands of `program`, its recording. `progress` is notified of each run that
+/// begins: whether regions are timed as a whole, its number among these, and how many there are.
 ///
 /// # Errors
 /// As [`record`](super::record), and [`StreamError::Differs`] if the program does not fork as it
@@ -58,10 +61,10 @@ pub fn time(
     command: &dyn Fn() -> Command,
     program: &Program,
     quiet: bool,
-    progress: &dyn Fn(usize, usize),
+    progress: &dyn Fn(bool, usize, usize),
 ) -> Result<Timed, RecordError> {
     let run = |total: bool, number: usize, of: usize| {
-        progress(number, of);
+        progress(total, number, of);
         let mut command = command();
         // With any value.
         command.env_remove("BEFIT_RECORD_TOTAL");
@@ -72,22 +75,22 @@ pub fn time(
         run_reading(command, quiet, |from| read(from, expected, program.strands() as usize))
     };
     let begin = Instant::now();
-    let mut timed = run(false, 1, 2 * REPEATS)?;
+    let mut timed = run(false, 1, REPEATS)?;
     let repeats = repeats(begin.elapsed());
     for number in 2..=repeats {
-        timed.take_less(run(false, number, 2 * repeats)?);
+        timed.take_less(run(false, number, repeats)?);
     }
-    let mut total = run(true, repeats + 1, 2 * repeats)?;
-    for number in repeats + 2..=2 * repeats {
-        let other = run(true, number, 2 * repeats)?;
+    let mut total = run(true, 1, repeats)?;
+    for number in 2..=repeats {
+        let other = run(true, number, repeats)?;
         let fork_price_ps = total.fork_price_ps.min(other.fork_price_ps);
         if other.total_ps < total.total_ps {
             total = other;
         }
         total.fork_price_ps = fork_price_ps;
     }
-    let Timed { total_ps, process_ps, faults_total, fork_price_ps, .. } = total;
-    Ok(Timed { total_ps, process_ps, faults_total, fork_price_ps, ..timed })
+    let Timed { total_ps, regions_ps, process_ps, faults_total, fork_price_ps, .. } = total;
+    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, fork_price_ps, ..timed })
 }
 
 /// How often a program is run that takes so long.
@@ -121,6 +124,7 @@ fn read(
     let mut timed = Timed {
         strands,
         total_ps: 0,
+        regions_ps: 0,
         process_ps: 0,
         faults_total: 0,
         regions: 0,
@@ -153,6 +157,8 @@ fn read(
                 let (time, ticks) = (stream.word()?, stream.word()?);
                 timed.faults_total = timed.faults_total.saturating_add(stream.word()?);
                 timed.fork_price_ps = stream.word()?;
+                let used = stream.word()?.saturating_mul(1000);
+                timed.regions_ps = timed.regions_ps.saturating_add(used);
                 timed.total_ps = timed.total_ps.saturating_add(time.saturating_mul(1000));
                 timed.regions += 1;
                 let ps_per_tick = time as f64 * 1000.0 / ticks.max(1) as f64;

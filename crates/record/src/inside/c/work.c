@@ -26,13 +26,19 @@ static int total_only;           /* no clock but at a region's begin and end */
 static uint64_t last;            /* when the interval began */
 static uint64_t price;           /* ticks of an interval in which nothing happens */
 static uint64_t fork_price;      /* picoseconds of a fork beyond its calls; 0: not known */
+static uint64_t own;             /* nanoseconds of processor time of what is measured here */
 static uint64_t faults;          /* up to the last interval that was asked for them */
 static unsigned skipped;
 
-static uint64_t nanoseconds(void) {
+static uint64_t nanoseconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (clock_gettime(clock, &now) != 0)
+        return 0;
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t nanoseconds(void) {
+    return nanoseconds_of(CLOCK_MONOTONIC);
 }
 
 static inline uint64_t ticks(void) {
@@ -53,15 +59,16 @@ __attribute__((constructor)) static void choose_mode(void) {
     unsetenv("BEFIT_RECORD_TOTAL");
 }
 
-/* At the end of the process: the processor time that all of its threads have used. */
+/* At the end of the process: the processor time that all of its threads have used, without what
+ * the measurements of prices took. */
 __attribute__((destructor)) static void put_process(void) {
-    struct timespec used;
     if (!total_only || !befit_stream_open() || __atomic_load_n(&busy, __ATOMIC_ACQUIRE))
         return;
-    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+    uint64_t used = nanoseconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (used == 0)
         return;
     befit_put_event(PROCESS, 0);
-    befit_put((uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+    befit_put(used > own ? used - own : 0);
     befit_flush();
 }
 
@@ -92,10 +99,14 @@ int befit_record_is_total(void) {
 
 /* Whether what a fork costs is to be measured, and is not known yet. */
 int befit_record_prices_forks(void) {
-    return total_only && fork_price == 0 && befit_stream_open();
+    if (!total_only || fork_price != 0 || !befit_stream_open())
+        return 0;
+    own -= nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+    return 1;
 }
 
 void befit_record_fork_price(uint64_t picoseconds) {
+    own += nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
     fork_price = picoseconds;
 }
 
@@ -158,12 +169,16 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
         untimed(body, data);
         return;
     }
-    if (price == 0)
+    if (price == 0) {
+        own -= nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
         price = empty_interval();
+        own += nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
+    }
     if (!total_only)
         befit_put_event(FORK, 0);
     state = TIMED;
     uint64_t first_faults = faults = faults_so_far();
+    uint64_t used = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
     uint64_t begin = nanoseconds(), first = ticks();
     last = first;
     events = !total_only;
@@ -171,6 +186,7 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_record_end();
     events = 0;
     uint64_t ticks_taken = ticks() - first, time = nanoseconds() - begin;
+    used = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) - used;
     state = OUTSIDE;
     if (!total_only)
         befit_put_event(SYNC, 0);
@@ -179,6 +195,7 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_put(ticks_taken);
     befit_put(faults_so_far() - first_faults);
     befit_put(fork_price);
+    befit_put(used);
     if (skipped != 0)
         befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));
     befit_flush();
