@@ -180,7 +180,8 @@ pub(crate) fn depths(program: &Program) -> Vec<u32> {
     let mut depths = vec![0; program.tasks() as usize];
     // A parent stands in front of its children.
     for task in (0..program.tasks()).map(TaskId) {
-        for ops in program.ops(task).windows(3) {
+        let ops: Vec<Op> = program.ops(task).collect();
+        for ops in ops.windows(3) {
             if let [Op::Fork { child: a, scope }, Op::Fork { child: b, scope: of_b }, Op::Sync(end)] =
                 *ops
                 && (scope, scope) == (of_b, end)
@@ -197,8 +198,8 @@ pub(crate) fn depths(program: &Program) -> Vec<u32> {
 fn work(program: &Program) -> Vec<u64> {
     let mut work = vec![0; program.tasks() as usize];
     for task in (0..program.tasks()).rev().map(TaskId) {
-        let own = program.ops(task).iter().map(|op| match op {
-            Op::Strand(strand) => program.work(*strand).operations(),
+        let own = program.ops(task).map(|op| match op {
+            Op::Strand(strand) => program.work(strand).operations(),
             Op::Fork { .. } | Op::Sync(_) => 0,
         });
         work[task.0 as usize] += own.sum::<u64>();

@@ -3,9 +3,10 @@
 use crate::class::Places;
 use crate::codec::Encoder;
 use crate::lines::{LINE_LIMIT, Spans};
-use crate::program::{Cost, Strand};
+use crate::program::Cost;
 use crate::site::{Origin, OriginTable};
 use crate::spot::{Block, Seen, SpotEncoder};
+use crate::strands::{Strand, StrandTable};
 use crate::tables::{BlobTable, Blobs, Interner};
 use crate::tree::TreeBuilder;
 use crate::{
@@ -59,7 +60,7 @@ pub enum BuildError {
 /// let program = builder.finish()?;
 ///
 /// assert_eq!(program.tasks(), 3);
-/// assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(1))]);
+/// assert_eq!(program.ops(TaskId(2)).collect::<Vec<_>>(), [Op::Strand(StrandId(1))]);
 /// assert_eq!(program.stats().span, 2);
 /// # Ok::<(), befit_program::BuildError>(())
 /// ```
@@ -87,7 +88,7 @@ pub struct ProgramBuilder {
     open: Vec<PlaceId>,
     /// What the strand that runs began with.
     begin: Begin,
-    strands: Vec<Strand>,
+    strands: StrandTable,
     blobs: BlobTable,
     spots: SpotEncoder,
     seen: Seen,
@@ -115,7 +116,7 @@ impl ProgramBuilder {
             places: Places::default(),
             open: vec![PlaceId(0)],
             begin: Begin::Task(PlaceId(0)),
-            strands: Vec::new(),
+            strands: StrandTable::default(),
             blobs: BlobTable::default(),
             spots: SpotEncoder::new(),
             seen: Seen::default(),
@@ -352,8 +353,8 @@ impl ProgramBuilder {
         let cost = self.costs.intern(Cost { work: std::mem::take(&mut self.cost), class });
         let cost = cost.ok_or(BuildError::TooMany("costs"))?;
         self.tree.strand()?;
-        self.strands.push(Strand { blob, cost });
-        Ok(())
+        let known = self.strands.push(Strand { blob, cost });
+        known.then_some(()).ok_or(BuildError::TooMany("strands"))
     }
 
     /// Ends the root task, and with it the program. Time for the touched pages; the touches are not
@@ -394,7 +395,7 @@ impl ProgramBuilder {
             origins: self.origins.origins,
             sites: self.sites.table,
             sources: self.sources,
-            strands: self.strands,
+            strands: self.strands.finish(),
             costs: self.costs.table,
             places: self.places.names,
             classes: self.classes.table,

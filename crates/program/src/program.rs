@@ -4,19 +4,13 @@ use crate::codec::Touches;
 use crate::lines::Spans;
 use crate::site::{Origins, Words};
 use crate::spot::{Block, Seen, Spots};
+use crate::strands::{Strand, Strands};
 use crate::tables::Blobs;
-use crate::tree::{Step, Tree};
+use crate::tree::{OpPlace, Ops, Step, Tree};
 use crate::{
-    Class, ClassId, Declared, Meta, Op, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
+    Class, ClassId, Declared, Meta, PlaceId, Site, SiteId, SizesFrom, Source, StrandId, TaskId,
     Work, WorkRun,
 };
-
-/// A strand, by the index of what it shares with strands like it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Strand {
-    pub(crate) blob: u32,
-    pub(crate) cost: u32,
-}
 
 /// What a strand costs, and its class.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,9 +23,9 @@ pub(crate) struct Cost {
 /// A recorded nested-parallel program: its task tree, and the cost and the touches of each strand.
 ///
 /// It comes from a [`ProgramBuilder`](crate::ProgramBuilder) or from a file, and does not change.
-/// Touches stay encoded (see [`Touches`]). Memory: 16 bytes a task, 12 an operation, 8 a strand,
-/// the different blobs, and 16 bytes and some for each different combination of declared sizes,
-/// site and captured words.
+/// Touches stay encoded (see [`Touches`]). Memory: 7 to 10 bytes a task, 1 to 5 an operation, 1 to
+/// 4 a strand, 24 for each different strand, the different blobs, and 16 bytes and some for each
+/// different combination of declared sizes, site and captured words.
 ///
 /// Methods that take a [`TaskId`] or [`StrandId`] panic when the program has no such task or
 /// strand.
@@ -48,7 +42,7 @@ pub struct Program {
     pub(crate) sites: Vec<Site>,
     /// By site.
     pub(crate) sources: Vec<Option<Source>>,
-    pub(crate) strands: Vec<Strand>,
+    pub(crate) strands: Strands,
     pub(crate) costs: Vec<Cost>,
     pub(crate) places: Vec<Box<str>>,
     pub(crate) classes: Vec<Class>,
@@ -69,7 +63,7 @@ impl Program {
 
     /// Number of tasks, the root included.
     pub fn tasks(&self) -> u32 {
-        self.tree.parents.len() as u32
+        self.tree.tasks()
     }
 
     /// Number of strands.
@@ -83,8 +77,14 @@ impl Program {
     }
 
     /// The operations of a task, in order. Constant time.
-    pub fn ops(&self, task: TaskId) -> &[Op] {
+    pub fn ops(&self, task: TaskId) -> Ops<'_> {
         self.tree.ops(task)
+    }
+
+    /// The operations of a task from a place among them on, which [`Ops::place`] of this program
+    /// has returned. Constant time.
+    pub fn ops_from(&self, place: OpPlace) -> Ops<'_> {
+        self.tree.ops_from(place)
     }
 
     /// The steps of the serial execution, the root's end the last.
@@ -104,7 +104,7 @@ impl Program {
 
     /// Where a task other than the root was forked, and with what.
     fn origin(&self, task: TaskId) -> u32 {
-        self.tree.origins[task.0 as usize]
+        self.tree.origins.get(task.0 as usize)
     }
 
     /// Where a task was forked; 0 for the root task. Constant time.
@@ -135,19 +135,19 @@ impl Program {
 
     /// The task that forked a task; none forked the root. Constant time.
     pub fn parent(&self, task: TaskId) -> Option<TaskId> {
-        (task != TaskId(0)).then(|| self.tree.parents[task.0 as usize])
+        (task != TaskId(0)).then(|| self.tree.parent(task))
     }
 
     /// The cost of a strand. Constant time.
     pub fn work(&self, strand: StrandId) -> Work {
-        let Strand { blob, cost } = self.strands[strand.0 as usize];
+        let Strand { blob, cost } = self.strands.get(strand);
         let touches = self.blobs.table[blob as usize].touches;
         Work { touches, ..self.costs[cost as usize].work }
     }
 
     /// The touches of a strand, in order. Constant time; a decoder is about 1.5 KiB.
     pub fn touches(&self, strand: StrandId) -> Touches<'_> {
-        self.touches_of_blob(self.strands[strand.0 as usize].blob)
+        self.touches_of_blob(self.strands.get(strand).blob)
     }
 
     /// The touches of the strands that share a blob.
@@ -169,7 +169,7 @@ impl Program {
 
     /// The spots of a strand's touches, in order. Constant time.
     pub fn touch_spots(&self, strand: StrandId) -> Spots<'_> {
-        Spots::new(self.blobs.spots_of(self.strands[strand.0 as usize].blob))
+        Spots::new(self.blobs.spots_of(self.strands.get(strand).blob))
     }
 
     /// The large blocks of memory that the program took, by their lines, ascending. Empty in a
@@ -180,7 +180,7 @@ impl Program {
 
     /// The class of a strand. Constant time.
     pub fn class(&self, strand: StrandId) -> ClassId {
-        ClassId(self.costs[self.strands[strand.0 as usize].cost as usize].class)
+        ClassId(self.costs[self.strands.get(strand).cost as usize].class)
     }
 
     /// All classes, by [`ClassId`].
@@ -218,9 +218,11 @@ impl Program {
 
     /// Touches of all strands. Time for the number of strands.
     pub fn total_touches(&self) -> u64 {
-        let touches =
-            self.strands.iter().map(|strand| self.blobs.table[strand.blob as usize].touches);
-        touches.fold(0, u64::saturating_add)
+        let touches = |strand| {
+            let Strand { blob, .. } = self.strands.get(StrandId(strand));
+            self.blobs.table[blob as usize].touches
+        };
+        (0..self.strands()).map(touches).fold(0, u64::saturating_add)
     }
 
     /// Number of dense lines of shared data: whole pages, of which at least one line is touched

@@ -129,7 +129,7 @@ impl Sample {
 
     /// The touches that it has of a strand of `program`, in order. Constant time.
     pub fn touches(&self, program: &Program, strand: StrandId) -> &[KeptTouch] {
-        let blob = program.strands[strand.0 as usize].blob as usize;
+        let blob = program.strands.get(strand).blob as usize;
         let start = blob.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.touches[start as usize..self.ends[blob] as usize]
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::narrow::Narrow;
 use crate::site::{Origin, OriginTable};
 use crate::tables::Interner;
 use crate::{Declared, Program, TaskId};
@@ -49,7 +50,7 @@ impl Program {
     /// none: it is not forked, so no scheduler places it.
     ///
     /// From then on [`Program::declared`] returns these sizes. A file keeps them, but not where
-    /// they come from. Expected time linear in the number of tasks; 4 bytes a task, and 32 for each
+    /// they come from. Expected time linear in the number of tasks; 1 to 4 bytes a task, and 32 for each
     /// pair of sizes that differs from all others, 16 and some with each site and captured words.
     #[must_use]
     pub fn with_sizes(
@@ -60,12 +61,12 @@ impl Program {
         let mut declared = Interner::default();
         let mut origins = OriginTable::default();
         let forked = (1..self.tasks()).map(|task| {
-            let before = self.origins.get(self.tree.origins[task as usize]);
+            let before = self.origins.get(self.tree.origins.get(task as usize));
             let declared = declared.intern(of(&self, TaskId(task)))?;
             origins.intern(&Origin { declared, ..before })
         });
         // There are fewer of each than tasks, whose numbers have 32 bits; the root is not forked.
-        let forked: Option<Vec<u32>> = std::iter::once(Some(0)).chain(forked).collect();
+        let forked: Option<Narrow> = std::iter::once(Some(0)).chain(forked).collect();
         self.tree.origins = forked.unwrap_or_default();
         (self.root_declared, self.declared) = (Declared::default(), declared.table);
         self.origins = origins.origins;

@@ -240,8 +240,8 @@ impl Engine<'_> {
     /// Whether the task forks. A task that does has a fork among its first operations: between two
     /// strands there is one, or a sync.
     fn forks(&self, task: TaskId) -> bool {
-        let first = self.program.ops(task).iter().take(FIRST);
-        first.into_iter().any(|op| matches!(op, Op::Fork { .. }))
+        let mut first = self.program.ops(task).take(FIRST);
+        first.any(|op| matches!(op, Op::Fork { .. }))
     }
 
     /// Whether several workers may run what is bound to `anchor`.
@@ -276,8 +276,8 @@ impl Engine<'_> {
     /// The `join` of the source whose second half this is: the place that its first strand begins
     /// at.
     fn site(&self, second: TaskId) -> SiteId {
-        let class = self.program.ops(second).iter().find_map(|op| match op {
-            Op::Strand(strand) => Some(self.program.class(*strand)),
+        let class = self.program.ops(second).find_map(|op| match op {
+            Op::Strand(strand) => Some(self.program.class(strand)),
             _ => None,
         });
         let class = class.and_then(|class| self.program.classes().get(class.0 as usize));

@@ -1,11 +1,39 @@
 //! How far each task of the program has come.
 
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
+
 use befit_machine::WorkerId;
-use befit_program::{Op, Program, ScopeId, StrandId, TaskId};
+use befit_program::{Op, OpPlace, Program, ScopeId, StrandId, TaskId};
 use befit_sched::TaskInfo;
 
 /// No task: tasks have smaller numbers.
 const NOBODY: u32 = u32::MAX;
+
+/// Hashes the numbers of scopes, which follow one another.
+#[derive(Debug, Default)]
+pub(crate) struct ByNumber(u64);
+
+type Spread = BuildHasherDefault<ByNumber>;
+
+impl Hasher for ByNumber {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        // The table looks at the highest bits and the lowest; the factor is 2⁶⁴ / φ.
+        let spread = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ spread >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// One task's progress, from its fork to its end.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +44,7 @@ pub(crate) struct Progress {
     /// Its scope: what waits for it to end.
     scope: ScopeId,
     /// The next operation.
-    next: u32,
+    next: OpPlace,
     /// Forks since its last sync.
     forked: u32,
     /// Its own body, if not at its end, and its children that have not ended.
@@ -57,9 +85,9 @@ pub(crate) struct Tasks<'a> {
     live: Vec<Progress>,
     /// Places in `live` that are free.
     free: Vec<u32>,
-    /// Per scope: tasks that have not come to their end, and the task that waits for them, or
-    /// [`NOBODY`].
-    scopes: Vec<(u32, u32)>,
+    /// Per scope of which tasks have not come to their end: their number, and the task that waits
+    /// for them, or [`NOBODY`]. Few are in use at a time.
+    scopes: HashMap<u32, (u32, u32), Spread>,
     /// The children of the step taken last, in serial order.
     pub(crate) forks: Vec<TaskId>,
 }
@@ -67,14 +95,15 @@ pub(crate) struct Tasks<'a> {
 impl<'a> Tasks<'a> {
     pub(crate) fn new(program: &'a Program) -> Self {
         let root = program.declared(TaskId(0));
-        let root = Progress::new(TaskInfo::root(root.size, root.strand), None, ScopeId(0));
+        let notes = TaskInfo::root(root.size, root.strand);
+        let root = Progress::new(notes, None, ScopeId(0), program.ops(TaskId(0)).place());
         Self {
             program,
             // The root task has the first place.
             places: vec![0; program.tasks() as usize],
             live: vec![root],
             free: Vec::new(),
-            scopes: vec![(0, NOBODY); program.scopes() as usize],
+            scopes: HashMap::default(),
             forks: Vec::new(),
         }
     }
@@ -107,27 +136,22 @@ impl<'a> Tasks<'a> {
     /// to a strand or sync.
     pub(crate) fn step(&mut self, task: TaskId) -> Step {
         self.forks.clear();
-        let ops = self.program.ops(task);
+        let mut ops = self.program.ops_from(self.progress(task).next);
         loop {
-            let next = self.progress(task).next;
-            match ops.get(next as usize) {
-                Some(Op::Fork { child, scope }) => {
-                    self.fork(task, *child, *scope);
-                    self.progress_mut(task).next += 1;
-                }
-                Some(Op::Strand(strand)) if self.forks.is_empty() => {
-                    self.progress_mut(task).next += 1;
-                    return Step::Run(*strand);
-                }
+            let before = ops.place();
+            let op = ops.next();
+            self.progress_mut(task).next = ops.place();
+            match op {
+                Some(Op::Fork { child, scope }) => self.fork(task, child, scope),
+                Some(Op::Strand(strand)) if self.forks.is_empty() => return Step::Run(strand),
                 Some(Op::Sync(scope)) => {
-                    let progress = self.progress_mut(task);
-                    progress.next += 1;
-                    progress.forked = 0;
-                    let (pending, waiting) = &mut self.scopes[scope.0 as usize];
-                    if *pending > 0 {
-                        *waiting = task.0;
+                    self.progress_mut(task).forked = 0;
+                    let Some(state) = self.scopes.get_mut(&scope.0) else { continue };
+                    let pending = state.0;
+                    if pending > 0 {
+                        state.1 = task.0;
                         return match self.forks[..] {
-                            [a, b] if *pending == 2 && self.are_of(*scope, [a, b]) => {
+                            [a, b] if pending == 2 && self.are_of(scope, [a, b]) => {
                                 self.are_halves(a, b);
                                 Step::Joins(a, b)
                             }
@@ -136,7 +160,10 @@ impl<'a> Tasks<'a> {
                     }
                 }
                 None if self.forks.is_empty() => return Step::Ends,
-                Some(Op::Strand(_)) | None => return Step::Forked,
+                Some(Op::Strand(_)) | None => {
+                    self.progress_mut(task).next = before;
+                    return Step::Forked;
+                }
             }
         }
     }
@@ -159,8 +186,9 @@ impl<'a> Tasks<'a> {
         let notes = progress.notes.child(progress.forked, declared.size, declared.strand);
         progress.forked += 1;
         progress.live += 1;
-        self.scopes[scope.0 as usize].0 += 1;
-        let new = Progress::new(notes, Some(parent), scope);
+        self.scopes.entry(scope.0).or_insert((0, NOBODY)).0 += 1;
+        let next = self.program.ops(child).place();
+        let new = Progress::new(notes, Some(parent), scope, next);
         self.places[child.0 as usize] = if let Some(place) = self.free.pop() {
             self.live[place as usize] = new;
             place
@@ -176,15 +204,19 @@ impl<'a> Tasks<'a> {
     pub(crate) fn body_ended(&mut self, task: TaskId) -> Option<TaskId> {
         let Progress { scope, parent, .. } = *self.progress(task);
         parent?;
-        let (pending, waiting) = &mut self.scopes[scope.0 as usize];
+        let (pending, waiting) = self.scopes.get_mut(&scope.0)?;
         *pending -= 1;
-        let woken = std::mem::replace(waiting, if *pending == 0 { NOBODY } else { *waiting });
-        (*pending == 0 && woken != NOBODY).then_some(TaskId(woken))
+        if *pending > 0 {
+            return None;
+        }
+        let woken = *waiting;
+        self.scopes.remove(&scope.0);
+        (woken != NOBODY).then_some(TaskId(woken))
     }
 
     /// Whether nothing is left of the task's body.
     pub(crate) fn is_at_end(&self, task: TaskId) -> bool {
-        self.program.ops(task).len() == self.progress(task).next as usize
+        self.program.ops_from(self.progress(task).next).len() == 0
     }
 
     /// One of the things that keep `task` alive is gone: its body, or a child. Returns whether it
@@ -197,13 +229,13 @@ impl<'a> Tasks<'a> {
 }
 
 impl Progress {
-    const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId) -> Self {
+    const fn new(notes: TaskInfo, parent: Option<TaskId>, scope: ScopeId, next: OpPlace) -> Self {
         let (given, spawned, published) = (false, false, None);
         Self {
             notes,
             parent,
             scope,
-            next: 0,
+            next,
             forked: 0,
             live: 1,
             given,

@@ -60,7 +60,7 @@ fn subtrees(program: &Program) -> (Vec<u64>, u32) {
     for task in (0..tasks).rev().map(TaskId) {
         for op in program.ops(task) {
             if let Op::Strand(strand) = op {
-                work[task.0 as usize] += program.work(*strand).operations();
+                work[task.0 as usize] += program.work(strand).operations();
             }
         }
         if let Some(parent) = program.parent(task) {
@@ -114,7 +114,7 @@ impl Rewriter<'_> {
     fn task(&mut self, task: TaskId) -> Result<(), BuildError> {
         let mut batch = Batch::default();
         for op in self.program.ops(task) {
-            match *op {
+            match op {
                 Op::Strand(strand) => self.strand(strand),
                 Op::Sync(scope) => {
                     self.flush(&mut batch, scope, true)?;
@@ -178,7 +178,7 @@ impl Rewriter<'_> {
     /// All strands of `task` and of what it forks, in serial order.
     fn serially(&mut self, task: TaskId) {
         for op in self.program.ops(task) {
-            match *op {
+            match op {
                 Op::Strand(strand) => self.strand(strand),
                 Op::Fork { child, .. } => self.serially(child),
                 Op::Sync(_) => {}

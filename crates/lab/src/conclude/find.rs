@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use befit_machine::{ClusterId, Machine};
-use befit_program::{Op, Program, TaskId};
+use befit_program::{Op, Ops, Program, TaskId};
 use befit_sim::Part;
 
 use super::{Cause, Loss, WORTH, is_alike, writers};
@@ -123,7 +123,7 @@ pub(super) fn leaves(program: &Program) -> BTreeMap<&'static str, f64> {
     let (mut tasks, mut operations) = (0u64, 0u64);
     for task in (0..program.tasks()).map(TaskId) {
         let ops = program.ops(task);
-        if ops.iter().any(|op| matches!(op, Op::Fork { .. })) {
+        if ops.clone().any(|op| matches!(op, Op::Fork { .. })) {
             continue;
         }
         tasks += 1;
@@ -133,19 +133,19 @@ pub(super) fn leaves(program: &Program) -> BTreeMap<&'static str, f64> {
     BTreeMap::from([("tasks", tasks as f64), ("operations", mean)])
 }
 
-fn own_operations(program: &Program, ops: &[Op]) -> u64 {
-    let strand = |op: &Op| match op {
-        Op::Strand(strand) => program.work(*strand).operations(),
+fn own_operations(program: &Program, ops: Ops<'_>) -> u64 {
+    let strand = |op: Op| match op {
+        Op::Strand(strand) => program.work(strand).operations(),
         _ => 0,
     };
-    ops.iter().map(strand).sum()
+    ops.map(strand).sum()
 }
 
 /// The operations of the longest task that forks nothing, beside the mean.
 fn longest(program: &Program) -> BTreeMap<&'static str, f64> {
     let mut found = leaves(program);
     let each = (0..program.tasks()).map(|task| program.ops(TaskId(task)));
-    let leaves = each.filter(|ops| !ops.iter().any(|op| matches!(op, Op::Fork { .. })));
+    let leaves = each.filter(|ops| !ops.clone().any(|op| matches!(op, Op::Fork { .. })));
     let longest = leaves.map(|ops| own_operations(program, ops)).max().unwrap_or(0);
     found.insert("longest", longest as f64);
     found

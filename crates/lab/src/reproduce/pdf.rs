@@ -150,8 +150,7 @@ pub(super) fn run(request: &Request, progress: &dyn Progress) -> Result<Reproduc
 /// whatever order they come (the paper's task granularity).
 fn too_coarse(program: &Program, cores: u32, cache: u32) -> Option<String> {
     let footprints = program.footprints(&|_| {});
-    let is_leaf =
-        |task: &TaskId| !program.ops(*task).iter().any(|op| matches!(op, Op::Fork { .. }));
+    let is_leaf = |task: &TaskId| !program.ops(*task).any(|op| matches!(op, Op::Fork { .. }));
     let lines = (0..program.tasks()).map(TaskId).filter(is_leaf);
     let mut lines: Vec<_> = lines.map(|task| footprints[task.0 as usize].task.0).collect();
     lines.sort_unstable();

@@ -184,8 +184,8 @@ fn largest_caches(machine: &Machine) -> Vec<(Option<Level>, Bytes)> {
 
 /// The tasks that a task forks, in order.
 pub(crate) fn children(program: &Program, task: TaskId) -> impl Iterator<Item = TaskId> {
-    program.ops(task).iter().filter_map(|op| match op {
-        Op::Fork { child, .. } => Some(*child),
+    program.ops(task).filter_map(|op| match op {
+        Op::Fork { child, .. } => Some(child),
         _ => None,
     })
 }

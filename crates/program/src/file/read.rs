@@ -14,9 +14,10 @@ use super::{
 };
 use crate::class::PLACE_LIMIT;
 use crate::lines::{LINE_LIMIT, PAGE_LINES, Span, Spans};
-use crate::program::{Cost, Program, Strand};
+use crate::program::{Cost, Program};
 use crate::site::{self, Origin, Origins, Words};
 use crate::spot::{Block, Seen, SpotId};
+use crate::strands::{Strand, StrandTable};
 use crate::tables::{Blob, Blobs};
 use crate::tree::TreeBuilder;
 use crate::varint::Cursor;
@@ -131,7 +132,7 @@ struct Loading {
     blobs: Blobs,
     seen: Seen,
     tree: TreeBuilder,
-    strands: Vec<Strand>,
+    strands: StrandTable,
     /// Table entries used so far: a step may name these, or the next one.
     used_origins: u32,
     used_blobs: u32,
@@ -398,7 +399,8 @@ impl Loading {
                 let back = cursor.varint().ok_or(CUT)?;
                 let cost = number(&mut self.used_costs, back, self.costs.len(), "cost")?;
                 self.tree.strand().map_err(|error| error.to_string())?;
-                self.strands.push(Strand { blob, cost });
+                let known = self.strands.push(Strand { blob, cost });
+                known.then_some(()).ok_or("more different strands than can be numbered")?;
             }
             _ => {
                 let scope = self.scope(back)?;
@@ -451,7 +453,7 @@ impl Loading {
             origins: self.origins,
             sites: self.sites,
             sources: self.sources,
-            strands: self.strands,
+            strands: self.strands.finish(),
             costs: self.costs,
             places: self.places,
             classes: self.classes,

@@ -7,8 +7,9 @@ use super::chunk::{ChunkWriter, RAW_LIMIT};
 use super::{MAGIC, Section, VERSION, WriteError};
 use crate::class::PLACE_LIMIT;
 use crate::lines::PAGE_LINES;
-use crate::program::{Program, Strand};
+use crate::program::Program;
 use crate::site::{self, Source};
+use crate::strands::Strand;
 use crate::tree::Step;
 use crate::varint::{self, LONGEST};
 use crate::{Begin, Class, ClassWork, Declared, End, WorkRun};
@@ -235,13 +236,16 @@ impl Numbers {
             Step::End(_) => out.push(0),
             Step::Sync(scope) => varint::put(out, back(&mut self.scope, scope.0) << 2 | 1),
             Step::Strand(strand) => {
-                let Strand { blob, cost } = program.strands[strand.0 as usize];
+                let Strand { blob, cost } = program.strands.get(strand);
                 varint::put(out, back(&mut self.blob, blob) << 2 | 2);
                 varint::put(out, back(&mut self.cost, cost));
             }
             Step::Fork { child, scope } => {
                 varint::put(out, back(&mut self.scope, scope.0) << 2 | 3);
-                varint::put(out, back(&mut self.origin, program.tree.origins[child.0 as usize]));
+                varint::put(
+                    out,
+                    back(&mut self.origin, program.tree.origins.get(child.0 as usize)),
+                );
             }
         }
     }

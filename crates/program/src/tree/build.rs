@@ -5,8 +5,8 @@
 //! that syncs the scope; a fork may still come from any descendant, however deep, as a spawn into
 //! an outer scope does. Then each wait is for descendants only, and no schedule can deadlock.
 
-use super::Tree;
-use crate::{Op, ScopeId, StrandId, TaskId};
+use super::{FORK, SAME_SCOPE, STRAND, SYNC, Tree};
+use crate::{Op, ScopeId, StrandId, TaskId, varint};
 
 /// Why a step fits into no tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -102,10 +102,9 @@ impl Default for TreeBuilder {
     fn default() -> Self {
         Self {
             tree: Tree {
-                parents: vec![TaskId(0)],
-                ranges: vec![(0, 0)],
+                begins: vec![0],
                 // The root is not forked.
-                origins: vec![0],
+                origins: [0].into_iter().collect(),
                 ..Tree::default()
             },
             pending: Vec::new(),
@@ -128,13 +127,12 @@ impl TreeBuilder {
     /// Begins a child of which is known what stands at `origin` in the program's table.
     pub(crate) fn fork(&mut self, scope: ScopeId, origin: u32) -> Result<TaskId, TreeError> {
         let task = self.task();
-        let child = TaskId(number(self.tree.parents.len(), "tasks")?);
+        let child = TaskId(number(self.tree.begins.len(), "tasks")?);
         if !entry(&mut self.scopes, scope)?.fork(child, &self.open) {
             return Err(TreeError::Fork(task.0, scope.0));
         }
         self.pending.push(Op::Fork { child, scope });
-        self.tree.parents.push(task);
-        self.tree.ranges.push((0, 0));
+        self.tree.begins.push(0);
         self.tree.origins.push(origin);
         self.open.push(Open { task: child.0, first: self.pending.len() });
         Ok(child)
@@ -149,9 +147,36 @@ impl TreeBuilder {
 
     fn close(&mut self) -> Result<(), TreeError> {
         let Open { task, first } = self.open.pop().ok_or(TreeError::EndOfRoot)?;
-        let begin = number(self.tree.ops.len(), "operations")?;
-        self.tree.ops.extend(self.pending.drain(first..));
-        self.tree.ranges[task as usize] = (begin, number(self.tree.ops.len(), "operations")?);
+        let bytes = &mut self.tree.bytes;
+        // Of a tree that fits, all tasks begin at a number of 32 bits.
+        self.tree.begins[task as usize] = number(bytes.len(), "operations")?;
+        let parent = self.open.last().map_or(task, |parent| parent.task);
+        varint::put(bytes, (task - parent).into());
+        varint::put(bytes, (self.pending.len() - first) as u64);
+        let (mut next_child, mut next_strand, mut last_scope) = (task + 1, 0, 0);
+        for op in self.pending.drain(first..) {
+            let (word, scope) = match op {
+                Op::Strand(StrandId(strand)) => {
+                    let word = u64::from(strand - next_strand) << 2 | STRAND;
+                    next_strand = strand + 1;
+                    (word, last_scope)
+                }
+                Op::Sync(ScopeId(scope)) => (SYNC, scope),
+                Op::Fork { child: TaskId(child), scope: ScopeId(scope) } => {
+                    let word = u64::from(child - next_child) << 3 | FORK;
+                    next_child = child + 1;
+                    (word, scope)
+                }
+            };
+            let names_scope = word & 3 != STRAND;
+            let same = if names_scope && scope == last_scope { SAME_SCOPE } else { 0 };
+            varint::put(bytes, word | same);
+            if names_scope && same == 0 {
+                varint::put(bytes, scope.into());
+            }
+            last_scope = scope;
+        }
+        number(bytes.len(), "operations")?;
         Ok(())
     }
 

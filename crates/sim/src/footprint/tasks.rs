@@ -39,10 +39,10 @@ impl Tasks {
             accesses: Vec::new(),
         };
         for task in (0..program.tasks()).map(TaskId) {
-            let ops = program.ops(task);
-            let strand = |op: &Op| if let Op::Strand(strand) = op { Some(*strand) } else { None };
-            let strands: Vec<StrandId> = ops.iter().filter_map(strand).collect();
-            let is_leaf = !ops.iter().any(|op| matches!(op, Op::Fork { .. }));
+            let mut ops = program.ops(task);
+            let strand = |op: Op| if let Op::Strand(strand) = op { Some(strand) } else { None };
+            let strands: Vec<StrandId> = ops.clone().filter_map(strand).collect();
+            let is_leaf = !ops.any(|op| matches!(op, Op::Fork { .. }));
             if is_leaf && !strands.is_empty() {
                 tasks.add(program, &strands);
             }

@@ -37,9 +37,9 @@ fn strands(regions: u64) -> Program {
 }
 
 fn strand(program: &Program, region: u32, write: bool) -> StrandId {
-    let ops = program.ops(TaskId(1 + 2 * region + u32::from(write)));
-    let strand = ops.iter().find_map(|op| match op {
-        Op::Strand(strand) => Some(*strand),
+    let mut ops = program.ops(TaskId(1 + 2 * region + u32::from(write)));
+    let strand = ops.find_map(|op| match op {
+        Op::Strand(strand) => Some(strand),
         _ => None,
     });
     strand.unwrap()

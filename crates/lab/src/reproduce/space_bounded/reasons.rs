@@ -52,8 +52,8 @@ fn complexity(program: &Program, limit: Bytes) -> Lines {
         lines += if is_inside[at] {
             own
         } else {
-            let strands = program.ops(task).iter().filter_map(|op| match op {
-                Op::Strand(strand) => Some(program.work(*strand).touches),
+            let strands = program.ops(task).filter_map(|op| match op {
+                Op::Strand(strand) => Some(program.work(strand).touches),
                 _ => None,
             });
             strands.sum()

@@ -92,7 +92,7 @@ fn a_good_stream_becomes_its_program() {
     let declared = Declared { size: Some(Bytes(4096)), strand: Some(Bytes(64)) };
     assert_eq!(program.declared(TaskId(2)), declared);
     assert_eq!(program.declared(TaskId(1)), Declared::default());
-    assert_eq!(program.ops(TaskId(2)), [Op::Strand(StrandId(0))]);
+    assert_eq!(program.ops(TaskId(2)).collect::<Vec<_>>(), [Op::Strand(StrandId(0))]);
     let touches: Vec<_> = program.touches(StrandId(0)).map(|t| (t.write, t.stack)).collect();
     assert_eq!(touches, [(false, false), (true, false), (true, true)]);
     let class = program.classes()[program.class(StrandId(0)).0 as usize];
