@@ -4,7 +4,7 @@
 //! The instrumented build has line tables, and its process tells the return addresses on its stack.
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     fs,
     path::{Path, PathBuf},
     rc::Rc,
@@ -24,18 +24,19 @@ type Bytes = EndianRcSlice<RunTimeEndian>;
 pub(super) struct Sources {
     program: PathBuf,
     lines: OnceCell<Option<Context<Bytes>>>,
+    libraries: RefCell<Libraries>,
 }
 
 impl Sources {
     /// For the program in the file `program`. Where it has no line tables, no source is known.
     pub(super) fn of(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), lines: OnceCell::new() }
+        Self { program: program.into(), lines: OnceCell::new(), libraries: RefCell::default() }
     }
 
     /// The source of a fork with these return addresses, the innermost first. Milliseconds.
     pub(super) fn find(&self, callers: &[u64]) -> Option<Source> {
         let lines = self.lines.get_or_init(|| read(&self.program)).as_ref()?;
-        let mut libraries = Libraries::default();
+        let mut libraries = self.libraries.borrow_mut();
         for address in callers {
             // What comes before the return address is the call.
             let frames = lines.find_frames(address.saturating_sub(1)).skip_all_loads();
