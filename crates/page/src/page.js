@@ -8,6 +8,16 @@ const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00
 const MARKS = ['circle', 'square', 'diamond', 'x', 'triangle-up', 'star', 'hexagon', 'cross'];
 const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash', 'longdashdot'];
 const PATTERNS = ['', '/', 'x', '.', '\\', '-', '+', '|'];
+// Cells of a map have one of seven colours and one of these patterns: which cells of a colour have
+// its tint instead, by column and by the third of their row.
+const PLAIN = 7;
+const CELLS = [
+    () => false,
+    (x) => x % 12 < 5,
+    (x, third) => third === 1,
+    (x, third) => (Math.floor(x / 6) + third) % 2 === 0,
+    (x, third) => third === 1 && x % 10 < 5,
+];
 // From few to many: darker on light paper, lighter on dark paper.
 const LIGHT_SCALE = [[0, '#f7f4e9'], [0.5, '#e69f00'], [1, '#6b1d00']];
 const DARK_SCALE = [[0, '#202428'], [0.5, '#b87700'], [1, '#ffe9b0']];
@@ -93,7 +103,11 @@ function bars(plot) {
         x: series.points.map((point) => point.x),
         y: series.points.map((point) => point.y),
         error_y: errors(series),
-        marker: { color: of(COLOURS, i), pattern: { ...overlay(), shape: of(PATTERNS, i) } },
+        marker: {
+            color: of(COLOURS, i),
+            // The eighth colour is followed by the first, with another pattern.
+            pattern: { ...overlay(), shape: of(PATTERNS, i + Math.floor(i / COLOURS.length)) },
+        },
     }));
 }
 
@@ -136,33 +150,77 @@ function heatMap(plot, narrow) {
     }];
 }
 
-// Rows of categories over a numeric x: who did what when.
-function categories(part, narrow) {
-    const plot = part.map;
-    const count = Math.max(plot.categories.length, 1);
+// The colour of a category, its tint, and its pattern. The first category is what is absent, the
+// second what belongs to none of the others.
+function look(category) {
     const paper = dark.matches ? '#30353b' : '#e4e7ea';
-    // The first is what is absent.
-    const colour = (i) => (i === 0 ? paper : of(COLOURS, i - 1));
-    const scale = [];
-    for (let i = 0; i < count; i++) {
-        scale.push([i / count, colour(i)], [(i + 1) / count, colour(i)]);
-    }
+    if (category < 2) return { colour: category === 0 ? paper : '#8c8c8c', pattern: 0 };
+    const [number, colour] = [category - 2, of(COLOURS.slice(0, PLAIN), category - 2)];
+    const [towards, share] = [dark.matches ? 20 : 255, 0.72];
+    const mixed = [1, 3, 5].map((at) => {
+        const part = parseInt(colour.slice(at, at + 2), 16);
+        return Math.round(part + (towards - part) * share);
+    });
+    return {
+        colour,
+        tint: `rgb(${mixed.join(',')})`,
+        pattern: Math.floor(number / PLAIN) % CELLS.length,
+    };
+}
+
+// Rows of categories over a numeric x: who did what when.
+function categories(part) {
+    const plot = part.map;
+    const looks = plot.categories.map((_, i) => look(i));
+    const thirds = looks.some((one) => one.pattern > 0) ? [0, 1, 2] : [1];
+    const count = 2 * Math.max(looks.length, 1);
+    const scale = looks.flatMap(({ colour, tint }, i) => [
+        [2 * i / count, colour], [(2 * i + 1) / count, colour],
+        [(2 * i + 1) / count, tint || colour], [(2 * i + 2) / count, tint || colour],
+    ]);
+    const cell = (category, x, third) =>
+        2 * category + (CELLS[looks[category].pattern](x, third) ? 1 : 0);
+    const texts = part.cells.map((row) => row.map((category) => plot.categories[category]));
     return [{
         type: 'heatmap',
         x: part.x.map(Number),
-        y: part.rows,
-        z: part.cells,
-        text: part.cells.map((row) => row.map((cell) => plot.categories[cell])),
-        hovertemplate: `%{x} ${plot.x.title}<br>${plot.y.title} %{y}: %{text}<extra></extra>`,
+        y: part.rows.flatMap((_, row) => thirds.map((third) => row + (third - 1) / 3)),
+        z: part.cells.flatMap((row) =>
+            thirds.map((third) => row.map((category, x) => cell(category, x, third)))),
+        text: texts.flatMap((row) => thirds.map(() => row)),
+        hovertemplate: `%{x} ${plot.x.title}: %{text}<extra></extra>`,
         zmin: -0.5,
         zmax: count - 0.5,
         colorscale: scale,
-        colorbar: legend(narrow, {
-            tickmode: 'array',
-            tickvals: plot.categories.slice(0, 20).map((_, i) => i),
-            ticktext: plot.categories.slice(0, 20),
-        }),
+        showscale: false,
     }];
+}
+
+// What colours and patterns mean, below a map of categories: those that are in it.
+function explain(place, part) {
+    const seen = new Set(part.cells.flat());
+    const list = document.createElement('ul');
+    list.className = 'legend';
+    part.map.categories.forEach((name, category) => {
+        if (!seen.has(category)) return;
+        const { colour, tint, pattern } = look(category);
+        const background = [
+            colour,
+            `repeating-linear-gradient(90deg, ${tint} 0 3px, ${colour} 3px 8px)`,
+            `linear-gradient(${colour} 33%, ${tint} 33% 67%, ${colour} 67%)`,
+            `repeating-conic-gradient(${tint} 0 25%, ${colour} 0 50%) 0 0 / 8px 8px`,
+            `repeating-linear-gradient(90deg, ${tint} 0 4px, transparent 4px 8px) 0 5px / 100% 6px
+                no-repeat, ${colour}`,
+        ][pattern];
+        const item = document.createElement('li');
+        const swatch = document.createElement('span');
+        swatch.style.background = background;
+        item.append(swatch, name);
+        list.append(item);
+    });
+    const after = place.nextElementSibling;
+    if (after.className === 'legend') after.remove();
+    place.after(list);
 }
 
 function tree(data, narrow) {
@@ -192,7 +250,20 @@ function tree(data, narrow) {
 function upward(plot, narrow) {
     if (plot.kind === 'lines' || plot.kind === 'bars') return { rangemode: 'tozero' };
     if (plot.kind === 'ratios') return { type: 'category', autorange: 'reversed', dtick: 1 };
+    if (plot.kind === 'categories') return rowTicks(plot.rows, narrow);
     return byteTicks(plot.y, plot, narrow);
+}
+
+// The names of some rows, from above down.
+function rowTicks(rows, narrow) {
+    const step = Math.ceil(rows.length / (narrow ? 12 : 20));
+    const some = rows.map((name, row) => [row, name]).filter(([row]) => row % step === 0);
+    return {
+        autorange: 'reversed',
+        tickmode: 'array',
+        tickvals: some.map(([row]) => row),
+        ticktext: some.map(([, name]) => name),
+    };
 }
 
 function layout(plot, narrow) {
@@ -217,31 +288,65 @@ function layout(plot, narrow) {
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink(), orientation: 'v' },
         showlegend: ['lines', 'points', 'bars', 'stacked'].includes(plot.kind)
             && plot.series.length > 1,
-        margin: { l: narrow ? 40 : 60, r: 10, t: 30, b: 50 },
+        // To the right there is room for the buttons.
+        margin: { l: narrow ? 40 : 60, r: narrow ? 10 : 40, t: 30, b: 50 },
     };
 }
 
 const KINDS = { lines, points, bars, stacked: bars, heatmap: heatMap, ratios };
 
+const isNarrow = (place) => place.clientWidth < 700;
+
 function draw(place) {
-    const part = JSON.parse(place.nextElementSibling.textContent);
-    const data = part.plot || part.tree || part.map;
-    const narrow = place.clientWidth < 700;
+    const json = place.parentElement.querySelector('script[type="application/json"]');
+    const part = JSON.parse(json.textContent);
+    const data = part.map ? { ...part.map, rows: part.rows } : part.plot || part.tree;
+    const narrow = isNarrow(place);
     // A row that is named needs room for its name.
     if (part.plot && data.kind === 'ratios') {
         place.style.height = `${160 + 24 * data.series.length}px`;
     }
+    if (part.map) explain(place, part);
     const traces = part.plot ? KINDS[data.kind](data, narrow)
-        : part.tree ? tree(data, narrow) : categories(part, narrow);
+        : part.tree ? tree(data, narrow) : categories(part);
     const displayModeBar = narrow ? false : 'hover';
     const config = { responsive: true, displaylogo: false, displayModeBar };
-    return Plotly.react(place, traces, layout(data, narrow), config);
+    // What was drawn for another width or scheme leaves traces.
+    Plotly.purge(place);
+    return Plotly.newPlot(place, traces, layout(data, narrow), config);
 }
 
-function drawAll() {
-    const places = [...document.querySelectorAll('.plot')];
-    Promise.all(places.map(draw)).then(() => { document.body.dataset.drawn = places.length; });
+// One plot after another, with time for the reader between: those in sight first, the others from
+// above down. What is begun anew meanwhile ends the round.
+let round = 0;
+async function drawAll() {
+    round += 1;
+    const own = round;
+    delete document.body.dataset.drawn;
+    const waiting = [...document.querySelectorAll('.plot')];
+    const plots = waiting.length;
+    const inSight = (place) => {
+        const { top, bottom } = place.getBoundingClientRect();
+        return bottom > 0 && top < innerHeight;
+    };
+    while (waiting.length > 0) {
+        await new Promise((resume) => { setTimeout(resume); });
+        if (own !== round) return;
+        const next = Math.max(waiting.findIndex(inSight), 0);
+        const [place] = waiting.splice(next, 1);
+        await draw(place);
+        performance.mark('plot');
+    }
+    document.body.dataset.drawn = plots;
 }
 
 dark.addEventListener('change', drawAll);
+// What is narrow is drawn otherwise.
+let wasNarrow;
+new ResizeObserver(() => {
+    const place = document.querySelector('.plot');
+    const before = wasNarrow;
+    wasNarrow = isNarrow(place);
+    if (before !== undefined && before !== wasNarrow) drawAll();
+}).observe(document.body);
 drawAll();

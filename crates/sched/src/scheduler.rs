@@ -233,6 +233,12 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
         None
     }
 
+    /// The cluster that a task, as the policy has returned it, is meant for: that it is bound to, or
+    /// at home in. For traces.
+    fn place(&self, task: &TaskInfo) -> ClusterId {
+        task.anchor
+    }
+
     /// Panics where something does not hold that must hold between calls, as the bounded property.
     fn check(&self) {}
 }

@@ -378,7 +378,7 @@ impl<'a> Engine<'a> {
             Stage::Continuation => self.go_on(w, job),
         };
         if let Some(tracing) = &mut self.tracing {
-            tracing.begins(w, now, job, notes.anchor);
+            tracing.begins(w, now, job, self.scheduler.place(&notes));
         }
         let was = std::mem::replace(&mut self.tasks.progress_mut(entry.task).notes, notes).anchor;
         self.reasons.starts(now, w, was, notes.anchor);

@@ -29,7 +29,7 @@ pub struct Stay {
     pub end: Cycles,
     /// The task that it took.
     pub task: TaskId,
-    /// The cluster that the task is bound to.
+    /// The cluster that the task is bound to, or at home in.
     pub anchor: ClusterId,
 }
 

@@ -114,6 +114,10 @@ impl<T: Handle> Scheduler<T> for Watching<T> {
         self.scheduler.occupancy(cluster)
     }
 
+    fn place(&self, task: &TaskInfo) -> ClusterId {
+        self.scheduler.place(task)
+    }
+
     fn check(&self) {
         self.scheduler.check();
     }

@@ -204,7 +204,7 @@ fn last_level(machine: &Machine) -> &[ClusterId] {
     &machine.cluster(ClusterId::ROOT).children
 }
 
-/// What each worker ran when, by the last-level cache that the task was bound to.
+/// What each worker ran when, by the last-level cache that the task was bound to, or at home in.
 fn time_line(machine: &Machine, run: &Looked) -> Plot {
     let homes = last_level(machine);
     let home = |anchor: ClusterId| {
@@ -228,7 +228,10 @@ fn time_line(machine: &Machine, run: &Looked) -> Plot {
         Series::new(worker.to_string(), points)
     });
     let level = machine.levels().last().copied();
-    let title = format!("{}: what each worker ran, by the cache it was bound to", run.scheduler);
+    let title = format!(
+        "{}: what each worker ran, by the cache that it was bound to, or at home in",
+        run.scheduler
+    );
     let plot = Plot::new(title, PlotKind::Categories, Axis::linear("M cycles"), "worker", series);
     let names = (0..homes.len()).map(|at| format!("{} {at}", Level::name_of(level)));
     let names = ["idle".to_owned(), "no cache".to_owned()].into_iter().chain(names);

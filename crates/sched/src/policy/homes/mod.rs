@@ -296,6 +296,13 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
         is_asked.then(|| self.sockets.cluster(socket))
     }
 
+    fn place(&self, task: &TaskInfo) -> ClusterId {
+        let Some(home) = Home::read(task.mark) else { return ClusterId::ROOT };
+        let [first, last] = [self.row(home).first(home), self.row(home).last(home)]
+            .map(|w| self.sockets.of(WorkerId(w)));
+        if first == last { self.sockets.cluster(first) } else { ClusterId::ROOT }
+    }
+
     fn task_ended(&self, _: WorkerId, task: &TaskInfo, _: &mut dyn Env) -> Option<ClusterId> {
         let home = Home::read(task.mark).filter(|home| home.kind == Kind::Claims)?;
         let socket = self.socket(home);
