@@ -46,7 +46,8 @@ pub struct Conclusion {
     pub machine: String,
     /// Which scheduler to use.
     pub choice: Choice,
-    /// Where time goes, largest share first.
+    /// Where time goes, largest share first; but lines that go to and fro by what is gained without,
+    /// where that is more.
     pub losses: Vec<Loss>,
     /// Changes that were simulated and gain, in the order of the seed that chose them.
     pub suggestions: Vec<Suggestion>,
@@ -215,6 +216,7 @@ impl SimulationPlan {
             trials.explain(&mut losses)?;
             trials.suggest(&losses)?;
             let (suggestions, in_vain) = trials.found();
+            rank_by_gain(&mut losses, &suggestions);
             Ok(Conclusion {
                 command: best.command.clone(),
                 machine: best.machine.clone(),
@@ -228,6 +230,21 @@ impl SimulationPlan {
         });
         each.collect()
     }
+}
+
+/// Lines that are written in turn keep other workers idle, too, or make a scheduler the best that
+/// leaves them idle: such lines weigh as much as their removal gains, where that was tried and is
+/// more than the wait for them.
+fn rank_by_gain(losses: &mut [Loss], suggestions: &[Suggestion]) {
+    let is_removal =
+        |suggestion: &&Suggestion| matches!(suggestion.change, Change::OwnLines { .. });
+    let Some(removal) = suggestions.iter().find(is_removal) else { return };
+    let gain = 1.0 - removal.ratio.estimate;
+    let weight = |loss: &Loss| match loss.cause {
+        Cause::FalseSharing | Cause::HotLine if !loss.more_than_best => loss.share.max(gain),
+        _ => loss.share,
+    };
+    losses.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
 }
 
 fn best<'a>(results: &'a [Summary], choice: &Choice) -> &'a Summary {

@@ -280,7 +280,7 @@ fn occupancy(machine: &Machine, run: &Looked) -> Option<Plot> {
             (format!("{:.3}", moment / 1e6), 100.0 * now as f64 / size)
         });
         let values: Vec<_> = values.collect();
-        Series::new(format!("cache {at}"), values)
+        Series::new(format!("{} {at}", Level::name_of(machine.levels().last().copied())), values)
     });
     let title = format!("{}: how much of each last-level cache was given out", run.scheduler);
     let series: Vec<_> = series.collect();

@@ -8,8 +8,8 @@ use befit_machine::{Bytes, Machine};
 use befit_program::{Declared, Meta, Program, ProgramBuilder, ScopeId};
 use befit_sched::{Options, SchedulerKind};
 
-use super::{Cause, Change, Conclusion};
-use crate::{Sampling, Seeds, Silent, SimulationPlan};
+use super::{Cause, Change, Conclusion, Loss, Suggestion, rank_by_gain};
+use crate::{Interval, Sampling, Seeds, Silent, SimulationPlan};
 
 /// Four sockets of four cores; L3 256 KiB, L2 32 KiB, L1 8 KiB.
 const SOCKETS: &str = "pack:4 l3:1(size=262144) core:4 l2:1(size=32768) l1:1(size=8192) pu:1";
@@ -121,6 +121,34 @@ fn false_sharing() {
 #[test]
 fn one_hot_line() {
     assert_eq!(first(&counters(64, 64), &machine(SOCKETS)), Some(Cause::HotLine));
+}
+
+/// What is gained without the line was simulated; that idle workers lose anything was not.
+#[test]
+fn a_hot_line_comes_before_the_idle_caches_of_the_scheduler_that_spares_it() {
+    let loss = |cause, share| Loss {
+        cause,
+        scheduler: SchedulerKind::Sb,
+        more_than_best: false,
+        share,
+        figures: Default::default(),
+    };
+    let gains = |change, time: u64| Suggestion {
+        change,
+        scheduler: SchedulerKind::Sb,
+        ratio: Interval::of([(100, time), (100, time + 1)]).unwrap(),
+        seeds: 2,
+    };
+    let first = |suggestions: &[Suggestion]| {
+        let mut losses = [loss(Cause::IdleCaches, 0.5), loss(Cause::HotLine, 0.4)];
+        rank_by_gain(&mut losses, suggestions);
+        losses[0].cause
+    };
+    let own = Change::OwnLines { lines: 1 };
+    assert_eq!(first(&[]), Cause::IdleCaches);
+    assert_eq!(first(&[gains(own.clone(), 70)]), Cause::IdleCaches);
+    assert_eq!(first(&[gains(Change::Sizes, 5)]), Cause::IdleCaches);
+    assert_eq!(first(&[gains(own, 5)]), Cause::HotLine);
 }
 
 /// So many tasks of so many operations, spawned one by one.
