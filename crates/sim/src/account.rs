@@ -235,7 +235,8 @@ impl Handovers {
 }
 
 /// Tells lines at a constant distance of the one before among a worker's misses, of several such
-/// runs at a time.
+/// runs at a time. A distance in bytes that is no whole number of lines is two numbers of lines by
+/// turns, one apart.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Strides {
     runs: [Run; Self::RUNS],
@@ -256,7 +257,12 @@ impl Strides {
     /// Whether `line` goes on with a run. Its distance is two lines or more.
     pub(crate) fn goes_on(&mut self, line: u32) -> bool {
         let from = |run: &Run| line.wrapping_sub(run.last).cast_signed();
-        if let Some(run) = self.runs.iter_mut().find(|run| from(run) == run.distance) {
+        let is_next = |run: &&mut Run| {
+            let (own, known) = (from(run), run.distance);
+            let are_strides = own.unsigned_abs() > 1 && known.unsigned_abs() > 1;
+            own == known || are_strides && own.abs_diff(known) == 1
+        };
+        if let Some(run) = self.runs.iter_mut().find(is_next) {
             run.last = line;
             return run.distance.unsigned_abs() > 1;
         }
@@ -283,6 +289,9 @@ mod tests {
         };
         assert_eq!(count(&mut (0..100).map(|i| 5000 + i * 16)), 98);
         assert_eq!(count(&mut (0..100).map(|i| 5000 + i)), 0);
+        // 187.5 lines; and one and a half, of which every other one is the next line.
+        assert_eq!(count(&mut (0..100).map(|i| 5000 + i * 375 / 2)), 98);
+        assert_eq!(count(&mut (0..100).map(|i| 5000 + i * 3 / 2)), 0);
         // Two at a time, one of them downwards.
         let mut both = (0..100).flat_map(|i| [50_000 + i * 16, 900_000 - i * 33]);
         assert_eq!(count(&mut both), 196);
