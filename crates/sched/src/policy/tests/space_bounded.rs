@@ -182,6 +182,15 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
 }
 
 #[test]
+fn of_unknown_size_a_worker_without_any_takes_the_oldest_of_all_workers() {
+    for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
+        let mut sb = Play::of(kind);
+        [(1, 10), (0, 11), (1, 12), (0, 13)].map(|(w, job)| sb.add(w, job, None));
+        assert_eq!([2, 3, 2].map(|w| sb.job(w)), [Some(10), Some(11), Some(12)], "{kind}");
+    }
+}
+
+#[test]
 fn regression_of_many_tasks_of_unknown_size_another_worker_finds_one_without_a_search() {
     // Each look went through all that the other worker had put there: hours for these.
     for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {

@@ -11,6 +11,15 @@ fn a_worker_takes_its_newest_and_a_thief_its_victims_oldest() {
 }
 
 #[test]
+fn a_waiting_worker_takes_its_newest_of_what_is_accepted_and_a_thief_the_oldest() {
+    let mut ws = Play::of(SchedulerKind::Ws);
+    (0..5).for_each(|job| ws.add(0, job, None));
+    let accepted = [(0, [1, 2, 3]), (3, [1, 2, 4]), (0, [1, 2, 3])];
+    let taken = accepted.map(|(w, jobs)| ws.one_of(w, &jobs).map(|ready| ready.job));
+    assert_eq!(taken, [Some(3), Some(1), Some(2)]);
+}
+
+#[test]
 fn what_a_worker_has_of_its_own_is_found_without_stealing() {
     let mut ws = Play::of(SchedulerKind::Ws);
     ws.add(0, 1, None);
