@@ -185,7 +185,9 @@ fn of_unknown_size_a_worker_takes_its_own_newest_and_another_the_oldest() {
 fn of_unknown_size_a_worker_without_any_takes_the_oldest_of_all_workers() {
     for kind in [SchedulerKind::Sb, SchedulerKind::SbD] {
         let mut sb = Play::of(kind);
-        [(1, 10), (0, 11), (1, 12), (0, 13)].map(|(w, job)| sb.add(w, job, None));
+        for (w, job) in [(1, 10), (0, 11), (1, 12), (0, 13)] {
+            sb.add(w, job, None);
+        }
         assert_eq!([2, 3, 2].map(|w| sb.job(w)), [Some(10), Some(11), Some(12)], "{kind}");
     }
 }
