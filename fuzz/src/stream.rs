@@ -1,6 +1,6 @@
 //! The stream that a recorded program writes.
 
-use befit_record::read_stream;
+use befit_record::{STREAM_VERSION, read_stream};
 
 use crate::within;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(input: &[u8]) {
 /// Regions with nested forks, sized and not, touches, work and a line of atomics.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let event = |kind: u64, argument: u64| 1 << 63 | kind << 56 | argument;
-    let hello = event(0, 10 | 8 << 8 | 6 << 16);
+    let hello = event(0, u64::from(STREAM_VERSION) | 8 << 8 | 6 << 16);
     let name = u64::from_le_bytes(*b"a::place");
     let mark = u64::from_le_bytes(*b"befitrec");
     let site = event(7, 8 << 16 | 1 << 32);

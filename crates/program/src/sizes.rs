@@ -50,8 +50,9 @@ impl Program {
     /// none: it is not forked, so no scheduler places it.
     ///
     /// From then on [`Program::declared`] returns these sizes. A file keeps them, but not where
-    /// they come from. Expected time linear in the number of tasks; 1 to 4 bytes a task, and 32 for each
-    /// pair of sizes that differs from all others, 16 and some with each site and captured words.
+    /// they come from. Expected time linear in the number of tasks; 1 to 4 bytes a task, and 32 for
+    /// each pair of sizes that differs from all others, 16 and some with each site and captured
+    /// words.
     #[must_use]
     pub fn with_sizes(
         mut self,

@@ -14,6 +14,22 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// The integer at `at`, which moves behind it, of bytes that [`put`] alone has written.
+#[inline]
+pub(crate) fn get(bytes: &[u8], at: &mut u32) -> u64 {
+    let first = bytes[*at as usize];
+    *at += 1;
+    let (mut value, mut shift) = (u64::from(first & 0x7f), 7);
+    let mut last = first;
+    while last >= 0x80 {
+        last = bytes[*at as usize];
+        *at += 1;
+        value |= u64::from(last & 0x7f) << shift;
+        shift += 7;
+    }
+    value
+}
+
 /// Signed to unsigned with small magnitudes staying small: 0, -1, 1, -2, …
 #[inline]
 pub(crate) const fn zigzag(value: i64) -> u64 {

@@ -27,6 +27,6 @@ mod outside;
 
 #[cfg(all(feature = "outer", not(befit_record)))]
 pub use outside::{
-    Build, BuildError, RecordError, RecordOptions, Recording, StreamError, Timed, end_with_us,
-    instruments, read_stream, record, time,
+    Build, BuildError, RecordError, RecordOptions, Recording, STREAM_VERSION, StreamError, Timed,
+    end_with_us, instruments, read_stream, record, time,
 };

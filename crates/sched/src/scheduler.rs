@@ -233,8 +233,8 @@ pub trait Scheduler<T: Handle>: Send + Sync + Debug {
         None
     }
 
-    /// The cluster that a task, as the policy has returned it, is meant for: that it is bound to, or
-    /// at home in. For traces.
+    /// The cluster that a task, as the policy has returned it, is meant for: the one that it is
+    /// bound to, or at home in. For traces.
     fn place(&self, task: &TaskInfo) -> ClusterId {
         task.anchor
     }

@@ -46,8 +46,8 @@ pub struct Conclusion {
     pub machine: String,
     /// Which scheduler to use.
     pub choice: Choice,
-    /// Where time goes, largest share first; but lines that go to and fro by what is gained without,
-    /// where that is more.
+    /// Where time goes, largest share first; but lines that go to and fro by what is gained
+    /// without, where that is more.
     pub losses: Vec<Loss>,
     /// Changes that were simulated and gain, in the order of the seed that chose them.
     pub suggestions: Vec<Suggestion>,

@@ -12,13 +12,13 @@ pub use build::TreeError;
 
 use std::fmt;
 
-use crate::{Op, ScopeId, StrandId, TaskId, narrow::Narrow};
+use crate::{Op, ScopeId, StrandId, TaskId, narrow::Narrow, varint};
 
 /// All tasks with their operations, in some ten bytes a task and operation.
 ///
 /// The operations of a task stand together in `bytes`, behind the distance to its parent's number
-/// and how many they are. Numbers of children, strands and scopes are told by how they differ from
-/// those before, since most follow one another ([`Ops`] reads them, `build` writes them).
+/// and how many they are. Numbers of children, strands and scopes stand as differences from those
+/// before, since most follow one another ([`Ops`] reads them, `build` writes them).
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// Where each task begins in `bytes`.
@@ -44,14 +44,14 @@ impl Tree {
 
     /// The root's parent is itself.
     pub(crate) fn parent(&self, task: TaskId) -> TaskId {
-        let distance = number(&self.bytes, &mut self.begins[task.0 as usize].clone());
+        let distance = varint::get(&self.bytes, &mut self.begins[task.0 as usize].clone());
         TaskId(task.0 - distance as u32)
     }
 
     pub(crate) fn ops(&self, task: TaskId) -> Ops<'_> {
         let mut at = self.begins[task.0 as usize];
-        let _parent = number(&self.bytes, &mut at);
-        let left = number(&self.bytes, &mut at) as u32;
+        let _parent = varint::get(&self.bytes, &mut at);
+        let left = varint::get(&self.bytes, &mut at) as u32;
         self.ops_from(OpPlace { at, left, child: task.0 + 1, strand: 0, scope: 0 })
     }
 
@@ -63,22 +63,6 @@ impl Tree {
     pub(crate) fn serial(&self) -> Serial<'_> {
         Serial { tree: self, open: vec![(TaskId(0), self.ops(TaskId(0)))] }
     }
-}
-
-/// The variable-length number at `at`, which moves behind it.
-#[inline]
-fn number(bytes: &[u8], at: &mut u32) -> u64 {
-    let first = bytes[*at as usize];
-    *at += 1;
-    let (mut value, mut shift) = (u64::from(first & 0x7f), 7);
-    let mut last = first;
-    while last >= 0x80 {
-        last = bytes[*at as usize];
-        *at += 1;
-        value |= u64::from(last & 0x7f) << shift;
-        shift += 7;
-    }
-    value
 }
 
 /// A place among the operations of a task ([`Ops::place`]), to go on from.
@@ -112,7 +96,7 @@ impl Ops<'_> {
     #[inline]
     fn scope(&mut self, word: u64) -> ScopeId {
         if word & SAME_SCOPE == 0 {
-            self.place.scope = number(self.bytes, &mut self.place.at) as u32;
+            self.place.scope = varint::get(self.bytes, &mut self.place.at) as u32;
         }
         ScopeId(self.place.scope)
     }
@@ -124,7 +108,7 @@ impl Iterator for Ops<'_> {
     #[inline]
     fn next(&mut self) -> Option<Op> {
         self.place.left = self.place.left.checked_sub(1)?;
-        let word = number(self.bytes, &mut self.place.at);
+        let word = varint::get(self.bytes, &mut self.place.at);
         Some(match word & 3 {
             STRAND => {
                 let strand = self.place.strand + (word >> 2) as u32;

@@ -113,7 +113,7 @@ impl Workspace {
 
     /// False if the lockfile shows that nothing that `package` is built with can be recorded.
     fn may_be_recorded(&self, package: &Value) -> bool {
-        let lock = fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default();
+        let lock = self.lockfile();
         let lock = dependencies(&lock);
         let own = package["name"].as_str().filter(|own| lock.contains_key(own));
         own.is_some_and(|own| brings(own, &lock))
@@ -123,7 +123,7 @@ impl Workspace {
     /// False if the target that begins in `file`, of this kind, names no crate that can be recorded
     /// or brings one: then it is not linked with any.
     fn may_bring(&self, package: &Value, file: &Path, kind: &str) -> bool {
-        let lock = fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default();
+        let lock = self.lockfile();
         let lock = dependencies(&lock);
         let as_named = |name: &str| name.replace('-', "_");
         // A binary does not see what examples and tests alone need, nor build scripts' needs.
@@ -136,9 +136,8 @@ impl Workspace {
             let name = one["name"].as_str().unwrap_or_default();
             if brings(name, &lock) {
                 crates.insert(as_named(one["rename"].as_str().unwrap_or(name)));
-                crates.extend(
-                    self.library(name).and_then(|target| target["name"].as_str()).map(as_named),
-                );
+                let own = self.linked_as(name);
+                crates.extend(own.and_then(|target| target["name"].as_str()).map(as_named));
             }
         }
         let library = targets(package, &LIBRARIES).next();
@@ -150,8 +149,13 @@ impl Workspace {
         may_name(file, &crates)
     }
 
+    /// The text of the lockfile; empty without one.
+    fn lockfile(&self) -> String {
+        fs::read_to_string(self.root.join("Cargo.lock")).unwrap_or_default()
+    }
+
     /// The library of a package of the workspace, whose name may be another than the package's.
-    fn library(&self, package: &str) -> Option<&Value> {
+    fn linked_as(&self, package: &str) -> Option<&Value> {
         let all = self.metadata["packages"].as_array().into_iter().flatten();
         let mut own = all.filter(|one| one["name"] == package);
         own.next().and_then(|one| targets(one, &LIBRARIES).next())
@@ -159,7 +163,7 @@ impl Workspace {
 }
 
 /// The targets of a package that are of one of these kinds.
-fn targets<'a>(package: &'a Value, kinds: &'a [&'a str]) -> impl Iterator<Item = &'a Value> {
+fn targets<'a>(package: &'a Value, kinds: &[&str]) -> impl Iterator<Item = &'a Value> {
     let all = package["targets"].as_array().into_iter().flatten();
     all.filter(|target| {
         let own = target["kind"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -169,9 +173,7 @@ fn targets<'a>(package: &'a Value, kinds: &'a [&'a str]) -> impl Iterator<Item =
 
 /// The first file of a target of that kind and name.
 fn source<'a>(package: &'a Value, kind: &str, name: &str) -> Option<&'a Path> {
-    let all = package["targets"].as_array()?.iter();
-    let of_kind = |t: &&Value| t["kind"].as_array().is_some_and(|k| k.iter().any(|k| k == kind));
-    let found = all.filter(of_kind).find(|target| target["name"] == name)?;
+    let found = targets(package, &[kind]).find(|target| target["name"] == name)?;
     found["src_path"].as_str().map(Path::new)
 }
 

@@ -21,6 +21,7 @@ pub use build::{Build, BuildError, instruments};
 pub use child::end_with_us;
 pub use reader::{StreamError, read_stream};
 pub use run::{RecordError, RecordOptions, Recording, record};
+pub use stream::VERSION as STREAM_VERSION;
 pub use timed::{Timed, time};
 
 /// Bytes of what a child process says on stderr that are kept, for the error that is shown when it

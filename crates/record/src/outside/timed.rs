@@ -51,8 +51,9 @@ pub struct Timed {
 }
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
-/// times, and times the strands of `program`, its recording. `progress` is notified of each run that
-/// begins: whether regions are timed as a whole, its number among these, and how many there are.
+/// times, and times the strands of `program`, its recording. `progress` is notified of each run
+/// that begins: whether regions are timed as a whole, its number among these, and how many there
+/// are.
 ///
 /// # Errors
 /// As [`record`](super::record), and [`StreamError::Differs`] if the program does not fork as it

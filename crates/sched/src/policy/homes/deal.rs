@@ -22,9 +22,7 @@ impl<T: Handle> Homes<T> {
             return self.whole(None);
         };
         let parent = match parent.kind {
-            Kind::Together if !parent.is_divisible() => {
-                self.row(parent).at(self.row(parent).middle(parent), Kind::Kept)
-            }
+            Kind::Together if !parent.is_divisible() => self.middle(parent, Kind::Kept),
             Kind::Together => {
                 let fits = task.size <= self.caches[self.socket(parent)];
                 let kind = if fits { Kind::Claims } else { Kind::Together };
@@ -42,8 +40,14 @@ impl<T: Handle> Homes<T> {
         match self.grouped(home, task.size) {
             Some(kind) => home.with(kind),
             None if self.row(home).is_wide(home) => home,
-            None => self.row(home).at(self.row(home).middle(home), home.kind),
+            None => self.middle(home, home.kind),
         }
+    }
+
+    /// The worker in the middle of a home, whole.
+    fn middle(&self, home: Home, kind: Kind) -> Home {
+        let row = self.row(home);
+        row.at(row.middle(home), kind)
     }
 
     /// All workers, to go through so much data.
@@ -77,9 +81,7 @@ impl<T: Handle> Homes<T> {
         if size.0 as f64 * times <= self.caches[socket].0 as f64 {
             return None;
         }
-        let within = |w: u32| self.sockets.of(WorkerId(w)) == socket;
-        let row = self.row(home);
-        if row.is_wide(home) && !(within(row.first(home)) && within(row.last(home))) {
+        if self.row(home).is_wide(home) && self.ends(home) != [socket; 2] {
             None // Another socket has a part of it.
         } else if size <= self.caches[socket] {
             Some(Kind::Claims)

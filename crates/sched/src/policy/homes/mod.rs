@@ -143,8 +143,8 @@ impl<T: Handle> Homes<T> {
         let alone = alone.filter(|cluster| cluster.worker_count() == 1);
         let caches: Vec<_> =
             (0..sockets.count()).map(|i| machine.cluster(sockets.cluster(i)).size()).collect();
-        let rows = Rows::new(machine, &sockets);
         let line = machine.memory.latency.0 as f64 / machine.memory.streams();
+        let rows = Rows::new(machine, &sockets, line);
         Box::new(Self {
             name,
             crew: Crew::new(workers, rows.pace(machine)),
@@ -170,6 +170,12 @@ impl<T: Handle> Homes<T> {
     /// The row that a home lies in.
     fn row(&self, home: Home) -> &Row {
         self.rows.of(home)
+    }
+
+    /// The sockets of the first and the last worker of a home.
+    fn ends(&self, home: Home) -> [usize; 2] {
+        let row = self.row(home);
+        [row.first(home), row.last(home)].map(|w| self.sockets.of(WorkerId(w)))
     }
 
     /// Whether a worker has nothing to do.
@@ -239,11 +245,11 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
                 && !self.row(parent).is_wide(parent)
         });
         let socket = self.socket(home);
-        let [first, last] = [self.row(home).first(home), self.row(home).last(home)]
-            .map(|w| self.sockets.of(WorkerId(w)));
+        let [first, last] = self.ends(home);
         // Whoever deals it out does so at its beginning, where its first part stays.
-        let is_wide = self.row(home).is_wide(home);
-        let owner = if is_wide { self.row(home).first(home) } else { self.row(home).middle(home) };
+        let row = self.row(home);
+        let is_wide = row.is_wide(home);
+        let owner = if is_wide { row.first(home) } else { row.middle(home) };
         let is_part = parent.is_some_and(|parent| parent.with(home.kind) != home);
         let is_idle = is_part && self.is_idle(owner);
         let owner = WorkerId(owner);
@@ -298,8 +304,7 @@ impl<T: Handle> Scheduler<T> for Homes<T> {
 
     fn place(&self, task: &TaskInfo) -> ClusterId {
         let Some(home) = Home::read(task.mark) else { return ClusterId::ROOT };
-        let [first, last] = [self.row(home).first(home), self.row(home).last(home)]
-            .map(|w| self.sockets.of(WorkerId(w)));
+        let [first, last] = self.ends(home);
         if first == last { self.sockets.cluster(first) } else { ClusterId::ROOT }
     }
 

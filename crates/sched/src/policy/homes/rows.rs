@@ -45,13 +45,13 @@ struct Socket {
 }
 
 impl Rows {
-    /// Of a machine with these sockets.
-    pub(super) fn new(machine: &Machine, sockets: &Sockets) -> Self {
+    /// Of a machine with these sockets, on which a worker brings in a line in `line_cycles`.
+    pub(super) fn new(machine: &Machine, sockets: &Sockets, line_cycles: f64) -> Self {
         let ids = || (0..sockets.count()).map(|i| machine.cluster(sockets.cluster(i)));
         let caches = Bytes(ids().map(|it| it.size().0).sum());
         let line = ids().filter_map(|it| it.cache).map(|it| it.line).max().unwrap_or(Bytes(64));
-        let all: Vec<_> =
-            (0..sockets.count()).map(|i| Socket::new(machine, sockets, i, line)).collect();
+        let socket = |i| Socket::new(machine, sockets, i, line, line_cycles);
+        let all: Vec<_> = (0..sockets.count()).map(socket).collect();
         let alike = |it: &Socket| it.speed * all[0].cache == all[0].speed * it.cache;
         let count = if all.iter().all(alike) { 1 } else { MOST * PACES };
         let row = |index: u32| {
@@ -98,16 +98,15 @@ impl Rows {
 }
 
 impl Socket {
-    fn new(machine: &Machine, sockets: &Sockets, i: usize, line: Bytes) -> Self {
+    fn new(machine: &Machine, sockets: &Sockets, i: usize, line: Bytes, line_cycles: f64) -> Self {
         let cluster = machine.cluster(sockets.cluster(i));
         let bytes = line.0 as f64;
         let wires = cluster.cache.and_then(|it| it.link);
         let wires = wires.map_or(0.0, |link| bytes / link.read + bytes / link.write);
-        let cores = machine.memory.latency.0 as f64 / machine.memory.streams();
         Self {
             speed: sockets.workers(i).map(|w| speed(machine, w)).sum(),
             cache: cluster.size().0 as f64 / bytes,
-            exchange: wires.max(2.0 * cores / sockets.workers(i).len() as f64),
+            exchange: wires.max(2.0 * line_cycles / sockets.workers(i).len() as f64),
         }
     }
 }
@@ -166,7 +165,7 @@ mod tests {
     #[test]
     fn unequal_sockets_share_by_caches_what_just_fits_them_and_is_soon_gone_through() {
         let machine = befit_machine::preset("ryzen-hx-370").unwrap();
-        let rows = Rows::new(&machine, &Sockets::new(&machine));
+        let rows = Rows::new(&machine, &Sockets::new(&machine), 10.0);
         let first = |mib, pace| share(&rows, rows.whole(Some(Bytes::mib(mib)), pace, 12), 4);
         assert!((first(24, 1.0) - 0.66).abs() < 0.02, "{}", first(24, 1.0));
         assert!((first(3, 1.0) - 0.44).abs() < 0.02, "{}", first(3, 1.0));
@@ -177,7 +176,7 @@ mod tests {
     #[test]
     fn equal_sockets_have_one_row_and_no_clock() {
         let machine = befit_machine::preset("epyc-9654").unwrap();
-        let rows = Rows::new(&machine, &Sockets::new(&machine));
+        let rows = Rows::new(&machine, &Sockets::new(&machine), 10.0);
         assert_eq!(rows.all.len(), 1);
         assert!(rows.pace(&machine).is_none());
     }
