@@ -6,11 +6,12 @@
 use std::{
     ptr::NonNull,
     sync::atomic::Ordering::{Acquire, Release},
+    time::{Duration, Instant},
 };
 
 use crate::threads::{
-    primitive::{AtomicBool, Thread, current, park},
-    sleep::Parker,
+    primitive::{AtomicBool, Thread, current, park, park_timeout},
+    sleep::{Parker, relax},
 };
 
 /// A flag that is set once, whose owner is a worker that may be asleep.
@@ -57,6 +58,9 @@ impl Latch {
     }
 }
 
+/// Looks at a latch before its owner blocks.
+const ROUNDS: u32 = 32;
+
 /// A flag that is set once, for which the thread that made it blocks.
 #[derive(Debug)]
 pub(crate) struct ThreadLatch {
@@ -73,6 +77,31 @@ impl ThreadLatch {
     pub(crate) fn set(&self) {
         self.set.store(true, Release);
         self.owner.unpark();
+    }
+
+    /// Waits for some five microseconds without blocking.
+    pub(crate) fn spin(&self) {
+        for _ in 0..ROUNDS {
+            if self.set.load(Acquire) {
+                return;
+            }
+            relax(0);
+        }
+    }
+
+    /// Blocks until it is set, but not beyond `end`; returns whether it is set. On the thread that
+    /// made it.
+    pub(crate) fn wait_until(&self, end: Instant) -> bool {
+        loop {
+            if self.set.load(Acquire) {
+                return true;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left == Duration::ZERO {
+                return false;
+            }
+            park_timeout(left);
+        }
     }
 
     /// Blocks until it is set. On the thread that made it.

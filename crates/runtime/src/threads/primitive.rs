@@ -22,11 +22,17 @@ pub(crate) use std::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence},
     },
-    thread::{Thread, current, park, yield_now},
+    thread::{Thread, current, park, park_timeout, yield_now},
 };
 
 #[cfg(not(loom))]
 pub(crate) use cell::UnsafeCell;
+
+/// In models no time passes.
+#[cfg(loom)]
+pub(crate) fn park_timeout(_: std::time::Duration) {
+    yield_now();
+}
 
 /// Locks `mutex`. A poisoned lock is taken as it is: nothing in this crate panics while it holds
 /// one.

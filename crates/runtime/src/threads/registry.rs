@@ -11,9 +11,10 @@ use std::{
         atomic::Ordering::{AcqRel, Relaxed},
     },
     thread,
+    time::{Duration, Instant},
 };
 
-use befit_machine::{Machine, WorkerId};
+use befit_machine::{ClusterId, Machine, WorkerId};
 use befit_sched::{Options, SchedulerKind, TaskInfo, Tiers};
 use crossbeam_utils::CachePadded;
 
@@ -32,10 +33,15 @@ use crate::{
             SpawnedRef, ThreadEnv,
         },
         latch::{Latch, ThreadLatch},
-        primitive::{AtomicUsize, Mutex, UnsafeCell, lock},
+        primitive::{AtomicBool, AtomicUsize, Mutex, UnsafeCell, lock},
         scope::Fifos,
+        sleep::PutOff,
     },
 };
+
+/// As long as a call from outside takes no longer, the notifications of forks that were predicted
+/// to be short are put off.
+const YOUNG: Duration = Duration::from_micros(50);
 
 /// What the threads of one pool share.
 pub(crate) struct Registry {
@@ -50,6 +56,8 @@ pub(crate) struct Registry {
     outside: AtomicUsize,
     /// The threads outside that wait for what they have given to the pool.
     waiting: AtomicUsize,
+    /// The last call from outside that wanted to put notifications off was over soon.
+    calls_are_short: AtomicBool,
     pub(super) handlers: Handlers,
     /// What each thread must run itself.
     pub(super) mailboxes: Box<[CachePadded<Mailbox>]>,
@@ -92,6 +100,7 @@ impl Registry {
             alive: Mutex::new(Alive { threads, awaited: 0, over: false, waiter: None }),
             outside: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            calls_are_short: AtomicBool::new(false),
             handlers,
             mailboxes: (0..threads).map(|_| CachePadded::new(Mailbox::new())).collect(),
             outboxes: (0..threads).map(|_| Arc::new(Outbox::new())).collect(),
@@ -210,7 +219,12 @@ impl Registry {
         op: impl FnOnce(&Worker) -> R + Send,
     ) -> R {
         let latch = Arc::new(ThreadLatch::new());
+        let puts_off = self.calls_are_short.load(Relaxed);
+        let put_off = PutOff::new(puts_off);
+        let op = |worker: &Worker| worker.run_call(&put_off, || op(worker));
         let job = Install::new(op, Done::Thread(Arc::clone(&latch)));
+        let young_until = Instant::now() + YOUNG;
+        let spins = puts_off && self.engine.sleep.is_any_awake();
         let no_unwind = NoUnwind;
         let number = self.waiting.fetch_add(1, Relaxed);
         // The caller's own processor is about to be free, and has its data. Else several callers
@@ -218,7 +232,19 @@ impl Registry {
         let near = self.claim.as_ref().and_then(Claim::thread_here);
         // SAFETY: `job` stays until the latch is seen set below; closure and result are `Send`.
         self.inject(unsafe { job.as_job() }, root, near.unwrap_or(number));
+        if spins {
+            latch.spin();
+        }
+        if puts_off && !latch.wait_until(young_until) && put_off.end() {
+            self.engine.pass_on(self.engine.worker(0), ClusterId::ROOT);
+        }
         latch.wait();
+        if put_off.is_wanted() {
+            let was_short = Instant::now() < young_until;
+            if was_short != puts_off {
+                self.calls_are_short.store(was_short, Relaxed);
+            }
+        }
         self.waiting.fetch_sub(1, Relaxed);
         no_unwind.over();
         job.into_result()

@@ -128,6 +128,16 @@ impl JobRef {
         unsafe { Lineage::new(Ancestor::new(self.header.as_ptr()), birthplace, on_stack) }
     }
 
+    /// Whether it lies on a stack and was forked by the job whose lineage is `parent`.
+    ///
+    /// # Safety
+    /// It has not been executed.
+    pub(crate) unsafe fn is_fork_of(self, parent: *const Lineage) -> bool {
+        // SAFETY: not executed, so it is still there (promised to `new`).
+        let header = unsafe { self.header.as_ref() };
+        header.table.on_stack && std::ptr::eq(header.birthplace.get(), parent)
+    }
+
     /// What is known of the work.
     ///
     /// # Safety

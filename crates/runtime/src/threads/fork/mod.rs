@@ -94,13 +94,12 @@ where
     B::Output: Send,
 {
     let frame = Frame::new(b, worker.inlined_regions().depth());
+    let site = may_be_inlined.then(Frame::<B>::site);
     // SAFETY: the frame stays on this stack until it is popped below, which nothing in between can
     // skip: `a`'s panics are caught, and the pool's own code aborts rather than unwinds; work and
     // output are `Send`; should it be published, the frame stays until its latch is seen set.
-    unsafe { worker.push_fork(frame.as_pending()) };
-    let mut forked = worker
-        .inlined_regions()
-        .begin_fork(worker.requests(), may_be_inlined.then(Frame::<B>::site));
+    unsafe { worker.push_fork(frame.as_pending(), site) };
+    let mut forked = worker.inlined_regions().begin_fork(worker.requests(), site);
     let [task_a, task_b] = tasks.map_or([None; 2], |[a, b]| [Some(a), Some(b)]);
     let a = match catch_unwind(AssertUnwindSafe(|| run_child(worker, task_a, a))) {
         Ok(a) => a,

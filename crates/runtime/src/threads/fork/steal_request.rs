@@ -50,6 +50,11 @@ impl StealRequests {
     /// Anyone: a fork of the worker's has been taken; requests another.
     pub(crate) fn fork_was_taken(&self) {
         self.taken.fetch_add(1, Relaxed);
+        self.request();
+    }
+
+    /// Anyone: requests a fork.
+    pub(crate) fn request(&self) {
         self.requested.store(true, Relaxed);
         fence(SeqCst);
         self.inline_limit.store(INLINE_NOTHING, Relaxed);

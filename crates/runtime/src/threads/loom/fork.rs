@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use befit_sched::forks::SiteId;
+
 use super::Find;
 use crate::threads::{
     engine::JobRef,
-    fork::{ForkList, Frame, PendingFork, StealRequests},
+    fork::{ForkList, Frame, InlinedRegions, PendingFork, StealRequests},
     latch::Latch,
     primitive::{Mutex, lock},
-    sleep::Sleep,
+    sleep::{PutOff, Sleep},
 };
 
 /// The policy of the model: it holds one job.
@@ -86,5 +88,22 @@ fn no_steal_request_is_lost_to_a_region_that_begins_at_the_same_time() {
         requests.lower_inline_limit(0);
         requesting.join().unwrap();
         assert!(!requests.is_inlined(1), "the next join will see it");
+    });
+}
+
+#[test]
+fn a_part_of_a_call_that_gets_old_is_inlined_no_longer() {
+    ::loom::model(|| {
+        let requests = StealRequests::new();
+        let regions = InlinedRegions::new();
+        let call = Arc::new(PutOff::new(true));
+        let watched = Arc::clone(&call);
+        let watching = ::loom::thread::spawn(move || watched.end());
+        // SAFETY: it is dropped below.
+        let begun = unsafe { call.begin(&requests) };
+        regions.begin_part(&requests, SiteId(1), || call.is_over());
+        watching.join().unwrap();
+        assert!(!requests.is_inlined(usize::MAX - 1), "the next join will see it");
+        drop(begun);
     });
 }

@@ -2,6 +2,7 @@
 //! file is the specification; the names here are the names there.
 
 mod parker;
+mod put_off;
 mod search;
 
 use std::sync::{
@@ -15,6 +16,7 @@ use crossbeam_utils::CachePadded;
 use self::parker::{Notified, Sleepy, WakeReason};
 pub(crate) use self::{
     parker::Parker,
+    put_off::PutOff,
     search::{Search, relax},
 };
 use crate::threads::primitive::{AtomicUsize, fence};
@@ -80,6 +82,11 @@ impl Sleep {
     /// The number of workers that are idle.
     pub(crate) fn idle(&self) -> usize {
         self.idle.load(Relaxed)
+    }
+
+    /// Whether an idle worker is awake, and looks for work.
+    pub(crate) fn is_any_awake(&self) -> bool {
+        self.idle() > self.sleepers.load(Relaxed)
     }
 
     /// Whether a worker is idle that may take only some jobs.

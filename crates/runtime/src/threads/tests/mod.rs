@@ -1,6 +1,7 @@
 //! Tests of the public interface on real threads.
 
 mod broadcast;
+mod calls;
 mod forks;
 mod loops;
 mod pools;

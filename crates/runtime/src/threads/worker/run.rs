@@ -1,9 +1,9 @@
 //! How a worker runs what the policy gives it, and reports it to the policy.
 
-use std::cell::Cell;
+use std::{cell::Cell, ptr};
 
 use befit_machine::ClusterId;
-use befit_sched::{Ready, Stage, Strand, TaskInfo};
+use befit_sched::{Ready, Stage, Strand, TaskInfo, forks::SiteId};
 
 use super::{Running, Worker};
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     threads::{
         engine::{JobRef, NoUnwind},
         scope::{Base, HeldCredits},
+        sleep::PutOff,
     },
 };
 
@@ -26,8 +27,21 @@ pub(super) struct Entry {
     freed: Cell<bool>,
     /// Another thread may run what it forks: see [`Worker::may_share`].
     shared: bool,
+    /// The notifications of the call from outside that it is, or is a part of; null if of none.
+    call: Cell<*const PutOff>,
+    /// The `join` whose notification was put off. What comes back of it is short as well.
+    short: Cell<Option<SiteId>>,
     /// The entry that waits below this one.
     outer: *const Entry,
+}
+
+/// Sets the pointer to null when it is dropped.
+struct Reset<'a>(&'a Cell<*const PutOff>);
+
+impl Drop for Reset<'_> {
+    fn drop(&mut self) {
+        self.0.set(ptr::null());
+    }
 }
 
 impl Worker {
@@ -51,6 +65,8 @@ impl Worker {
             open: Cell::new(true),
             freed: Cell::new(false),
             shared: self.handler.get().is_none() && self.engine().is_shared(task.anchor),
+            call: Cell::new(ptr::null()),
+            short: Cell::new(None),
             outer: self.entry.get(),
         }
     }
@@ -65,6 +81,56 @@ impl Worker {
         self.requests().set_requested(self.may_share());
         self.counters().times.begin();
         self.engine().policy.resume(self.id, &task, &mut self.env());
+    }
+
+    /// Runs `work`, which is the running job's and a call from outside.
+    pub(crate) fn run_call<R>(&self, call: &PutOff, work: impl FnOnce() -> R) -> R {
+        let Some(entry) = self.entry() else { return work() };
+        // SAFETY: it is dropped below, on this thread.
+        let _begun = unsafe { call.begin(self.requests()) };
+        entry.call.set(call);
+        let _reset = Reset(&entry.call);
+        work()
+    }
+
+    /// The notifications of the running job, if that is a call from outside.
+    pub(super) fn outside_call(&self) -> Option<&PutOff> {
+        // SAFETY: null, or alive: `run_call` resets it, and the parts of a call end before it.
+        self.entry().and_then(|entry| unsafe { entry.call.get().as_ref() })
+    }
+
+    /// Puts off the notification of a fork by `site` of the running job, if that is a `call`.
+    pub(super) fn put_off(&self, call: &PutOff, site: SiteId) -> bool {
+        if let Some(entry) = self.entry() {
+            entry.short.set(Some(site));
+        }
+        call.put_off()
+    }
+
+    /// The running job is a fork that came back to this worker: inlines its forks if it is a part of
+    /// a call that is young.
+    pub(super) fn begin_part(&self) {
+        if let Some(call) = self.outside_call()
+            && let Some(site) = self.entry().and_then(|entry| entry.short.get())
+        {
+            self.inlined_regions.begin_part(self.requests(), site, || call.is_over());
+        }
+    }
+
+    /// The call that the fork `ready` is a part of, and its `join`, if this worker has put off its
+    /// notification and gets it back.
+    fn call_of(&self, ready: &Ready<JobRef>) -> Option<(&PutOff, SiteId)> {
+        let (call, site) = (self.outside_call()?, self.entry()?.short.get()?);
+        // SAFETY: it has not been executed; the policy has given it to this worker.
+        let own = unsafe { ready.job.is_fork_of(self.lineage.get()) };
+        own.then_some((call, site))
+    }
+
+    /// Nothing of the running call is put off any more.
+    pub(super) fn catch_up(&self) {
+        if self.outside_call().is_some_and(PutOff::end) {
+            self.engine().pass_on(self.id, ClusterId::ROOT);
+        }
     }
 
     /// Whether the running user code is in no job.
@@ -156,9 +222,10 @@ impl Worker {
         let outer_forks = self.forks.begin_inner();
         let interrupted = self.inlined_regions.interrupt(self.requests());
         let unshared = (!shared).then(|| self.inlined_regions.unshared(self.requests()));
-        self.execute_within(first, shared, outer, outer_task);
+        let part = self.call_of(first).filter(|_| shared);
+        self.execute_within(first, shared, outer, outer_task, part);
         while let Some(ready) = next() {
-            self.execute_within(&ready, shared, outer, outer_task);
+            self.execute_within(&ready, shared, outer, outer_task, None);
         }
         self.forks.end_inner(outer_forks);
         self.lineage.set(outer_lineage);
@@ -170,8 +237,9 @@ impl Worker {
         no_unwind.over();
     }
 
-    /// Runs one job inside entry `outer`, whose running task is `outer_task`. Entry, task and
-    /// lineage are left to be set anew.
+    /// Runs one job inside entry `outer`, whose running task is `outer_task`. If it is a `part` of
+    /// a call, its forks are inlined as long as the call is young. Entry, task and lineage are left
+    /// to be set anew.
     #[inline(always)]
     fn execute_within(
         &self,
@@ -179,6 +247,7 @@ impl Worker {
         shared: bool,
         outer: *const Entry,
         outer_task: *const Running<'static>,
+        part: Option<(&PutOff, SiteId)>,
     ) {
         // A job that bypasses the policy (see `mail`) is a continuation from its start.
         if ready.stage == Stage::Start {
@@ -193,6 +262,8 @@ impl Worker {
             open: Cell::new(true),
             freed: Cell::new(false),
             shared,
+            call: Cell::new(part.map_or(ptr::null(), |(call, _)| call)),
+            short: Cell::new(part.map(|(_, site)| site)),
             outer,
         };
         self.entry.set(&raw const entry);
@@ -225,6 +296,9 @@ impl Worker {
         // SAFETY: the policy returns each job once, as an outbox does, and this is a thread of the
         // pool that it was given to.
         unsafe { ready.job.execute(&ended) };
+        if part.is_some() {
+            self.inlined_regions.end_part(self.requests());
+        }
     }
 
     /// See `scope/credits.rs`.

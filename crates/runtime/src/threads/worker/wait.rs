@@ -150,6 +150,7 @@ impl Worker {
         if self.is_in_no_job() {
             self.counters().times.rest();
         }
+        self.catch_up();
         let search = Search { worker: self, awaited };
         self.engine().sleep.search(self.thread, latch, &search)
     }
@@ -171,6 +172,7 @@ impl Worker {
         // The pending forks of the running task are ready, too. This thread may be the only one
         // that can run them.
         while self.handler.get().is_none() && self.publish_oldest() {}
+        self.catch_up();
         let get = || if own { self.get_own() } else { self.get(None) };
         let found = self.mail_after_own(None).or_else(get);
         let outcome = if found.is_some() { Yield::Executed } else { Yield::Idle };

@@ -1,0 +1,98 @@
+//! Tests of calls from outside that are short, and of those that only look like it.
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{threads::testing::*, *};
+
+/// Two halves by one `join` of the source, whatever they do.
+fn halves(work: &(dyn Fn() + Sync)) {
+    join(work, work);
+}
+
+fn short_calls(pool: &ThreadPool) {
+    for _ in 0..or_under_miri(500, 5) {
+        pool.install(|| halves(&|| {}));
+    }
+}
+
+#[test]
+fn halves_that_wait_for_one_another_meet_although_all_before_were_short() {
+    let _watchdog = watchdog(MINUTE);
+    on_each_scheduler("pu:2", 2, |pool| {
+        for _ in 0..or_under_miri(20, 2) {
+            short_calls(pool);
+            let barrier = Barrier::new(2);
+            pool.install(|| {
+                halves(&|| {
+                    barrier.wait();
+                })
+            });
+        }
+    });
+}
+
+#[test]
+fn two_long_calls_after_short_ones_run_at_the_same_time() {
+    let _watchdog = watchdog(MINUTE);
+    on_each_scheduler("pu:2", 2, |pool| {
+        short_calls(pool);
+        let barrier = Barrier::new(2);
+        let call = || {
+            pool.install(|| {
+                barrier.wait();
+            })
+        };
+        thread::scope(|s| {
+            s.spawn(call);
+            s.spawn(call);
+        });
+    });
+}
+
+#[test]
+fn short_calls_make_one_worker_sleep_once_each_at_most() {
+    let pool = ThreadPoolBuilder::new().num_threads(8).build().unwrap();
+    short_calls(&pool);
+    // Elsewhere the machine may be so busy that no call is short.
+    let fewest = (0..20).map(|_| {
+        let before = pool.statistics().total().sleeps;
+        for _ in 0..10 {
+            thread::sleep(Duration::from_millis(1));
+            pool.install(|| halves(&|| {}));
+        }
+        pool.statistics().total().sleeps - before
+    });
+    let fewest = fewest.min().unwrap();
+    assert!(fewest <= 12, "{fewest} sleeps in 10 calls");
+}
+
+#[test]
+fn a_tree_that_is_larger_than_those_before_is_shared() {
+    fn tree(leaves: usize, work: &(dyn Fn() + Sync)) {
+        if leaves == 1 {
+            return work();
+        }
+        join(|| tree(leaves / 2, work), || tree(leaves / 2, work));
+    }
+    let _watchdog = watchdog(MINUTE);
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..500 {
+        pool.install(|| tree(8, &|| {}));
+    }
+    let ran = [const { AtomicUsize::new(0) }; 2];
+    pool.install(|| {
+        tree(64, &|| {
+            add(&ran[current_thread_index().unwrap()], 1);
+            thread::sleep(Duration::from_millis(1));
+        });
+    });
+    let ran = ran.map(|ran| ran.load(SeqCst));
+    assert!(ran[0].min(ran[1]) >= 8 && ran[0] + ran[1] == 64, "{ran:?}");
+}
