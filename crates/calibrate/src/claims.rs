@@ -77,7 +77,12 @@ mod tests {
 
     /// What is found on [`machine`], each figure with quartiles a tenth to either side.
     fn found() -> Calibration {
-        let figure = |median: f64| Figure { median, quartiles: (median * 0.9, median * 1.1) };
+        let figure = |median: f64| Figure {
+            value: median,
+            median,
+            quartiles: (median * 0.9, median * 1.1),
+            halves: (median, median),
+        };
         let level = |level, claimed: u64, latency| LevelFound {
             level,
             claimed,
@@ -89,6 +94,7 @@ mod tests {
         let any = figure(1.0);
         Calibration {
             rounds: 3,
+            as_described: 1.0,
             mhz: figure(3000.0),
             mhz_all: figure(3000.0),
             levels: vec![level(1, 32 << 10, 2.0), level(3, 8 << 20, 20.0)],

@@ -31,6 +31,8 @@ mod measure;
 #[cfg(feature = "measure")]
 mod pin;
 #[cfg(feature = "measure")]
+mod place;
+#[cfg(feature = "measure")]
 mod prices;
 #[cfg(feature = "measure")]
 mod rounds;
@@ -41,7 +43,7 @@ use befit_machine::{Machine, WorkerId};
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "measure")]
-pub use crate::measure::{bring_near, calibrate, hand_over};
+pub use crate::measure::{bring_near, calibrate, written};
 pub use crate::{
     claims::{Contradiction, TOLERANCE},
     error::CalibrateError,
@@ -79,6 +81,9 @@ pub struct LevelFound {
 pub struct Calibration {
     /// How often each figure was measured.
     pub rounds: usize,
+    /// The share of the rounds in which the first core and the next were where the system says: two
+    /// cores under one cache. Only those count for what passes between cores, and for bandwidth.
+    pub as_described: f64,
     /// MHz of one busy core.
     pub mhz: Figure,
     /// MHz of each core while all are busy.
@@ -138,34 +143,40 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The names of the figures whose samples differ too much.
-    pub fn noisy(&self) -> Vec<String> {
-        self.figures().into_iter().filter(|(_, f)| f.is_noisy()).map(|(name, _)| name).collect()
+    /// The figures whose halves differ too much, and by what share.
+    pub fn noisy(&self) -> Vec<(String, f64)> {
+        let noisy = self.figures().into_iter().filter(|(_, f)| f.is_noisy());
+        noisy.map(|(name, f)| (name, f.spread())).collect()
     }
 
     /// The relative width of a core: 1 for one that issues 4 simple operations a cycle, and
     /// √(4/width) for others, since programs have less parallelism than wide cores could use.
     pub fn cycles_per_operation(&self) -> f64 {
-        (4.0 * self.operation.median * self.mhz.median / 1e3).sqrt()
+        (4.0 * self.operation.value * self.mhz.value / 1e3).sqrt()
     }
 
     /// Misses in flight of a gather.
     pub fn parallelism(&self) -> f64 {
-        (self.memory.median / self.gather.median).max(1.0)
+        (self.memory.value / self.gather.value).max(1.0)
     }
 
     /// Bytes a nanosecond of all threads together: the larger of streams that are read, and of
     /// those that are updated.
     pub fn bandwidth_of_all(&self) -> Figure {
         let read = self.bandwidth.last().map(|(_, figure)| *figure);
-        read.filter(|read| read.median > self.bandwidth_update.median)
+        read.filter(|read| read.value > self.bandwidth_update.value)
             .unwrap_or(self.bandwidth_update)
     }
 
     /// Lines in flight of the streams that a copy reads and writes: most programs do both.
     pub fn streams(&self) -> f64 {
-        (self.memory.median / self.copy.median).max(1.0)
+        (self.memory.value / self.copy.value).max(1.0)
     }
+}
+
+/// Whether a time is `usual` or off by [`TOLERANCE`] at most.
+pub fn is_near(time: f64, usual: f64) -> bool {
+    time <= usual * TOLERANCE && usual <= time * TOLERANCE
 }
 
 /// The first CPU of a machine, and the nearest one of another core under its last-level cache.

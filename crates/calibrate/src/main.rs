@@ -4,12 +4,12 @@
 //! | arguments | printed |
 //! |---|---|
 //! | `full`, `quick` | the figures as JSON; meanwhile the share that is done, by lines on stderr |
-//! | `hand-over HERE THERE` | nanoseconds of a line from the CPU `THERE` to `HERE` |
-//! | `bring-near HERE THERE NS` | whether a line now takes no longer: `true` or `false` |
+//! | `written HERE THERE` | nanoseconds of a load on `HERE` of a line that the CPU `THERE` wrote |
+//! | `bring-near HERE THERE NS` | whether such a load now takes so long: `true` or `false` |
 
 use std::{env, error::Error, process::ExitCode};
 
-use befit_calibrate::{Effort, bring_near, calibrate, hand_over};
+use befit_calibrate::{Effort, bring_near, calibrate, written};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -34,7 +34,7 @@ fn run(words: &[&str]) -> Result<String, Box<dyn Error>> {
     match words {
         ["full"] => measured(Effort::Full),
         ["quick"] => measured(Effort::Quick),
-        ["hand-over", here, there] => Ok(hand_over(here.parse()?, there.parse()?).to_string()),
+        ["written", here, there] => Ok(written(here.parse()?, there.parse()?).to_string()),
         ["bring-near", here, there, usual] => {
             Ok(bring_near(here.parse()?, there.parse()?, usual.parse()?).to_string())
         }

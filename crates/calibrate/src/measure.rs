@@ -2,7 +2,7 @@
 
 use befit_machine::Host;
 
-use crate::{CalibrateError, Calibration, Effort, pin, prices, rounds::Rounds};
+use crate::{CalibrateError, Calibration, Effort, is_near, pin, prices, rounds::Rounds};
 
 /// Measures this machine. `progress` is told the share that is done.
 ///
@@ -19,28 +19,26 @@ pub fn calibrate(
     found
 }
 
-/// Nanoseconds until the CPU `here` has a line that `there` has just written: a moment's look.
+/// Nanoseconds of a load on the CPU `here` of a line that `there` has just written: a moment's look.
 ///
-/// The host of a virtual machine may move its processors at any time, and then two that shared a
-/// cache do not.
-pub fn hand_over(here: u32, there: u32) -> f64 {
-    const LOOKS: usize = 5;
+/// The host of a virtual machine may move its processors at any time. Two that had a core each may
+/// then share one, or have no cache in common.
+pub fn written(here: u32, there: u32) -> f64 {
     let before = pin::affinity();
-    let mut looks: Vec<f64> = (0..LOOKS).map(|_| prices::handed(here, there)).collect();
+    let found = prices::written(here, there);
     pin::restore(&before);
-    looks.sort_by(f64::total_cmp);
-    looks[LOOKS / 2]
+    found
 }
 
-/// Has two CPUs wake one another in turn until a line takes at most `usual` nanoseconds between
-/// them, for a second at most; returns whether it does.
+/// Has two CPUs wake one another in turn until a load of the other's line takes `usual`
+/// nanoseconds, within [`TOLERANCE`], for a second at most; returns whether it does.
 ///
 /// A host that runs a virtual processor where there is room prefers, when another one has woken it,
 /// a place near that one.
 pub fn bring_near(here: u32, there: u32, usual: f64) -> bool {
     const TURNS: u32 = 50;
     (0..TURNS).any(|_| {
-        hand_over(here, there) <= usual || {
+        is_near(written(here, there), usual) || {
             let before = pin::affinity();
             prices::wake(here, there);
             pin::restore(&before);

@@ -17,7 +17,7 @@ use befit_sched::{
 };
 use memmap2::MmapMut;
 
-use crate::{CalibrateError, pin::pin};
+use crate::{CalibrateError, chase, pin::pin};
 
 /// A pool of one thread, under work stealing.
 pub(crate) fn pool() -> Result<ThreadPool, CalibrateError> {
@@ -79,14 +79,16 @@ pub(crate) fn spawn(pool: &ThreadPool) -> f64 {
 /// How many nanoseconds longer it takes where none has waited: of scopes of which each has twice as
 /// many tasks as the one before, so that half of them are in memory that nothing has touched. On a
 /// pool that has run none.
-pub(crate) fn job(pool: &ThreadPool) -> Vec<f64> {
-    let sizes = (13..=18).map(|doublings| 1 << doublings);
+pub(crate) fn job(pool: &ThreadPool) -> f64 {
+    const LEAST: u32 = 13;
+    const MOST: u32 = 17;
     let longer = |tasks: u32| {
         let [first, _, again] = [(); 3].map(|()| spawned(tasks));
-        (first - again) * 1e9 / f64::from(tasks / 2)
+        first - again
     };
     // In the first scope all is new.
-    pool.install(|| sizes.map(longer).skip(1).collect())
+    let all: f64 = pool.install(|| (LEAST..=MOST).map(|n| longer(1 << n)).skip(1).sum());
+    all * 1e9 / f64::from((1 << MOST) - (1 << LEAST))
 }
 
 /// Seconds of a scope of so many tasks.
@@ -120,9 +122,15 @@ pub(crate) fn lock() -> f64 {
 
 /// Nanoseconds of one call of work stealing without its lock: half of an `add` and the `get` of the
 /// same strand, less a lock.
-pub(crate) fn call(machine: &Machine) -> f64 {
+///
+/// Where the policy lies can nearly double it: stores and later loads of addresses that end alike
+/// wait for one another. So there are some, in a place each, and `seed` chooses one.
+pub(crate) fn call(machine: &Machine, seed: u64) -> f64 {
+    const PLACES: u64 = 8;
     let mut env = QuietEnv(fastrand::Rng::with_seed(1));
-    let policy = SchedulerKind::Ws.build::<u32>(machine, Options::default());
+    let build = |_| SchedulerKind::Ws.build::<u32>(machine, Options::default());
+    let policies: Vec<_> = (0..PLACES).map(build).collect();
+    let policy = &policies[(seed % PLACES) as usize];
     let ready = Ready {
         job: 1,
         task: TaskInfo::root(Some(Bytes(u64::MAX)), Some(Bytes(64))),
@@ -167,6 +175,28 @@ pub(crate) fn handed(here: u32, there: u32) -> f64 {
         stop.store(true, Ordering::Relaxed);
         time * 1e9 / (2 * WAYS) as f64
     })
+}
+
+/// Nanoseconds of a load on the CPU `here` of a line that `there` has just written: the middle of a
+/// few looks, over a part of a core's own cache.
+pub(crate) fn written(here: u32, there: u32) -> f64 {
+    const LOOKS: usize = 5;
+    const LINES: u32 = 2048;
+    let mut set = vec![0; LINES as usize * chase::LINE];
+    pin(here);
+    let mut looks: Vec<f64> = (0..LOOKS as u64)
+        .map(|look| {
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    pin(there);
+                    chase::update(&mut set)
+                });
+            });
+            chase::dependent(&set, LINES / 8, look + 1)
+        })
+        .collect();
+    looks.sort_by(f64::total_cmp);
+    looks[LOOKS / 2]
 }
 
 /// Nanoseconds from waking a sleeping thread on another CPU until it runs.

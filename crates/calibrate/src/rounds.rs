@@ -12,11 +12,16 @@ use befit_machine::{Cache, Cluster, Level, Machine, WorkerId};
 use memmap2::MmapMut;
 
 use crate::{
-    CalibrateError, Calibration, Effort, Figure, LevelFound, chase, core, fit, pin::pin, prices,
+    CalibrateError, Calibration, Effort, Figure, LevelFound, chase, core, fit,
+    pin::pin,
+    place::{Place, counted},
+    prices,
 };
 
 /// Misses of a sample: some milliseconds.
 const MISSES: u32 = 16_000;
+/// Pools in which a task's first memory is measured, spread over the time.
+const FRESH: usize = 9;
 
 pub(crate) struct Rounds {
     machine: Machine,
@@ -27,6 +32,8 @@ pub(crate) struct Rounds {
     huge: MmapMut,
     sizes: Vec<usize>,
     pool: ThreadPool,
+    /// Pools whose tasks have all had their first memory. They live, so that it stays theirs.
+    used: Vec<ThreadPool>,
     cpus: Vec<u32>,
     seed: u64,
     samples: BTreeMap<&'static str, Vec<f64>>,
@@ -65,6 +72,7 @@ impl Rounds {
             reads: vec![Vec::new(); caches.len()],
             copies: vec![Vec::new(); caches.len()],
             pool: prices::pool()?,
+            used: Vec::new(),
             samples: BTreeMap::new(),
             bandwidth: BTreeMap::new(),
             seed: 1,
@@ -86,18 +94,18 @@ impl Rounds {
             Effort::Full => (Duration::from_secs(45), 9),
         };
         let start = Instant::now();
-        if let Some(cpu) = self.cpus.first() {
-            pin(*cpu);
-        }
-        // Once: then no memory is new any more.
-        self.samples.insert("job", prices::job(&self.pool));
         let mut rounds = 0;
         // A round begins only where it can be expected to end within the budget.
         while rounds < least || start.elapsed() * (rounds + 1) < budget * rounds {
-            self.round()?;
+            // In turn on the first core and on the next: strangers may be near one for long.
+            let serial = [self.cpus.first().copied(), self.near().or(self.cpus.first().copied())];
+            self.round(serial[rounds as usize % 2])?;
             rounds += 1;
             let share = start.elapsed().as_secs_f64() / budget.as_secs_f64();
             progress(share.min(1.0));
+            if self.used.len() < FRESH && share * FRESH as f64 >= self.used.len() as f64 {
+                self.job()?;
+            }
         }
         Ok(self.evaluate(rounds as usize))
     }
@@ -106,11 +114,24 @@ impl Rounds {
         self.samples.entry(what).or_default().push(value);
     }
 
-    fn round(&mut self) -> Result<(), CalibrateError> {
+    /// The first memory of a task, in a new pool.
+    fn job(&mut self) -> Result<(), CalibrateError> {
+        let pool = prices::pool()?;
+        if let Some(cpu) = self.cpus.first().copied() {
+            pool.install(|| pin(cpu));
+        }
+        self.note("job", prices::job(&pool));
+        self.used.push(pool);
+        Ok(())
+    }
+
+    /// One round, whose serial part runs on `cpu`.
+    fn round(&mut self, cpu: Option<u32>) -> Result<(), CalibrateError> {
         self.seed += 1;
         let seed = self.seed;
-        if let Some(cpu) = self.cpus.first() {
-            pin(*cpu);
+        if let Some(cpu) = cpu {
+            pin(cpu);
+            self.pool.install(|| pin(cpu));
         }
         self.note("mhz", core::clock());
         self.note("operation", core::operation());
@@ -146,7 +167,7 @@ impl Rounds {
         }
         self.streams();
         self.note("lock", prices::lock());
-        let call = prices::call(&self.machine);
+        let call = prices::call(&self.machine, seed);
         self.note("call", call);
         let (inlined, pending) = (prices::inlined(&self.pool), prices::pending(&self.pool));
         self.note("inlined", inlined);
@@ -238,18 +259,35 @@ impl Rounds {
         times.iter().copied().fold(0.0, f64::max) / threads as f64
     }
 
+    /// The CPU of another core under the first one's last-level cache.
+    fn near(&self) -> Option<u32> {
+        self.other(true)
+    }
+
+    /// The CPU of another core than the first, under its last-level cache or under another one.
+    fn other(&self, near: bool) -> Option<u32> {
+        let home = self.machine.last_level(WorkerId(0));
+        let mut others = self.machine.workers().iter().enumerate().skip(1).filter(|(at, w)| {
+            w.core != 0 && (self.machine.last_level(WorkerId(*at as u32)) == home) == near
+        });
+        others.next().and_then(|(_, w)| w.os_index)
+    }
+
+    /// The claimed level of the smallest cache that the first core shares with the near one.
+    fn shared_with_near(&self) -> Option<Level> {
+        let near = self.near()?;
+        let near = self.machine.workers().iter().position(|w| w.os_index == Some(near))?;
+        let theirs: Vec<_> = self.machine.path(WorkerId(near as u32)).collect();
+        let mut mine = self.machine.path(WorkerId(0));
+        let shared = mine.find(|cluster| theirs.contains(cluster))?;
+        self.machine.cluster(shared).cache.map(|cache| cache.level)
+    }
+
     /// What passes between two cores, near and far.
     fn pairs(&mut self) {
         let Some(&here) = self.cpus.first() else { return };
-        let home = self.machine.last_level(WorkerId(0));
-        let of = |near: bool| {
-            let others = self.machine.workers().iter().enumerate().skip(1);
-            let mut of = others.filter(|(at, w)| {
-                w.core != 0 && (self.machine.last_level(WorkerId(*at as u32)) == home) == near
-            });
-            of.next().and_then(|(_, w)| w.os_index)
-        };
-        let (near, far) = (of(true), of(false));
+        let (near, far) = (self.near(), self.other(false));
+        pin(here);
         if let Some(there) = near {
             self.note("steal", prices::handed(here, there));
             self.lines_of(there, "near_modified", "near_clean");
@@ -287,75 +325,103 @@ impl Rounds {
     }
 
     fn evaluate(self, rounds: usize) -> Calibration {
-        let try_figure = |what: &str| self.samples.get(what).map(|s| Figure::of(s));
-        let zero = Figure { median: 0.0, quartiles: (0.0, 0.0) };
-        let figure = |what: &str| try_figure(what).unwrap_or(zero);
-        let mhz = figure("mhz");
-        let cycle = 1e3 / mhz.median;
+        let mhz = Figure::rate(&self.samples["mhz"]);
+        let cycle = 1e3 / mhz.value;
         let levels = self.levels(cycle);
+        let raw_memory = Figure::time(&self.samples["memory"]);
+        let (counted, as_described) = self.counted(&levels, raw_memory.value);
+        let counted = |samples: &[f64]| -> Vec<f64> {
+            let counts = |at: usize| counted.get(at).copied().unwrap_or(true);
+            samples.iter().enumerate().filter(|(at, _)| counts(*at)).map(|(_, s)| *s).collect()
+        };
+        let time = |what: &str| Figure::time(&self.samples[what]);
+        let between = |what: &str| Some(Figure::time(&counted(self.samples.get(what)?)));
+        let far = |what: &str| Some(Figure::time(self.samples.get(what)?));
+        let rates = |what: &str| Some(Figure::rate(&counted(self.samples.get(what)?)));
+        let streamed = |(threads, samples): (&usize, &Vec<f64>)| {
+            let rate = if *threads > 1 { &counted(samples) } else { samples };
+            (*threads, Figure::rate(rate))
+        };
         // Some of the loads hit in the last level; each includes an addition, of one cycle.
         let (hits, hit) = levels.last().map_or((0.0, 0.0), |l| {
-            (l.capacity.median / self.ordinary.len() as f64, l.latency.median)
+            (l.capacity.value / self.ordinary.len() as f64, l.latency.value)
         });
         let missed = |figure: Figure| figure.map(|t| (t - cycle - hits * hit) / (1.0 - hits));
-        let line = |what: &str| try_figure(what).map(|f| f.map(|t| t - cycle));
-        let (memory, gather) = (missed(figure("memory")), figure("gather"));
+        let line = |figure: Option<Figure>| figure.map(|f| f.map(|t| t - cycle));
         Calibration {
             levels,
             rounds,
+            as_described,
             mhz,
-            mhz_all: figure("mhz_all"),
-            memory,
-            memory_huge: missed(figure("memory_huge")),
-            read: figure("read"),
-            update: figure("update"),
-            copy: figure("copy"),
-            bandwidth: self.bandwidth.iter().map(|(n, s)| (*n, Figure::of(s))).collect(),
-            bandwidth_update: figure("bandwidth_update"),
-            link_update: try_figure("link_update"),
+            mhz_all: rates("mhz_all").unwrap_or(mhz),
+            memory: missed(raw_memory),
+            memory_huge: missed(time("memory_huge")),
+            read: time("read"),
+            update: time("update"),
+            copy: time("copy"),
+            bandwidth: self.bandwidth.iter().map(streamed).collect(),
+            bandwidth_update: Figure::rate(&counted(&self.samples["bandwidth_update"])),
+            link_update: rates("link_update"),
             // Hits cost a gather next to nothing.
-            gather: gather.map(|t| t / (1.0 - hits)),
-            window: figure("window"),
-            operation: figure("operation"),
-            inlined: figure("inlined"),
-            pending: figure("pending"),
-            spawn: figure("spawn"),
-            job: figure("job"),
-            call: figure("call"),
-            lock: figure("lock"),
-            steal: try_figure("steal"),
-            far_steal: try_figure("far_steal"),
-            near_modified: line("near_modified"),
-            near_clean: line("near_clean"),
-            far_modified: line("far_modified"),
-            far_clean: line("far_clean"),
-            wake: try_figure("wake"),
-            fault: figure("fault"),
+            gather: time("gather").map(|t| t / (1.0 - hits)),
+            window: Figure::rate(&self.samples["window"]),
+            operation: time("operation"),
+            inlined: time("inlined"),
+            pending: time("pending"),
+            spawn: time("spawn"),
+            job: time("job"),
+            call: time("call"),
+            lock: time("lock"),
+            steal: between("steal"),
+            far_steal: far("far_steal"),
+            near_modified: line(between("near_modified")),
+            near_clean: line(between("near_clean")),
+            far_modified: line(far("far_modified")),
+            far_clean: line(far("far_clean")),
+            wake: between("wake"),
+            fault: time("fault"),
         }
     }
 
-    /// Fits the levels of each third of the rounds and of all: the first tell the spread.
+    /// The rounds in which the first core and the near one were where the system says, and the
+    /// share of them.
+    fn counted(&self, levels: &[LevelFound], memory: f64) -> (Vec<bool>, f64) {
+        let level = self.shared_with_near().map(|Level(level)| level);
+        let shared = levels.iter().find(|found| Some(found.level) == level);
+        let (Some(shared), Some(times)) = (shared, self.samples.get("near_modified")) else {
+            return (Vec::new(), 1.0);
+        };
+        let place = |time: &f64| Place::of(*time, shared.latency.value, memory);
+        counted(&times.iter().map(place).collect::<Vec<_>>())
+    }
+
+    /// Fits the levels of all rounds; of thirds of them, for the quartiles; and of the halves.
     fn levels(&self, cycle: f64) -> Vec<LevelFound> {
         let rounds = self.chases.first().map_or(0, Vec::len);
-        let part = rounds.div_ceil(3).max(1);
-        let parts = (0..rounds).step_by(part).map(|at| (at, rounds.min(at + part)));
-        let fits: Vec<Vec<(f64, f64)>> =
-            parts.map(|(from, to)| self.fit(from, to, cycle)).collect();
-        let all = self.fit(0, rounds, cycle);
+        let parts = |number: usize| -> Vec<Vec<(f64, f64)>> {
+            let part = rounds.div_ceil(number).max(1);
+            let parts = (0..rounds).step_by(part).map(|at| (at, rounds.min(at + part)));
+            parts.map(|(from, to)| self.fit(from, to, cycle)).collect()
+        };
+        let (all, halves, thirds) = (self.fit(0, rounds, cycle), parts(2), parts(3));
         let levels = self.caches.iter().zip(&all).enumerate();
         levels
             .map(|(at, (cache, &(capacity, latency)))| {
-                let spread = |value: f64, of: &dyn Fn(&(f64, f64)) -> f64| {
-                    let found = fits.iter().filter_map(|f| f.get(at)).map(of).collect::<Vec<_>>();
-                    Figure { median: value, ..Figure::of(&found) }
+                let figure = |value: f64, of: &dyn Fn(&(f64, f64)) -> f64| {
+                    let found = |parts: &[Vec<(f64, f64)>]| -> Vec<f64> {
+                        parts.iter().filter_map(|fit| fit.get(at)).map(of).collect()
+                    };
+                    let half = found(&halves);
+                    let halves = (half[0], *half.last().unwrap_or(&half[0]));
+                    Figure { value, median: value, halves, ..Figure::time(&found(&thirds)) }
                 };
                 LevelFound {
                     level: cache.level.0,
                     claimed: cache.size.0,
-                    capacity: spread(capacity, &|f| f.0),
-                    latency: spread(latency, &|f| f.1),
-                    read: Figure::of(&self.reads[at]),
-                    copy: Figure::of(&self.copies[at]),
+                    capacity: figure(capacity, &|f| f.0),
+                    latency: figure(latency, &|f| f.1),
+                    read: Figure::time(&self.reads[at]),
+                    copy: Figure::time(&self.copies[at]),
                 }
             })
             .collect()
@@ -363,9 +429,9 @@ impl Rounds {
 
     /// Capacity and latency of each level, from some of the rounds.
     fn fit(&self, from: usize, to: usize, cycle: f64) -> Vec<(f64, f64)> {
-        let median = |at: usize| Figure::of(&self.chases[at][from..to]).median - cycle;
+        let time = |at: usize| Figure::time(&self.chases[at][from..to]).value - cycle;
         let points: Vec<(f64, f64)> =
-            self.sizes.iter().enumerate().map(|(at, s)| (*s as f64, median(at))).collect();
+            self.sizes.iter().enumerate().map(|(at, s)| (*s as f64, time(at))).collect();
         let mut inner: Vec<(f64, f64)> = Vec::new();
         for (at, cache) in self.caches.iter().enumerate() {
             let claimed = cache.size.0 as f64;

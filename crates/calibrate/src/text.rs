@@ -54,9 +54,11 @@ impl Calibration {
         all
     }
 
-    /// A table for reading: each figure, its quartiles, and what the system claims.
+    /// A table for reading: each figure, its quartiles, what each half of the rounds gave, and what
+    /// the system claims.
     pub fn table(&self, claimed: &Machine) -> String {
-        let mut text = format!("{:<34} {:>12} {:>23}  claimed\n", "", "median", "quartiles");
+        let mut text =
+            format!("{:<34} {:>11} {:>21} {:>21}\n", "", "figure", "quartiles", "halves");
         for (name, figure) in self.figures() {
             let (unit, scale, digits) = match name.as_str() {
                 n if n.starts_with("clock") => ("MHz", 1.0, 0),
@@ -67,12 +69,13 @@ impl Calibration {
                 _ => ("ns", 1.0, 2),
             };
             let f = figure.map(|f| f * scale);
-            let (low, high) = f.quartiles;
+            let both = |(a, b): (f64, f64)| format!("{a:>10.digits$} {b:>10.digits$}");
             let mark = if figure.is_noisy() { " noisy" } else { "" };
             let claim = self.claim(&name, claimed);
-            let median = format!("{:.digits$}", f.median);
-            let quartiles = format!("{low:>11.digits$} {high:>11.digits$}");
-            let _ = writeln!(text, "{name:<34} {median:>12} {quartiles}  {unit}{mark}{claim}");
+            let value = format!("{:.digits$}", f.value);
+            let (quartiles, halves) = (both(f.quartiles), both(f.halves));
+            let _ =
+                writeln!(text, "{name:<34} {value:>11} {quartiles} {halves}  {unit}{mark}{claim}");
         }
         text
     }
@@ -95,7 +98,7 @@ impl Calibration {
             schema: "befit.calibrate/1",
             machine: self.synthetic(claimed).ok(),
             claimed_mhz: claimed.mhz,
-            noisy: self.noisy(),
+            noisy: self.noisy().into_iter().map(|(name, _)| name).collect(),
             found: self,
         };
         Ok(serde_json::to_string_pretty(&document)? + "\n")
@@ -119,7 +122,7 @@ impl Calibration {
         for (name, f) in self.figures() {
             let mark = if f.is_noisy() { " noisy" } else { "" };
             let (low, high) = f.quartiles;
-            let _ = writeln!(text, "# {name}: {:.4} ({low:.4} to {high:.4}){mark}", f.median);
+            let _ = writeln!(text, "# {name}: {:.4} ({low:.4} to {high:.4}){mark}", f.value);
         }
         let _ = writeln!(text, "{machine}");
         Ok(text)
@@ -133,37 +136,37 @@ impl Calibration {
 
     /// The attributes of the whole machine. Prices are in cycles.
     fn attributes(&self, claimed: &Machine) -> Vec<String> {
-        let mhz = self.mhz_all.median;
+        let mhz = self.mhz_all.value;
         let cycles = |ns: f64| self.cycles(ns);
         let controllers = f64::from(claimed.memory.controllers.max(1));
         let mut words = vec![
             format!("mhz={mhz:.0}"),
-            format!("latency={:.0}", cycles(self.memory.median)),
+            format!("latency={:.0}", cycles(self.memory.value)),
             format!("controllers={controllers:.0}"),
-            format!("bandwidth={:.2}", self.bandwidth_of_all().median / mhz * 1e3 / controllers),
+            format!("bandwidth={:.2}", self.bandwidth_of_all().value / mhz * 1e3 / controllers),
             format!("parallelism={:.1}", self.parallelism()),
             format!("streams={:.1}", self.streams()),
-            format!("window={:.0}", self.window.median / 2.0),
+            format!("window={:.0}", self.window.value / 2.0),
             format!("operation={:.3}", self.cycles_per_operation()),
         ];
         if let Some(modified) = self.far_modified {
-            words.push(format!("remote={:.0}", cycles(modified.median)));
+            words.push(format!("remote={:.0}", cycles(modified.value)));
         }
         if let (Some(modified), Some(clean)) = (self.far_modified, self.far_clean) {
             // From where a clean line comes: what its time is closer to.
-            let middle = (modified.median + self.memory.median) / 2.0;
-            let cached = (clean.median < middle) == (modified.median < self.memory.median);
+            let middle = (modified.value + self.memory.value) / 2.0;
+            let cached = (clean.value < middle) == (modified.value < self.memory.value);
             words.push(format!("clean={}", if cached { "cache" } else { "memory" }));
         }
         let mut price = |name: &str, figure: Option<Figure>| {
             if let Some(f) = figure {
-                words.push(format!("{name}={:.1}", cycles(f.median).max(0.1)));
+                words.push(format!("{name}={:.1}", cycles(f.value).max(0.1)));
             }
         };
         price("inlined", Some(self.inlined));
         price("pending", Some(self.pending));
         // The policy is called twice for a task: where it is spawned, and where it is taken.
-        let calls = 2.0 * (self.call.median + self.lock.median);
+        let calls = 2.0 * (self.call.value + self.lock.value);
         price("spawn", Some(self.spawn.map(|time| (time - calls).max(0.0))));
         price("job", Some(self.job));
         price("call", Some(self.call));
@@ -197,11 +200,11 @@ impl Calibration {
             let cache = machine.cluster(*child).cache?;
             let found = self.levels.iter().find(|l| l.level == cache.level.0)?;
             let set = (cache.line.0 * u64::from(cache.ways.max(1))).max(1);
-            let size = ((found.capacity.median as u64) / set).max(1) * set;
+            let size = ((found.capacity.value as u64) / set).max(1) * set;
             let mut more = String::new();
             // Hits in the innermost cache cost nothing beside the operations.
             if !machine.cluster(*child).children.is_empty() {
-                more += &format!(" stream={:.2}", self.cycles(found.copy.median).max(0.01));
+                more += &format!(" stream={:.2}", self.cycles(found.copy.value).max(0.01));
             }
             if at == ClusterId::ROOT {
                 more += &self.transfer();
@@ -213,7 +216,7 @@ impl Calibration {
                 cluster.children.len(),
                 cache.line.0,
                 if cache.ways == 0 { "full".to_owned() } else { cache.ways.to_string() },
-                self.cycles(found.latency.median),
+                self.cycles(found.latency.value),
             ));
             at = *child;
         }
@@ -221,13 +224,13 @@ impl Calibration {
 
     /// How long a line takes from another core under the same last-level cache.
     fn transfer(&self) -> String {
-        let attribute = |f: Figure| format!(" transfer={:.0}", self.cycles(f.median));
+        let attribute = |f: Figure| format!(" transfer={:.0}", self.cycles(f.value));
         self.near_modified.map_or_else(String::new, attribute)
     }
 
     /// So many nanoseconds in cycles of the clock with all cores busy.
     fn cycles(&self, ns: f64) -> f64 {
-        ns * self.mhz_all.median / 1e3
+        ns * self.mhz_all.value / 1e3
     }
 
     /// The attributes of the link of the last-level cache at `cluster`: what all threads under it
@@ -235,10 +238,10 @@ impl Calibration {
     /// its link is then memory's bandwidth.
     fn link(&self, claimed: &Machine, cluster: ClusterId) -> String {
         let threads = claimed.cluster(cluster).worker_count() as usize;
-        let read = self.bandwidth.iter().find(|(n, _)| *n == threads).map(|(_, f)| f.median);
-        let a_cycle = |a_nanosecond: f64| a_nanosecond / self.mhz_all.median * 1e3;
+        let read = self.bandwidth.iter().find(|(n, _)| *n == threads).map(|(_, f)| f.value);
+        let a_cycle = |a_nanosecond: f64| a_nanosecond / self.mhz_all.value * 1e3;
         read.zip(self.link_update).map_or_else(String::new, |(read, updated)| {
-            let (read, write) = (read.max(updated.median / 2.0), updated.median / 2.0);
+            let (read, write) = (read.max(updated.value / 2.0), updated.value / 2.0);
             format!(" link={:.2} link-write={:.2}", a_cycle(read), a_cycle(write))
         })
     }

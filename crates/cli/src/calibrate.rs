@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use befit_calibrate::{CalibrateError, Calibration, Effort};
+use befit_calibrate::{CalibrateError, Calibration, Effort, NOISY};
 use befit_lab::Measuring;
 use befit_machine::{Host, calibration_file};
 use clap::{Args, ValueEnum};
@@ -71,13 +71,24 @@ impl CalibrateArgs {
     }
 }
 
-/// Says which figures are not to be trusted.
+/// Says which figures are not to be trusted, and where the processors were.
 fn warn(found: &Calibration) {
     let noisy = found.noisy();
     if !noisy.is_empty() {
+        let each = noisy.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share));
         complain(&format!(
-            "too noisy, measure again while the machine is quiet: {}",
-            noisy.join("; ")
+            "noisy: the two halves of the rounds differ by more than {:.0} % in {}; measure again \
+             while the machine is quiet",
+            100.0 * NOISY,
+            each.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    if found.as_described < 1.0 {
+        complain(&format!(
+            "in {:.0} % of the rounds the first two cores were not two under one cache: the host \
+             moves its virtual processors{}",
+            100.0 * (1.0 - found.as_described),
+            if found.as_described > 0.0 { "; only the others count between cores" } else { "" }
         ));
     }
 }

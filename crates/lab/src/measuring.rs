@@ -43,17 +43,18 @@ impl Measuring {
         serde_json::from_str(&printed).map_err(|error| self.failed(error))
     }
 
-    /// Nanoseconds until the first core of `machine` has a line that the nearest other one under
-    /// its last-level cache has just written: a moment's look. None where there is no such core.
-    pub(crate) fn hand_over(&self, machine: &Machine) -> Option<f64> {
+    /// Nanoseconds of a load on the first core of `machine` of a line that the nearest other one
+    /// under its last-level cache has just written: a moment's look. None where there is no such
+    /// core.
+    pub(crate) fn written(&self, machine: &Machine) -> Option<f64> {
         let (here, there) = neighbours(machine)?;
-        let printed = self.run(&["hand-over", &here.to_string(), &there.to_string()], &|_| {});
+        let printed = self.run(&["written", &here.to_string(), &there.to_string()], &|_| {});
         printed.ok()?.trim().parse().ok()
     }
 
-    /// Has the two cores of [`Self::hand_over`] come near one another, if the host can be brought
-    /// to that; returns whether a line takes at most `usual` nanoseconds between them. True where
-    /// there are no two such cores.
+    /// Has the two cores of [`Self::written`] come near one another, if the host can be brought to
+    /// that; returns whether such a load takes `usual` nanoseconds now. True where there are no two
+    /// such cores.
     pub(crate) fn bring_near(&self, machine: &Machine, usual: f64) -> bool {
         let Some((here, there)) = neighbours(machine) else { return true };
         let words = ["bring-near", &here.to_string(), &there.to_string(), &usual.to_string()];

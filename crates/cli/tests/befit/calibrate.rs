@@ -10,7 +10,11 @@ fn calibrate_prints_figures_and_writes_the_file_that_it_names() {
     let output = befit(&["calibrate", "--quick", "--format", "json", "-o", name]);
     let found: serde_json::Value = serde_json::from_str(&printed(&output)).unwrap();
     assert_eq!(found["schema"], "befit.calibrate/1");
-    assert!(found["mhz"]["median"].as_f64().unwrap() > 100.0, "{found}");
+    assert!(found["mhz"]["value"].as_f64().unwrap() > 100.0, "{found}");
+    let of = |index: usize| found["mhz"]["halves"][index].as_f64().unwrap();
+    let is_noisy = of(0).max(of(1)) > 1.1 * of(0).min(of(1));
+    let noisy = found["noisy"].as_array().unwrap();
+    assert_eq!(noisy.iter().any(|name| name == "clock, one core"), is_noisy, "{found}");
     assert!(stderr(&output).contains(name));
     let text = std::fs::read_to_string(&file).unwrap();
     let machine = text.lines().find(|l| !l.starts_with('#')).unwrap();

@@ -17,8 +17,8 @@ mod tests;
 
 use std::num::NonZeroU32;
 
-use befit_calibrate::{Effort, TOLERANCE};
-use befit_machine::{Cycles, Machine};
+use befit_calibrate::{Effort, is_near};
+use befit_machine::{Cycles, Machine, WorkerId};
 use befit_program::Program;
 use befit_sched::{OptionChoices, SchedulerKind};
 use befit_sim::{Costs, Settings};
@@ -186,11 +186,14 @@ impl VerifyPlan {
             trace: false,
         };
         let plans: Vec<NativePlan> = self.threads.iter().map(plan).collect();
-        // The host of a virtual machine may move its processors to where they share no cache.
+        // The host of a virtual machine may move its processors to where they share no cache, or
+        // one core.
         let cycle = 1e3 / f64::from(self.machine.mhz.max(1));
-        let usual = self.machine.prices.steal * cycle * TOLERANCE;
+        let last_level = self.machine.cluster(self.machine.last_level(WorkerId(0))).cache;
+        let usual = last_level.and_then(|cache| cache.transfer).map(|t| t.0 as f64 * cycle);
         let is_described = |restore: bool| {
-            measuring.hand_over(&self.machine).is_none_or(|found| found <= usual)
+            let Some(usual) = usual else { return true };
+            measuring.written(&self.machine).is_none_or(|found| is_near(found, usual))
                 || (restore && measuring.bring_near(&self.machine, usual))
         };
         let measured = NativePlan::times(&plans, &native, &is_described, interrupt, progress)?;
