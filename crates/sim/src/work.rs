@@ -9,7 +9,7 @@
 
 use befit_cache::{Access, Found, LineAccess};
 use befit_machine::{ClusterId, Machine, WorkerId};
-use befit_program::{ClassId, ClassWork, Program, StrandId, Timing, Touch, WorkRun};
+use befit_program::{ClassId, ClassWork, Op, Program, StrandId, TaskId, Timing, Touch, WorkRun};
 
 use crate::{
     SimError,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The method of [`fit`], counted up where it changes: what other methods found is not kept.
-pub const GENERATION: u32 = 6;
+pub const GENERATION: u32 = 7;
 
 /// Cycles of an operation that are tried. Between two of them time is taken to be linear, and
 /// beyond the last it grows by the operations.
@@ -42,8 +42,6 @@ pub struct Timed {
     pub total: u64,
     /// Page faults in the regions.
     pub faults: u64,
-    /// Picoseconds that a fork took beyond the two calls that it makes: the recorder's part.
-    pub fork: u64,
     /// Picoseconds of processor time that the recorded regions used in that run.
     pub regions: u64,
     /// The same of the whole process; 0 where it is not known.
@@ -127,9 +125,10 @@ pub fn fit(
             chosen.missed[k] += (modelled - measured).abs();
         }
     }
-    // Two tasks are a fork.
-    let forks = timed.fork.saturating_mul(u64::from(program.tasks() / 2));
-    let total = cycles(timed.total.saturating_sub(forks)) - timed.faults as f64 * fault;
+    // The program timed as a whole inlines all forks, as a pool of one thread does. What they take
+    // there, the simulator adds again.
+    let forks = joins(program) as f64 * host.prices.inlined;
+    let total = cycles(timed.total) - forks - timed.faults as f64 * fault;
     share_what_is_short(&mut classes, total, cycles(SHORT));
     let measured = classes.iter().map(|sums| sums.measured).sum::<f64>();
     let longer = if measured > 0.0 { (total / measured).max(1.0) } else { 1.0 };
@@ -142,6 +141,22 @@ pub fn fit(
         recorded: timed.recorded(),
         classes: classes.iter().map(|sums| sums.work(host)).collect(),
     })
+}
+
+/// The forks of `program`: two tasks and a sync, with no strand between.
+fn joins(program: &Program) -> usize {
+    let is_join = |three: [Op; 3]| match three {
+        [Op::Fork { scope: a, .. }, Op::Fork { scope: b, .. }, Op::Sync(both)] => {
+            a == both && b == both
+        }
+        _ => false,
+    };
+    let of = |task| {
+        let ops = program.ops(task);
+        let (second, third) = (ops.clone().skip(1), ops.clone().skip(2));
+        ops.zip(second).zip(third).filter(|&((a, b), c)| is_join([a, b, c])).count()
+    };
+    (0..program.tasks()).map(TaskId).map(of).sum()
 }
 
 /// A clock that is looked at every few nanoseconds takes longer than what it measures. So classes
@@ -350,7 +365,7 @@ mod tests {
     const HOST: &str = "(mhz=1000 latency=200 bandwidth=16 parallelism=8 streams=20 window=50)
                         l2:1(size=256KiB latency=14) l1:1(size=32KiB latency=4) core:1 pu:1";
 
-    /// Two kinds of tasks: a stream of many lines, and a loop over few.
+    /// Twenty forks, of a stream of many lines and a loop over few.
     fn two_kinds() -> Program {
         program(|b| {
             let (stream, few) = (b.place("stream").unwrap(), b.place("few").unwrap());
@@ -363,15 +378,16 @@ mod tests {
                 (0..64).for_each(|i| b.touch(i * 3, false, false));
                 b.work(50_000, 0, 1000);
                 b.end().unwrap();
+                b.sync(ScopeId(1)).unwrap();
             }
-            b.sync(ScopeId(1)).unwrap();
         })
     }
 
     /// The paces, in cycles, that are found where the model has those of [`PACES`] at these places,
-    /// all strands were so much faster, and each fork took so many picoseconds of the whole.
+    /// all strands were so much faster, and each fork took so many nanoseconds of the whole.
     fn found(paces: [usize; 2], faster: f64, fork: u64) -> Vec<f64> {
-        let (program, host) = (two_kinds(), HOST.parse::<Machine>().unwrap());
+        let (program, mut host) = (two_kinds(), HOST.parse::<Machine>().unwrap());
+        host.prices.inlined = fork as f64;
         let mut serial = Serial::new(&program, &host).unwrap();
         let times: Vec<u64> = (0..program.strands())
             .map(StrandId)
@@ -380,10 +396,10 @@ mod tests {
                 (modelled[paces[class(&program, strand)]] * 1000.0) as u64
             })
             .collect();
-        let total = times.iter().sum::<u64>() + fork * u64::from(program.tasks() / 2);
+        let total = times.iter().sum::<u64>() + 20 * fork * 1000;
         let strand = |time: u64| Timing { picoseconds: (time as f64 / faster) as u64, faults: 0 };
         let strands = times.into_iter().map(strand).collect();
-        let timed = Timed { strands, total, faults: 0, fork, regions: 0, process: 0 };
+        let timed = Timed { strands, total, faults: 0, regions: 0, process: 0 };
         let run = fit(&program, &timed, &host, 0.0).unwrap();
         run.classes.iter().flatten().map(|c| c.ps_per_operation / 1000.0).collect()
     }

@@ -49,7 +49,6 @@ pub(super) fn add(
         strands: timed.strands,
         total: timed.total_ps,
         faults: timed.faults_total,
-        fork: timed.fork_price_ps,
         regions: timed.regions_ps,
         process: timed.process_ps,
     };

@@ -17,10 +17,6 @@ mod c {
         pub(super) safe fn befit_record_resume();
         #[cfg(befit_work)]
         pub(super) safe fn befit_record_is_total() -> c_int;
-        #[cfg(befit_work)]
-        pub(super) safe fn befit_record_prices_forks() -> c_int;
-        #[cfg(befit_work)]
-        pub(super) safe fn befit_record_fork_price(picoseconds: u64);
         pub(super) safe fn befit_record_scope() -> u32;
         pub(super) fn befit_record_captured(words: *const u64, count: usize);
         pub(super) fn befit_record_fork(scope: u32, task: *const Task);
@@ -164,18 +160,6 @@ impl Drop for Resumed {
 #[cfg(befit_work)]
 pub(super) fn is_total() -> bool {
     c::befit_record_is_total() != 0
-}
-
-/// Whether this process is to say what a fork costs in it, and has not said so.
-#[cfg(befit_work)]
-pub(super) fn prices_forks() -> bool {
-    c::befit_record_prices_forks() != 0
-}
-
-/// Says what a fork costs in this process.
-#[cfg(befit_work)]
-pub(super) fn fork_price(picoseconds: u64) {
-    c::befit_record_fork_price(picoseconds);
 }
 
 /// Runs `body(data)` as a region: recorded, if nothing else is at the moment.

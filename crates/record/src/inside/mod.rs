@@ -115,18 +115,6 @@ pub fn is_timed_as_a_whole() -> bool {
     false
 }
 
-/// To be called before a region. In a work run that is timed as a whole, `price` is called once, as
-/// if in the region: it measures how many picoseconds a fork takes beyond the two calls that it
-/// makes.
-#[cfg(befit_work)]
-pub fn price_forks(price: impl FnOnce() -> u64) {
-    if hooks::prices_forks() {
-        WHOLE.set(true);
-        hooks::fork_price(price());
-        WHOLE.set(false);
-    }
-}
-
 /// A closure on its way through C.
 struct Call<F, R> {
     f: Option<F>,

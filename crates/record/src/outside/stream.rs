@@ -10,7 +10,7 @@ use super::StreamError;
 /// `b"befitrec"` as a word.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"befitrec");
 /// Of the stream's layout.
-pub const VERSION: u8 = 10;
+pub const VERSION: u8 = 11;
 /// `b"befitwrk"` as a word: the stream of a work run.
 pub(super) const WORK_MAGIC: u64 = u64::from_le_bytes(*b"befitwrk");
 

@@ -44,8 +44,6 @@ pub struct Timed {
     pub faults_total: u64,
     /// The number of regions.
     pub regions: u64,
-    /// What a fork cost beyond the two calls that it makes, in picoseconds; it is not taken off.
-    pub fork_price_ps: u64,
     /// What an event cost, in picoseconds; it is taken off already.
     pub event_price: u64,
 }
@@ -84,14 +82,12 @@ pub fn time(
     let mut total = run(true, 1, repeats)?;
     for number in 2..=repeats {
         let other = run(true, number, repeats)?;
-        let fork_price_ps = total.fork_price_ps.min(other.fork_price_ps);
         if other.total_ps < total.total_ps {
             total = other;
         }
-        total.fork_price_ps = fork_price_ps;
     }
-    let Timed { total_ps, regions_ps, process_ps, faults_total, fork_price_ps, .. } = total;
-    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, fork_price_ps, ..timed })
+    let Timed { total_ps, regions_ps, process_ps, faults_total, .. } = total;
+    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, ..timed })
 }
 
 /// How often a program is run that takes so long.
@@ -129,7 +125,6 @@ fn read(
         process_ps: 0,
         faults_total: 0,
         regions: 0,
-        fork_price_ps: 0,
         event_price: 0,
     };
     // The strands of the region that runs, with their ticks.
@@ -157,7 +152,6 @@ fn read(
             stream::REGION => {
                 let (time, ticks) = (stream.word()?, stream.word()?);
                 timed.faults_total = timed.faults_total.saturating_add(stream.word()?);
-                timed.fork_price_ps = stream.word()?;
                 let used = stream.word()?.saturating_mul(1000);
                 timed.regions_ps = timed.regions_ps.saturating_add(used);
                 timed.total_ps = timed.total_ps.saturating_add(time.saturating_mul(1000));

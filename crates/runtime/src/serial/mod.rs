@@ -17,8 +17,6 @@
 //!   divides its work.
 
 mod pool;
-#[cfg(befit_work)]
-mod price;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -108,8 +106,6 @@ fn in_region<R>(f: impl FnOnce() -> R) -> R {
 
 /// Runs `f` as a region, if this thread is in none.
 fn region<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
-    #[cfg(befit_work)]
-    inside::price_forks(price::of_a_fork);
     inside::region(origin, f)
 }
 

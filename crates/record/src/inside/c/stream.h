@@ -12,7 +12,7 @@
 #else
 #define STREAM_MAGIC 0x6365727469666562u /* "befitrec" */
 #endif
-#define STREAM_VERSION 10u
+#define STREAM_VERSION 11u
 
 /* A touch: bit 63 clear. The line's number from bit 2. */
 #define TOUCH_WRITE 1u

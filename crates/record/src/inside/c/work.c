@@ -25,7 +25,6 @@ static __thread int events;      /* this thread's events are timed */
 static int total_only;           /* no clock but at a region's begin and end */
 static uint64_t last;            /* when the interval began */
 static uint64_t price;           /* ticks of an interval in which nothing happens */
-static uint64_t fork_price;      /* picoseconds of a fork beyond its calls; 0: not known */
 static uint64_t own;             /* nanoseconds of processor time of what is measured here */
 static uint64_t faults;          /* up to the last interval that was asked for them */
 static unsigned skipped;
@@ -60,7 +59,7 @@ __attribute__((constructor)) static void choose_mode(void) {
 }
 
 /* At the end of the process: the processor time that all of its threads have used, without what
- * the measurements of prices took. */
+ * the measurement of the price took. */
 __attribute__((destructor)) static void put_process(void) {
     if (!total_only || !befit_stream_open() || __atomic_load_n(&busy, __ATOMIC_ACQUIRE))
         return;
@@ -95,19 +94,6 @@ int befit_record_in_region(void) {
 /* Whether regions are timed as a whole: then forks, ends and syncs need not be told of. */
 int befit_record_is_total(void) {
     return total_only && befit_stream_open();
-}
-
-/* Whether what a fork costs is to be measured, and is not known yet. */
-int befit_record_prices_forks(void) {
-    if (!total_only || fork_price != 0 || !befit_stream_open())
-        return 0;
-    own -= nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
-    return 1;
-}
-
-void befit_record_fork_price(uint64_t picoseconds) {
-    own += nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
-    fork_price = picoseconds;
 }
 
 uint32_t befit_record_scope(void) {
@@ -194,7 +180,6 @@ void befit_record_region(const struct task *task, void (*body)(void *), void *da
     befit_put(time);
     befit_put(ticks_taken);
     befit_put(faults_so_far() - first_faults);
-    befit_put(fork_price);
     befit_put(used);
     if (skipped != 0)
         befit_put_event(SKIPPED, __atomic_exchange_n(&skipped, 0, __ATOMIC_RELAXED));

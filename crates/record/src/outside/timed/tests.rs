@@ -44,7 +44,6 @@ fn good() -> Vec<u64> {
         3000,
         6000,
         5,
-        1500,
         2900,
     ]
 }
@@ -60,7 +59,7 @@ fn each_strand_gets_the_time_and_the_faults_of_its_interval() {
     let first = Timing { picoseconds: 50_000, faults: 0 };
     assert_eq!(timed.strands, [first, Timing { picoseconds: 2_000_000, faults: 3 }]);
     assert_eq!((timed.total_ps, timed.faults_total, timed.regions), (3_000_000, 5, 1));
-    assert_eq!((timed.fork_price_ps, timed.regions_ps), (1500, 2_900_000));
+    assert_eq!(timed.regions_ps, 2_900_000);
     assert_eq!(timed.event_price, 10_000);
 }
 
