@@ -45,6 +45,9 @@ pub(super) fn add(
             return program;
         }
     };
+    if let Some(why) = disturbed(&timed, host) {
+        progress.note(&format!("{name}: {why}"));
+    }
     let timed = Timed {
         strands: timed.strands,
         total: timed.total_ps,
@@ -59,6 +62,36 @@ pub(super) fn add(
             program
         }
     }
+}
+
+/// Runs that are to agree may differ by so much.
+const AGREE: f64 = 0.1;
+
+/// What says that other programs disturbed the runs by which operations were timed.
+fn disturbed(timed: &befit_record::Timed, host: &Machine) -> Option<String> {
+    // A region that waits for nothing uses as much processor time as it takes.
+    let waited = match timed.regions_ps {
+        0 => 0.0,
+        used => 1.0 - used as f64 / timed.total_ps.max(1) as f64,
+    };
+    let worst = timed.apart.max(waited);
+    (worst > AGREE).then(|| {
+        let how = if timed.apart >= waited {
+            format!("they differ by {:.0} %", 100.0 * worst)
+        } else {
+            format!("for {:.0} % of their time they waited for a processor", 100.0 * worst)
+        };
+        let calibrate = if host.calibration().is_none() {
+            "; nor is this machine calibrated (befit calibrate), so what is taken off for waits is \
+             assumed"
+        } else {
+            ""
+        };
+        format!(
+            "the times of its operations are not to be trusted, as the runs that were timed were \
+             disturbed: {how}; --fresh times them again{calibrate}"
+        )
+    })
 }
 
 /// Notes why the times of operations stay the machine's own.

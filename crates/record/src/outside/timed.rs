@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use befit_program::{Program, Step, StrandId, Timing};
+use befit_program::{ClassId, Program, Step, StrandId, Timing};
 
 use super::{
     RecordError, StreamError,
@@ -46,6 +46,10 @@ pub struct Timed {
     pub regions: u64,
     /// What an event cost, in picoseconds; it is taken off already.
     pub event_price: u64,
+    /// By how much of their time the runs disagree: the larger of what the classes' times differ
+    /// by, between every other run and the rest, and the totals of the two best runs. 0 where there
+    /// was only one run of each kind.
+    pub apart: f64,
 }
 
 /// Runs what `command` makes, a program of a [`Build`](super::Build) with `work` set, up to twenty
@@ -76,18 +80,48 @@ pub fn time(
     let begin = Instant::now();
     let mut timed = run(false, 1, REPEATS)?;
     let repeats = repeats(begin.elapsed());
+    let mut others: Option<Timed> = None;
     for number in 2..=repeats {
-        timed.take_less(run(false, number, repeats)?);
+        let run = run(false, number, repeats)?;
+        match &mut others {
+            _ if number % 2 == 1 => timed.take_less(run),
+            Some(others) => others.take_less(run),
+            None => others = Some(run),
+        }
+    }
+    let mut apart = 0.0;
+    if let Some(others) = others {
+        apart = classes_apart(program, &timed.strands, &others.strands);
+        timed.take_less(others);
     }
     let mut total = run(true, 1, repeats)?;
+    let mut second = u64::MAX;
     for number in 2..=repeats {
         let other = run(true, number, repeats)?;
+        second = second.min(other.total_ps.max(total.total_ps));
         if other.total_ps < total.total_ps {
             total = other;
         }
     }
     let Timed { total_ps, regions_ps, process_ps, faults_total, .. } = total;
-    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, ..timed })
+    if repeats > 1 {
+        apart = apart.max(second as f64 / total_ps.max(1) as f64 - 1.0);
+    }
+    Ok(Timed { total_ps, regions_ps, process_ps, faults_total, apart, ..timed })
+}
+
+/// By how much the times of the classes differ, as a share of all.
+fn classes_apart(program: &Program, some: &[Timing], others: &[Timing]) -> f64 {
+    let mut sums = vec![[0.0; 2]; program.classes().len().max(1)];
+    for (strand, both) in (0..program.strands()).map(StrandId).zip(some.iter().zip(others)) {
+        let ClassId(class) = program.class(strand);
+        let [a, b] = &mut sums[class as usize];
+        *a += both.0.picoseconds as f64;
+        *b += both.1.picoseconds as f64;
+    }
+    let differ: f64 = sums.iter().map(|[a, b]| (a - b).abs()).sum();
+    let least: f64 = sums.iter().map(|[a, b]| f64::min(*a, *b)).sum();
+    differ / least.max(1.0)
 }
 
 /// How often a program is run that takes so long.
@@ -126,6 +160,7 @@ fn read(
         faults_total: 0,
         regions: 0,
         event_price: 0,
+        apart: 0.0,
     };
     // The strands of the region that runs, with their ticks.
     let mut region: Vec<(StrandId, u64)> = Vec::new();

@@ -95,3 +95,16 @@ fn a_work_run_cut_off_anywhere_is_an_error() {
         assert!(read_words(&good[..length]).is_err(), "{length} words");
     }
 }
+
+#[test]
+fn times_of_a_class_that_differ_tell_how_far_the_runs_are_apart() {
+    let program = program();
+    let of = |each: u64| vec![Timing { picoseconds: each, faults: 0 }; 2];
+    assert_eq!(classes_apart(&program, &of(1000), &of(1000)), 0.0);
+    // What one strand gains another of its class may lose.
+    let turned = [1500, 500].map(|picoseconds| Timing { picoseconds, faults: 0 });
+    let apart = classes_apart(&program, &of(1000), &turned);
+    let one_class = program.class(StrandId(0)) == program.class(StrandId(1));
+    assert_eq!(apart, if one_class { 0.0 } else { 2.0 / 3.0 });
+    assert_eq!(classes_apart(&program, &of(1300), &of(1000)), 0.3);
+}
