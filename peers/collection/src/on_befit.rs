@@ -1,0 +1,80 @@
+//! befit, with its default scheduler.
+
+use befit::{Forks, Task, ThreadPool, ThreadPoolBuilder};
+
+/// What a program hands on; nothing here.
+pub type Context<'c> = ();
+
+/// A pool.
+pub struct Pool(ThreadPool);
+
+impl Pool {
+    pub(crate) fn new(threads: usize) -> Self {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        Self(pool.expect("the pool can be built"))
+    }
+
+    /// Runs `work` in it.
+    pub fn install<T: Send>(&self, work: impl FnOnce(&mut ()) -> T + Send) -> T {
+        self.0.install(|| work(&mut ()))
+    }
+}
+
+/// Runs both, maybe at the same time.
+#[inline(always)]
+pub fn join<X: Send, Y: Send>(
+    _: &mut (),
+    a: impl FnOnce(&mut ()) -> X + Send,
+    b: impl FnOnce(&mut ()) -> Y + Send,
+) -> (X, Y) {
+    befit::join(|| a(&mut ()), || b(&mut ()))
+}
+
+struct Terms<'t, F> {
+    low: usize,
+    high: usize,
+    term: &'t F,
+}
+
+impl<F: Fn(&mut (), usize) -> u64 + Sync> Task for Terms<'_, F> {
+    type Output = u64;
+
+    fn run(self, forks: impl Forks) -> u64 {
+        let Self { low, high, term } = self;
+        if high - low == 1 {
+            return term(&mut (), low);
+        }
+        let middle = low + (high - low) / 2;
+        let (a, b) = forks.join(Self { low, high: middle, term }, Self { low: middle, high, term });
+        a + b
+    }
+}
+
+/// The sum of `term(i)` for all `i` from `low` up to, not including, `high`; there is at least one.
+#[inline(always)]
+pub fn sum<F>(_: &mut (), low: usize, high: usize, term: &F) -> u64
+where
+    F: Fn(&mut (), usize) -> u64 + Sync,
+{
+    befit::run(Terms { low, high, term })
+}
+
+struct Fib(u32);
+
+impl Task for Fib {
+    type Output = u64;
+
+    fn run(self, forks: impl Forks) -> u64 {
+        let Self(n) = self;
+        if n < 2 {
+            return n.into();
+        }
+        let (a, b) = forks.join(Self(n - 1), Self(n - 2));
+        a + b
+    }
+}
+
+/// A Fibonacci number by its definition, with a fork for each call.
+pub fn fib(_: &mut (), n: u32) -> u64 {
+    befit::run(Fib(n))
+}
