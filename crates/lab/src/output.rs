@@ -1,13 +1,10 @@
 //! A file that appears whole or not at all.
 
 use std::{
-    fs::{File, OpenOptions, Permissions},
+    fs::{File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
-
-use tempfile::NamedTempFile;
 
 /// A file to be written. Readers see nothing of it before [`OutputFile::commit`]; then all of it.
 /// Until then its folder is as it was before, however the process ends.
@@ -37,7 +34,7 @@ impl OutputFile {
                 Inner::Direct(OpenOptions::new().write(true).open(&target)?)
             }
             _ => {
-                drop(temporary_beside(&target)?);
+                befit_program::can_be_written(&target).map_err(without_path)?;
                 Inner::Whole(target)
             }
         }))
@@ -58,25 +55,11 @@ impl OutputFile {
     pub fn commit_with(self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         match self.0 {
             Inner::Whole(target) => {
-                let mut file = temporary_beside(&target)?;
-                write(file.as_file_mut())?;
-                file.persist(target).map(drop).map_err(|e| e.error)
+                befit_program::write_whole(&target, write).map_err(without_path)
             }
             Inner::Direct(mut file) => write(&mut file),
         }
     }
-}
-
-fn temporary_beside(target: &Path) -> io::Result<NamedTempFile> {
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    // `tempfile` alone would make it private; the user's umask applies as to any file.
-    let permissions = Permissions::from_mode(0o666);
-    let mut builder = tempfile::Builder::new();
-    let made = builder.prefix(".befit-").suffix(".part").permissions(permissions);
-    made.tempfile_in(folder).map_err(without_path)
 }
 
 /// An error without the name of a temporary file, which says nothing to anybody.

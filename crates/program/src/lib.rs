@@ -57,7 +57,7 @@ mod varint;
 pub use builder::{BuildError, ProgramBuilder};
 pub use class::{Begin, Class, ClassId, ClassWork, End, PlaceId, Timing, WorkRun};
 pub use codec::Touches;
-pub use file::{ReadError, WriteError};
+pub use file::{ReadError, WriteError, can_be_written, write_whole};
 pub use footprints::Footprint;
 pub use model::{Declared, Meta, Op, RawTouch, ScopeId, StrandId, TaskId, Touch, Work};
 pub use program::Program;

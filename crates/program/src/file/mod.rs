@@ -6,7 +6,10 @@
 mod check;
 mod chunk;
 mod read;
+mod whole;
 mod write;
+
+pub use whole::{can_be_written, write_whole};
 
 use std::{io, path::PathBuf};
 

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::chunk::{ChunkWriter, RAW_LIMIT};
-use super::{MAGIC, Section, VERSION, WriteError};
+use super::{MAGIC, Section, VERSION, WriteError, write_whole};
 use crate::class::PLACE_LIMIT;
 use crate::lines::PAGE_LINES;
 use crate::program::Program;
@@ -103,27 +103,20 @@ impl Program {
         Ok(())
     }
 
-    /// Writes the file `path`, which appears whole or not at all: under another name first.
+    /// Writes the file `path`, which appears whole or not at all.
     ///
     /// # Errors
     /// When the file cannot be written; the error names it.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
         let path = path.as_ref();
-        let failed = |error| WriteError::Save(path.into(), error);
-        let folder =
-            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        // As any other new file: tempfile's default is for the owner's eyes only.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.prefix(".befit-").tempfile_in(folder).map_err(failed)?;
-        match self.write(BufWriter::new(file.as_file())) {
-            Err(WriteError::Io(error)) => return Err(failed(error)),
-            other => other?,
-        }
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(path).map_err(|error| failed(error.error))?;
-        Ok(())
+        let written = write_whole(path, |file| {
+            self.write(BufWriter::new(&*file))?;
+            Ok::<_, WriteError>(file.sync_all()?)
+        });
+        written.map_err(|error| match error {
+            WriteError::Io(error) => WriteError::Save(path.into(), error),
+            other => other,
+        })
     }
 }
 

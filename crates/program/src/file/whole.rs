@@ -1,0 +1,146 @@
+//! A file that appears whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
+
+use tempfile::NamedTempFile;
+
+/// Has `write` write the file `path`, which appears whole once that has returned, in the place of
+/// one that was there. Until then no file in its folder has a name that was not there before: if
+/// the process is killed, nothing is left. Where a file cannot be without a name (a file system
+/// other than those of Linux) it has another one until then.
+///
+/// # Errors
+/// Those of `write`, and when the file cannot be made in its folder or renamed. Nothing appears
+/// then.
+pub fn write_whole<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
+    #[cfg(target_os = "linux")]
+    if let Some(mut file) = unnamed(folder(path)) {
+        write(&mut file)?;
+        return Ok(name(&file, path)?);
+    }
+    let mut file = temporary_beside(path)?;
+    write(file.as_file_mut())?;
+    Ok(file.persist(path).map(drop).map_err(|error| error.error)?)
+}
+
+/// Fails as [`write_whole`] would, as far as that can be known before.
+///
+/// # Errors
+/// When no file can be made in the folder.
+pub fn can_be_written(path: &Path) -> io::Result<()> {
+    temporary_beside(path).map(drop)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    // `tempfile` alone would make it private; the user's umask applies as to any file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.prefix(".befit-").suffix(".part").tempfile_in(folder(path))
+}
+
+/// A file in `folder` without a name; none where the file system has no such files.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
+}
+
+/// Gives a file without a name the name `path`. A name that is taken can only be had by renaming,
+/// so the file has another one for a moment.
+#[cfg(target_os = "linux")]
+fn name(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{AtFlags, CWD, linkat};
+
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let other = loop {
+        let name = format!(".befit-{:016x}.part", fastrand::u64(..));
+        let other = folder(path).join(name);
+        match linkat(CWD, &own, CWD, &other, AtFlags::SYMLINK_FOLLOW) {
+            Err(rustix::io::Errno::EXIST) => {}
+            linked => break linked.map(|()| other)?,
+        }
+    };
+    fs::rename(&other, path).inspect_err(|_| {
+        let _ = fs::remove_file(&other);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// A folder with a file of an older content, and what is in it.
+    fn old() -> (tempfile::TempDir, impl Fn() -> Vec<(String, String)>) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "old").unwrap();
+        let path = folder.path().to_owned();
+        let content = move || {
+            let entries = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+            let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+            let read = |path: &Path| (name(path), fs::read_to_string(path).unwrap());
+            entries.map(|path| read(&path)).collect()
+        };
+        (folder, content)
+    }
+
+    fn pair(name: &str, content: &str) -> Vec<(String, String)> {
+        vec![(name.to_owned(), content.to_owned())]
+    }
+
+    #[test]
+    fn regression_a_kill_leaves_no_part_as_the_folder_is_as_it_was_while_a_file_is_written() {
+        let (folder, content) = old();
+        let written = write_whole(&folder.path().join("a"), |file| {
+            file.write_all(b"new")?;
+            assert_eq!(content(), pair("a", "old"));
+            io::Result::Ok(())
+        });
+        written.unwrap();
+        assert_eq!(content(), pair("a", "new"));
+    }
+
+    #[test]
+    fn what_fails_leaves_the_old_file() {
+        let (folder, content) = old();
+        let failed = write_whole(&folder.path().join("a"), |file| {
+            file.write_all(b"new")?;
+            Err(io::Error::other("no"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no");
+        assert_eq!(content(), pair("a", "old"));
+        fs::create_dir(folder.path().join("b")).unwrap();
+        write_whole(&folder.path().join("b"), |_| io::Result::Ok(())).unwrap_err();
+        fs::remove_dir(folder.path().join("b")).unwrap();
+        assert_eq!(content(), pair("a", "old"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn it_is_as_readable_as_any_new_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, _) = old();
+        let mode =
+            |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        fs::write(folder.path().join("usual"), "").unwrap();
+        write_whole(&folder.path().join("whole"), |_| io::Result::Ok(())).unwrap();
+        assert_eq!(mode("whole"), mode("usual"));
+    }
+}
