@@ -102,7 +102,11 @@ fn limits(of: &Conclusion, losses: &[&Loss]) -> String {
         percent(of.choice.work)
     );
     if !losses.is_empty() {
-        let rest: Vec<_> = losses.iter().take(CAUSES).map(|f| cause(f)).collect();
+        // Those that weigh most, and those that take longer than one of these.
+        let (first, others) = losses.split_at(losses.len().min(CAUSES));
+        let least = first.iter().map(|loss| loss.share).fold(1.0, f64::min);
+        let longer = others.iter().filter(|loss| loss.share > least);
+        let rest: Vec<_> = first.iter().chain(longer).map(|f| cause(f)).collect();
         let _ = write!(text, " Most of the rest: {}.", rest.join("; "));
     }
     text
@@ -132,9 +136,13 @@ fn cause(loss: &Loss) -> String {
     match loss.cause {
         Cause::IdleCaches => format!(
             "{share} idle, as the scheduler keeps what is ready for the workers under other caches \
-             ({} of {} last-level caches have tasks of their own)",
+             ({} of {} last-level caches have tasks of their own{})",
             count("caches_used"),
-            count("caches")
+            count("caches"),
+            match loss.figures.get("gain_without") {
+                Some(gain) if *gain < CLOSE => "; no scheduler that was tried gains by using more",
+                _ => "",
+            }
         ),
         Cause::WrongSizes => format!(
             "{share} is due to declared sizes: with sizes as measured it is gone (`befit sizes`)"

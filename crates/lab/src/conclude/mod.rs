@@ -46,8 +46,8 @@ pub struct Conclusion {
     pub machine: String,
     /// Which scheduler to use.
     pub choice: Choice,
-    /// Where time goes, largest share first; but lines that go to and fro by what is gained
-    /// without, where that is more.
+    /// Where time goes, largest share first; but some causes by what is gained without them
+    /// (docs/conclusions.md).
     pub losses: Vec<Loss>,
     /// Changes that were simulated and gain, in the order of the seed that chose them.
     pub suggestions: Vec<Suggestion>,
@@ -216,7 +216,7 @@ impl SimulationPlan {
             trials.explain(&mut losses)?;
             trials.suggest(&losses)?;
             let (suggestions, in_vain) = trials.found();
-            rank_by_gain(&mut losses, &suggestions);
+            rank_by_gain(&mut losses, &suggestions, trials.gain_without_idle_caches());
             Ok(Conclusion {
                 command: best.command.clone(),
                 machine: best.machine.clone(),
@@ -232,17 +232,29 @@ impl SimulationPlan {
     }
 }
 
-/// Lines that are written in turn keep other workers idle, too, or make a scheduler the best that
-/// leaves them idle: such lines weigh as much as their removal gains, where that was tried and is
-/// more than the wait for them.
-fn rank_by_gain(losses: &mut [Loss], suggestions: &[Suggestion]) {
-    let is_removal =
-        |suggestion: &&Suggestion| matches!(suggestion.change, Change::OwnLines { .. });
-    let Some(removal) = suggestions.iter().find(is_removal) else { return };
-    let gain = 1.0 - removal.ratio.estimate;
+/// Causes of the best scheduler's time weigh what their removal gains, where that was simulated.
+///
+/// While workers wait for a line, or schedule short tasks, others are idle; and a scheduler may be
+/// the best because it leaves workers idle that would make this worse. So hot lines and short tasks
+/// weigh as much as their removal gains, where that is more than their share; and idle caches no
+/// more than the schedulers gain that leave fewer of them idle.
+fn rank_by_gain(losses: &mut [Loss], suggestions: &[Suggestion], unbound: Option<f64>) {
+    let removal = |loss: &Loss| {
+        let removes = |suggestion: &&Suggestion| match suggestion.change {
+            Change::OwnLines { .. } => matches!(loss.cause, Cause::FalseSharing | Cause::HotLine),
+            Change::Coarser { .. } => loss.cause == Cause::GrainTooSmall,
+            _ => false,
+        };
+        suggestions.iter().find(removes).map(|removal| 1.0 - removal.ratio.estimate)
+    };
+    let is_of_best = |loss: &&mut Loss| !loss.more_than_best && loss.cause == Cause::IdleCaches;
+    for loss in losses.iter_mut().filter(is_of_best) {
+        loss.figures.extend(unbound.map(|gain| ("gain_without", gain)));
+    }
     let weight = |loss: &Loss| match loss.cause {
-        Cause::FalseSharing | Cause::HotLine if !loss.more_than_best => loss.share.max(gain),
-        _ => loss.share,
+        _ if loss.more_than_best => loss.share,
+        Cause::IdleCaches => loss.share.min(unbound.unwrap_or(1.0)),
+        _ => loss.share.max(removal(loss).unwrap_or(0.0)),
     };
     losses.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
 }

@@ -112,6 +112,8 @@ pub(super) struct Trials<'a> {
     in_vain: Vec<Change>,
     /// Candidates that were simulated with the first seed: their times.
     chosen: Vec<(Candidate, u64)>,
+    /// See [`Self::gain_without_idle_caches`].
+    gain_without_idle_caches: Option<f64>,
 }
 
 impl<'a> Trials<'a> {
@@ -139,6 +141,7 @@ impl<'a> Trials<'a> {
             suggestions: Vec::new(),
             in_vain: Vec::new(),
             chosen: Vec::new(),
+            gain_without_idle_caches: None,
         }
     }
 
@@ -201,7 +204,28 @@ impl<'a> Trials<'a> {
         let times = self.simulate(&candidates, CHOOSING..=CHOOSING)?;
         let times = times.into_iter().filter_map(|times| times.first().copied());
         self.chosen.extend(candidates.into_iter().zip(times));
+        self.gain_without_idle_caches = self.gain_against(Cause::IdleCaches);
         self.confirm()
+    }
+
+    /// The most that the best scheduler's time is shortened by whatever leaves fewer caches idle,
+    /// by the first seed; `None` where not all of it was simulated.
+    pub(super) fn gain_without_idle_caches(&self) -> Option<f64> {
+        self.gain_without_idle_caches
+    }
+
+    /// What the best change against `cause` gains, or 0, by the first seed.
+    fn gain_against(&self, cause: Cause) -> Option<f64> {
+        let without = self.best.runs.first()?.time.0.max(1) as f64;
+        let time = |wanted: Candidate| {
+            let is_it = |(tried, _): &&(Candidate, u64)| {
+                tried.change == wanted.change && tried.scheduler == wanted.scheduler
+            };
+            Some(self.chosen.iter().find(is_it)?.1)
+        };
+        let times: Vec<u64> = self.against(cause).into_iter().map(time).collect::<Option<_>>()?;
+        let shortest = times.into_iter().min().map_or(without, |time| time as f64);
+        Some((1.0 - shortest / without).max(0.0))
     }
 
     fn left(&self) -> u64 {

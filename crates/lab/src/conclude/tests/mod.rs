@@ -123,25 +123,22 @@ fn one_hot_line() {
     assert_eq!(first(&counters(64, 64), &machine(SOCKETS)), Some(Cause::HotLine));
 }
 
+fn loss(cause: Cause, share: f64) -> Loss {
+    let scheduler = SchedulerKind::Sb;
+    Loss { cause, scheduler, more_than_best: false, share, figures: Default::default() }
+}
+
+fn gains(change: Change, time: u64) -> Suggestion {
+    let ratio = Interval::of([(100, time), (100, time + 1)]).unwrap();
+    Suggestion { change, scheduler: SchedulerKind::Sb, ratio, seeds: 2 }
+}
+
 /// What is gained without the line was simulated; that idle workers lose anything was not.
 #[test]
 fn a_hot_line_comes_before_the_idle_caches_of_the_scheduler_that_spares_it() {
-    let loss = |cause, share| Loss {
-        cause,
-        scheduler: SchedulerKind::Sb,
-        more_than_best: false,
-        share,
-        figures: Default::default(),
-    };
-    let gains = |change, time: u64| Suggestion {
-        change,
-        scheduler: SchedulerKind::Sb,
-        ratio: Interval::of([(100, time), (100, time + 1)]).unwrap(),
-        seeds: 2,
-    };
     let first = |suggestions: &[Suggestion]| {
         let mut losses = [loss(Cause::IdleCaches, 0.5), loss(Cause::HotLine, 0.4)];
-        rank_by_gain(&mut losses, suggestions);
+        rank_by_gain(&mut losses, suggestions, None);
         losses[0].cause
     };
     let own = Change::OwnLines { lines: 1 };
@@ -149,6 +146,46 @@ fn a_hot_line_comes_before_the_idle_caches_of_the_scheduler_that_spares_it() {
     assert_eq!(first(&[gains(own.clone(), 70)]), Cause::IdleCaches);
     assert_eq!(first(&[gains(Change::Sizes, 5)]), Cause::IdleCaches);
     assert_eq!(first(&[gains(own, 5)]), Cause::HotLine);
+}
+
+/// Schedulers that leave no cache idle were simulated, and gain so much.
+#[test]
+fn idle_caches_weigh_no_more_than_schedulers_gain_that_leave_none_idle() {
+    let first = |suggestions: &[Suggestion], unbound| {
+        let mut losses = [loss(Cause::IdleCaches, 0.5), loss(Cause::GrainTooSmall, 0.2)];
+        rank_by_gain(&mut losses, suggestions, unbound);
+        let idle = losses.iter().find(|loss| loss.cause == Cause::IdleCaches);
+        assert_eq!(idle.unwrap().figures.get("gain_without").copied(), unbound);
+        losses[0].cause
+    };
+    assert_eq!(first(&[], None), Cause::IdleCaches);
+    assert_eq!(first(&[], Some(0.3)), Cause::IdleCaches);
+    assert_eq!(first(&[], Some(0.0)), Cause::GrainTooSmall);
+    let coarser = gains(Change::Coarser { times: 9, operations: 1000 }, 40);
+    assert_eq!(first(&[coarser], Some(0.4)), Cause::GrainTooSmall);
+}
+
+/// A few short tasks at a time over data that befit one L1. The scheduler that keeps them together
+/// is the fastest: the workers that it leaves idle would only pass them to and fro.
+#[test]
+fn regression_idle_caches_are_no_cause_where_no_scheduler_gains_by_using_them() {
+    let program = program(|b| {
+        b.declare_root(Declared { size: Some(Bytes(2 << 10)), strand: None });
+        for _ in 0..300 {
+            for task in 0..6 {
+                fork(b, 1, None, |b| {
+                    b.touch(task, true, false);
+                    b.work(300, 0, 0);
+                });
+            }
+            sync(b, 1);
+        }
+    });
+    let conclusion = conclude(&program, &machine(SOCKETS));
+    assert_eq!(conclusion.choice.best, SchedulerKind::Sb);
+    let of_best = conclusion.losses.iter().find(|loss| !loss.more_than_best);
+    let cause = of_best.unwrap().cause;
+    assert!(matches!(cause, Cause::GrainTooSmall | Cause::InputTooSmall), "{cause:?}");
 }
 
 /// So many tasks of so many operations, spawned one by one.
